@@ -1,0 +1,118 @@
+package filing
+
+import "strings"
+
+// EntityType is the kind of a company. Source: spec section 2, Company.
+type EntityType string
+
+// The only supported entity types.
+const (
+	LLC  EntityType = "LLC"
+	Corp EntityType = "CORP"
+)
+
+// entityTypes maps what people write, letters only and in capitals, to the
+// service's two types. Kinds that are neither (LP, PLLC, nonprofit) are left
+// out on purpose: guessing would file the wrong form.
+var entityTypes = map[string]EntityType{
+	"LLC": LLC, "LIMITEDLIABILITYCOMPANY": LLC, "LIMITEDLIABILITYCO": LLC, "LC": LLC,
+	"CORP": Corp, "CORPORATION": Corp, "INC": Corp, "INCORPORATED": Corp,
+	"CCORP": Corp, "SCORP": Corp, "CCORPORATION": Corp, "SCORPORATION": Corp,
+}
+
+// ParseEntityType reads an entity type as people write it: "llc", "L.L.C.",
+// "Corporation", "Inc.".
+func ParseEntityType(text string) (EntityType, bool) {
+	switch text {
+	case "LLC":
+		return LLC, true
+	case "CORP":
+		return Corp, true
+	}
+	letters := strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, strings.ToUpper(text))
+	t, ok := entityTypes[letters]
+	return t, ok
+}
+
+// Address is a postal address. Source: spec section 2, Address; whether State
+// and PostalCode are required is not shown.
+type Address struct {
+	Line1      string `json:"line1"`
+	Line2      string `json:"line2,omitempty"`
+	City       string `json:"city"`
+	State      string `json:"state,omitempty"`
+	PostalCode string `json:"postalCode,omitempty"`
+	Country    string `json:"country"`
+}
+
+// AgentType tells a person from a company.
+type AgentType string
+
+// Source: spec section 2, Officer and Supplied registered agent.
+const (
+	Person       AgentType = "PERSON"
+	CompanyParty AgentType = "COMPANY"
+)
+
+// Officer is an officer or member of a company. Source: spec section 2, Officer.
+type Officer struct {
+	Type        AgentType `json:"type"`
+	FirstName   string    `json:"firstName,omitempty"`
+	LastName    string    `json:"lastName,omitempty"`
+	CompanyName string    `json:"companyName,omitempty"`
+	Title       string    `json:"title,omitempty"`
+	Address     *Address  `json:"address,omitempty"`
+	IsPrimary   bool      `json:"isPrimary"`
+}
+
+// Agent is a registered agent that the customer supplies.
+// Source: spec section 2, Supplied registered agent.
+type Agent struct {
+	Type        AgentType `json:"type"`
+	CompanyName string    `json:"companyName,omitempty"`
+	FirstName   string    `json:"firstName,omitempty"`
+	LastName    string    `json:"lastName,omitempty"`
+	Street      string    `json:"addressStreet"`
+	City        string    `json:"addressCity"`
+	State       State     `json:"addressState"` // must equal the order's filing state
+	ZIP         string    `json:"addressZip"`
+}
+
+// Company is the service's record of a company, and the part of it that a
+// sheet knows. Source: spec section 2, Company.
+type Company struct {
+	ID               string     `json:"id,omitempty"` // comp_<id>
+	LegalName        string     `json:"legalName,omitempty"`
+	EIN              string     `json:"ein,omitempty"`
+	EntityType       EntityType `json:"entityType,omitempty"`
+	StructureType    string     `json:"structureType,omitempty"` // MEMBER or MANAGER; LLC
+	TaxElection      string     `json:"taxElection,omitempty"`   // CORP
+	FiscalEndMonth   string     `json:"fiscalEndMonth,omitempty"`
+	FormationDate    string     `json:"formationDate,omitempty"` // YYYY-MM-DD
+	FormationState   State      `json:"formationState,omitempty"`
+	PrincipalAddress *Address   `json:"principalAddress,omitempty"`
+	MailingAddress   *Address   `json:"mailingAddress,omitempty"`
+	Officers         []Officer  `json:"officers,omitempty"`
+}
+
+// User is a customer of the organization. Source: spec section 2, User.
+type User struct {
+	ID          string `json:"id,omitempty"` // user_<id>
+	FullName    string `json:"fullName,omitempty"`
+	Email       string `json:"email,omitempty"`
+	PhoneNumber string `json:"phoneNumber,omitempty"` // E.164
+}
+
+// Price is one line of the organization's price list, in dollars.
+// Source: spec section 2, Price; that amounts are dollars is an assumption.
+type Price struct {
+	Type            string `json:"type"`
+	Name            string `json:"name"`
+	WholesaleAmount string `json:"wholesaleAmount"` // decimal dollars as they stood in the answer
+	Enabled         bool   `json:"enabled"`
+}

@@ -1,0 +1,182 @@
+package filing
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Order is the body of POST /orders. Source: spec section 2, Order request body.
+type Order struct {
+	UserID               string               `json:"userId"`
+	CompanyID            string               `json:"companyId,omitempty"` // absent for a formation
+	FilingState          State                `json:"filingState"`
+	Formation            *FormationItem       `json:"formation,omitempty"`
+	EIN                  *EINItem             `json:"ein,omitempty"`
+	RegisteredAgent      *RegisteredAgentItem `json:"registeredAgent,omitempty"`
+	AnnualReport         *AnnualReportItem    `json:"annualReport,omitempty"`
+	ForeignQualification *QualificationItem   `json:"foreignQualification,omitempty"`
+}
+
+// RegisteredAgentItem orders the service's own agent.
+type RegisteredAgentItem struct {
+	IsChangeOfAgent bool `json:"isChangeOfAgent"`
+}
+
+// AnnualReportItem orders the report of one year.
+type AnnualReportItem struct {
+	FilingYear      string `json:"filingYear"` // four digits
+	RegisteredAgent *Agent `json:"registeredAgent,omitempty"`
+}
+
+// QualificationItem orders a foreign qualification, with a supplied agent or
+// without. It travels as true where there is no supplied agent.
+type QualificationItem struct {
+	RegisteredAgent *Agent `json:"registeredAgent,omitempty"`
+}
+
+// MarshalJSON writes the bare form where it suffices.
+func (q QualificationItem) MarshalJSON() ([]byte, error) {
+	if q.RegisteredAgent == nil {
+		return []byte("true"), nil
+	}
+	type object QualificationItem
+	return json.Marshal(object(q))
+}
+
+// UnmarshalJSON reads both forms.
+func (q *QualificationItem) UnmarshalJSON(b []byte) error {
+	if string(b) == "true" {
+		*q = QualificationItem{}
+		return nil
+	}
+	type object QualificationItem
+	return json.Unmarshal(b, (*object)(q))
+}
+
+// FormationItem orders the formation of a company.
+type FormationItem struct {
+	Expedited        bool     `json:"expedited"`
+	Company          Company  `json:"company"`
+	AlternativeNames []string `json:"alternativeNames,omitempty"`
+	RegisteredAgent  *Agent   `json:"registeredAgent,omitempty"`
+}
+
+// EINItem orders an employer identification number.
+type EINItem struct {
+	BusinessCategory            string  `json:"businessCategory"`
+	BusinessPurpose             string  `json:"businessPurpose"`
+	ApplicationReason           string  `json:"applicationReason"`
+	Vehicle55kPounds            bool    `json:"vehicle55kPounds"`
+	GamblingWagering            bool    `json:"gamblingWagering"`
+	FileForm720                 bool    `json:"fileForm720"`
+	AlcoholTobaccoFirearms      bool    `json:"alcoholTobaccoFirearms"`
+	FileForm944                 bool    `json:"fileForm944"`
+	IsW2Expected                bool    `json:"isW2Expected"`
+	AgricultureEmployeesCount   int     `json:"agricultureEmployeesCount"`
+	OtherEmployeesCount         int     `json:"otherEmployeesCount"`
+	FirstWagesDate              *string `json:"firstWagesDate"` // the key is present even when null
+	ResponsiblePartyFirstName   string  `json:"responsiblePartyFirstName"`
+	ResponsiblePartyLastName    string  `json:"responsiblePartyLastName"`
+	ResponsiblePartyTitle       string  `json:"responsiblePartyTitle"`
+	ResponsiblePartySSN         string  `json:"responsiblePartySsn,omitempty"` // absent when the party is foreign
+	ResponsiblePartyPhoneNumber string  `json:"responsiblePartyPhoneNumber"`
+	ResponsiblePartyIsForeign   bool    `json:"responsiblePartyIsForeign"`
+}
+
+// Products lists the items of the order, the main one first.
+func (o *Order) Products() []Product {
+	var p []Product
+	if o.Formation != nil {
+		p = append(p, Formation)
+	}
+	if o.AnnualReport != nil {
+		p = append(p, AnnualReport)
+	}
+	if o.ForeignQualification != nil {
+		p = append(p, ForeignQualification)
+	}
+	if o.EIN != nil {
+		p = append(p, EIN)
+	}
+	if o.RegisteredAgent != nil {
+		p = append(p, o.agentProduct())
+	}
+	return p
+}
+
+func (o *Order) agentProduct() Product {
+	if o.RegisteredAgent.IsChangeOfAgent {
+		return AgentChange
+	}
+	return RegisteredAgent
+}
+
+// Drop returns the order without one of its items: what is left to send when
+// the service, or the ledger, already holds that item.
+func (o Order) Drop(p Product) Order {
+	switch p {
+	case Formation:
+		o.Formation = nil
+	case AnnualReport:
+		o.AnnualReport = nil
+	case ForeignQualification:
+		o.ForeignQualification = nil
+	case EIN:
+		o.EIN = nil
+	case RegisteredAgent, AgentChange:
+		o.RegisteredAgent = nil
+	}
+	return o
+}
+
+// Repeatable reports whether the whole order may be sent again after an
+// attempt whose outcome is not known.
+func (o *Order) Repeatable() bool {
+	for _, p := range o.Products() {
+		if !p.Repeatable() {
+			return false
+		}
+	}
+	return true
+}
+
+// Item is one order that the service made of a request.
+// Source: spec section 2, Order item.
+type Item struct {
+	OrderType          string `json:"orderType"`
+	OrderID            string `json:"orderId"`
+	CreatedAt          string `json:"createdAt,omitempty"`
+	FilingDate         string `json:"filingDate,omitempty"`
+	FilingStatus       string `json:"filingStatus,omitempty"`
+	SubscriptionStatus string `json:"subscriptionStatus,omitempty"`
+}
+
+// orderTypes maps an order type, letters only and in lower case, to the product
+// it is. Source: formation and registered_agent are shown; the rest is an
+// Assumption, so that an unmatched type is still recorded.
+var orderTypes = map[string]Product{
+	"formation": Formation, "annualreport": AnnualReport, "ein": EIN,
+	"registeredagent": RegisteredAgent, "changeofagent": AgentChange, "registeredagentchange": AgentChange,
+	"agentchange": AgentChange, "foreignqualification": ForeignQualification,
+}
+
+// ProductOfType finds the product of a service's order type, in whatever style
+// it is written (annual_report, annualReport, ANNUAL-REPORT).
+func ProductOfType(orderType string) (Product, bool) {
+	p, ok := orderTypes[FoldName(orderType)]
+	return p, ok
+}
+
+// FoldName folds a name to its letters and digits in lower case, so that
+// wordings of one thing compare equal.
+func FoldName(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return -1
+	}, s)
+}

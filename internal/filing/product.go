@@ -1,0 +1,45 @@
+package filing
+
+import "slices"
+
+// Product is what a row of a sheet asks for, and also what one item of an
+// order is. The values are those of the --product flag.
+type Product string
+
+// The products. Source: spec section 1; AgentChange is a RegisteredAgent item
+// with isChangeOfAgent, which the product of a row tells apart.
+const (
+	AnnualReport         Product = "annual-report"
+	AgentChange          Product = "agent-change"
+	RegisteredAgent      Product = "registered-agent"
+	Formation            Product = "formation"
+	EIN                  Product = "ein"
+	ForeignQualification Product = "foreign-qualification"
+)
+
+// Products lists all products in the order help texts show them.
+var Products = []Product{AnnualReport, AgentChange, RegisteredAgent, Formation, EIN, ForeignQualification}
+
+// Valid reports whether p is one of Products.
+func (p Product) Valid() bool { return slices.Contains(Products, p) }
+
+// Title is the product in a reader's words.
+func (p Product) Title() string { return productTitles[p] }
+
+var productTitles = map[Product]string{
+	AnnualReport:         "annual report",
+	AgentChange:          "change of registered agent",
+	RegisteredAgent:      "registered agent",
+	Formation:            "formation",
+	EIN:                  "EIN",
+	ForeignQualification: "foreign qualification",
+}
+
+// Repeatable reports whether ordering the same item twice is harmless at the
+// service: it answers 409, or repeats without a second charge.
+//
+// Source: spec section 4, rule 8 (agent); section 7 (EIN, foreign
+// qualification). Annual reports and formations have no such guard.
+func (p Product) Repeatable() bool {
+	return p == EIN || p == ForeignQualification || p == RegisteredAgent || p == AgentChange
+}

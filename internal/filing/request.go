@@ -1,0 +1,40 @@
+package filing
+
+// Request is what a row of a sheet asks for: an order whose user and company
+// are still references, to be resolved by look-ups before it is sent.
+type Request struct {
+	Product Product    `json:"product"`
+	User    UserRef    `json:"user"`
+	Company CompanyRef `json:"company"`
+	Order   Order      `json:"order"`
+}
+
+// UserRef names a user as the sheet does. ID wins over Email; Name and Phone
+// serve only to create a user that the service does not know.
+type UserRef struct {
+	ID    string `json:"id,omitempty"`
+	Email string `json:"email,omitempty"`
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"` // E.164
+}
+
+// Ref is what a look-up asks for: the id where there is one, else the e-mail.
+func (u UserRef) Ref() string {
+	if u.ID != "" {
+		return u.ID
+	}
+	return u.Email
+}
+
+// CompanyRef names a company by id or slug, with what the sheet knows of it:
+// entity type and formation state complete a company that lacks them.
+type CompanyRef struct {
+	Ref   string  `json:"ref,omitempty"` // comp_<id> or the URL slug
+	Sheet Company `json:"sheet"`
+}
+
+// Needs tells which facts of the company record an order of this product
+// depends on. Source: spec section 4, rules 9 and 10.
+func (r *Request) NeedsCompanyFacts() bool {
+	return r.Order.AnnualReport != nil || r.Order.ForeignQualification != nil
+}

@@ -1,0 +1,56 @@
+package filing
+
+import "slices"
+
+// Result is the state of a row.
+type Result string
+
+// The states of a row. What each leads to is in Edges.
+const (
+	Invalid   Result = "invalid"   // breaks a rule; never sent
+	Skipped   Result = "skipped"   // a repeat within the file, outside --state, or covered by a subscription already bought
+	Ready     Result = "ready"     // valid and not sent; also waiting for funds, approval or the service
+	Placing   Result = "placing"   // the intent is committed, the answer is not yet recorded
+	Placed    Result = "placed"    // the service answered with order ids
+	Exists    Result = "exists"    // already there, by an idempotent 409 or by the ledger
+	Rejected  Result = "rejected"  // the service refused, and said why
+	Uncertain Result = "uncertain" // sent, and no trustworthy answer came
+	Canceled  Result = "canceled"  // taken back before it was sent
+)
+
+// Results lists every state in the order summaries show them.
+var Results = []Result{Placed, Exists, Invalid, Rejected, Uncertain, Ready, Placing, Skipped, Canceled}
+
+// Edge is one permitted transition of a row, and the one reason for it.
+type Edge struct {
+	From, To Result
+	Why      string
+}
+
+// Edges is the row's whole life. The diagram in the README is generated from
+// it, and the ledger refuses what is not in it.
+var Edges = []Edge{
+	{Ready, Placing, "the intent and its reservation are committed"},
+	{Ready, Exists, "the ledger already holds the purchase"},
+	{Ready, Skipped, "a subscription bought earlier covers it"},
+	{Ready, Rejected, "a look-up shows that the order cannot be made"},
+	{Ready, Canceled, "taken back before it was sent"},
+	{Placing, Placed, "the service answered with order ids"},
+	{Placing, Exists, "the service says it is already there"},
+	{Placing, Rejected, "the service refused it"},
+	{Placing, Uncertain, "sent, and no trustworthy answer came"},
+	{Placing, Ready, "not sent, or safe to send again"},
+	{Rejected, Ready, "retried after a correction"},
+	{Uncertain, Placed, "resolved: the order exists"},
+	{Uncertain, Ready, "resolved: the order was never made"},
+}
+
+// CanBecome reports whether the row may go from r to next.
+func (r Result) CanBecome(next Result) bool {
+	return slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r && e.To == next })
+}
+
+// Terminal reports whether no edge leaves r.
+func (r Result) Terminal() bool {
+	return !slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r })
+}

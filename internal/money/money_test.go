@@ -1,0 +1,89 @@
+package money_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"bulkfiling/internal/money"
+
+	"pgregory.net/rapid"
+)
+
+func TestParse(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		want money.Cents
+		bad  bool
+	}{
+		{in: "75", want: 7500},
+		{in: "103.75", want: 10375},
+		{in: "0.1", want: 10},
+		{in: ".5", want: 50},
+		{in: "5.", want: 500},
+		{in: "$1,234.50", want: 123450},
+		{in: " -3.00 ", want: -300},
+		{in: "-$3", want: -300},
+		{in: "25.000000", want: 2500},
+		{in: "1,234,567", want: 123456700},
+		{in: "", bad: true},
+		{in: "$", bad: true},
+		{in: ".", bad: true},
+		{in: "1.005", bad: true},
+		{in: "1,50", bad: true},
+		{in: "1234,567", bad: true},
+		{in: ",123", bad: true},
+		{in: "1e3", bad: true},
+		{in: "--1", bad: true},
+		{in: "NaN", bad: true},
+		{in: "99999999999999999999", bad: true},
+	} {
+		got, err := money.Parse(tc.in)
+		if tc.bad {
+			if !errors.Is(err, money.ErrAmount) {
+				t.Errorf("Parse(%q) = %v, %v; want ErrAmount", tc.in, got, err)
+			}
+			continue
+		}
+		if err != nil || got != tc.want {
+			t.Errorf("Parse(%q) = %d, %v; want %d", tc.in, got, err, tc.want)
+		}
+	}
+}
+
+func TestPrintedAmountsParseBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := money.Cents(rapid.Int64Range(math.MinInt64+1, math.MaxInt64).Draw(t, "cents"))
+		for _, text := range []string{c.String(), c.Dollars()} {
+			if got, err := money.Parse(text); err != nil || got != c {
+				t.Fatalf("Parse(%q) = %d, %v; want %d", text, got, err, c)
+			}
+		}
+	})
+}
+
+func TestDollars(t *testing.T) {
+	for c, want := range map[money.Cents]string{
+		0: "$0.00", 5: "$0.05", 123456789: "$1,234,567.89", -10000: "-$100.00", 99999: "$999.99",
+	} {
+		if got := c.Dollars(); got != want {
+			t.Errorf("%d: got %s, want %s", c, got, want)
+		}
+	}
+}
+
+func TestAddRefusesOverflow(t *testing.T) {
+	if _, err := money.Add(math.MaxInt64, 1); !errors.Is(err, money.ErrOverflow) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := money.Add(math.MinInt64, -1); !errors.Is(err, money.ErrOverflow) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnknownIsNotZero(t *testing.T) {
+	sum, err := money.Cost{Amount: 5000}.Plus(money.Cost{Amount: 2500, AtLeast: true})
+	if err != nil || sum.String() != "at least $75.00" {
+		t.Errorf("got %s, %v", sum, err)
+	}
+}
