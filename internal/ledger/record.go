@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// Batch is one file, read with one set of options. Its id is made from both, so
+// that the same command again finds the same batch.
+type Batch struct {
+	ID        string
+	File      string // the file's name as it was given
+	Sheet     string // the sheet that was read; empty for CSV
+	Product   filing.Product
+	Options   string   // the options that make its identity, as a reader would type them
+	Columns   []string // the input's headers as they were given
+	Rows      int      // rows of data
+	Open      bool     // all rows are recorded; false while an import is under way
+	Paused    bool     // by a person
+	Canceled  bool
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// Row is one row of a batch, its order and its answer.
+type Row struct {
+	ID        int64
+	Batch     string
+	Number    int             // the row's number in the sheet, as a spreadsheet program shows it
+	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
+	Faults    []Fault         // what is wrong with which cell
+	Request   *filing.Request // nil for a row that could not be read as an order
+	Result    filing.Result
+	Message   string     // for a person: what happened and what to do
+	Items     []Item     // what the service made of it, or already had
+	Cost      money.Cost // spent for placed; held for placing and uncertain; expected otherwise
+	Attempts  int        // orders sent, as far as is known
+	Doubt     bool       // an attempt without a known outcome is behind it
+	UpdatedAt time.Time
+}
+
+// Fault is a problem at a cell.
+type Fault struct {
+	Column  int    `json:"c"` // index of the input column; -1 where it has none
+	Rule    string `json:"r"`
+	Message string `json:"m"`
+	Warning bool   `json:"w,omitempty"`
+}
+
+// Item is one order of a row.
+type Item struct {
+	Product            filing.Product
+	OrderType          string // the service's word
+	OrderID            string // empty where the service has it and never told the id
+	FilingStatus       string
+	FilingDate         string
+	SubscriptionStatus string
+	Cost               money.Cost
+}
+
+// Counts is how many rows of a batch are in each state.
+type Counts map[filing.Result]int
+
+// Total is the number of rows.
+func (c Counts) Total() int {
+	n := 0
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// EntryKind is what an entry of the book does.
+type EntryKind string
+
+// The entries of the book. Amounts are positive, but for an Adjustment, which
+// may be either.
+const (
+	Deposit    EntryKind = "deposit"    // declared by the operator
+	Adjustment EntryKind = "adjustment" // declared by the operator, to agree with the service
+	Reserve    EntryKind = "reserve"    // set aside with an intent
+	Posted     EntryKind = "post"       // a reservation was spent
+	Voided     EntryKind = "void"       // a reservation was set free
+)
+
+// Entry is one line of the book.
+type Entry struct {
+	ID     int64
+	At     time.Time
+	Kind   EntryKind
+	Amount money.Cents
+	Row    int64 // 0 for deposits and adjustments
+	Batch  string
+	Number int // the row's number in its sheet
+	Note   string
+}
+
+// Book is the money at one moment: Available = Deposits + Adjustments - Posted - Reserved.
+type Book struct {
+	Declared    bool // a deposit was ever declared; otherwise the funds are unknown
+	Deposits    money.Cents
+	Adjustments money.Cents
+	Posted      money.Cents
+	Reserved    money.Cents
+	AtLeast     bool // some posted or reserved costs are known only in part
+}
+
+// Available is what may still be set aside. It means nothing where no deposit
+// was ever declared.
+func (b Book) Available() money.Cents {
+	return b.Deposits + b.Adjustments - b.Posted - b.Reserved
+}
