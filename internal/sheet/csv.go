@@ -1,0 +1,428 @@
+package sheet
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRecordBytes bounds one record, so that a quotation mark that is never closed does not take the rest of a large file
+// into memory.
+const maxRecordBytes = 16 << 20
+
+// csvBody is an open CSV file.
+type csvBody struct {
+	owner   *File
+	file    io.ReaderAt
+	size    int64
+	limits  Limits
+	charset charset
+	comma   rune
+	crOnly  bool // lines end with a carriage return alone
+	sepLine bool // the first line is Excel's "sep=;", which is no row
+}
+
+func openCSV(owner *File, file io.ReaderAt, size int64, limits Limits) (*csvBody, error) {
+	c := &csvBody{owner: owner, file: file, size: size, limits: limits, comma: ','}
+	head, err := readHead(file, size)
+	if err != nil {
+		return nil, err
+	}
+	if c.charset, err = findCharset(file, size, head); err != nil {
+		return nil, err
+	}
+	head = make([]byte, headBytes)
+	n, err := io.ReadFull(c.charset.reader(file, size), head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	text := string(head[:n])
+	if err := textError(text); err != nil {
+		return nil, err
+	}
+	if whole := n < headBytes; !whole {
+		text = text[:strings.LastIndexAny(text, "\r\n")+1]
+	}
+	if sep, ok := sepLine(text); ok {
+		c.comma, c.sepLine = sep, true
+	} else {
+		c.comma = findDelimiter(text)
+	}
+	c.crOnly = endsWithCR(text)
+	c.noteFindings(text)
+	return c, nil
+}
+
+func (c *csvBody) noteFindings(head string) {
+	switch c.charset.name {
+	case "UTF-8":
+	case "Windows-1252":
+		c.owner.note("Read as Windows-1252 text, for it is not UTF-8. If accented letters look wrong, save the sheet as CSV UTF-8.")
+	default:
+		c.owner.note("Read as " + c.charset.name + " text.")
+	}
+	if name, ok := delimiterNames[c.comma]; ok {
+		c.owner.note("Columns are divided by " + name + ".")
+	} else if c.comma != ',' {
+		c.owner.note(fmt.Sprintf("Columns are divided by %q.", c.comma))
+	}
+	if strings.ContainsRune(head, 0) {
+		c.owner.note("NUL characters were left out.")
+	}
+}
+
+var delimiterNames = map[rune]string{';': "semicolons", '\t': "tabs", '|': "vertical bars"}
+
+// sepLine reads the line "sep=;" with which Excel is told the delimiter.
+func sepLine(text string) (rune, bool) {
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.Trim(strings.TrimRight(line, "\r"), `"`)
+	if len(line) < 5 || !strings.EqualFold(line[:4], "sep=") {
+		return 0, false
+	}
+	sep, size := utf8.DecodeRuneInString(line[4:])
+	if size != len(line)-4 || sep == utf8.RuneError || sep == '"' || sep == '\r' {
+		return 0, false
+	}
+	return sep, true
+}
+
+// findDelimiter chooses the delimiter under which the records of the text agree best on a number of fields. The earlier
+// the first such record the better, because a header is divided by the delimiter but hardly ever by anything else; then
+// the more fields lie in agreeing records the better.
+func findDelimiter(text string) rune {
+	best, bestFirst, bestFields := ',', -1, 0
+	for _, comma := range []byte{',', '\t', ';', '|'} {
+		counts := fieldCounts(text, comma)
+		seen := map[int]int{}
+		usual := 0
+		for _, n := range counts {
+			seen[n]++
+			if seen[n] > seen[usual] || seen[n] == seen[usual] && n > usual {
+				usual = n
+			}
+		}
+		if usual < 2 {
+			continue
+		}
+		first, fields := 0, seen[usual]*(usual-1)
+		for counts[first] != usual {
+			first++
+		}
+		if bestFirst < 0 || first < bestFirst || first == bestFirst && fields > bestFields {
+			best, bestFirst, bestFields = rune(comma), first, fields
+		}
+	}
+	return best
+}
+
+// fieldCounts counts the fields of the first records that are not blank.
+func fieldCounts(text string, comma byte) []int {
+	const records = 200
+	var counts []int
+	fields, blank, quoted, fresh := 1, true, false, true // fresh: at the start of a field
+	for i := 0; i < len(text) && len(counts) < records; i++ {
+		switch c := text[i]; {
+		case quoted:
+			quoted = c != '"' // a doubled quote closes and opens again
+			fresh = !quoted
+		case c == '"' && fresh:
+			quoted, blank = true, false
+		case c == comma:
+			fields++
+			fresh = true
+		case c == '\n' || c == '\r':
+			if !blank {
+				counts = append(counts, fields)
+			}
+			fields, blank, fresh = 1, true, true
+		case c != ' ':
+			blank, fresh = false, false
+		}
+	}
+	if !blank && !quoted && len(counts) < records {
+		counts = append(counts, fields)
+	}
+	return counts
+}
+
+// endsWithCR reports whether lines end with carriage returns alone. Line feeds inside quotes do not matter: such a text has
+// them within its cells.
+func endsWithCR(text string) bool {
+	returns, quoted := 0, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n':
+			return false
+		case c == '\r':
+			if i+1 < len(text) && text[i+1] == '\n' {
+				return false
+			}
+			returns++
+		}
+	}
+	return returns > 0
+}
+
+func (c *csvBody) sheets() []Info { return []Info{{Visible: true}} }
+
+func (c *csvBody) rows(sheet string) (source, error) {
+	if sheet != "" {
+		return nil, noSheet(sheet)
+	}
+	text := c.charset.reader(c.file, c.size)
+	if c.crOnly {
+		text = &lineFeeds{r: text}
+	}
+	tape := &tape{r: text}
+	buffered := bufio.NewReaderSize(tape, headBytes)
+	s := &csvSource{csvBody: c, tape: tape, nextLine: 1}
+	if c.sepLine {
+		line, err := buffered.ReadSlice('\n')
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		tape.forget(int64(len(line)))
+		tape.origin = int64(len(line))
+		s.skippedLines = 1
+	}
+	s.csv = csv.NewReader(buffered)
+	s.csv.Comma = c.comma
+	s.csv.FieldsPerRecord = -1
+	s.csv.ReuseRecord = true
+	s.csv.TrimLeadingSpace = c.comma != '\t' // it would take the tabs of empty cells for spaces
+	return s, nil
+}
+
+// csvSource reads the records of a CSV.
+type csvSource struct {
+	*csvBody
+	csv  *csv.Reader
+	tape *tape
+
+	number       int   // of the last row
+	nextLine     int   // that follows the last record, as encoding/csv counts
+	skippedLines int   // in front of what encoding/csv sees
+	width        int   // fields of the last record
+	cellCount    int64 // so far
+	buf          []byte
+}
+
+func (s *csvSource) close() error { return nil }
+
+func (s *csvSource) fill(b *Block) error {
+	for !b.full() {
+		err := s.record(b)
+		if err == io.EOF && len(b.Rows) > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *csvSource) record(b *Block) error {
+	start := s.csv.InputOffset()
+	s.tape.forget(s.tape.origin + start)
+	fields, err := s.csv.Read()
+	var line, lines int // of the record: the first, and how many
+	var refused *csv.ParseError
+	switch {
+	case err == nil:
+		line, _ = s.csv.FieldPos(0)
+		last := len(fields) - 1
+		lastLine, _ := s.csv.FieldPos(last)
+		lines = lastLine - line + 1 + strings.Count(fields[last], "\n")
+	case errors.As(err, &refused):
+		line, lines = refused.StartLine, refused.Line-refused.StartLine+1
+		raw := s.tape.between(s.tape.origin+start, s.tape.origin+s.csv.InputOffset())
+		if fields, err = s.readLoosely(raw, refused); err != nil {
+			return err
+		}
+	case errors.Is(err, errRecordTooLong):
+		return s.unclosed(s.nextLine)
+	default:
+		return err
+	}
+	s.number += 1 + line - s.nextLine // encoding/csv passes over empty lines
+	s.nextLine = line + lines
+	row := Row{Number: s.number, Line: line + s.skippedLines}
+	if row.Number > s.limits.Rows {
+		return &FormatError{Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows), Remedy: remedySplit}
+	}
+	if len(fields) > s.limits.Columns {
+		return &FormatError{
+			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line, len(fields), s.limits.Columns),
+			Remedy: "Check the delimiter and the line ends of the file",
+		}
+	}
+	if s.cellCount += int64(len(fields)); s.cellCount > s.limits.Cells {
+		return &FormatError{Reason: fmt.Sprintf("there are more than %d cells", s.limits.Cells), Remedy: remedySplit}
+	}
+	s.width = len(fields)
+	for i, field := range fields {
+		if len(field) > s.limits.CellBytes {
+			return &FormatError{
+				Cell:   CellName(i, row.Number),
+				Reason: fmt.Sprintf("the text is longer than a cell can be (%s, on line %d)", byteCount(int64(len(field))), row.Line),
+				Remedy: "Check whether a quotation mark before it is never closed",
+			}
+		}
+		cell := Cell{Text: s.clean(field)}
+		if cell.Text != "" {
+			cell.Kind = Text
+		}
+		b.cells = append(b.cells, cell)
+	}
+	b.endRow(row)
+	return nil
+}
+
+const noteUnreadable = "Some letters were lost before and show as \uFFFD."
+
+// clean takes off the apostrophe that guards text which looks like a formula, and makes white space plain. It allocates
+// only where there is something to change.
+func (s *csvSource) clean(field string) string {
+	if field != "" && field[0] == '\'' && looksLikeFormula(field[1:]) {
+		field = field[1:]
+	}
+	if isPlain(field) {
+		return field
+	}
+	s.buf = appendClean(s.buf[:0], field)
+	if bytes.ContainsRune(s.buf, utf8.RuneError) {
+		s.owner.note(noteUnreadable)
+	}
+	if string(s.buf) == field {
+		return field
+	}
+	return string(s.buf)
+}
+
+// looksLikeFormula reports whether a spreadsheet program that opens a CSV may take the text for a formula. Apostrophes in
+// front count as nothing, so that a text which has them by nature is guarded, and read back, like any other.
+func looksLikeFormula(text string) bool {
+	text = strings.TrimLeft(text, "'")
+	return text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0
+}
+
+func (s *csvSource) unclosed(line int) error {
+	return &FormatError{
+		Reason: fmt.Sprintf("a quotation mark is opened on or after line %d and not properly closed", line+s.skippedLines),
+		Remedy: `Close it, or double it ("") where it belongs to the text`,
+	}
+}
+
+// readLoosely reads a record again that encoding/csv refused because of its quotation marks. What is refused still is a
+// quotation that runs over several lines and does not end as it should: it may have swallowed rows.
+func (s *csvSource) readLoosely(raw []byte, refused *csv.ParseError) ([]string, error) {
+	text := strings.TrimLeft(string(raw), "\r\n")
+	if errors.Is(refused.Err, csv.ErrQuote) && refused.Line > refused.StartLine {
+		return nil, s.unclosed(refused.StartLine)
+	}
+	var fields []string
+	for _, rule := range []closingRule{closeAtDelimiter, closeAtQuote} {
+		found, ok := splitLoosely(text, s.comma, rule)
+		if !ok {
+			continue
+		}
+		fields = found
+		if s.width == 0 || len(fields) == s.width {
+			break
+		}
+	}
+	if fields == nil {
+		return nil, s.unclosed(refused.StartLine)
+	}
+	s.owner.note(fmt.Sprintf("Quotation marks inside cells were read as they stand, first on line %d.", refused.Line+s.skippedLines))
+	return fields, nil
+}
+
+// closingRule is which quotation mark closes a quoted field.
+type closingRule bool
+
+const (
+	closeAtDelimiter closingRule = false // the first before a delimiter: "Acme "Best" LLC",DE
+	closeAtQuote     closingRule = true  // the first at all, the rest being plain, as Excel does: "Big" Al's LLC,DE
+)
+
+// splitLoosely divides one record whose quotation marks are out of order. It is not ok if a quotation does not end, or if
+// the record ends before the text does.
+func splitLoosely(text string, comma rune, rule closingRule) (fields []string, ok bool) {
+	delimiter := string(comma)
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	for {
+		var field strings.Builder
+		if comma != '\t' {
+			text = strings.TrimLeft(text, " ")
+		}
+		if strings.HasPrefix(text, `"`) {
+			text = text[1:]
+			for {
+				end := strings.IndexByte(text, '"')
+				if end < 0 {
+					return nil, false
+				}
+				field.WriteString(text[:end])
+				text = text[end+1:]
+				if strings.HasPrefix(text, `"`) {
+					field.WriteByte('"')
+					text = text[1:]
+					continue
+				}
+				if rule == closeAtQuote || text == "" || strings.HasPrefix(strings.TrimLeft(text, " "), delimiter) {
+					break
+				}
+				field.WriteByte('"')
+			}
+		}
+		plain, rest, more := strings.Cut(text, delimiter)
+		if strings.ContainsAny(plain, "\n") {
+			return nil, false
+		}
+		field.WriteString(plain)
+		fields = append(fields, field.String())
+		if !more {
+			return fields, true
+		}
+		text = rest
+	}
+}
+
+var errRecordTooLong = errors.New("record too long")
+
+// tape remembers what passed since the last record, so that one that encoding/csv refuses can be read again.
+type tape struct {
+	r      io.Reader
+	origin int64 // where encoding/csv began to read
+	kept   []byte
+	start  int64 // of kept
+	needed int64 // what lies before may be forgotten
+}
+
+func (t *tape) Read(p []byte) (int, error) {
+	if n := t.needed - t.start; n > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[n:])]
+		t.start = t.needed
+	}
+	if len(t.kept) > maxRecordBytes {
+		return 0, errRecordTooLong
+	}
+	n, err := t.r.Read(p)
+	t.kept = append(t.kept, p[:n]...)
+	return n, err
+}
+
+func (t *tape) forget(offset int64) { t.needed = offset }
+
+func (t *tape) between(from, to int64) []byte { return t.kept[from-t.start : to-t.start] }

@@ -1,0 +1,226 @@
+package sheet
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// headBytes is how much of a file is looked at to tell its format, encoding and delimiter.
+const headBytes = 64 << 10
+
+// signatures are the first bytes of formats that people take for spreadsheets, or rename to look like them.
+var signatures = []struct {
+	prefix, what string
+}{
+	{"%PDF-", "a PDF document"},
+	{"{\\rtf", "a Rich Text (.rtf) document"},
+	{"\x1f\x8b", "a compressed file (.gz)"},
+	{"7z\xbc\xaf\x27\x1c", "a compressed archive (.7z)"},
+	{"Rar!\x1a\x07", "a compressed archive (.rar)"},
+	{"\x89PNG\r\n", "a picture (.png)"},
+	{"\xff\xd8\xff", "a picture (.jpg)"},
+	{"GIF8", "a picture (.gif)"},
+	{"SQLite format 3\x00", "a database (SQLite)"},
+	{"PAR1", "a Parquet file"},
+	{"\x7fELF", "a program"},
+	{"\x09\x00\x04\x00", "an old Excel (.xls) workbook"}, // the stream itself, without a container
+	{"\x09\x02\x06\x00", "an old Excel (.xls) workbook"},
+	{"\x09\x04\x06\x00", "an old Excel (.xls) workbook"},
+	{"\x09\x08\x08\x00", "an old Excel (.xls) workbook"},
+	{"\x09\x08\x10\x00", "an old Excel (.xls) workbook"},
+	{"\xff\xfe\x00\x00", "a text in UTF-32"},
+	{"\x00\x00\xfe\xff", "a text in UTF-32"},
+	{"ID;P", "a SYLK (.slk) sheet"},
+	{"TABLE\r\n0,1", "a DIF (.dif) sheet"},
+	{"TABLE\n0,1", "a DIF (.dif) sheet"},
+	{"MIME-Version:", "a web archive (.mht)"},
+	{"-----BEGIN ", "a key or a certificate"},
+}
+
+func notASheet(what string) *FormatError {
+	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
+}
+
+// detect tells what a file is by its content.
+func detect(file io.ReaderAt, size int64) (Format, error) {
+	head, err := readHead(file, size)
+	if err != nil {
+		return "", err
+	}
+	if len(head) == 0 {
+		return "", &FormatError{Reason: "the file is empty", Remedy: "Check that it was saved, or exported, completely"}
+	}
+	for _, s := range signatures {
+		if bytes.HasPrefix(head, []byte(s.prefix)) {
+			return "", notASheet(s.what)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
+		return "", compoundError(io.NewSectionReader(file, 0, size))
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return XLSX, nil
+	}
+	return CSV, nil
+}
+
+func readHead(file io.ReaderAt, size int64) ([]byte, error) {
+	head := make([]byte, min(size, headBytes))
+	n, err := file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return head[:n], nil
+}
+
+// compoundStreams are the names of streams by which a compound file (OLE2) is told. The directory that holds them may lie
+// anywhere in the file, and may be broken, so the names alone are looked for.
+var compoundStreams = []struct {
+	stream string
+	err    *FormatError
+}{
+	{"EncryptedPackage", &FormatError{
+		Reason: "the workbook is protected with a password (encrypted)",
+		Remedy: "Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with Password, and save it",
+	}},
+	{"WordDocument", notASheet("a Word document")},
+	{"PowerPoint Document", notASheet("a PowerPoint presentation")},
+	{"Workbook", notASheet("an old Excel (.xls) workbook")},
+	{"WORKBOOK", notASheet("an old Excel (.xls) workbook")},
+	{"Book", notASheet("an old Excel (.xls) workbook")},
+	{"BOOK", notASheet("an old Excel (.xls) workbook")},
+}
+
+func compoundError(r io.Reader) error {
+	found := len(compoundStreams)
+	buf := make([]byte, headBytes)
+	kept := 0
+	for {
+		n, err := io.ReadFull(r, buf[kept:])
+		window := buf[:kept+n]
+		for i, s := range compoundStreams[:found] {
+			if bytes.Contains(window, utf16le(s.stream)) {
+				found = i
+				break
+			}
+		}
+		if err != nil || found == 0 {
+			break
+		}
+		kept = copy(buf, window[len(window)-64:]) // a name may lie across two windows
+	}
+	if found < len(compoundStreams) {
+		return compoundStreams[found].err
+	}
+	return notASheet("an old Office document (or a damaged one)")
+}
+
+func utf16le(s string) []byte {
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = append(b, s[i], 0)
+	}
+	return b
+}
+
+// packages are zip files that are no XLSX, told by the name of a part.
+var packages = []struct {
+	part, what string
+}{
+	{"xl/workbook.bin", "a binary Excel workbook (.xlsb)"},
+	{"word/document.xml", "a Word document (.docx)"},
+	{"ppt/presentation.xml", "a PowerPoint presentation (.pptx)"},
+	{"index/document.iwa", "an Apple Numbers document"},
+	{"index.zip", "an Apple Numbers document"},
+	{"index.xml", "an Apple iWork document"},
+	{"content.xml", "an OpenDocument file (.ods)"},
+	{"meta-inf/manifest.xml", "an OpenDocument file (.ods)"},
+	{"meta-inf/manifest.mf", "a Java archive"},
+}
+
+// packageError tells what a zip file without a workbook is.
+func packageError(parts map[string]*zip.File) error {
+	for _, p := range packages {
+		if parts[p.part] != nil {
+			return notASheet(p.what)
+		}
+	}
+	for name := range parts {
+		switch {
+		case strings.HasSuffix(name, ".iwa"):
+			return notASheet("an Apple Numbers document")
+		case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".xlsx"):
+			return &FormatError{
+				Reason: "this is a zip archive that holds other files, not a workbook",
+				Remedy: "Unpack it and use the file inside",
+			}
+		}
+	}
+	return &FormatError{Reason: "this is a zip file without an Excel workbook in it", Remedy: remedySaveAs}
+}
+
+// markup are the ways in which text that is no CSV begins.
+var markup = []struct {
+	prefix, what string
+}{
+	{"<!doctype", "a web page (HTML)"},
+	{"<html", "a web page (HTML)"},
+	{"<head", "a web page (HTML)"},
+	{"<body", "a web page (HTML)"},
+	{"<meta", "a web page (HTML)"},
+	{"<style", "a web page (HTML)"},
+	{"<table", "a web page (HTML)"},
+	{"<div", "a web page (HTML)"},
+	{"<!--", "a web page (HTML)"},
+	{"<?xml", "an XML file"},
+	{"<workbook", "an XML file"},
+}
+
+// textError refuses text that is no CSV: markup, JSON, or bytes that are no text at all.
+func textError(head string) error {
+	start := strings.TrimLeft(head, " \t\r\n\v\f")
+	if start == "" {
+		return &FormatError{Reason: "the file holds nothing but blanks", Remedy: "Check that it was saved, or exported, completely"}
+	}
+	lower := strings.ToLower(start[:min(len(start), 16)])
+	for _, m := range markup {
+		if strings.HasPrefix(lower, m.prefix) {
+			what := m.what
+			if strings.Contains(head, "urn:schemas-microsoft-com:office:spreadsheet") {
+				what = "an XML spreadsheet of Excel 2003"
+			}
+			return notASheet(what)
+		}
+	}
+	if isJSON(start) {
+		return notASheet("a JSON file")
+	}
+	control := 0
+	for i := range len(head) {
+		if c := head[i]; c < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1a", rune(c)) {
+			control++
+		}
+	}
+	if control*50 > len(head) {
+		return &FormatError{Reason: "this is a binary file, neither a workbook nor text", Remedy: remedySaveAs}
+	}
+	return nil
+}
+
+// isJSON reports whether text begins as a JSON object, or as an array of something that a CSV header would not be.
+func isJSON(text string) bool {
+	if text[0] != '{' && text[0] != '[' {
+		return false
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	for range 3 {
+		if _, err := decoder.Token(); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+	return true
+}

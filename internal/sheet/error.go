@@ -1,0 +1,86 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// FormatError is why a file, a sheet or a cell could not be read, and what to do about it. Fields that do not apply are
+// empty.
+type FormatError struct {
+	File   string // its name without folders
+	Sheet  string
+	Cell   string // "C5"
+	Reason string // a clause without a full stop: "the file is protected with a password"
+	Remedy string // a sentence without a full stop
+
+	cause error
+}
+
+// Error reads as a sentence, followed by the remedy as another.
+func (e *FormatError) Error() string {
+	var place []string
+	if e.File != "" {
+		place = append(place, e.File)
+	}
+	if e.Sheet != "" {
+		place = append(place, fmt.Sprintf("sheet %q", e.Sheet))
+	}
+	if e.Cell != "" {
+		place = append(place, "cell "+e.Cell)
+	}
+	text := e.Reason + "."
+	if len(place) > 0 {
+		text = strings.Join(place, ", ") + ": " + text
+	}
+	if e.Remedy != "" {
+		text += " " + e.Remedy + "."
+	}
+	return text
+}
+
+// Unwrap is the technical cause, where there is one.
+func (e *FormatError) Unwrap() error { return e.cause }
+
+// located completes a FormatError with where it happened, and wraps any other error with it.
+func located(err error, at FormatError) error {
+	var found *FormatError
+	if !errors.As(err, &found) {
+		return fmt.Errorf("read %s: %w", at.File, err)
+	}
+	e := *found
+	if e.File == "" {
+		e.File = at.File
+	}
+	if e.Sheet == "" {
+		e.Sheet = at.Sheet
+	}
+	if e.Cell == "" {
+		e.Cell = at.Cell
+	}
+	return &e
+}
+
+// Remedies that several errors share.
+const (
+	remedySaveAs = "Open it in Excel or LibreOffice and save it as .xlsx or as CSV UTF-8"
+	remedyRepair = "Open it in Excel or LibreOffice, let it repair the file, and save it again as .xlsx"
+	remedySplit  = "Split it into several files"
+)
+
+func damaged(reason string, cause error) *FormatError {
+	return &FormatError{Reason: "the file is damaged: " + reason, Remedy: remedyRepair, cause: cause}
+}
+
+func byteCount(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.4g GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.4g MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.4g KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,139 @@
+package sheet
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"time"
+)
+
+// appendNumber appends a number, as the XML of a sheet has it, as a plain decimal. It is not ok if raw is no number that
+// can be.
+func appendNumber(dst, raw []byte) ([]byte, bool) {
+	if isPlainNumber(raw) {
+		return append(dst, raw...), true
+	}
+	value, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || math.IsInf(value, 0) || math.IsNaN(value) {
+		return dst, false
+	}
+	return appendDecimal(dst, value), true
+}
+
+// appendDecimal appends the shortest plain decimal of the value at the 15 digits that spreadsheet programs show. What they
+// store has up to 17, the last of which are the noise of arithmetic: 0.30000000000000004.
+func appendDecimal(dst []byte, value float64) []byte {
+	if value == 0 {
+		return append(dst, '0') // never "-0"
+	}
+	var b [32]byte
+	short := strconv.AppendFloat(b[:0], value, 'e', -1, 64)
+	if digits := bytes.IndexByte(short, 'e'); digits > len("-1.23456789012345") || value > 0 && digits > len("1.23456789012345") {
+		rounded, err := strconv.ParseFloat(string(strconv.AppendFloat(b[:0], value, 'e', 14, 64)), 64)
+		if err == nil {
+			value = rounded
+		}
+	}
+	return strconv.AppendFloat(dst, value, 'f', -1, 64)
+}
+
+// isPlainNumber reports whether raw is already as appendDecimal would have it, or is a whole number too long for a float
+// to hold, whose digits should not be lost here.
+func isPlainNumber(raw []byte) bool {
+	if len(raw) > 0 && raw[0] == '-' {
+		raw = raw[1:]
+		if len(raw) == 1 && raw[0] == '0' {
+			return false
+		}
+	}
+	if len(raw) == 0 || len(raw) > 32 || raw[0] < '0' || raw[0] > '9' {
+		return false
+	}
+	if raw[0] == '0' && len(raw) > 1 && raw[1] != '.' {
+		return false
+	}
+	point := -1
+	for i, c := range raw {
+		switch {
+		case c >= '0' && c <= '9':
+		case c == '.' && point < 0:
+			point = i
+		default:
+			return false
+		}
+	}
+	return point < 0 || len(raw) <= 16 && raw[len(raw)-1] >= '1' && raw[len(raw)-1] <= '9'
+}
+
+// A serial number counts days. The day system of 1904 runs 1,462 days behind that of 1900.
+const (
+	offset1904 = 1462
+	maxSerial  = 2958466 // the first day of the year 10000
+)
+
+// appendSerial appends a serial number of the 1900 system as an ISO date, with the time of the day if it is wanted and
+// there is one, rounded to the second. It is not ok if there is no such date.
+//
+// The system has a 29th of February 1900 (serial 60) that never was; it is given as it stands, to be refused by whoever
+// wants a date.
+func appendSerial(dst []byte, serial float64, withDate, withTime bool) ([]byte, bool) {
+	if !(serial >= 0 && serial < maxSerial) {
+		return dst, false
+	}
+	days := math.Floor(serial)
+	seconds := 0
+	if withTime {
+		seconds = int(math.Round((serial - days) * 86400))
+		if seconds == 86400 {
+			days, seconds = days+1, 0
+		}
+	}
+	day := int(days)
+	if day == 0 || !withDate && serial < 1 {
+		if withDate && !withTime || day > 0 {
+			return dst, false
+		}
+		return time.Unix(int64(seconds), 0).UTC().AppendFormat(dst, "15:04:05"), true
+	}
+	switch {
+	case day == 60:
+		dst = append(dst, "1900-02-29"...)
+	case day < 60:
+		dst = epoch.AddDate(0, 0, day+1).AppendFormat(dst, time.DateOnly)
+	default:
+		dst = epoch.AddDate(0, 0, day).AppendFormat(dst, time.DateOnly)
+	}
+	if seconds > 0 {
+		dst = append(dst, 'T')
+		dst = time.Unix(int64(seconds), 0).UTC().AppendFormat(dst, "15:04:05")
+	}
+	return dst, true
+}
+
+// epoch is day 0 of the 1900 system for all dates from March 1900.
+var epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+
+// isoLayouts are the forms in which a cell of type "d" has its date.
+var isoLayouts = []string{
+	time.DateOnly, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04",
+	"2006-01-02 15:04:05", "15:04:05.999999999", "15:04",
+}
+
+// appendISO appends an ISO date in the form that [Cell] promises. The zone, if it has one, is dropped: a person sees none.
+func appendISO(dst, raw []byte) ([]byte, bool) {
+	for i, layout := range isoLayouts {
+		t, err := time.Parse(layout, string(raw))
+		if err != nil {
+			continue
+		}
+		if timeOnly := i >= len(isoLayouts)-2; timeOnly {
+			return t.AppendFormat(dst, time.TimeOnly), true
+		}
+		dst = t.AppendFormat(dst, time.DateOnly)
+		if t.Hour()|t.Minute()|t.Second() != 0 {
+			dst = t.AppendFormat(dst, "T15:04:05")
+		}
+		return dst, true
+	}
+	return dst, false
+}

@@ -1,0 +1,194 @@
+package sheet
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/xuri/nfp"
+)
+
+// numberFormat is as much of a number format as decides what a cell is: a date, digits in their places, or else a number.
+// The zero value is General.
+type numberFormat struct {
+	sections []formatSection // nil if none of them says more than "number"
+}
+
+// formatSection is the part of a format for some of the values.
+type formatSection struct {
+	condition  func(float64) bool // nil where the position of the section decides
+	date, time bool
+	digits     []digitPart // what places the digits of a whole number
+}
+
+// digitPart is a literal, or a run of placeholders.
+type digitPart struct {
+	literal      string
+	placeholders string // '0' stands for a digit or a zero, '#' and '?' for a digit or nothing
+}
+
+// builtinFormats are those a workbook may use by number alone and that are dates; none of the others places digits. In
+// East Asian workbooks 27 to 36 and 50 to 58 are dates too.
+// Source: ECMA-376 part 1, 18.8.30.
+var builtinFormats = map[int]string{
+	14: "m/d/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
+	21: "h:mm:ss", 22: "m/d/yyyy h:mm", 45: "mm:ss", 47: "mm:ss.0",
+	27: "yyyy-m", 28: "m-d", 29: "m-d", 30: "m-d-yy", 31: "yyyy-m-d", 32: "h:mm", 33: "h:mm:ss", 34: "yyyy-m-d",
+	35: "yyyy-m-d", 36: "yyyy-m-d", 50: "yyyy-m", 51: "m-d", 52: "yyyy-m-d", 53: "m-d", 54: "m-d", 55: "yyyy-m-d",
+	56: "yyyy-m-d", 57: "yyyy-m", 58: "m-d",
+}
+
+// parseNumberFormat reads a format code. One that makes no sense is General: the number itself is never wrong.
+func parseNumberFormat(code string) (format numberFormat) {
+	if len(code) > 255 {
+		return numberFormat{} // longer than Excel allows
+	}
+	// The parser indexes beyond its tables on some codes that no program writes.
+	defer func() {
+		if recover() != nil {
+			format = numberFormat{}
+		}
+	}()
+	parser := nfp.NumberFormatParser()
+	useful := false
+	var sections []formatSection
+	for _, s := range parser.Parse(code) {
+		section := parseSection(s.Items)
+		useful = useful || section.date || section.time || section.digits != nil
+		sections = append(sections, section)
+	}
+	if !useful {
+		return numberFormat{}
+	}
+	return numberFormat{sections}
+}
+
+func parseSection(tokens []nfp.Token) (section formatSection) {
+	months, elapsed, other := false, false, false
+	zeros, places, literals := 0, 0, 0
+	var parts []digitPart
+	for _, t := range tokens {
+		switch t.TType {
+		case nfp.TokenTypeDateTimes:
+			switch code := strings.ToLower(t.TValue); {
+			case strings.ContainsAny(code, "hs"), code == "am/pm", code == "a/p", code == "上午/下午":
+				section.time = true
+			case strings.ContainsAny(code, "yd"):
+				section.date = true
+			case strings.Contains(code, "m"):
+				months = true
+			}
+			other = true
+		case nfp.TokenTypeElapsedDateTimes:
+			elapsed = true
+		case nfp.TokenTypeCondition:
+			section.condition = parseCondition(t)
+		case nfp.TokenTypeColor:
+		case nfp.TokenTypeCurrencyLanguage:
+			for _, part := range t.Parts {
+				other = other || part.Token.TType == nfp.TokenSubTypeCurrencyString && part.Token.TValue != ""
+			}
+		case nfp.TokenTypeZeroPlaceHolder, nfp.TokenTypeHashPlaceHolder, nfp.TokenTypeDigitalPlaceHolder:
+			other = other || strings.Trim(t.TValue, "0#?") != ""
+			zeros += strings.Count(t.TValue, "0")
+			places += len(t.TValue)
+			parts = append(parts, digitPart{placeholders: t.TValue})
+		case nfp.TokenTypeLiteral:
+			// Separators place digits; any other text tells what the number means, and is no part of it.
+			other = other || strings.Trim(t.TValue, "-() ./+\u00a0") != ""
+			literals++
+			parts = append(parts, digitPart{literal: t.TValue})
+		default:
+			other = true
+		}
+	}
+	if elapsed { // a duration, which is a number of days and no date
+		return formatSection{condition: section.condition}
+	}
+	if months && !section.time {
+		section.date = true // otherwise they are minutes
+	}
+	if !other && (zeros >= 2 || places >= 3 && literals > 0) {
+		section.digits = parts
+	}
+	return section
+}
+
+func parseCondition(t nfp.Token) func(float64) bool {
+	if len(t.Parts) != 2 {
+		return nil
+	}
+	operand, err := strconv.ParseFloat(t.Parts[1].Token.TValue, 64)
+	if err != nil {
+		return nil
+	}
+	switch t.Parts[0].Token.TValue {
+	case "<":
+		return func(v float64) bool { return v < operand }
+	case "<=":
+		return func(v float64) bool { return v <= operand }
+	case ">":
+		return func(v float64) bool { return v > operand }
+	case ">=":
+		return func(v float64) bool { return v >= operand }
+	case "=":
+		return func(v float64) bool { return v == operand }
+	case "<>":
+		return func(v float64) bool { return v != operand }
+	}
+	return nil
+}
+
+// section is the one that shows the value.
+func (f *numberFormat) section(value float64) *formatSection {
+	numeric := f.sections[:min(len(f.sections), 3)]
+	conditional := false
+	for i := range numeric {
+		if c := numeric[i].condition; c != nil {
+			if c(value) {
+				return &numeric[i]
+			}
+			conditional = true
+		}
+	}
+	if conditional {
+		for i := range numeric {
+			if numeric[i].condition == nil {
+				return &numeric[i]
+			}
+		}
+		return &formatSection{}
+	}
+	switch {
+	case value < 0 && len(numeric) > 1:
+		return &numeric[1]
+	case value == 0 && len(numeric) > 2:
+		return &numeric[2]
+	}
+	return &numeric[0]
+}
+
+// appendDigits appends a whole number with its digits placed.
+func (s *formatSection) appendDigits(dst []byte, digits []byte) []byte {
+	places := 0
+	for _, part := range s.digits {
+		places += len(part.placeholders)
+	}
+	spare := len(digits) - places // more digits than places: the first place takes them
+	for _, part := range s.digits {
+		dst = append(dst, part.literal...)
+		for i := range len(part.placeholders) {
+			switch {
+			case spare < 0:
+				if part.placeholders[i] == '0' {
+					dst = append(dst, '0')
+				}
+				spare++
+			default:
+				dst = append(dst, digits[:spare+1]...)
+				digits = digits[spare+1:]
+				spare = 0
+			}
+		}
+	}
+	return dst
+}

@@ -1,0 +1,161 @@
+package sheet
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// stringPageBytes is the size of a page of a string table; a cell's text always fits into one.
+const stringPageBytes = 1 << 20
+
+// maxStrings bounds the number of shared strings: empty ones cost little in the file, but each takes its place in memory.
+const maxStrings = 1 << 24
+
+// stringTable holds the shared strings of a workbook, cleaned: one after the other on pages, none across two.
+type stringTable struct {
+	pages []string
+	ends  []uint32 // where each string ends, counted over all pages
+}
+
+// at returns the i-th string.
+func (t *stringTable) at(i int) (string, bool) {
+	if t == nil || i < 0 || i >= len(t.ends) {
+		return "", false
+	}
+	start, end := uint32(0), t.ends[i]
+	if i > 0 {
+		start = t.ends[i-1]
+	}
+	if start == end {
+		return "", true
+	}
+	page := (end - 1) / stringPageBytes
+	first := page * stringPageBytes
+	return t.pages[page][max(start, first)-first : end-first], true
+}
+
+// readStrings reads the shared strings. A workbook without them has none, which matters only if a cell refers to one. The
+// counts that the part declares are not relied on.
+func (w *workbook) readStrings() (*stringTable, error) {
+	if w.stringsPart == "" || w.parts[w.stringsPart] == nil {
+		const usual = "xl/sharedstrings.xml"
+		if w.parts[usual] == nil {
+			return nil, nil
+		}
+		w.stringsPart = usual
+	}
+	content, err := w.open(w.stringsPart, w.limits.PartBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	b := stringTableBuilder{limits: w.limits}
+	s := newScanner(content)
+	for {
+		token, err := s.next()
+		if err == nil && token == tokenEOF {
+			break
+		}
+		if err == nil && token == tokenStart && len(s.marks) == 1 && string(s.name) != "sst" {
+			err = errXMLMalformed
+		}
+		if err == nil && token == tokenStart && string(s.name) == "si" {
+			err = b.add(s)
+		}
+		if err != nil {
+			return nil, partError(w.stringsPart, err)
+		}
+	}
+	table := b.finish()
+	if b.unreadable {
+		w.owner.note(noteUnreadable)
+	}
+	return table, nil
+}
+
+type stringTableBuilder struct {
+	limits     Limits
+	table      stringTable
+	page       strings.Builder
+	raw, text  []byte
+	unreadable bool // a text has U+FFFD
+}
+
+func (b *stringTableBuilder) add(s *scanner) (err error) {
+	if len(b.table.ends) == maxStrings {
+		return &FormatError{Reason: fmt.Sprintf("there are more than %d different texts", maxStrings), Remedy: remedySplit}
+	}
+	if b.raw, err = s.richText(b.raw[:0], b.limits.CellBytes); err != nil {
+		return err
+	}
+	b.text = appendClean(b.text[:0], unescape(b.raw))
+	b.unreadable = b.unreadable || bytes.ContainsRune(b.text, utf8.RuneError)
+	if b.page.Len()+len(b.text) > stringPageBytes {
+		b.turnPage()
+	}
+	if b.page.Cap() == 0 {
+		b.page.Grow(min(stringPageBytes, max(4096, len(b.text))))
+	}
+	b.page.Write(b.text)
+	end := len(b.table.pages)*stringPageBytes + b.page.Len()
+	if int64(end) > b.limits.StringBytes {
+		return &FormatError{
+			Reason: "the file is too large: its texts take more than " + byteCount(b.limits.StringBytes),
+			Remedy: remedySplit,
+		}
+	}
+	b.table.ends = append(b.table.ends, uint32(end))
+	return nil
+}
+
+func (b *stringTableBuilder) turnPage() {
+	b.table.pages = append(b.table.pages, b.page.String())
+	b.page = strings.Builder{}
+	b.page.Grow(stringPageBytes)
+}
+
+func (b *stringTableBuilder) finish() *stringTable {
+	b.table.pages = append(b.table.pages, b.page.String())
+	return &b.table
+}
+
+// richText appends the text of the element whose start came last (a shared or an inline string) up to its end: the plain
+// text, or the runs of a rich text joined. Phonetic runs are the reading of a text, not part of it.
+func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
+	start, inText := len(dst), 0
+	for depth := len(s.marks); ; {
+		token, err := s.next()
+		if err != nil {
+			return dst, err
+		}
+		switch token {
+		case tokenStart:
+			switch string(s.name) {
+			case "t":
+				inText = len(s.marks)
+			case "rPh":
+				err = s.skip()
+			}
+		case tokenText:
+			if inText > 0 && len(s.marks) == inText {
+				dst, err = s.appendText(dst)
+			}
+			if len(dst)-start > stringPageBytes/2 || len(dst)-start > 8*limit {
+				return dst, &FormatError{
+					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
+					Remedy: "Shorten it",
+				}
+			}
+		case tokenEnd:
+			if len(s.marks) < depth {
+				return dst, nil
+			}
+			inText = 0
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}

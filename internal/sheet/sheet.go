@@ -1,0 +1,303 @@
+// Package sheet reads and writes the cells of CSV and XLSX files together with their coordinates. It knows nothing of
+// what the cells mean.
+//
+// Reading is streamed: a million rows need no more memory than a hundred, apart from the shared strings of an XLSX,
+// which are kept in one compact table. What a file is, is decided by its content and never by its name, and whatever
+// cannot be read exactly is refused with a [FormatError] that says why and what to do. Nothing is guessed: in a CSV every
+// cell is text.
+package sheet
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// Kind is what sort of value a cell holds.
+type Kind uint8
+
+// The kinds of cells. In a CSV there are only Blank and Text.
+const (
+	Blank   Kind = iota
+	Text         // also a number or date that was typed as text
+	Number       // Text is a plain decimal, or the digits as the number format places them ("02134")
+	Date         // Text is ISO 8601: "2026-03-01", "2026-03-01T14:30:00", or "14:30:00" where there is a time alone
+	Bool         // Text is "TRUE" or "FALSE"
+	Error        // Text is the error as shown: "#N/A", "#REF!"
+	Formula      // a formula whose result the file does not hold; Text is empty
+)
+
+var kindNames = [...]string{"blank", "text", "number", "date", "bool", "error", "formula"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Cell is what a person sees in one cell of a spreadsheet.
+//
+// Text has its white space made plain: trimmed, non-breaking and other Unicode spaces turned into a space, zero-width and
+// control characters removed, and a line break with the blanks around it turned into one space. Bytes that are no
+// characters are U+FFFD. A Number's Text is the shortest plain decimal ("2026", never "2.026E3" or "2026.0") of the at
+// most 15 digits a spreadsheet shows, unless the number format does no more than place digits (00000, 000-00-0000,
+// (000) 000-0000); then it is the formatted text.
+type Cell struct {
+	Text string
+	Kind Kind
+}
+
+// Row is one row that holds at least one cell that is not blank. Cells has no trailing blanks; its index is the column.
+type Row struct {
+	Number int  // the row number a spreadsheet program shows for it, from 1; blank rows count, quoted line breaks do not
+	Line   int  // CSV: the physical line, from 1, on which the record starts; 0 for XLSX
+	Hidden bool // hidden by hand or by a filter; XLSX only
+	Cells  []Cell
+}
+
+// Block is a run of rows. A Block that is handed to [Reader.Read] again is filled anew: its Rows and their Cells are
+// overwritten, while the Text of a cell stays good for ever. The Texts of one block share memory, so a program that keeps a
+// few of many should clone them.
+type Block struct {
+	Rows []Row
+
+	cells   []Cell // of all rows, one after the other
+	ends    []int  // where each row ends in cells
+	scratch []byte // text of cells that is not yet a string
+	patches []patch
+}
+
+// patch tells which part of the scratch becomes the text of a cell.
+type patch struct{ cell, start, end int }
+
+// A block is full when it reaches either; rows of 16,384 columns exist.
+const (
+	blockRows  = 512
+	blockCells = 1 << 14
+)
+
+func (b *Block) reset() {
+	b.Rows, b.cells, b.ends = b.Rows[:0], b.cells[:0], b.ends[:0]
+	b.scratch, b.patches = b.scratch[:0], b.patches[:0]
+}
+
+func (b *Block) full() bool { return len(b.Rows) >= blockRows || len(b.cells) >= blockCells }
+
+// endRow turns the cells added since the last row into a row, unless all of them are blank.
+func (b *Block) endRow(row Row) {
+	start := 0
+	if len(b.ends) > 0 {
+		start = b.ends[len(b.ends)-1]
+	}
+	end := len(b.cells)
+	for end > start && b.cells[end-1].Kind == Blank {
+		end--
+	}
+	b.cells = b.cells[:end]
+	if end == start {
+		return
+	}
+	b.Rows = append(b.Rows, row)
+	b.ends = append(b.ends, end)
+}
+
+// seal hands the cells, which do not move any more, to their rows and turns the scratch into strings.
+func (b *Block) seal() {
+	if len(b.patches) > 0 {
+		text := string(b.scratch)
+		for _, p := range b.patches {
+			b.cells[p.cell].Text = text[p.start:p.end]
+		}
+	}
+	start := 0
+	for i, end := range b.ends {
+		b.Rows[i].Cells = b.cells[start:end:end]
+		start = end
+	}
+}
+
+// Format is a file format that can be read.
+type Format string
+
+// The formats that can be read.
+const (
+	CSV  Format = "csv" // and its kin, whatever the delimiter
+	XLSX Format = "xlsx"
+)
+
+// Info describes a sheet.
+type Info struct {
+	Name    string // "" for a CSV
+	Visible bool
+}
+
+// Limits bound what a file may cost. A zero field takes its default.
+type Limits struct {
+	FileBytes   int64 // the file as it lies on the disk; 1 GiB
+	TotalBytes  int64 // all parts of an XLSX, unpacked; 2 GiB
+	PartBytes   int64 // one part of an XLSX, unpacked; 1 GiB
+	StringBytes int64 // the shared strings of an XLSX, which are kept in memory; 256 MiB
+	Rows        int   // the highest row number; 1,048,576, as in Excel
+	Columns     int   // 16,384, as in Excel
+	Cells       int64 // of a sheet, blank ones between others included; 134,217,728
+	CellBytes   int   // the text of one cell; 131,068, which is what 32,767 characters can take
+}
+
+func (l Limits) withDefaults() Limits {
+	setDefault(&l.FileBytes, 1<<30)
+	setDefault(&l.TotalBytes, 2<<30)
+	setDefault(&l.PartBytes, 1<<30)
+	setDefault(&l.StringBytes, 256<<20)
+	setDefault(&l.Rows, 1<<20)
+	setDefault(&l.Columns, 1<<14)
+	setDefault(&l.Cells, 1<<27)
+	setDefault(&l.CellBytes, 4*32767)
+	return l
+}
+
+func setDefault[T int | int64](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}
+
+// File is an open CSV or XLSX file. Several of its sheets may be read at once.
+type File struct {
+	name   string // without folders, as errors show it
+	file   *os.File
+	format Format
+	body   body
+
+	mu    sync.Mutex
+	notes []string
+}
+
+// body is what differs between the formats.
+type body interface {
+	sheets() []Info
+	rows(sheet string) (source, error)
+}
+
+// source fills blocks with the rows of one sheet.
+type source interface {
+	fill(*Block) error
+	close() error
+}
+
+// Open opens a file and finds out what it is. The error is a *[FormatError] where the file is at fault.
+func Open(path string, limits Limits) (*File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{name: filepath.Base(path), file: file}
+	if err := f.open(limits.withDefaults()); err != nil {
+		file.Close()
+		return nil, located(err, FormatError{File: f.name})
+	}
+	return f, nil
+}
+
+func (f *File) open(limits Limits) error {
+	stat, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !stat.Mode().IsRegular() {
+		return &FormatError{Reason: "this is a folder or a device, not a file", Remedy: "Name the spreadsheet itself"}
+	}
+	return f.openAt(f.file, stat.Size(), limits)
+}
+
+func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
+	if size > limits.FileBytes {
+		return &FormatError{
+			Reason: "the file is larger than " + byteCount(limits.FileBytes),
+			Remedy: "Split it into several files",
+		}
+	}
+	format, err := detect(file, size)
+	if err != nil {
+		return err
+	}
+	f.format = format
+	if format == XLSX {
+		f.body, err = openXLSX(f, file, size, limits)
+	} else {
+		f.body, err = openCSV(f, file, size, limits)
+	}
+	return err
+}
+
+// Format tells which format was found in the file.
+func (f *File) Format() Format { return f.format }
+
+// Sheets lists the sheets that hold cells, in the order of their tabs. A CSV has one, whose name is empty.
+func (f *File) Sheets() []Info { return f.body.sheets() }
+
+// Notes are remarks on the file that its owner may want to know: an encoding other than UTF-8, a delimiter other than the
+// comma, hidden sheets. Some are known only when the rows have been read.
+func (f *File) Notes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.notes)
+}
+
+// note adds a remark once.
+func (f *File) note(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.notes, text) {
+		f.notes = append(f.notes, text)
+	}
+}
+
+// Rows starts to read a sheet, which is known by its name.
+func (f *File) Rows(sheet string) (*Reader, error) {
+	src, err := f.body.rows(sheet)
+	if err != nil {
+		return nil, located(err, FormatError{File: f.name, Sheet: sheet})
+	}
+	return &Reader{file: f, sheet: sheet, source: src}, nil
+}
+
+// Close closes the file. Readers of it are of no use after that.
+func (f *File) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// Reader reads the rows of one sheet. It is not for concurrent use.
+type Reader struct {
+	file   *File
+	sheet  string
+	source source
+	err    error
+}
+
+// Read fills the block with the next rows, of which there are some hundreds. At the end it returns io.EOF with an empty
+// block. Any other error means that the sheet is not whole, and that the rows read before should not be relied upon.
+func (r *Reader) Read(b *Block) error {
+	b.reset()
+	if r.err != nil {
+		return r.err
+	}
+	if err := r.source.fill(b); err != nil {
+		b.reset()
+		r.err = err
+		if err != io.EOF {
+			r.err = located(err, FormatError{File: r.file.name, Sheet: r.sheet})
+		}
+		return r.err
+	}
+	b.seal()
+	return nil
+}
+
+// Close ends the reading.
+func (r *Reader) Close() error { return r.source.close() }

@@ -1,0 +1,101 @@
+package sheet
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// isPlain reports whether text needs no cleaning: printable ASCII without a space at either end. Nearly every cell is.
+func isPlain[T string | []byte](text T) bool {
+	if len(text) == 0 {
+		return true
+	}
+	if text[0] == ' ' || text[len(text)-1] == ' ' {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendClean appends text as a person sees it; see [Cell]. What was appended before is left as it is.
+func appendClean[T string | []byte](dst []byte, text T) []byte {
+	if isPlain(text) {
+		return append(dst, text...)
+	}
+	start := len(dst)
+	blanks, lineBreak := 0, false // seen since the last character that is shown
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = decodeRune(text, i)
+		}
+		i += size
+		switch class(r) {
+		case invisible:
+			continue
+		case space:
+			blanks++
+			continue
+		case newline:
+			lineBreak = true
+			continue
+		}
+		switch {
+		case len(dst) == start:
+		case lineBreak:
+			dst = append(dst, ' ')
+		default:
+			for range blanks {
+				dst = append(dst, ' ')
+			}
+		}
+		blanks, lineBreak = 0, false
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+func decodeRune[T string | []byte](text T, at int) (rune, int) {
+	end := min(at+utf8.UTFMax, len(text))
+	var b [utf8.UTFMax]byte
+	return utf8.DecodeRune(b[:copy(b[:], text[at:end])])
+}
+
+// runeClass is what becomes of a character.
+type runeClass uint8
+
+const (
+	shown runeClass = iota
+	space
+	newline
+	invisible
+)
+
+func class(r rune) runeClass {
+	switch {
+	case r > ' ' && r < 0x7f:
+		return shown
+	case r == ' ', r == '\t':
+		return space
+	case r == '\n', r == '\r', r == '\v', r == '\f', r == 0x85, r == 0x2028, r == 0x2029:
+		return newline
+	case r < 0xa0: // control characters, NUL among them
+		return invisible
+	case r == 0xad, // soft hyphen
+		r == 0x34f,                 // combining grapheme joiner
+		r == 0x61c,                 // Arabic letter mark
+		r == 0x180e,                // Mongolian vowel separator
+		r >= 0x200b && r <= 0x200f, // zero-width space, joiners, direction marks
+		r >= 0x202a && r <= 0x202e, // direction embeddings
+		r >= 0x2060 && r <= 0x206f, // word joiner, isolates
+		r == 0xfeff:                // byte order mark
+		return invisible
+	case unicode.Is(unicode.Zs, r):
+		return space
+	}
+	return shown
+}

@@ -1,0 +1,387 @@
+package sheet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// sheetSource reads the rows of one sheet of a workbook.
+type sheetSource struct {
+	*workbook
+	part    string
+	content io.ReadCloser
+	scanner *scanner
+	strings *stringTable
+
+	inData    bool  // within sheetData
+	number    int   // of the last row
+	cellCount int64 // so far
+	value     []byte
+}
+
+func (s *sheetSource) close() error { return s.content.Close() }
+
+func (s *sheetSource) fill(b *Block) error {
+	err := s.fillRows(b)
+	if err == io.EOF && len(b.Rows) > 0 {
+		return nil
+	}
+	if err != nil && err != io.EOF {
+		return partError(s.part, err)
+	}
+	return err
+}
+
+func (s *sheetSource) fillRows(b *Block) error {
+	if !s.inData {
+		if err := s.findData(); err != nil {
+			return err
+		}
+	}
+	for !b.full() {
+		t, err := s.scanner.next()
+		switch {
+		case err != nil:
+			return err
+		case t == tokenStart && string(s.scanner.name) == "row":
+			err = s.row(b)
+		case t == tokenStart:
+			err = s.scanner.skip()
+		case t == tokenEnd:
+			return s.finish()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findData goes to the rows.
+func (s *sheetSource) findData() error {
+	for {
+		t, err := s.scanner.next()
+		switch {
+		case err != nil:
+			return err
+		case t == tokenEOF:
+			return io.EOF // a sheet without rows, or read to its end
+		case t != tokenStart:
+		case len(s.scanner.marks) == 1:
+			if string(s.scanner.name) != "worksheet" {
+				return &FormatError{Reason: "the sheet holds no cells (it may be a chart)", Remedy: "Choose another sheet"}
+			}
+		case string(s.scanner.name) == "sheetData":
+			s.inData = true
+			return nil
+		default:
+			if err := s.scanner.skip(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// finish reads what follows the rows, so that a part that is cut short, or whose checksum is wrong, does not pass for whole.
+func (s *sheetSource) finish() error {
+	for {
+		t, err := s.scanner.next()
+		if err != nil {
+			return err
+		}
+		if t == tokenEOF {
+			s.inData = false
+			return io.EOF
+		}
+	}
+}
+
+// row reads the row whose start came last.
+func (s *sheetSource) row(b *Block) error {
+	row := Row{}
+	for rest := s.scanner.attributes; ; {
+		var name, value []byte
+		if name, value, rest = nextAttribute(rest); len(name) == 0 {
+			break
+		}
+		switch string(name) {
+		case "r":
+			n, ok := parseCount(value)
+			if !ok || n < 1 || n > s.limits.Rows {
+				return s.rowError(fmt.Sprintf("a row has the number %.20q", value))
+			}
+			if n <= s.number {
+				return s.rowError(fmt.Sprintf("row %d follows row %d", n, s.number))
+			}
+			row.Number = n
+		case "hidden":
+			row.Hidden = row.Hidden || isTrue(string(value))
+		case "ht":
+			row.Hidden = row.Hidden || string(value) == "0"
+		}
+	}
+	start := len(b.cells)
+	next := 0 // the column of a cell that does not name its own
+	for {
+		t, err := s.scanner.next()
+		if err != nil {
+			return err
+		}
+		if t == tokenEnd {
+			break
+		}
+		if t != tokenStart {
+			continue
+		}
+		if string(s.scanner.name) != "c" {
+			if err := s.scanner.skip(); err != nil {
+				return err
+			}
+			continue
+		}
+		if next, err = s.cell(b, start, next, &row); err != nil {
+			return err
+		}
+	}
+	if row.Number == 0 {
+		row.Number = s.number + 1
+	}
+	if row.Number > s.limits.Rows {
+		return s.rowError(fmt.Sprintf("there are more than %d rows", s.limits.Rows))
+	}
+	s.number = row.Number
+	if s.cellCount += int64(len(b.cells) - start); s.cellCount > s.limits.Cells {
+		return &FormatError{Reason: fmt.Sprintf("there are more than %d cells", s.limits.Cells), Remedy: remedySplit}
+	}
+	b.endRow(row)
+	return nil
+}
+
+func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
+
+// cell reads the cell whose start came last into its column of the row that begins at start, and returns the column after
+// it.
+func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err error) {
+	kind, style := typeNumber, 0
+	for rest := s.scanner.attributes; ; {
+		var name, value []byte
+		if name, value, rest = nextAttribute(rest); len(name) == 0 {
+			break
+		}
+		switch string(name) {
+		case "r":
+			c, r, ok := parseCellName(value)
+			if row.Number == 0 && ok && r > s.number && r <= s.limits.Rows {
+				row.Number = r // the row does not name its number
+			}
+			if !ok || r != row.Number {
+				return 0, s.rowError(fmt.Sprintf("row %d has a cell %.20q", max(row.Number, s.number+1), value))
+			}
+			col = c
+		case "s":
+			style, _ = parseCount(value)
+		case "t":
+			kind = cellTypes[string(value)]
+		}
+	}
+	if col >= s.limits.Columns {
+		return 0, damaged(fmt.Sprintf("row %d has a cell beyond column %s, the last there can be",
+			max(row.Number, s.number+1), ColumnName(s.limits.Columns-1)), nil)
+	}
+	if missing := start + col + 1 - len(b.cells); missing > 0 {
+		b.cells = append(b.cells, make([]Cell, missing)...)
+	}
+	if err := s.readValue(b, start+col, kind, style); err != nil {
+		return 0, located(err, FormatError{Cell: CellName(col, max(row.Number, s.number+1))})
+	}
+	return col + 1, nil
+}
+
+// cellType is how the value of a cell is written.
+type cellType uint8
+
+const (
+	typeNumber cellType = iota
+	typeShared          // the index of a shared string
+	typeString          // the text a formula gave
+	typeInline
+	typeBool
+	typeError
+	typeDate // in ISO form
+)
+
+var cellTypes = map[string]cellType{
+	"n": typeNumber, "s": typeShared, "str": typeString, "inlineStr": typeInline, "b": typeBool, "e": typeError, "d": typeDate,
+}
+
+// readValue reads the rest of a cell, up to its end, into the cell of the block.
+func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) error {
+	value := s.value[:0]
+	formula, inline := false, false
+	for {
+		t, err := s.scanner.next()
+		if err != nil {
+			return err
+		}
+		if t == tokenEnd {
+			break
+		}
+		if t != tokenStart {
+			continue
+		}
+		switch string(s.scanner.name) {
+		case "v":
+			if inline {
+				err = s.scanner.skip()
+				break
+			}
+			value, err = s.readText(value)
+		case "is":
+			value, err = s.scanner.richText(value[:0], s.limits.CellBytes)
+			inline = true
+		case "f":
+			formula = true
+			err = s.scanner.skip()
+		default:
+			err = s.scanner.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.value = value
+	if inline {
+		kind = typeInline
+	}
+	if len(value) == 0 {
+		b.cells[at] = Cell{}
+		if formula && kind != typeString {
+			b.cells[at].Kind = Formula
+		}
+		return nil
+	}
+	switch kind {
+	case typeShared:
+		i, ok := parseCount(bytes.TrimSpace(value))
+		if ok {
+			b.cells[at].Text, ok = s.strings.at(i)
+		}
+		if !ok {
+			return damaged(fmt.Sprintf("the cell refers to the shared text %.20q, which the file does not hold", value), nil)
+		}
+		b.cells[at].Kind = Blank
+		if b.cells[at].Text != "" {
+			b.cells[at].Kind = Text
+		}
+		return nil
+	case typeBool:
+		b.cells[at] = Cell{Text: "FALSE", Kind: Bool}
+		if isTrue(string(bytes.TrimSpace(value))) {
+			b.cells[at].Text = "TRUE"
+		}
+		return nil
+	case typeError:
+		s.setText(b, at, value, Error)
+		return nil
+	case typeDate:
+		start := len(b.scratch)
+		if text, ok := appendISO(b.scratch, bytes.TrimSpace(value)); ok {
+			b.setScratch(text, start, at, Date)
+			return nil
+		}
+	case typeNumber:
+		if s.setNumber(b, at, bytes.TrimSpace(value), style) {
+			return nil
+		}
+	}
+	s.setText(b, at, unescape(value), Text)
+	return nil
+}
+
+// readText appends the text of the element whose start came last, up to its end.
+func (s *sheetSource) readText(dst []byte) ([]byte, error) {
+	for {
+		t, err := s.scanner.next()
+		switch {
+		case err != nil:
+			return dst, err
+		case t == tokenEnd:
+			return dst, nil
+		case t == tokenStart:
+			err = s.scanner.skip()
+		case t == tokenText:
+			dst, err = s.scanner.appendText(dst)
+		}
+		if err != nil {
+			return dst, err
+		}
+		if len(dst) > 8*s.limits.CellBytes {
+			return dst, &FormatError{
+				Reason: "the text is longer than the " + byteCount(int64(s.limits.CellBytes)) + " that a cell can hold",
+				Remedy: "Shorten it",
+			}
+		}
+	}
+}
+
+// setScratch makes what was appended to the scratch the text of a cell.
+func (b *Block) setScratch(scratch []byte, start, at int, kind Kind) {
+	b.scratch = scratch
+	b.cells[at] = Cell{Kind: kind}
+	b.patches = append(b.patches, patch{at, start, len(scratch)})
+}
+
+func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
+	start := len(b.scratch)
+	scratch := appendClean(b.scratch, text)
+	if len(scratch) == start {
+		b.cells[at] = Cell{}
+		return
+	}
+	if bytes.ContainsRune(scratch[start:], utf8.RuneError) {
+		s.owner.note(noteUnreadable)
+	}
+	b.setScratch(scratch, start, at, kind)
+}
+
+// setNumber sets a cell to the number, date or digits that a person sees. It is false if raw is no number.
+func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) bool {
+	start := len(b.scratch)
+	var format *numberFormat
+	if style < len(s.formats) {
+		format = s.formats[style]
+	}
+	if format != nil {
+		value, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			return false
+		}
+		section := format.section(value)
+		switch {
+		case section.date || section.time:
+			if s.date1904 && (section.date || value >= 1) {
+				value += offset1904
+			}
+			if text, ok := appendSerial(b.scratch, value, section.date, section.time); ok {
+				b.setScratch(text, start, at, Date)
+				return true
+			}
+		case section.digits != nil && value >= 0 && value < 1e15 && value == math.Trunc(value):
+			var digits [20]byte
+			text := section.appendDigits(b.scratch, strconv.AppendInt(digits[:0], int64(value), 10))
+			shown := bytes.TrimSpace(text[start:])
+			text = text[:start+copy(text[start:], shown)]
+			b.setScratch(text, start, at, Number)
+			return true
+		}
+	}
+	text, ok := appendNumber(b.scratch, raw)
+	if ok {
+		b.setScratch(text, start, at, Number)
+	}
+	return ok
+}

@@ -1,0 +1,440 @@
+package sheet
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+// Errors of the XML itself.
+var (
+	errXMLTruncated = errors.New("the XML ends before its time")
+	errXMLMalformed = errors.New("the XML is malformed")
+	errXMLDoctype   = errors.New("the XML has a document type declaration, which no spreadsheet program writes")
+	errXMLEntity    = errors.New("the XML refers to an unknown entity")
+	errXMLDepth     = errors.New("the XML is nested too deeply")
+	errXMLToken     = errors.New("the XML has a tag that is too long")
+)
+
+// token is what a scanner found next.
+type token uint8
+
+const (
+	tokenEnd   token = iota // of an element; an empty one has it too
+	tokenStart              // of an element
+	tokenText               // a piece of text; a long one comes in several
+	tokenEOF                // after the root element
+)
+
+const (
+	scannerBytes  = 128 << 10 // what it reads at once
+	maxTokenBytes = 1 << 20
+	maxDepth      = 64
+)
+
+// scanner splits XML into tokens without allocating. It knows what the parts of a workbook need and refuses the rest: no
+// document types, no entities but the five of XML. Prefixes of names are dropped. It is several times as fast as
+// encoding/xml, which the large parts need; the small ones are read with that.
+type scanner struct {
+	r        io.Reader
+	buf      []byte
+	pos, end int // what is read and not yet consumed: buf[pos:end]
+	readErr  error
+
+	name       []byte // of a start, without prefix
+	attributes []byte // of a start, raw
+	text       []byte // of a text, raw unless literal
+	literal    bool   // the text comes from a CDATA section
+
+	empty bool // the start was that of an empty element: its end comes next
+	open  []byte
+	marks []int // where each open name begins in open
+	root  bool  // the root was seen
+}
+
+func newScanner(r io.Reader) *scanner { return &scanner{r: r, buf: make([]byte, scannerBytes)} }
+
+// next returns the next token. Its name, attributes and text are good until the next call.
+func (s *scanner) next() (token, error) {
+	if s.empty {
+		s.empty = false
+		s.pop()
+		return tokenEnd, nil
+	}
+	for {
+		if s.pos == s.end && !s.more() {
+			return s.atEnd()
+		}
+		if s.buf[s.pos] != '<' {
+			s.readText()
+			if len(s.marks) == 0 {
+				continue // between the declaration and the root, or after it
+			}
+			s.literal = false
+			return tokenText, nil
+		}
+		for s.end-s.pos < len("<![CDATA[") && s.more() {
+		}
+		rest := s.buf[s.pos:s.end]
+		if len(rest) < 2 {
+			return 0, s.broken(errXMLTruncated)
+		}
+		switch rest[1] {
+		case '/':
+			return tokenEnd, s.readEnd()
+		case '?':
+			if err := s.skipPast("?>"); err != nil {
+				return 0, err
+			}
+		case '!':
+			switch {
+			case bytes.HasPrefix(rest, []byte("<!--")):
+				s.pos += len("<!--")
+				if err := s.skipPast("-->"); err != nil {
+					return 0, err
+				}
+			case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+				if err := s.readCDATA(); err != nil {
+					return 0, err
+				}
+				if len(s.marks) == 0 {
+					return 0, errXMLMalformed
+				}
+				return tokenText, nil
+			case bytes.HasPrefix(rest, []byte("<!DOCTYPE")):
+				return 0, errXMLDoctype
+			default:
+				return 0, errXMLMalformed
+			}
+		default:
+			return tokenStart, s.readStart()
+		}
+	}
+}
+
+func (s *scanner) atEnd() (token, error) {
+	if s.readErr != io.EOF {
+		return 0, s.readErr
+	}
+	if len(s.marks) > 0 || !s.root {
+		return 0, errXMLTruncated
+	}
+	return tokenEOF, nil
+}
+
+// more reads on, keeping what is not consumed, and reports whether there is more.
+func (s *scanner) more() bool {
+	if s.readErr != nil {
+		return false
+	}
+	if s.pos > 0 {
+		s.end = copy(s.buf, s.buf[s.pos:s.end])
+		s.pos = 0
+	}
+	if s.end == len(s.buf) {
+		if len(s.buf) >= maxTokenBytes {
+			s.readErr = errXMLToken
+			return false
+		}
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	for range 100 {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		s.readErr = err
+		if n > 0 || err != nil {
+			return n > 0
+		}
+	}
+	s.readErr = io.ErrNoProgress
+	return false
+}
+
+// broken is why reading stopped: the error of the reader if it has one, and else the one given.
+func (s *scanner) broken(err error) error {
+	if s.readErr != nil && s.readErr != io.EOF {
+		return s.readErr
+	}
+	return err
+}
+
+// readText takes the text up to the next tag, or as much of it as is at hand.
+func (s *scanner) readText() {
+	for {
+		if i := bytes.IndexByte(s.buf[s.pos:s.end], '<'); i >= 0 {
+			s.text = s.buf[s.pos : s.pos+i]
+			s.pos += i
+			return
+		}
+		if s.end-s.pos >= scannerBytes/2 || !s.more() {
+			break
+		}
+	}
+	s.text = s.buf[s.pos:s.end]
+	// An entity that is cut in two waits for its other half.
+	if tail := max(0, len(s.text)-maxEntity); s.readErr == nil {
+		if i := bytes.LastIndexByte(s.text[tail:], '&'); i >= 0 && bytes.IndexByte(s.text[tail+i:], ';') < 0 {
+			s.text = s.text[:tail+i]
+		}
+	}
+	s.pos += len(s.text)
+}
+
+func (s *scanner) readCDATA() error {
+	s.pos += len("<![CDATA[")
+	for from := 0; ; {
+		if i := bytes.Index(s.buf[s.pos+from:s.end], []byte("]]>")); i >= 0 {
+			s.text = s.buf[s.pos : s.pos+from+i]
+			s.pos += from + i + len("]]>")
+			s.literal = true
+			return nil
+		}
+		from = max(0, s.end-s.pos-2)
+		if !s.more() {
+			return s.broken(errXMLTruncated)
+		}
+	}
+}
+
+// skipPast consumes everything up to and including the mark.
+func (s *scanner) skipPast(mark string) error {
+	for {
+		if i := bytes.Index(s.buf[s.pos:s.end], []byte(mark)); i >= 0 {
+			s.pos += i + len(mark)
+			return nil
+		}
+		s.pos = max(s.pos, s.end-len(mark)+1)
+		if !s.more() {
+			return s.broken(errXMLTruncated)
+		}
+	}
+}
+
+func (s *scanner) readEnd() error {
+	tag, err := s.readTag()
+	if err != nil {
+		return err
+	}
+	name := bytes.TrimRight(tag[1:], " \t\r\n")
+	if len(s.marks) == 0 || !bytes.Equal(localName(name), s.open[s.marks[len(s.marks)-1]:]) {
+		return errXMLMalformed
+	}
+	s.pop()
+	return nil
+}
+
+func (s *scanner) readStart() error {
+	tag, err := s.readTag()
+	if err != nil {
+		return err
+	}
+	if len(s.marks) == 0 && s.root {
+		return errXMLMalformed // a second root
+	}
+	if tag[len(tag)-1] == '/' {
+		s.empty = true
+		tag = tag[:len(tag)-1]
+	}
+	end := 0
+	for end < len(tag) && !isBlank(tag[end]) {
+		end++
+	}
+	s.name, s.attributes = localName(tag[:end]), tag[end:]
+	if len(s.name) == 0 {
+		return errXMLMalformed
+	}
+	if len(s.marks) == maxDepth {
+		return errXMLDepth
+	}
+	s.root = true
+	s.marks = append(s.marks, len(s.open))
+	s.open = append(s.open, s.name...)
+	return nil
+}
+
+// readTag consumes a tag and returns what is between its brackets, which is not empty.
+func (s *scanner) readTag() ([]byte, error) {
+	quote := byte(0)
+	for i := 1; ; {
+		for at, c := range s.buf[s.pos+i : s.end] {
+			switch {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'':
+				quote = c
+			case c == '>':
+				tag := s.buf[s.pos+1 : s.pos+i+at]
+				s.pos += i + at + 1
+				if len(tag) == 0 {
+					return nil, errXMLMalformed
+				}
+				return tag, nil
+			case c == '<':
+				return nil, errXMLMalformed
+			}
+		}
+		i = s.end - s.pos
+		if !s.more() {
+			return nil, s.broken(errXMLTruncated)
+		}
+	}
+}
+
+func (s *scanner) pop() {
+	last := len(s.marks) - 1
+	s.open = s.open[:s.marks[last]]
+	s.marks = s.marks[:last]
+}
+
+// skip consumes the rest of the element whose start came last.
+func (s *scanner) skip() error {
+	for depth := len(s.marks); len(s.marks) >= depth; {
+		if _, err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func localName(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// nextAttribute takes the first attribute off. Its name keeps its prefix, its value is raw. There is none left, or none that
+// makes sense, when the name is empty.
+func nextAttribute(attributes []byte) (name, value, rest []byte) {
+	i := 0
+	for i < len(attributes) && isBlank(attributes[i]) {
+		i++
+	}
+	attributes = attributes[i:]
+	equals := bytes.IndexByte(attributes, '=')
+	if equals <= 0 {
+		return nil, nil, nil
+	}
+	name = attributes[:equals]
+	for len(name) > 0 && isBlank(name[len(name)-1]) {
+		name = name[:len(name)-1]
+	}
+	i = equals + 1
+	for i < len(attributes) && isBlank(attributes[i]) {
+		i++
+	}
+	if i == len(attributes) || attributes[i] != '"' && attributes[i] != '\'' {
+		return nil, nil, nil
+	}
+	length := bytes.IndexByte(attributes[i+1:], attributes[i])
+	if length < 0 {
+		return nil, nil, nil
+	}
+	return name, attributes[i+1 : i+1+length], attributes[i+length+2:]
+}
+
+// maxEntity is the length of the longest reference that makes sense, with some zeros in front: &#x0010FFFF;
+const maxEntity = 16
+
+var entities = map[string]byte{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
+
+// appendText appends the text of the last token with its references resolved.
+func (s *scanner) appendText(dst []byte) ([]byte, error) {
+	if s.literal {
+		return append(dst, s.text...), nil
+	}
+	text := s.text
+	for {
+		i := bytes.IndexByte(text, '&')
+		if i < 0 {
+			return append(dst, text...), nil
+		}
+		dst = append(dst, text[:i]...)
+		text = text[i+1:]
+		end := bytes.IndexByte(text[:min(len(text), maxEntity)], ';')
+		if end < 1 {
+			return dst, errXMLEntity
+		}
+		reference := text[:end]
+		text = text[end+1:]
+		if c, ok := entities[string(reference)]; ok {
+			dst = append(dst, c)
+			continue
+		}
+		r, ok := characterReference(reference)
+		if !ok {
+			return dst, errXMLEntity
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+}
+
+// characterReference reads "#65" or "#x41".
+func characterReference(reference []byte) (rune, bool) {
+	if len(reference) < 2 || reference[0] != '#' {
+		return 0, false
+	}
+	digits, base := reference[1:], rune(10)
+	if digits[0] == 'x' || digits[0] == 'X' {
+		digits, base = digits[1:], 16
+	}
+	var r rune
+	for _, c := range digits {
+		d, ok := hexDigit(c)
+		if !ok || d >= base {
+			return 0, false
+		}
+		if r = r*base + d; r > utf8.MaxRune {
+			return 0, false
+		}
+	}
+	return r, len(digits) > 0
+}
+
+func hexDigit(c byte) (rune, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return rune(c - '0'), true
+	case c >= 'a' && c <= 'f':
+		return rune(c-'a') + 10, true
+	case c >= 'A' && c <= 'F':
+		return rune(c-'A') + 10, true
+	}
+	return 0, false
+}
+
+// unescape resolves the escapes by which a workbook writes characters that XML cannot hold: _x000D_ is a carriage return,
+// and _x005F_ the underscore of a text that looks like an escape. It works in place.
+func unescape(text []byte) []byte {
+	i := bytes.Index(text, []byte("_x"))
+	if i < 0 {
+		return text
+	}
+	out := text[:i]
+	for i < len(text) {
+		if r, ok := escape(text[i:]); ok {
+			// A rune takes at most three bytes, and its escape seven.
+			out = utf8.AppendRune(out, r)
+			i += len("_x000D_")
+			continue
+		}
+		out = append(out, text[i])
+		i++
+	}
+	return out
+}
+
+func escape(text []byte) (rune, bool) {
+	if len(text) < 7 || text[0] != '_' || text[1] != 'x' || text[6] != '_' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range text[2:6] {
+		d, ok := hexDigit(c)
+		if !ok {
+			return 0, false
+		}
+		r = r<<4 | d
+	}
+	return r, true
+}
