@@ -15,6 +15,7 @@ type Batch struct {
 	Sheet     string // the sheet that was read; empty for CSV
 	Product   filing.Product
 	Options   string   // the options that make its identity, as a reader would type them
+	Again     string   // why repeated purchases are wanted; empty for never
 	Columns   []string // the input's headers as they were given
 	Rows      int      // rows of data
 	Open      bool     // all rows are recorded; false while an import is under way
@@ -33,11 +34,16 @@ type Row struct {
 	Faults    []Fault         // what is wrong with which cell
 	Request   *filing.Request // nil for a row that could not be read as an order
 	Result    filing.Result
-	Message   string     // for a person: what happened and what to do
-	Items     []Item     // what the service made of it, or already had
-	Cost      money.Cost // spent for placed; held for placing and uncertain; expected otherwise
-	Attempts  int        // orders sent, as far as is known
-	Doubt     bool       // an attempt without a known outcome is behind it
+	Message   string           // for a person: what happened and what to do
+	Items     []Item           // what the service made of it, or already had
+	Cost      money.Cost       // spent for placed; held for placing and uncertain; expected otherwise
+	Attempts  int              // orders sent, as far as is known
+	Tries     int              // attempts ever begun, counted or not; names the present one
+	Doubt     bool             // an attempt without a known outcome is behind it
+	Held      money.Cents      // set aside for it now
+	Dropped   []filing.Product // items the service turned out to have already
+	Owner     string           // the process that is placing it
+	Waits     string           // what a ready row waits for: funds, or another row's purchase
 	UpdatedAt time.Time
 }
 

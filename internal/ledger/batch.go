@@ -1,0 +1,304 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+)
+
+// CreateBatch begins the import of a batch. When the batch is there already it
+// reports false, and its rows are not to be added again. An import that a
+// crash cut short is cleared away and begun anew; one that a living process is
+// still at is an error.
+func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err error) {
+	columns, err := json.Marshal(b.Columns)
+	if err != nil {
+		return false, fmt.Errorf("encode the columns of batch %s: %w", b.ID, err)
+	}
+	owners, err := l.owners(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var open bool
+		var owner string
+		switch err := tx.QueryRowContext(ctx, `SELECT open, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &owner); {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return err
+		case open:
+			return nil
+		default:
+			for _, o := range owners {
+				if o.ID == owner && o.ID != l.owner.ID && l.alive(o) {
+					return fmt.Errorf("process %d on %s is importing the same file at this moment", o.PID, o.Host)
+				}
+			}
+			for _, query := range []string{`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+				if _, err := tx.ExecContext(ctx, query, b.ID); err != nil {
+					return err
+				}
+			}
+		}
+		created = true
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), l.owner.ID, b.CreatedBy, millis(l.now()))
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("create batch %s: %w", b.ID, err)
+	}
+	return created, nil
+}
+
+// newRow is a row on its way in.
+type newRow struct {
+	Number  int           `json:"number"`
+	Cells   string        `json:"cells"`
+	Faults  string        `json:"faults"`
+	Request string        `json:"request"`
+	Result  filing.Result `json:"result"`
+	Message string        `json:"message"`
+	Cost    int64         `json:"cost"`
+	AtLeast int           `json:"at_least"`
+}
+
+// AddRows appends rows to a batch under import, in the order of the input.
+// Only the result of the check (ready, invalid, skipped) is possible here.
+func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
+	in := make([]newRow, len(rows))
+	for i, r := range rows {
+		n := newRow{Number: r.Number, Cells: string(r.Cells), Result: r.Result, Message: r.Message, Cost: int64(r.Cost.Amount), AtLeast: flag(r.Cost.AtLeast)}
+		if r.Request != nil {
+			body, err := json.Marshal(r.Request)
+			if err != nil {
+				return fmt.Errorf("encode row %d: %w", r.Number, err)
+			}
+			n.Request = string(body)
+		}
+		if len(r.Faults) > 0 {
+			body, err := json.Marshal(r.Faults)
+			if err != nil {
+				return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
+			}
+			n.Faults = string(body)
+		}
+		in[i] = n
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encode rows: %w", err)
+	}
+	query := expand(`INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
+		SELECT $2, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, $3 {{v}} ORDER BY v.number`,
+		l.dialect.from("number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least int"))
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("add rows to batch %s: %w", batch, err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, query, string(body), batch, millis(l.now())); err != nil {
+		return fmt.Errorf("add rows to batch %s: %w", batch, err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("add rows to batch %s: %w", batch, err)
+	}
+	return nil
+}
+
+// OpenBatch ends the import: from here on its rows may be placed.
+func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
+	return l.onBatch(ctx, batch, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`)
+}
+
+// PauseBatch keeps the batch's rows from being sent until ResumeBatch.
+func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
+	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`)
+}
+
+// ResumeBatch ends a pause and, as a person has looked, lets a fleet paused for
+// funds ask again.
+func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
+	if err := l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`); err != nil {
+		return err
+	}
+	return l.AskAgain(ctx)
+}
+
+func (l *Ledger) onBatch(ctx context.Context, batch, query string) error {
+	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		done, err := tx.ExecContext(ctx, query, batch)
+		if err != nil {
+			return fmt.Errorf("change batch %s: %w", batch, err)
+		}
+		if n, err := done.RowsAffected(); err == nil && n == 0 {
+			return fmt.Errorf("batch %s: %w", batch, ErrNotFound)
+		}
+		return nil
+	})
+}
+
+// CancelBatch takes back every row that was not sent and returns their number.
+// Rows with an attempt in doubt are left: they are settled by sending again.
+func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1 WHERE id = $1`, batch); err != nil {
+			return err
+		}
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = 'taken back before it was sent', updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now())))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
+	}
+	return rows, nil
+}
+
+// RetryBatch makes every rejected row ready again and returns their number.
+func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
+			WHERE batch = $1 AND result = 'rejected'`, batch, millis(l.now())))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("retry batch %s: %w", batch, err)
+	}
+	return rows, nil
+}
+
+func affected(done sql.Result, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := done.RowsAffected()
+	return int(n), err
+}
+
+const batchColumns = `id, file, sheet, product, options, again, columns, rows, open, paused, canceled, created_by, created_at`
+
+func scanBatch(scan func(...any) error) (Batch, error) {
+	var b Batch
+	var columns string
+	var created int64
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created); err != nil {
+		return b, err
+	}
+	b.CreatedAt = moment(created)
+	return b, json.Unmarshal([]byte(columns), &b.Columns)
+}
+
+// Batch finds a batch by its id, by an unambiguous beginning of it, or, for "",
+// the newest.
+func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
+	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 ORDER BY created_at DESC, id LIMIT 2`, len(id), id)
+	switch {
+	case err != nil:
+		return Batch{}, err
+	case len(batches) == 0 && id == "":
+		return Batch{}, fmt.Errorf("there is no batch yet: %w", ErrNotFound)
+	case len(batches) == 0:
+		return Batch{}, fmt.Errorf("batch %s: %w", id, ErrNotFound)
+	case len(batches) == 2 && id != "" && batches[0].ID != id && batches[1].ID != id:
+		return Batch{}, fmt.Errorf("several batches begin with %q: give more of the id", id)
+	case len(batches) == 2 && batches[1].ID == id:
+		return batches[1], nil
+	}
+	return batches[0], nil
+}
+
+// Batches lists all batches, the newest first.
+func (l *Ledger) Batches(ctx context.Context) ([]Batch, error) {
+	return l.batches(ctx, `ORDER BY created_at DESC, id`)
+}
+
+func (l *Ledger) batches(ctx context.Context, where string, args ...any) ([]Batch, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT `+batchColumns+` FROM batches `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list batches: %w", err)
+	}
+	defer rows.Close()
+	var all []Batch
+	for rows.Next() {
+		b, err := scanBatch(rows.Scan)
+		if err != nil {
+			return nil, fmt.Errorf("read a batch: %w", err)
+		}
+		all = append(all, b)
+	}
+	return all, rows.Err()
+}
+
+// Counts tells how many rows of a batch are in each state.
+func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*) FROM rows WHERE batch = $1 GROUP BY result`, batch)
+	if err != nil {
+		return nil, fmt.Errorf("count the rows of batch %s: %w", batch, err)
+	}
+	defer rows.Close()
+	counts := make(Counts)
+	for rows.Next() {
+		var result filing.Result
+		var n int
+		if err := rows.Scan(&result, &n); err != nil {
+			return nil, fmt.Errorf("count the rows of batch %s: %w", batch, err)
+		}
+		counts[result] = n
+	}
+	return counts, rows.Err()
+}
+
+// Progress is a glance at a batch.
+type Progress struct {
+	Counts  Counts
+	Spent   int64 // cents posted for placed rows
+	Held    int64 // cents set aside
+	Waiting int   // ready rows that wait for funds or for another row
+	Short   int   // those of them that wait for funds
+}
+
+// Progress sums a batch up in one query, for the progress line and the end of a run.
+func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
+	p := Progress{Counts: make(Counts)}
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), COALESCE(SUM(held), 0),
+			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
+		FROM rows WHERE batch = $1 GROUP BY result`, batch)
+	if err != nil {
+		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var result filing.Result
+		var n, waiting, short int
+		var cost, held int64
+		if err := rows.Scan(&result, &n, &cost, &held, &waiting, &short); err != nil {
+			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+		}
+		p.Counts[result] = n
+		p.Held += held
+		if result == filing.Placed {
+			p.Spent = cost
+		}
+		if result == filing.Ready {
+			p.Waiting, p.Short = waiting, short
+		}
+	}
+	return p, rows.Err()
+}
+
+func splitProducts(s string) []filing.Product {
+	if s == "" {
+		return nil
+	}
+	var all []filing.Product
+	for p := range strings.SplitSeq(s, ",") {
+		all = append(all, filing.Product(p))
+	}
+	return all
+}

@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+
+	"bulkfiling/internal/money"
+)
+
+// ErrAmount is returned for a deposit that is not positive.
+var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to take money off the book")
+
+// Book reads the sums of the book.
+func (l *Ledger) Book(ctx context.Context) (Book, error) {
+	c, err := l.readControl(ctx, l.read)
+	if err != nil {
+		return Book{}, err
+	}
+	b := Book{Declared: c.declared, Deposits: c.deposits, Adjustments: c.adjustments, Posted: c.posted, Reserved: c.reserved}
+	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE at_least = 1 AND (result IN ('placed', 'placing', 'uncertain') OR held > 0))`).Scan(&b.AtLeast)
+	if err != nil {
+		return b, fmt.Errorf("read the book: %w", err)
+	}
+	return b, nil
+}
+
+// Deposit declares money paid to the service. From the first deposit on, the
+// book gates what may be sent. Whoever waits for funds asks again.
+func (l *Ledger) Deposit(ctx context.Context, amount money.Cents, note string) error {
+	if amount <= 0 {
+		return ErrAmount
+	}
+	return l.enter(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
+}
+
+// Adjust declares a difference between the book and the service, up or down.
+func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) error {
+	return l.enter(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount; c.declared = true })
+}
+
+func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string, apply func(*control)) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		apply(c)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`, millis(l.now()), kind, int64(amount), note); err != nil {
+			return err
+		}
+		return l.askAgain(ctx, tx, c)
+	})
+	if err != nil {
+		return fmt.Errorf("enter a %s of %s: %w", kind, amount, err)
+	}
+	return nil
+}
+
+// Entries streams the book's entries, the oldest first.
+func (l *Ledger) Entries(ctx context.Context) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		rows, err := l.read.QueryContext(ctx, `SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
+			FROM entries e LEFT JOIN rows r ON r.id = e.row ORDER BY e.id`)
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("read the book's entries: %w", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var e Entry
+			var at, amount int64
+			if err := rows.Scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note); err != nil {
+				yield(e, fmt.Errorf("read an entry: %w", err))
+				return
+			}
+			e.At, e.Amount = moment(at), money.Cents(amount)
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(Entry{}, fmt.Errorf("read the book's entries: %w", err))
+		}
+	}
+}
+
+// ErrBook is returned by Audit when the sums and the entries disagree.
+var ErrBook = errors.New("the book does not add up")
+
+// Audit proves the book: its sums are those of its entries, and what is
+// reserved is what the rows hold.
+func (l *Ledger) Audit(ctx context.Context) error {
+	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
+	if err != nil {
+		return fmt.Errorf("audit the book: %w", err)
+	}
+	defer tx.Rollback()
+	var c control
+	if err := tx.QueryRowContext(ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields()...); err != nil {
+		return fmt.Errorf("audit the book: %w", err)
+	}
+	sums := make(map[EntryKind]money.Cents)
+	rows, err := tx.QueryContext(ctx, `SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`)
+	if err != nil {
+		return fmt.Errorf("audit the book: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind EntryKind
+		var sum money.Cents
+		if err := rows.Scan(&kind, &sum); err != nil {
+			return fmt.Errorf("audit the book: %w", err)
+		}
+		sums[kind] = sum
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("audit the book: %w", err)
+	}
+	var held, spent money.Cents
+	err = tx.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE 0 END), 0) AS BIGINT) FROM rows`).Scan(&held, &spent)
+	if err != nil {
+		return fmt.Errorf("audit the book: %w", err)
+	}
+	for _, check := range []struct {
+		what       string
+		sum, proof money.Cents
+	}{
+		{"deposits", c.deposits, sums[Deposit]},
+		{"adjustments", c.adjustments, sums[Adjustment]},
+		{"posted", c.posted, sums[Posted]},
+		{"reserved", c.reserved, sums[Reserve] - sums[Posted] - sums[Voided]},
+		{"reserved against the rows", c.reserved, held},
+		{"posted against the rows", c.posted, spent},
+	} {
+		if check.sum != check.proof {
+			return fmt.Errorf("%w: %s is %s, the entries say %s", ErrBook, check.what, check.sum, check.proof)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// control is the one row that every writer locks: the book's sums, and what
+// halts the fleet. Times are Unix milliseconds.
+type control struct {
+	mode string // "test" or "live" once bound
+
+	declared                                bool
+	deposits, adjustments, posted, reserved money.Cents
+
+	paused     filing.Halt // Nothing, ForFunds or ForKey
+	pausedNote string
+	pausedAt   int64
+	probeAt    int64 // when the next single order may ask whether funds are back
+	probeRow   int64 // the row that is asking now
+	probeWait  int64 // the backoff before the next one
+
+	holdUntil int64 // 429 and 503: nobody sends before
+	holdWait  int64 // the backoff for answers without Retry-After
+}
+
+const controlColumns = `mode, declared, deposits, adjustments, posted, reserved, paused, paused_note, paused_at, probe_at, probe_row, probe_wait, hold_until, hold_wait`
+
+func (c *control) fields() []any {
+	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote, &c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait}
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// readControl reads the control row and, within a transaction, locks it.
+func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
+	lock := ""
+	if _, ok := q.(*sql.Tx); ok {
+		lock = l.dialect.forUpdate
+	}
+	var c control
+	if err := q.QueryRowContext(ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`+lock).Scan(c.fields()...); err != nil {
+		return nil, fmt.Errorf("read the ledger's control row: %w", err)
+	}
+	return &c, nil
+}
+
+func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
+	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) WHERE id = 1`,
+		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait)
+	if err != nil {
+		return fmt.Errorf("write the ledger's control row: %w", err)
+	}
+	return nil
+}
+
+func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }
+
+// Backoffs between probes for funds, and between answers of a busy service that
+// names no time of its own.
+const (
+	firstProbe = 15 * time.Second
+	lastProbe  = 10 * time.Minute
+	firstHold  = time.Second
+	lastHold   = time.Minute
+)
+
+func backoff(last int64, first, limit time.Duration) int64 {
+	return min(max(2*last, first.Milliseconds()), limit.Milliseconds())
+}
+
+// halted says whether row may be sent now. A fleet paused for funds lets one
+// row through at a time, when its moment has come: the probe.
+func (c *control) halted(row, now int64) (Halted, bool) {
+	switch {
+	case c.paused == filing.ForKey:
+		return Halted{Reason: filing.ForKey, Note: c.pausedNote}, true
+	case c.holdUntil > now:
+		return Halted{Reason: filing.ForRate, Until: moment(c.holdUntil)}, true
+	case c.paused == filing.ForFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
+		return Halted{Reason: filing.ForFunds, Note: c.pausedNote, Until: moment(c.probeAt)}, true
+	}
+	return Halted{}, false
+}
+
+// learn takes from an answer what concerns everybody.
+func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64) {
+	probing := c.probeRow == row
+	if probing {
+		c.probeRow = 0
+	}
+	switch v.Halt {
+	case filing.ForFunds:
+		if c.paused == filing.Nothing {
+			c.paused, c.pausedAt, c.probeWait = filing.ForFunds, now, 0
+		}
+		if c.paused == filing.ForFunds && (probing || c.probeWait == 0) {
+			c.probeWait = backoff(c.probeWait, firstProbe, lastProbe)
+			c.probeAt = now + c.probeWait
+		}
+		c.pausedNote = a.Message
+	case filing.ForKey:
+		c.paused, c.pausedAt, c.pausedNote = filing.ForKey, now, a.Message
+	case filing.ForRate:
+		wait := a.RetryAfter.Milliseconds()
+		if wait <= 0 {
+			c.holdWait = backoff(c.holdWait, firstHold, lastHold)
+			wait = c.holdWait
+		}
+		c.holdUntil = max(c.holdUntil, now+wait)
+	}
+	if a.Class == filing.Accepted {
+		c.holdWait = 0
+		if probing && c.paused == filing.ForFunds {
+			c.resume()
+		}
+	}
+}
+
+func (c *control) resume() {
+	c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait = filing.Nothing, "", 0, 0, 0, 0
+}
+
+// Halted says why a row may not be sent now.
+type Halted struct {
+	Reason filing.Halt
+	Note   string // the service's words
+	Since  time.Time
+	Until  time.Time // when to ask again; zero where only a person can tell
+}
+
+// Standstill reports what halts the whole fleet now; the zero value where nothing does.
+func (l *Ledger) Standstill(ctx context.Context) (Halted, error) {
+	c, err := l.readControl(ctx, l.read)
+	if err != nil {
+		return Halted{}, err
+	}
+	switch {
+	case c.paused != filing.Nothing:
+		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: moment(c.pausedAt)}
+		if c.paused == filing.ForFunds {
+			h.Until = moment(c.probeAt)
+		}
+		return h, nil
+	case c.holdUntil > millis(l.now()):
+		return Halted{Reason: filing.ForRate, Until: moment(c.holdUntil)}, nil
+	}
+	return Halted{}, nil
+}
+
+// AskAgain lets a fleet paused for funds probe at once, and rows that waited
+// for funds try again. It is what a deposit, resume, or the same run again mean.
+func (l *Ledger) AskAgain(ctx context.Context) error {
+	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.askAgain(ctx, tx, c) })
+}
+
+func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
+	if c.paused == filing.ForFunds {
+		c.probeAt, c.probeWait = millis(l.now()), 0
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE rows SET waits = '' WHERE waits = $1`, waitsForFunds); err != nil {
+		return fmt.Errorf("wake the rows that wait for funds: %w", err)
+	}
+	return nil
+}
+
+// KeyAccepted ends a pause for a refused key: the service has answered to a key
+// since.
+func (l *Ledger) KeyAccepted(ctx context.Context) error {
+	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+		if c.paused == filing.ForKey {
+			c.resume()
+		}
+		return nil
+	})
+}
+
+// KeyRefused stops everything: a look-up was answered 401 or 403.
+func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
+	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, filing.Verdict{Halt: filing.ForKey}, millis(l.now()))
+		return nil
+	})
+}
+
+// Busy holds the whole fleet back: a look-up was answered 429 or 503.
+func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
+	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, filing.Verdict{Halt: filing.ForRate}, millis(l.now()))
+		return nil
+	})
+}
+
+// Bind ties the ledger to "test" or "live" orders at the first use. A purchase
+// of the test environment must never pass for a real one.
+func (l *Ledger) Bind(ctx context.Context, mode string) error {
+	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+		if c.mode != "" && c.mode != mode {
+			return fmt.Errorf("%w: it holds %s orders and the key is for %s ones; use another FILING_DATA_DIR or DATABASE_URL", ErrMode, c.mode, mode)
+		}
+		c.mode = mode
+		return nil
+	})
+}

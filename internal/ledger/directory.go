@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+)
+
+// RememberCompany keeps what a look-up said, under the reference that was asked.
+func (l *Ledger) RememberCompany(ctx context.Context, ref string, c filing.Company) error {
+	return l.remember(ctx, "companies", ref, c)
+}
+
+// RememberUser keeps what a look-up said, under the reference that was asked.
+func (l *Ledger) RememberUser(ctx context.Context, ref string, u filing.User) error {
+	return l.remember(ctx, "users", ref, u)
+}
+
+func (l *Ledger) remember(ctx context.Context, table, ref string, record any) error {
+	body, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
+	}
+	if err := l.submit(ctx, &transition{fact: &fact{Table: table, Ref: ref, Record: string(body), At: millis(l.now())}}); err != nil {
+		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
+	}
+	return nil
+}
+
+// Companies recalls the companies that were looked up before, by reference.
+func (l *Ledger) Companies(ctx context.Context, refs []string) (map[string]filing.Company, error) {
+	return recall[filing.Company](ctx, l, "companies", refs)
+}
+
+// Users recalls the users that were looked up before, by reference.
+func (l *Ledger) Users(ctx context.Context, refs []string) (map[string]filing.User, error) {
+	return recall[filing.User](ctx, l, "users", refs)
+}
+
+func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) (map[string]T, error) {
+	known := make(map[string]T, len(refs))
+	if len(refs) == 0 {
+		return known, nil
+	}
+	type reference struct {
+		Ref string `json:"ref"`
+	}
+	asked := make([]reference, len(refs))
+	for i, r := range refs {
+		asked[i].Ref = r
+	}
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return nil, fmt.Errorf("recall %s: %w", table, err)
+	}
+	rows, err := l.read.QueryContext(ctx, expand(`SELECT t.ref, t.record {{v}} JOIN `+table+` t ON t.ref = v.ref`, l.dialect.from("ref text")), string(body))
+	if err != nil {
+		return nil, fmt.Errorf("recall %s: %w", table, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var ref, record string
+		if err := rows.Scan(&ref, &record); err != nil {
+			return nil, fmt.Errorf("recall %s: %w", table, err)
+		}
+		var v T
+		if err := json.Unmarshal([]byte(record), &v); err != nil {
+			return nil, fmt.Errorf("recall %s of %s: %w", ref, table, err)
+		}
+		known[ref] = v
+	}
+	return known, rows.Err()
+}
+
+// AgentActive reports whether agent service of the company in the state was
+// bought through this ledger and is not known to be canceled.
+func (l *Ledger) AgentActive(ctx context.Context, company string, state filing.State) (bool, error) {
+	o := filing.Order{CompanyID: company, FilingState: state, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	var active int
+	err := l.read.QueryRowContext(ctx, `SELECT 1 FROM purchases p WHERE p.key = $1 AND p.bought = 1
+		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`,
+		o.Keys()[filing.RegisteredAgent]).Scan(&active)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for agent service of %s in %s: %w", company, state, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,228 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	_ "modernc.org/sqlite" // database/sql driver "sqlite"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// Errors by name.
+var (
+	// ErrNotFound is returned where a batch or a row is not in the ledger.
+	ErrNotFound = errors.New("not in the ledger")
+	// ErrMode is returned when a ledger that holds test orders is opened for
+	// live ones, or the other way round: their purchases must not meet.
+	ErrMode = errors.New("the ledger belongs to another environment")
+	// ErrTransition is returned for a change that the row's state does not allow.
+	ErrTransition = errors.New("the row's state does not allow it")
+)
+
+// Config says where the ledger is.
+type Config struct {
+	Dir         string           // the data folder; holds the SQLite file and the locks of living processes
+	DatabaseURL string           // postgres://…; empty for SQLite in Dir
+	Now         func() time.Time // nil for the wall clock
+	Lease       time.Duration    // how long a silent process counts as alive; 0 for 30 s
+}
+
+// Ledger is an open record. All its methods are safe for concurrent use, and
+// so are several processes over one database.
+type Ledger struct {
+	dir     string
+	dialect dialect
+	write   *sql.DB // one connection for SQLite, so that writers queue instead of colliding
+	read    *sql.DB
+	now     func() time.Time
+	lease   time.Duration
+
+	transitions chan *transition
+	stop        chan struct{}
+	stopped     sync.WaitGroup
+	closing     sync.Once
+
+	owner     Owner
+	ownerLock *flock.Flock
+}
+
+// Open opens the ledger, creating and migrating it as needed, and enlists this
+// process as one that may place orders. Close it to leave.
+func Open(ctx context.Context, c Config) (*Ledger, error) {
+	if err := os.MkdirAll(filepath.Join(c.Dir, "locks"), 0o700); err != nil {
+		return nil, fmt.Errorf("create the data folder: %w", err)
+	}
+	l := &Ledger{
+		dir: c.Dir, now: c.Now, lease: c.Lease,
+		transitions: make(chan *transition, maxGroup),
+		stop:        make(chan struct{}),
+	}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if l.lease == 0 {
+		l.lease = 30 * time.Second
+	}
+	if err := l.connect(ctx, c.DatabaseURL); err != nil {
+		return nil, err
+	}
+	if err := l.enlist(ctx); err != nil {
+		l.disconnect()
+		return nil, err
+	}
+	l.stopped.Add(2)
+	go l.commitGroups()
+	go l.keepLease()
+	return l, nil
+}
+
+// connect opens the database and brings its tables up to date.
+func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
+	defer func() {
+		if err != nil {
+			l.disconnect()
+		}
+	}()
+	if databaseURL == "" {
+		l.dialect = sqlite
+		// synchronous=FULL makes a committed intent survive a power cut.
+		name := "file:" + (&url.URL{Path: filepath.Join(l.dir, "ledger.db")}).EscapedPath() +
+			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_txlock=immediate"
+		if l.write, err = sql.Open("sqlite", name); err != nil {
+			return fmt.Errorf("open the ledger: %w", err)
+		}
+		l.write.SetMaxOpenConns(1)
+		if l.read, err = sql.Open("sqlite", name+"&_pragma=query_only(1)"); err != nil {
+			return fmt.Errorf("open the ledger: %w", err)
+		}
+		l.read.SetMaxOpenConns(4)
+	} else {
+		l.dialect = postgres
+		if l.write, err = sql.Open("pgx", databaseURL); err != nil {
+			return errors.New("open the ledger: DATABASE_URL is not a postgres:// address")
+		}
+		l.write.SetMaxOpenConns(8)
+		l.write.SetMaxIdleConns(8)
+		l.read = l.write
+	}
+	return l.migrate(ctx, databaseURL == "")
+}
+
+// migrate runs what is missing, one process at a time.
+func (l *Ledger) migrate(ctx context.Context, file bool) error {
+	fsys, err := fs.Sub(migrations, l.dialect.migrations)
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	var options []goose.ProviderOption
+	if file {
+		guard := flock.New(filepath.Join(l.dir, "locks", "migrate"))
+		if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for another process to prepare the ledger: %w", err)
+		}
+		defer guard.Unlock()
+	} else {
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return fmt.Errorf("prepare the migration lock: %w", err)
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(l.dialect.goose, l.write, fsys, options...)
+	if err != nil {
+		return fmt.Errorf("read the migrations: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("prepare the ledger's tables: %w", err)
+	}
+	return nil
+}
+
+// Close records what is still waiting, leaves the list of living processes and
+// closes the database. Rows that this process is still placing are then
+// settled as crashed, so close only when placement has ended.
+func (l *Ledger) Close() error {
+	var err error
+	l.closing.Do(func() {
+		close(l.stop)
+		l.stopped.Wait()
+		err = errors.Join(l.retire(), l.disconnect())
+	})
+	return err
+}
+
+func (l *Ledger) disconnect() error {
+	var err error
+	if l.write != nil {
+		err = l.write.Close()
+	}
+	if l.read != nil && l.read != l.write {
+		err = errors.Join(err, l.read.Close())
+	}
+	return err
+}
+
+// change runs f in one transaction that holds the control row, so that it sees
+// and leaves a settled book. It serves the rare changes of people; the placer's
+// own go through the group commit.
+func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	tx, err := l.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin a change of the ledger: %w", err)
+	}
+	defer tx.Rollback()
+	c, err := l.readControl(ctx, tx)
+	if err != nil {
+		return err
+	}
+	before := *c
+	if err := f(tx, c); err != nil {
+		return err
+	}
+	if *c != before {
+		if err := writeControl(ctx, tx, c); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit a change of the ledger: %w", err)
+	}
+	return nil
+}
+
+// millis and moment keep times as Unix milliseconds; 0 is no time.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func moment(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

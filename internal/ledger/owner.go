@@ -1,0 +1,170 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Owner is a process that places orders. Its rows in placing are settled as
+// crashed only when it is gone: its lock file is free where it can be seen, or
+// its lease has run out.
+type Owner struct {
+	ID        string
+	Host      string
+	PID       int
+	Lock      string // path of the file the living process keeps locked
+	StartedAt time.Time
+	ExpiresAt time.Time
+}
+
+// enlist adds this process to the living.
+func (l *Ledger) enlist(ctx context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("name this machine: %w", err)
+	}
+	id := rand.Text()[:12]
+	path, err := filepath.Abs(filepath.Join(l.dir, "locks", id))
+	if err != nil {
+		return fmt.Errorf("place the lock file: %w", err)
+	}
+	l.ownerLock = flock.New(path)
+	if held, err := l.ownerLock.TryLock(); err != nil || !held {
+		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
+	}
+	now := l.now()
+	l.owner = Owner{ID: id, Host: host, PID: os.Getpid(), Lock: path, StartedAt: now, ExpiresAt: now.Add(l.lease)}
+	_, err = l.write.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)`,
+		id, host, l.owner.PID, path, millis(now), millis(l.owner.ExpiresAt))
+	if err != nil {
+		l.unlock()
+		return fmt.Errorf("enlist process %s: %w", id, err)
+	}
+	return nil
+}
+
+// keepLease renews the lease while the process lives. A renewal that fails is
+// tried again: the intents check the lease themselves.
+func (l *Ledger) keepLease() {
+	defer l.stopped.Done()
+	tick := time.NewTicker(l.lease / 6)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(context.Background(), l.lease/3)
+			_ = l.renew(ctx)
+			cancel()
+		}
+	}
+}
+
+func (l *Ledger) renew(ctx context.Context) error {
+	now := l.now()
+	_, err := l.write.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)
+		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
+		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.Lock, millis(l.owner.StartedAt), millis(now.Add(l.lease)))
+	if err != nil {
+		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
+	}
+	return nil
+}
+
+// retire takes this process off the list.
+func (l *Ledger) retire() error {
+	defer l.unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1`, l.owner.ID); err != nil {
+		return fmt.Errorf("retire process %s: %w", l.owner.ID, err)
+	}
+	return nil
+}
+
+func (l *Ledger) unlock() {
+	_ = l.ownerLock.Unlock()
+	_ = os.Remove(l.ownerLock.Path())
+}
+
+// alive reports whether the owner may still be at work.
+func (l *Ledger) alive(o Owner) bool {
+	if o.ID == l.owner.ID {
+		return true
+	}
+	if o.Host == l.owner.Host {
+		if _, err := os.Stat(o.Lock); err == nil {
+			probe := flock.New(o.Lock)
+			if free, err := probe.TryLock(); err == nil && free {
+				_ = probe.Unlock()
+				return false
+			}
+			return true
+		}
+		// No file to ask: another container with the same name, or a folder
+		// that is gone. The lease decides.
+	}
+	return l.now().Before(o.ExpiresAt)
+}
+
+// owners lists every process on the list.
+func (l *Ledger) owners(ctx context.Context) ([]Owner, error) {
+	rows, err := l.read.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at FROM owners`)
+	if err != nil {
+		return nil, fmt.Errorf("list the living processes: %w", err)
+	}
+	defer rows.Close()
+	var all []Owner
+	for rows.Next() {
+		var o Owner
+		var started, expires int64
+		if err := rows.Scan(&o.ID, &o.Host, &o.PID, &o.Lock, &started, &expires); err != nil {
+			return nil, fmt.Errorf("read a living process: %w", err)
+		}
+		o.StartedAt, o.ExpiresAt = moment(started), moment(expires)
+		all = append(all, o)
+	}
+	return all, rows.Err()
+}
+
+// Orphans finds the rows in placing whose process is gone, and strikes such
+// processes off the list once nothing of theirs is left.
+func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
+	owners, err := l.owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	living := make(map[string]bool, len(owners))
+	for _, o := range owners {
+		living[o.ID] = l.alive(o)
+	}
+	var orphans []Row
+	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
+		if err != nil {
+			return nil, err
+		}
+		if !living[row.Owner] {
+			orphans = append(orphans, row)
+		}
+	}
+	for _, o := range owners {
+		if living[o.ID] {
+			continue
+		}
+		_, err := l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID)
+		if err != nil {
+			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
+		}
+		if o.Host == l.owner.Host {
+			_ = os.Remove(o.Lock)
+		}
+	}
+	return orphans, nil
+}

@@ -1,0 +1,68 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// ResolvePlaced settles an uncertain row as placed: a person, or an event, has
+// seen that the orders exist. The money that was held is spent.
+func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string, why string) error {
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) {
+		items := make([]Item, len(orderIDs))
+		for i, id := range orderIDs {
+			items[i] = Item{OrderID: id}
+			if i < len(s.claims) {
+				items[i].Product = s.claims[i].Product
+			}
+		}
+		s.Message, s.Doubt = why, 0
+		g.move(s, filing.Placed)
+		g.post(s, money.Cost{Amount: money.Cents(s.HeldN), AtLeast: s.AtLeast == 1})
+		g.buy(s, "")
+		g.addItems(s, items)
+	})
+}
+
+// ResolveNotPlaced settles an uncertain row as never made: its money is free
+// and it may be sent again.
+func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) error {
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) {
+		s.Message, s.Doubt, s.Due, s.Attempts = why, 0, 0, 0
+		g.move(s, filing.Ready)
+		g.void(s)
+		g.free(s)
+	})
+}
+
+func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing)) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
+			return err
+		}
+		s, ok := g.rows[row]
+		switch {
+		case !ok:
+			return ErrNotFound
+		case s.Result != filing.Uncertain:
+			return fmt.Errorf("%w: it is %s", ErrTransition, s.Result)
+		}
+		decide(g, s)
+		return g.writeAll()
+	})
+	if err != nil {
+		return fmt.Errorf("resolve row %d: %w", row, err)
+	}
+	return nil
+}
+
+// UncertainRows lists the rows of a batch, or of all batches for "", that only
+// a person or an event can settle.
+func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
+	return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) ORDER BY r.id`, batch)
+}

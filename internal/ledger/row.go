@@ -1,0 +1,234 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.waits, r.updated_at`
+
+func scanRow(scan func(...any) error) (Row, error) {
+	var r Row
+	var cells, faults, request, dropped string
+	var updated int64
+	var cost, held int64
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Owner, &r.Waits, &updated); err != nil {
+		return r, err
+	}
+	r.Cells, r.Cost.Amount, r.Held = []byte(cells), money.Cents(cost), money.Cents(held)
+	r.Dropped, r.UpdatedAt = splitProducts(dropped), moment(updated)
+	if faults != "" {
+		if err := json.Unmarshal([]byte(faults), &r.Faults); err != nil {
+			return r, fmt.Errorf("read the faults of row %d: %w", r.ID, err)
+		}
+	}
+	if request != "" {
+		r.Request = new(filing.Request)
+		if err := json.Unmarshal([]byte(request), r.Request); err != nil {
+			return r, fmt.Errorf("read the request of row %d: %w", r.ID, err)
+		}
+	}
+	return r, nil
+}
+
+// rows streams rows without their items.
+func (l *Ledger) rows(ctx context.Context, where string, args ...any) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		found, err := l.read.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows r WHERE `+where, args...)
+		if err != nil {
+			yield(Row{}, fmt.Errorf("read rows: %w", err))
+			return
+		}
+		defer found.Close()
+		for found.Next() {
+			r, err := scanRow(found.Scan)
+			if err != nil {
+				yield(r, fmt.Errorf("read a row: %w", err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(Row{}, fmt.Errorf("read rows: %w", err))
+		}
+	}
+}
+
+// pageSize bounds what is in memory while a batch streams by.
+const pageSize = 1000
+
+// Rows streams the rows of a batch in the order of the input, with their items.
+func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		last := int64(0)
+		for {
+			page, err := l.page(ctx, `r.batch = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last, pageSize)
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+				last = r.ID
+			}
+			if len(page) < pageSize {
+				return
+			}
+		}
+	}
+}
+
+// page reads rows with their items.
+func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, error) {
+	var page []Row
+	at := make(map[int64]int)
+	for r, err := range l.rows(ctx, where, args...) {
+		if err != nil {
+			return nil, err
+		}
+		at[r.ID] = len(page)
+		page = append(page, r)
+	}
+	if len(page) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(page))
+	for i, r := range page {
+		ids[i] = r.ID
+	}
+	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least FROM items
+		WHERE row IN (`+list(ids)+`) ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("read items: %w", err)
+	}
+	defer items.Close()
+	for items.Next() {
+		var row, cost int64
+		var i Item
+		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.AtLeast); err != nil {
+			return nil, fmt.Errorf("read an item: %w", err)
+		}
+		i.Cost.Amount = money.Cents(cost)
+		page[at[row]].Items = append(page[at[row]].Items, i)
+	}
+	return page, items.Err()
+}
+
+// Row reads one row with its items.
+func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
+	page, err := l.page(ctx, `r.id = $1`, id)
+	if err != nil {
+		return Row{}, err
+	}
+	if len(page) == 0 {
+		return Row{}, fmt.Errorf("row %d: %w", id, ErrNotFound)
+	}
+	return page[0], nil
+}
+
+// sendable is what Begin will let through, but for what halts everybody.
+const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0))`
+
+// ReadyRows reads those of the given rows that may be sent now.
+func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+list(ids)+`)) ORDER BY r.id`, millis(l.now()))
+}
+
+// Sendable lists the ids of rows that may be sent now: some of every batch, so
+// that a small one is not stuck behind a large one, and not more than limit.
+// An only batch narrows it to one.
+func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
+	batches := []string{only}
+	if only == "" {
+		batches = batches[:0]
+		found, err := l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`)
+		if err != nil {
+			return nil, fmt.Errorf("list batches with work: %w", err)
+		}
+		defer found.Close()
+		for found.Next() {
+			var id string
+			if err := found.Scan(&id); err != nil {
+				return nil, fmt.Errorf("list batches with work: %w", err)
+			}
+			batches = append(batches, id)
+		}
+		if err := found.Err(); err != nil {
+			return nil, fmt.Errorf("list batches with work: %w", err)
+		}
+	}
+	var ids []int64
+	for _, batch := range batches {
+		share := max(limit/len(batches), 1)
+		found, err := l.read.QueryContext(ctx, `SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND `+sendable+` ORDER BY r.id LIMIT $3`, millis(l.now()), batch, share)
+		if err != nil {
+			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+		}
+		for found.Next() {
+			var id int64
+			if err := found.Scan(&id); err != nil {
+				found.Close()
+				return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+			}
+			ids = append(ids, id)
+		}
+		if err := found.Close(); err != nil {
+			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+		}
+	}
+	return ids, nil
+}
+
+// list writes ids for IN; they are numbers, so nothing can be injected.
+func list(ids []int64) string {
+	var b strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatInt(id, 10))
+	}
+	return b.String()
+}
+
+// Unfinished counts what is left of a batch and when the next row is due.
+type Unfinished struct {
+	Sendable int   // may go now
+	Later    int   // ready, due later
+	NextDue  int64 // Unix milliseconds of the earliest of them; 0 for none
+	Placing  int
+	Funds    int // wait for money
+	Keys     int // wait for another row's answer
+}
+
+// Unfinished says how far a batch is from its end.
+func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, error) {
+	var u Unfinished
+	err := l.read.QueryRowContext(ctx, `SELECT
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0)) THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN 1 ELSE 0 END), 0),
+			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND r.waits <> 'funds' THEN 1 ELSE 0 END), 0)
+		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`, millis(l.now()), batch).
+		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys)
+	if err != nil {
+		return u, fmt.Errorf("see what is left of batch %s: %w", batch, err)
+	}
+	return u, nil
+}

@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// maxGroup is how many transitions may share one commit. A group is whatever
+// waits when the last commit ends: nobody lingers for company.
+const maxGroup = 512
+
+// waitsForFunds marks a ready row that the book cannot pay for. Rows that wait
+// for another row's purchase carry "key:" and the key.
+const (
+	waitsForFunds = "funds"
+	waitsForKey   = "key:"
+)
+
+// Claim is one purchase that an intent means to make.
+type Claim struct {
+	Product filing.Product
+	Key     filing.Key
+	Cover   string // annual reports: the subscription it opens, company and state; "" otherwise
+	Year    int    // annual reports: the filing year
+	Why     string // a deliberate repetition: who and why
+}
+
+// Intent is what must be durable before the first byte of an order leaves.
+type Intent struct {
+	Row    int64
+	Claims []Claim
+	Cost   money.Cost
+}
+
+// Verdict of the ledger on an intent.
+type Begun struct {
+	Try    int    // the attempt that began; 0 where none did
+	Halted Halted // the fleet may not send now
+	Short  bool   // the book cannot pay: the row waits for funds
+	Lost   bool   // the row is no longer ours to send: taken, canceled, paused
+	Taken  []Taken
+}
+
+// Taken is a purchase that another row has made, or is about to make.
+type Taken struct {
+	Claim  Claim
+	Row    int64 // the row that has it
+	Bought bool  // false while that row's answer is out
+	Covers bool  // not the same purchase: its subscription covers this one
+}
+
+// Outcome is what became of an attempt.
+type Outcome struct {
+	Row     int64
+	Try     int
+	Answer  filing.Answer
+	Verdict filing.Verdict
+	Message string           // for the reader
+	Cost    money.Cost       // spent, where the verdict posts
+	Items   []Item           // what was bought, or found
+	Drop    []filing.Product // items found to be there: their claims become purchases
+	Due     time.Time        // the earliest next attempt of a row that goes back to ready
+}
+
+// Aside is an outcome without an attempt: a ready row that need not, or cannot, be sent.
+type Aside struct {
+	Row     int64
+	Next    filing.Result // Exists, Skipped, Rejected; Ready with Wait or Due
+	Message string
+	Wait    filing.Key // wait until this key is bought or free
+	Due     time.Time
+	Items   []Item
+}
+
+// fact is a looked-up user or company to remember.
+type fact struct {
+	Table  string `json:"-"`
+	Ref    string `json:"ref"`
+	Record string `json:"record"`
+	At     int64  `json:"at"`
+}
+
+// transition is one caller's wish, answered only after its commit.
+type transition struct {
+	intent  *Intent
+	outcome *Outcome
+	aside   *Aside
+	fact    *fact
+
+	begun Begun
+	err   error
+	done  chan struct{}
+}
+
+// ErrClosed is returned once the ledger is closing.
+var ErrClosed = errors.New("the ledger is closing")
+
+func (l *Ledger) submit(ctx context.Context, t *transition) error {
+	t.done = make(chan struct{})
+	select {
+	case l.transitions <- t:
+	case <-l.stop:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	// Once handed over it will be committed or refused; leaving early would
+	// make the answer a guess.
+	<-t.done
+	return t.err
+}
+
+// Begin commits the intent to send a row's order with its claims and its
+// reservation, or says why it may not be sent.
+func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
+	t := &transition{intent: &in}
+	if err := l.submit(ctx, t); err != nil {
+		return Begun{}, fmt.Errorf("commit the intent of row %d: %w", in.Row, err)
+	}
+	return t.begun, nil
+}
+
+// Settle commits the outcome of an attempt.
+func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
+	if err := l.submit(ctx, &transition{outcome: &out}); err != nil {
+		return fmt.Errorf("commit the outcome of row %d: %w", out.Row, err)
+	}
+	return nil
+}
+
+// SetAside commits what was decided about a ready row without an attempt.
+func (l *Ledger) SetAside(ctx context.Context, a Aside) error {
+	if err := l.submit(ctx, &transition{aside: &a}); err != nil {
+		return fmt.Errorf("set row %d aside: %w", a.Row, err)
+	}
+	return nil
+}
+
+// commitGroups is the only writer of transitions in this process: it commits
+// whatever is waiting, in one transaction.
+func (l *Ledger) commitGroups() {
+	defer l.stopped.Done()
+	for {
+		var group []*transition
+		select {
+		case t := <-l.transitions:
+			group = append(group, t)
+		case <-l.stop:
+			l.refuseWaiting()
+			return
+		}
+	fill:
+		for len(group) < maxGroup {
+			select {
+			case t := <-l.transitions:
+				group = append(group, t)
+			default:
+				break fill
+			}
+		}
+		l.commit(group)
+		for _, t := range group {
+			close(t.done)
+		}
+	}
+}
+
+func (l *Ledger) refuseWaiting() {
+	for {
+		select {
+		case t := <-l.transitions:
+			t.err = ErrClosed
+			close(t.done)
+		default:
+			return
+		}
+	}
+}
+
+// commit writes a group. When the group fails as a whole each transition is
+// tried by itself, so that a bad one does not take its neighbours down.
+func (l *Ledger) commit(group []*transition) {
+	err := l.commitTogether(group)
+	if err == nil {
+		return
+	}
+	if len(group) == 1 {
+		group[0].err = err
+		return
+	}
+	for _, t := range group {
+		t.begun, t.err = Begun{}, nil
+		if err := l.commitTogether([]*transition{t}); err != nil {
+			t.err = err
+		}
+	}
+}
+
+func (l *Ledger) commitTogether(group []*transition) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	g := &groupWriter{l: l, ctx: ctx, now: millis(l.now())}
+	return l.change(ctx, func(tx *sql.Tx, c *control) error {
+		g.tx, g.c = tx, c
+		return g.write(group)
+	})
+}
+
+// group collects a statement's rows and runs it once.
+func (g *groupWriter) exec(query string, columns []string, rows any, count int) error {
+	if count == 0 {
+		return nil
+	}
+	body, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode a group: %w", err)
+	}
+	query = expand(query, g.l.dialect.from(columns...))
+	if _, err := g.tx.ExecContext(g.ctx, query, string(body)); err != nil {
+		return fmt.Errorf("write a group: %w", err)
+	}
+	return nil
+}
