@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Books is a copy of everything the service has counted; amounts in cents.
+type Books struct {
+	Opening   int64 `json:"openingCents"`
+	Deposited int64 `json:"depositedCents"`
+	Charged   int64 `json:"chargedCents"`
+	Balance   int64 `json:"balanceCents"` // Opening + Deposited − Charged
+
+	Orders []Order `json:"orders"` // oldest first
+
+	Requests    map[string]int `json:"requests"` // by endpoint, as "POST /orders"
+	Lookups     map[string]int `json:"lookups"`  // GETs by path
+	Refused     map[int]int    `json:"refused"`  // by status, faults not counted
+	Faults      map[string]int `json:"faults"`   // fired, by name
+	InFlight    int            `json:"inFlight"`
+	MaxInFlight int            `json:"maxInFlight"`
+}
+
+// Books returns a copy of the books as they are now.
+func (s *Service) Books() Books {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := Books{
+		Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
+		Orders:   make([]Order, len(s.orders)),
+		Requests: maps.Clone(s.requests), Lookups: maps.Clone(s.lookups), Refused: maps.Clone(s.refused),
+		Faults: maps.Clone(s.faultsFired), InFlight: s.inFlight, MaxInFlight: s.mostFlying,
+	}
+	for i, o := range s.orders {
+		b.Orders[i] = o.copy()
+	}
+	return b
+}
+
+func (o *Order) copy() Order {
+	c := *o
+	c.Items = slices.Clone(o.Items)
+	return c
+}
+
+// Items returns everything that was bought, oldest first. Service that was active already is not among it.
+func (b Books) Items() []Item {
+	var items []Item
+	for _, o := range b.Orders {
+		for _, i := range o.Items {
+			if !i.Existing {
+				items = append(items, i)
+			}
+		}
+	}
+	return items
+}
+
+// Duplicate is one filing that was bought more than once.
+type Duplicate struct {
+	Key      string   `json:"key"`
+	OrderIDs []string `json:"orderIds"`
+}
+
+// Duplicates lists the filings bought more than once, canceled ones aside, in the order of their first purchase. The
+// service itself refuses no second annual report and no second formation; this is how a test finds them.
+func (b Books) Duplicates() []Duplicate {
+	at := make(map[string]int)
+	var bought []Duplicate
+	for _, i := range b.Items() {
+		if i.Status == canceled {
+			continue
+		}
+		key := i.Key()
+		n, seen := at[key]
+		if !seen {
+			n = len(bought)
+			at[key] = n
+			bought = append(bought, Duplicate{Key: key})
+		}
+		bought[n].OrderIDs = append(bought[n].OrderIDs, i.ID)
+	}
+	return slices.DeleteFunc(bought, func(d Duplicate) bool { return len(d.OrderIDs) < 2 })
+}
+
+// Key names the filing that an item is, however often it is bought.
+func (i Item) Key() string {
+	switch i.Product {
+	case annualReport:
+		return fmt.Sprintf("annual report %s %s %s", i.CompanyID, i.State, i.Year)
+	case ein:
+		return "EIN " + i.CompanyID
+	case formation:
+		name := strings.Join(strings.Fields(strings.ToLower(i.LegalName)), " ")
+		return fmt.Sprintf("formation %s %q %s", i.UserID, name, i.State)
+	}
+	return fmt.Sprintf("%s %s %s", strings.ReplaceAll(i.Product, "_", " "), i.CompanyID, i.State)
+}
+
+// Violation is something a client sent that the spec forbids.
+type Violation struct {
+	At      time.Time `json:"at"`
+	Rule    string    `json:"rule"` // "4.9" is order rule 9 of section 4
+	Message string    `json:"message"`
+	Status  int       `json:"status"`
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Body    []byte    `json:"-"`
+	// Hidden says that the client could not have known: the rule rests on records that no endpoint shows, such as the
+	// agent on record.
+	Hidden bool `json:"hidden"`
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s %s: %d: rule %s: %s", v.Method, v.Path, v.Status, v.Rule, v.Message)
+}
+
+const maxViolations = 10_000 // a client that goes wrong in a loop must not fill the memory
+
+// Violations returns what clients sent that the spec forbids, oldest first, up to the first 10,000.
+func (s *Service) Violations() []Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// note enters a refusal.
+func (s *Service) note(c *call, r *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[r.status]++
+	for _, p := range r.problems {
+		if len(s.violations) == maxViolations {
+			return
+		}
+		s.violations = append(s.violations, Violation{
+			At: s.cfg.Now(), Rule: p.rule, Message: p.message, Status: r.status, Hidden: p.hidden,
+			Method: c.request.Method, Path: c.request.URL.Path, Body: c.raw,
+		})
+	}
+}
+
+// byStatus returns the refused counts in ascending order of status, for the page.
+func (b Books) byStatus() []statusCount {
+	var counts []statusCount
+	for _, status := range slices.Sorted(maps.Keys(b.Refused)) {
+		counts = append(counts, statusCount{status, http.StatusText(status), b.Refused[status]})
+	}
+	return counts
+}
+
+type statusCount struct {
+	Status int
+	Text   string
+	Count  int
+}

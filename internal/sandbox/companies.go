@@ -1,0 +1,449 @@
+package sandbox
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Address is a postal address. Source: spec section 2.
+type Address struct {
+	Line1      string `json:"line1"`
+	Line2      string `json:"line2,omitempty"`
+	City       string `json:"city"`
+	State      string `json:"state,omitempty"`
+	PostalCode string `json:"postalCode,omitempty"`
+	Country    string `json:"country"`
+}
+
+// Agent is what is on record for a company in a state.
+type Agent string
+
+const (
+	ActiveService Agent = "service"  // the service's own agent, subscribed and active
+	OtherAgent    Agent = "supplied" // somebody else, supplied with an earlier order
+)
+
+// Company is a company on record. Source: spec section 2; from Slug on it is what the service knows and does not show.
+type Company struct {
+	ID, LegalName, TradeName, EIN string
+	EntityType                    string // LLC, CORP or empty
+	StructureType, TaxElection    string
+	FiscalEndMonth                string
+	FormationDate, FormationState string
+	PrincipalAddress              *Address
+	MailingAddress                *Address
+	CreatedAt, UpdatedAt          time.Time
+
+	Slug         string
+	UserID       string
+	Agents       map[string]Agent // by state
+	EINRequested bool
+	Qualified    []string // states with a paid foreign qualification
+	Elsewhere    bool     // of another organization: never shown
+}
+
+// company is the record: what was seeded or ordered, with what orders have added.
+type company struct {
+	Company
+	auto      bool
+	service   map[string]*Item // active registered agent service by state
+	qualified map[string]bool
+	reports   map[string]bool // states with an annual report subscription
+}
+
+type companyAnswer struct {
+	ID               string   `json:"id"`
+	LegalName        string   `json:"legalName"`
+	TradeName        string   `json:"tradeName,omitempty"`
+	EIN              string   `json:"ein,omitempty"`
+	EntityType       string   `json:"entityType,omitempty"`
+	StructureType    string   `json:"structureType,omitempty"`
+	TaxElection      string   `json:"taxElection,omitempty"`
+	FiscalEndMonth   string   `json:"fiscalEndMonth,omitempty"`
+	FormationDate    string   `json:"formationDate,omitempty"`
+	FormationState   string   `json:"formationState,omitempty"`
+	PrincipalAddress *Address `json:"principalAddress,omitempty"`
+	MailingAddress   *Address `json:"mailingAddress,omitempty"`
+	CreatedAt        stamp    `json:"createdAt"`
+	UpdatedAt        stamp    `json:"updatedAt"`
+}
+
+func (c *company) answer() companyAnswer {
+	return companyAnswer{
+		ID: c.ID, LegalName: c.LegalName, TradeName: c.TradeName, EIN: c.EIN, EntityType: c.EntityType,
+		StructureType: c.StructureType, TaxElection: c.TaxElection, FiscalEndMonth: c.FiscalEndMonth,
+		FormationDate: c.FormationDate, FormationState: c.FormationState, PrincipalAddress: c.PrincipalAddress,
+		MailingAddress: c.MailingAddress, CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
+	}
+}
+
+// AddCompany puts a company on record, filling in its id, name, slug and times where they are empty, and returns it.
+// EntityType and FormationState stay empty when they are, for companies that a client has to complete.
+func (s *Service) AddCompany(c Company) Company {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	added := s.addCompany(c).Company
+	added.Agents = maps.Clone(added.Agents)
+	return added
+}
+
+func (s *Service) addCompany(c Company) *company {
+	if c.ID == "" {
+		c.ID = s.id("comp")
+	}
+	if c.LegalName == "" {
+		c.LegalName = companyName(c.ID, c.EntityType)
+	}
+	if c.Slug == "" {
+		c.Slug = slugify(c.LegalName)
+		for n := 2; s.companySlugs[c.Slug] != nil; n++ {
+			c.Slug = fmt.Sprintf("%s-%s", slugify(c.LegalName), strings.TrimPrefix(s.id("x"), "x_"))
+		}
+	}
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = s.cfg.Now()
+		c.UpdatedAt = c.CreatedAt
+	}
+	rec := &company{
+		Company: c, service: map[string]*Item{}, qualified: map[string]bool{}, reports: map[string]bool{},
+	}
+	rec.Agents = maps.Clone(c.Agents)
+	if rec.Agents == nil {
+		rec.Agents = map[string]Agent{}
+	}
+	for state, a := range rec.Agents {
+		if a == ActiveService {
+			rec.service[state] = s.heldService(rec, state)
+		}
+	}
+	for _, state := range c.Qualified {
+		rec.qualified[state] = true
+	}
+	s.companies[c.ID] = rec
+	s.companySlugs[c.Slug] = rec
+	return rec
+}
+
+// heldService is the registered agent order of a company that had it before the books were opened.
+func (s *Service) heldService(c *company, state string) *Item {
+	return &Item{
+		ID: s.id("order"), Product: registeredAgent, CompanyID: c.ID, UserID: c.UserID, State: state,
+		Status: filed, FilingDate: c.CreatedAt, Subscription: "active", At: c.CreatedAt,
+	}
+}
+
+// findCompany returns the company of an id or slug, or nil.
+func (s *Service) findCompany(key string) *company {
+	c := s.companies[key]
+	if c == nil {
+		c = s.companySlugs[key]
+	}
+	switch {
+	case c != nil && c.Elsewhere:
+		return nil
+	case c != nil || !s.cfg.AutoSeed:
+		return c
+	}
+	seed := Company{EntityType: s.cfg.AutoEntityType, FormationState: s.cfg.AutoFormationState}
+	seed.LegalName = companyName(key, seed.EntityType)
+	switch {
+	case companyID.MatchString(key):
+		seed.ID = key
+	case slugShape.MatchString(key):
+		seed.Slug = key
+		seed.ID = fmt.Sprintf("comp_%016x", hash(key))
+	default:
+		return nil
+	}
+	if seed.EntityType == "LLC" {
+		seed.StructureType = "MEMBER"
+	} else {
+		seed.TaxElection = "C Corporation"
+	}
+	seed.FormationDate = fmt.Sprintf("20%02d-%02d-%02d", 5+hash(key)%18, 1+hash(key+"m")%12, 1+hash(key+"d")%28)
+	seed.PrincipalAddress = &Address{
+		Line1: fmt.Sprintf("%d Market Street", 1+hash(key)%990), City: "Wilmington", State: "DE", PostalCode: "19801", Country: "US",
+	}
+	seed.MailingAddress = seed.PrincipalAddress
+	rec := s.addCompany(seed)
+	rec.auto = true
+	return rec
+}
+
+// settleAuto decides what agent a company that appeared by itself has in a state, when it is first ordered for: active
+// service, unless the order asks for the agent, which then is bought.
+func (s *Service) settleAuto(c *company, state string, ordersAgent bool) {
+	if _, settled := c.Agents[state]; !c.auto || settled {
+		return
+	}
+	if ordersAgent {
+		c.Agents[state] = OtherAgent
+		return
+	}
+	c.Agents[state] = ActiveService
+	c.service[state] = s.heldService(c, state)
+}
+
+func (s *Service) getCompany(c *call) (any, error) {
+	if err := companyKey(c.id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := s.findCompany(c.id)
+	if rec == nil {
+		return nil, refuse(http.StatusNotFound, "Company not found")
+	}
+	return rec.answer(), nil
+}
+
+func companyKey(key string) error {
+	if companyID.MatchString(key) || slugShape.MatchString(key) {
+		return nil
+	}
+	return forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a company id nor a slug", key)
+}
+
+// createCompany reads the fields that the spec lists. Assumption: legalName and userId are required; which are is not
+// shown in the spec, and an order can complete nothing but entityType and formationState.
+func (s *Service) createCompany(c *call) (any, error) {
+	rec := Company{LegalName: c.body.text("legalName"), UserID: c.body.text("userId")}
+	c.body.matches("userId", rec.UserID, userID, "a user id (user_…)")
+	readCompany(c.body, &rec, "entityType", "formationDate", "formationState", "principalAddress", "mailingAddress")
+	if officers, given := c.body.objects("officers"); given {
+		checkOfficers("2 officer", rec.EntityType, readOfficers(officers), &c.found)
+	}
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.findUser(rec.UserID) == nil {
+		return nil, refuse(http.StatusNotFound, "User not found")
+	}
+	return s.addCompany(rec).answer(), nil
+}
+
+// patchCompany changes the fields given. Assumption: they are those of the company that the service does not set
+// itself; the update body is not shown in the spec.
+func (s *Service) patchCompany(c *call) (any, error) {
+	if err := companyKey(c.id); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := s.findCompany(c.id)
+	if rec == nil {
+		return nil, refuse(http.StatusNotFound, "Company not found")
+	}
+	next := rec.Company
+	readCompany(c.body, &next, "legalName", "tradeName", "ein", "entityType", "structureType", "taxElection",
+		"fiscalEndMonth", "formationDate", "formationState", "principalAddress", "mailingAddress")
+	c.body.done()
+	if next.EntityType == "CORP" && c.body.has("structureType") {
+		c.body.fail("structureType", "is for an LLC")
+	}
+	if next.EntityType == "LLC" && c.body.has("taxElection") {
+		c.body.fail("taxElection", "is for a CORP")
+	}
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	next.UpdatedAt = s.cfg.Now()
+	rec.Company = next
+	return rec.answer(), nil
+}
+
+var (
+	entityTypes    = []string{"LLC", "CORP"}
+	structureTypes = []string{"MEMBER", "MANAGER"}
+	taxElections   = []string{"C Corporation", "S Corporation"}
+	monthNames     = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+		"October", "November", "December"}
+)
+
+// readCompany reads those of the named fields that are given into c.
+func readCompany(o *object, c *Company, names ...string) {
+	for _, name := range names {
+		switch name {
+		case "principalAddress":
+			readAddressInto(o, name, &c.PrincipalAddress)
+			continue
+		case "mailingAddress":
+			readAddressInto(o, name, &c.MailingAddress)
+			continue
+		}
+		v, given := o.maybeText(name)
+		if !given {
+			continue
+		}
+		if strings.TrimSpace(v) == "" {
+			o.fail(name, "must not be empty")
+			continue
+		}
+		switch name {
+		case "legalName":
+			c.LegalName = v
+		case "tradeName":
+			c.TradeName = v
+		case "ein":
+			c.EIN = v
+			o.matches(name, v, einShape, "an EIN of nine digits")
+		case "entityType":
+			c.EntityType = v
+			o.oneOf(name, v, entityTypes)
+		case "structureType":
+			c.StructureType = v
+			o.oneOf(name, v, structureTypes)
+		case "taxElection":
+			c.TaxElection = v
+			o.oneOf(name, v, taxElections)
+		case "fiscalEndMonth":
+			c.FiscalEndMonth = v
+			o.oneOf(name, v, monthNames)
+		case "formationDate":
+			c.FormationDate = v
+			o.isDate(name, v)
+		case "formationState":
+			c.FormationState = v
+			o.isState(name, v)
+		}
+	}
+}
+
+func readAddressInto(o *object, name string, to **Address) {
+	if child := o.child(name, false); child != nil {
+		*to = readAddress(child)
+	}
+}
+
+// readAddress reads an address. Assumption: line1, city and country are required, being in every sample.
+func readAddress(o *object) *Address {
+	a := &Address{Line1: o.text("line1"), City: o.text("city"), Country: o.text("country")}
+	a.Line2, _ = o.maybeText("line2")
+	a.State, _ = o.maybeText("state")
+	a.PostalCode, _ = o.maybeText("postalCode")
+	o.matches("country", a.Country, country, "a two-letter country code")
+	if a.Country == "US" {
+		o.isState("state", a.State)
+	}
+	o.done()
+	return a
+}
+
+// officer is an element of officers. Source: spec section 2.
+type officer struct {
+	title   string
+	primary bool
+}
+
+func readOfficers(list []*object) []officer {
+	officers := make([]officer, 0, len(list))
+	for _, o := range list {
+		of := officer{title: o.text("title")}
+		of.primary, _ = o.maybeFlag("isPrimary")
+		readParty(o)
+		if address := o.child("address", true); address != nil {
+			readAddress(address)
+		}
+		o.done()
+		officers = append(officers, of)
+	}
+	return officers
+}
+
+// readParty reads the name of an officer or agent, which depends on its type.
+func readParty(o *object) {
+	kind := o.text("type")
+	o.oneOf("type", kind, []string{"PERSON", "COMPANY"})
+	used, unused := []string{"firstName", "lastName"}, []string{"companyName"}
+	if kind == "COMPANY" {
+		used, unused = unused, used
+	}
+	for _, name := range used {
+		o.text(name)
+	}
+	for _, name := range unused {
+		if v, _ := o.maybeText(name); v != "" {
+			o.fail(name, "is not used when type is %s", kind)
+		}
+	}
+}
+
+var titles = map[string][]string{
+	"LLC":  {"Managing Member", "Member", "Manager"},
+	"CORP": {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
+}
+
+// checkOfficers holds officers to the title and primary rules. Source: spec section 4, order rule 3.
+func checkOfficers(rule, entityType string, officers []officer, found *problems) {
+	if len(officers) == 0 {
+		found.add(rule, "officers must have at least one officer")
+		return
+	}
+	primary, member := 0, false
+	for i, of := range officers {
+		if of.primary {
+			primary++
+		}
+		member = member || of.title == "Member" || of.title == "Managing Member"
+		if allowed := titles[entityType]; allowed != nil && of.title != "" && !slices.Contains(allowed, of.title) {
+			found.add(rule, "officers[%d].title of a %s must be one of %s, not %q", i, entityType, strings.Join(allowed, ", "), of.title)
+		}
+	}
+	if primary != 1 {
+		found.add(rule, "officers must have exactly one with isPrimary true, not %d", primary)
+	}
+	if entityType == "LLC" && !member {
+		found.add(rule, "officers of an LLC must have a Member or Managing Member")
+	}
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	z := h.Sum64()
+	return z ^ z>>29 // the low bits of short strings hardly differ
+}
+
+func companyName(key, entityType string) string {
+	first := []string{"Blue Heron", "Cedar Ridge", "Copper Lantern", "Granite Bay", "Harvest Moon", "Juniper", "Lakeshore",
+		"Maple Street", "North Pier", "Old Mill", "Pine Hollow", "Quarry Hill", "Red Barn", "Silver Birch", "Tidewater", "Wild Rose"}
+	second := []string{"Bakery", "Builders", "Consulting", "Dental", "Design", "Farms", "Holdings", "Logistics", "Partners",
+		"Properties", "Roofing", "Studios", "Supply", "Trading", "Ventures", "Works"}
+	suffix := "LLC"
+	if entityType == "CORP" {
+		suffix = "Inc."
+	}
+	h := hash(key)
+	return fmt.Sprintf("%s %s %s", first[h%16], second[h/16%16], suffix)
+}
+
+func personName(key string) string {
+	first := []string{"Alex", "Bianca", "Carlos", "Dana", "Elena", "Frank", "Grace", "Hiro"}
+	last := []string{"Abbott", "Brandt", "Castillo", "Diaz", "Ellis", "Fischer", "Grant", "Huang"}
+	h := hash(key)
+	return first[h%8] + " " + last[h/8%8]
+}
+
+func slugify(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	if s := strings.Trim(b.String(), "-"); s != "" {
+		return s
+	}
+	return "company"
+}

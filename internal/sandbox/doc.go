@@ -1,0 +1,50 @@
+// Package sandbox is the remote filing service, whole and in memory: a second reading of its document, made apart from
+// the client so that the two can disagree. It is stricter than the real service is likely to be: whatever the document
+// does not allow is refused, and noted as a [Violation] that a test can look for.
+//
+//	s := sandbox.New(sandbox.Config{OpeningBalance: 1_000_00})
+//	user := s.AddUser(sandbox.User{})
+//	s.AddCompany(sandbox.Company{ID: "comp_1", EntityType: "LLC", FormationState: "DE", UserID: user.ID,
+//		Agents: map[string]sandbox.Agent{"DE": sandbox.ActiveService}})
+//	server := httptest.NewServer(s.Handler()) // the API is under server.URL + "/v1"
+//
+// # Beside the API
+//
+// The books, for a person at / and for a program at /books.json. Controls that take JSON, with amounts in dollars:
+//
+//	POST   /admin/deposit        {"amount": 250.5}
+//	GET    /admin/faults
+//	POST   /admin/faults         {"kind": "reset", "after": true, "rate": 0.05, "endpoint": "POST /orders",
+//	                              "companyId": "comp_1", "nth": 3, "times": 1, "status": 503,
+//	                              "retryAfterSeconds": 2, "retryDate": false, "forSeconds": 10}
+//	DELETE /admin/faults
+//	POST   /admin/down           {"mode": "503" or "refuse" or "up", "seconds": 30}
+//	POST   /admin/advance        {"orderId": "order_…" or "all": true, "status": "filed", "exceptionCode": 482}
+//	POST   /admin/redeliver      {"eventId": "evt_…"}
+//	POST   /admin/test-delivery  {}
+//
+// Only kind, mode, amount and the ids are required. Document links lead to /files/, magic links to /dashboard/.
+//
+// # Where the document is silent
+//
+//   - A created thing answers 201, everything else 200 ([Config].Success); a broken rule 400 ([Config].Invalid), an
+//     unknown id 404, a bad key 401, another content type 415, a body over 1 MiB 413.
+//   - An error body is {"message": "…"} ([Config].Errors), with minimumAmount where the price floor is broken.
+//   - Query parameters, bodies of GETs, null, unknown keys, keys in another case, keys given twice and blank required
+//     strings are refused. null is taken for firstWagesDate alone.
+//   - Addresses need line1, city and country; those of the US a known state where state is given. A formation's company
+//     needs everything but fiscalEndMonth. Creating a company needs legalName and userId; updating one takes the fields
+//     of the Company table that are not the service's own.
+//   - companyId in a body is an id, never a slug. The user of an order need not own the company.
+//   - "An agent on record" of an annual report is active service, as its rule lists it; an agent supplied with an
+//     earlier order counts for a foreign qualification ("on file"), not for a report.
+//   - A formation takes one agent: ordered or supplied. It may be combined with an annual report.
+//   - Ordering an agent that is active already answers the order id of the active service, at no cost.
+//   - A conflict over one product refuses the whole order; an order is made whole or not at all.
+//   - Products of the price list are formation_tier_1 to _3, ein, registered_agent, annual_report and
+//     foreign_qualification, in the style of [Config].OrderTypes. A price is set by
+//     PUT /organization/prices/{type}. The wholesale amount shown is the floor.
+//   - Filings go submitted, pending (annual reports), filed; a canceled status is ours. An exception shows as the
+//     status "exception" with an exceptionCode in the event. The signature of an event is the hex HMAC-SHA256 of its
+//     body. An event is delivered once, more often on demand.
+package sandbox

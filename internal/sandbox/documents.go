@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// Lifetimes. Source: spec section 8.
+const (
+	downloadLife  = time.Hour
+	magicLinkLife = 7 * 24 * time.Hour
+)
+
+// Document is a file that a filing or an agent's mail brought. Source: spec section 2; its fields are not shown there.
+type Document struct {
+	ID, CompanyID, OrderID string
+	Type                   string // registered_agent for agent mail; other values are not shown in the spec
+	At                     time.Time
+	Elsewhere              bool // of another organization: never shown
+}
+
+// AddDocument puts a document on record, filling in its id and time where they are empty, and returns it.
+func (s *Service) AddDocument(d Document) Document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.addDocument(d)
+}
+
+func (s *Service) addDocument(d Document) *Document {
+	if d.ID == "" {
+		d.ID = s.id("doc")
+	}
+	if d.At.IsZero() {
+		d.At = s.cfg.Now()
+	}
+	s.documents[d.ID] = &d
+	return &d
+}
+
+var documentID = regexp.MustCompile(`^doc_[A-Za-z0-9_-]+$`)
+
+type documentAnswer struct {
+	ID           string `json:"id"`
+	CompanyID    string `json:"companyId"`
+	OrderID      string `json:"orderId"`
+	DocumentType string `json:"documentType"`
+	CreatedAt    stamp  `json:"createdAt"`
+	URL          string `json:"url"`
+	ExpiresAt    stamp  `json:"expiresAt"`
+}
+
+// getDocument answers a fresh link to /files/{id}, good for an hour.
+func (s *Service) getDocument(c *call) (any, error) {
+	if !documentID.MatchString(c.id) {
+		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.documents[c.id]
+	if d == nil || d.Elsewhere {
+		return nil, refuse(http.StatusNotFound, "Document not found")
+	}
+	expires := s.cfg.Now().Add(downloadLife)
+	query := url.Values{"expires": {strconv.FormatInt(expires.Unix(), 10)}, "signature": {s.fileSignature(d.ID, expires)}}
+	return documentAnswer{
+		ID: d.ID, CompanyID: d.CompanyID, OrderID: d.OrderID, DocumentType: d.Type, CreatedAt: stamp(d.At),
+		URL: base(c.request) + "/files/" + url.PathEscape(d.ID) + "?" + query.Encode(), ExpiresAt: stamp(expires),
+	}, nil
+}
+
+func (s *Service) fileSignature(id string, expires time.Time) string {
+	mac := hmac.New(sha256.New, fmt.Appendf(nil, "files %d", s.cfg.Seed))
+	fmt.Fprintf(mac, "%s %d", id, expires.Unix())
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	unix, err := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
+	expires := time.Unix(unix, 0)
+	given := r.URL.Query().Get("signature")
+	if err != nil || !hmac.Equal([]byte(given), []byte(s.fileSignature(id, expires))) {
+		http.Error(w, "This link is not valid.", http.StatusForbidden)
+		return
+	}
+	if s.cfg.Now().After(expires) {
+		http.Error(w, "This link has expired.", http.StatusGone)
+		return
+	}
+	s.mu.Lock()
+	d := s.documents[id]
+	s.mu.Unlock()
+	if d == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+d.ID+`.txt"`)
+	fmt.Fprintf(w, "%s\ncompany %s\norder %s\n%s\n", d.Type, d.CompanyID, d.OrderID, d.At.UTC().Format(time.RFC3339))
+}
+
+// base is the address at which the client reached the service.
+func base(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
+type magicLink struct {
+	companyID string
+	expires   time.Time
+}
+
+// createMagicLink answers a link to the company's dashboard. Assumption: the URL is in the field url.
+func (s *Service) createMagicLink(c *call) (any, error) {
+	user, comp := c.body.text("userId"), c.body.text("companyId")
+	c.body.matches("userId", user, userID, "a user id (user_…)")
+	c.body.matches("companyId", comp, companyID, "a company id (comp_…)")
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.findUser(user) == nil {
+		return nil, refuse(http.StatusNotFound, "User not found")
+	}
+	if s.findCompany(comp) == nil {
+		return nil, refuse(http.StatusNotFound, "Company not found")
+	}
+	token := s.id("link")
+	link := magicLink{companyID: comp, expires: s.cfg.Now().Add(magicLinkLife)}
+	s.links[token] = link
+	return map[string]any{"url": base(c.request) + "/dashboard/" + token, "expiresAt": stamp(link.expires)}, nil
+}

@@ -1,0 +1,286 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is a way in which an answer goes wrong.
+type Kind string
+
+const (
+	FaultTimeout    Kind = "timeout"      // silence until the client leaves, at most For (or Config.HangLimit)
+	FaultReset      Kind = "reset"        // the connection is reset (RST)
+	FaultEOF        Kind = "eof"          // the connection is closed without an answer
+	FaultHalfBody   Kind = "half-body"    // half of the announced body, then the end
+	FaultGarbage    Kind = "garbage"      // the success status, and a body that is not JSON
+	FaultHTML       Kind = "html"         // the success status, and a page of some proxy
+	FaultEmpty      Kind = "empty"        // the success status, and no body
+	FaultNoOrderIDs Kind = "no-order-ids" // the success status, and readable JSON that lacks the order ids
+	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
+	FaultStatus     Kind = "status"       // Status with a message, and Retry-After where set
+)
+
+var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
+	FaultNoOrderIDs, FaultSlowBody, FaultStatus}
+
+// Fault makes answers go wrong. The first fault in force that matches a request and fires decides its fate.
+type Fault struct {
+	Kind   Kind
+	Status int // of FaultStatus
+
+	// After lets the order be made first, and then loses its answer. A 4xx and a 503 are honest: they always come before.
+	After bool
+
+	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET /companies/{id}" and so on by the paths of
+	// section 4; a trailing * stands for any rest, so "GET *" is every look-up and "*" everything.
+	Endpoint string
+	Company  string                                  // only requests that name this company, as the client writes it
+	Match    func(r *http.Request, body []byte) bool `json:"-"` // only requests of which this is true
+
+	Nth   int     // only the nth request, from 1, of those that Endpoint, Company and Match let through
+	Rate  float64 // the share that is hit; 0: all
+	Times int     // how often it fires at most; 0: no limit
+
+	RetryAfter time.Duration // of FaultStatus; 0: no such header
+	RetryDate  bool          // Retry-After as an HTTP date in place of seconds
+	For        time.Duration // of FaultTimeout and FaultSlowBody
+}
+
+// String names the fault as the books count it, such as "reset after".
+func (f Fault) String() string {
+	name := string(f.Kind)
+	if f.Kind == FaultStatus {
+		name = strconv.Itoa(f.Status)
+	}
+	if f.after() {
+		return name + " after"
+	}
+	return name + " before"
+}
+
+func (f Fault) after() bool {
+	if f.Kind == FaultStatus && (f.Status < 500 || f.Status == http.StatusServiceUnavailable) {
+		return false
+	}
+	return f.After || f.Kind == FaultSlowBody
+}
+
+func (f Fault) endpoint() string {
+	if f.Endpoint == "" {
+		return "POST /orders"
+	}
+	return f.Endpoint
+}
+
+func (f Fault) matches(c *call) bool {
+	want := f.endpoint()
+	if prefix, wild := strings.CutSuffix(want, "*"); wild {
+		if !strings.HasPrefix(c.endpoint, prefix) {
+			return false
+		}
+	} else if want != c.endpoint {
+		return false
+	}
+	return (f.Company == "" || f.Company == c.company()) && (f.Match == nil || f.Match(c.request, c.raw))
+}
+
+type armed struct {
+	Fault
+	seen, fired int
+}
+
+// Inject puts faults in force behind those that are.
+func (s *Service) Inject(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range faults {
+		s.faults = append(s.faults, &armed{Fault: f})
+	}
+}
+
+// ClearFaults takes all faults back.
+func (s *Service) ClearFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// Outage is how the whole service is away. The books and the controls stay reachable under Outage503.
+type Outage string
+
+const (
+	OutageNone   Outage = ""
+	Outage503    Outage = "503"
+	OutageRefuse Outage = "refuse" // connections are refused under Serve; under Handler alone they are reset
+)
+
+// SetOutage begins or ends an outage.
+func (s *Service) SetOutage(o Outage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o != s.outage {
+		s.outage = o
+		close(s.outageChanged)
+		s.outageChanged = make(chan struct{})
+	}
+}
+
+// SetDown answers everything with 503 while down.
+func (s *Service) SetDown(down bool) {
+	if down {
+		s.SetOutage(Outage503)
+	} else {
+		s.SetOutage(OutageNone)
+	}
+}
+
+func (s *Service) isOut(w http.ResponseWriter) bool {
+	s.mu.Lock()
+	o := s.outage
+	if o != OutageNone {
+		s.faultsFired["outage "+string(o)]++
+	}
+	s.mu.Unlock()
+	switch o {
+	case Outage503:
+		write(w, answer{http.StatusServiceUnavailable, s.errorBody("The service is down for maintenance", nil)})
+	case OutageRefuse:
+		reset(w)
+	}
+	return o != OutageNone
+}
+
+// pick returns the fault that befalls a request, or nil.
+func (s *Service) pick(c *call) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.faults {
+		if !f.matches(c) {
+			continue
+		}
+		f.seen++
+		if f.Nth > 0 && f.seen != f.Nth || f.Times > 0 && f.fired >= f.Times {
+			continue
+		}
+		if f.Rate > 0 && s.rand.Float64() >= f.Rate {
+			continue
+		}
+		f.fired++
+		s.faultsFired[f.String()]++
+		picked := f.Fault
+		return &picked
+	}
+	return nil
+}
+
+// unmade is what a fault has to spoil when no order is made.
+func (s *Service) unmade(c *call) answer {
+	return s.success(c.request.Method, map[string]any{"companyId": c.company(), "items": []any{}})
+}
+
+// fail answers as the fault wants; a is the answer that it spoils.
+func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
+	if c.order != nil {
+		s.mu.Lock()
+		c.order.Fault = f.String()
+		s.mu.Unlock()
+	}
+	switch f.Kind {
+	case FaultTimeout:
+		limit := f.For
+		if limit == 0 {
+			limit = s.cfg.HangLimit
+		}
+		waitUntil(c.request.Context(), time.Now().Add(limit))
+		panic(http.ErrAbortHandler)
+	case FaultReset:
+		reset(w)
+	case FaultEOF:
+		panic(http.ErrAbortHandler) // net/http closes the connection
+	case FaultHalfBody:
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+		write(w, answer{a.status, a.body[:len(a.body)/2]})
+		_ = http.NewResponseController(w).Flush() // whether it left or not, the rest does not
+		panic(http.ErrAbortHandler)
+	case FaultGarbage:
+		write(w, answer{a.status, []byte(`{"companyId": undefined, "items": [order`)})
+	case FaultHTML:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(a.status)
+		fmt.Fprint(w, "<!doctype html><title>Gateway</title><h1>Everything is fine</h1>")
+	case FaultEmpty:
+		w.WriteHeader(a.status)
+	case FaultNoOrderIDs:
+		write(w, answer{a.status, withoutOrderIDs(a.body)})
+	case FaultSlowBody:
+		writeSlowly(w, c, f, a)
+	case FaultStatus:
+		if f.RetryAfter > 0 {
+			w.Header().Set("Retry-After", f.retryAfter())
+		}
+		write(w, answer{f.Status, s.errorBody(http.StatusText(f.Status), nil)})
+	default:
+		panic(fmt.Sprintf("sandbox: fault of unknown kind %q", f.Kind))
+	}
+}
+
+func (f Fault) retryAfter() string {
+	if f.RetryDate {
+		return time.Now().Add(f.RetryAfter).Truncate(time.Second).Add(time.Second).UTC().Format(http.TimeFormat)
+	}
+	return strconv.Itoa(int((f.RetryAfter + time.Second - 1) / time.Second))
+}
+
+// reset ends the connection with RST where it is TCP, else without an answer.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // makes Close send RST; without it the client sees EOF, which it must bear too
+	}
+	conn.Close()
+}
+
+func withoutOrderIDs(body []byte) []byte {
+	var a map[string]any
+	if err := json.Unmarshal(body, &a); err != nil {
+		return body
+	}
+	items, _ := a["items"].([]any)
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok {
+			delete(m, "orderId")
+		}
+	}
+	stripped, _ := json.Marshal(a) // came from JSON
+	return stripped
+}
+
+func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {
+	total := f.For
+	if total == 0 {
+		total = 2 * time.Second
+	}
+	const pieces = 10
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	for i := range pieces {
+		from, to := len(a.body)*i/pieces, len(a.body)*(i+1)/pieces
+		if _, err := w.Write(a.body[from:to]); err != nil {
+			return
+		}
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		waitUntil(c.request.Context(), time.Now().Add(total/pieces))
+	}
+}

@@ -1,0 +1,373 @@
+package sandbox
+
+import (
+	"net/http"
+	"time"
+)
+
+// orderRequest is the body of POST /orders. Source: spec section 2, order request body.
+type orderRequest struct {
+	userID, companyID, state string
+	formation                *formationPart
+	ein                      *einPart
+	agent                    *agentPart
+	report                   *reportPart
+	foreign                  *foreignPart
+}
+
+type formationPart struct {
+	company      Company
+	officers     []officer
+	alternatives []string
+	expedited    bool
+	supplied     *suppliedAgent
+}
+
+type einPart struct {
+	w2         bool
+	employees  int64
+	firstWages string
+}
+
+type agentPart struct{ change bool }
+
+type reportPart struct {
+	year     string
+	supplied *suppliedAgent
+}
+
+type foreignPart struct{ supplied *suppliedAgent }
+
+type suppliedAgent struct{ state string }
+
+func readOrder(o *object) *orderRequest {
+	req := &orderRequest{}
+	o.rule = "4.1"
+	req.userID = o.text("userId")
+	o.matches("userId", req.userID, userID, "a user id (user_…)")
+	req.state = o.text("filingState")
+	o.isState("filingState", req.state)
+	if o.has("companyId") {
+		req.companyID = o.text("companyId")
+		o.matches("companyId", req.companyID, companyID, "a company id (comp_…)")
+	}
+	o.rule = "2 shape"
+	if f := o.child("formation", false); f != nil {
+		req.formation = readFormation(f)
+	}
+	if e := o.child("ein", false); e != nil {
+		req.ein = readEIN(e)
+	}
+	if a := o.child("registeredAgent", false); a != nil {
+		a.rule = "4.8"
+		req.agent = &agentPart{change: a.flag("isChangeOfAgent")}
+		a.done() // the service's own address is never supplied
+	}
+	if r := o.child("annualReport", false); r != nil {
+		r.rule = "4.9"
+		req.report = &reportPart{year: r.text("filingYear")}
+		r.matches("filingYear", req.report.year, year, "a year of four digits")
+		req.report.supplied = readSupplied(r)
+		r.done()
+	}
+	if o.has("foreignQualification") {
+		req.foreign = readForeign(o)
+	}
+	o.done()
+	return req
+}
+
+func readForeign(o *object) *foreignPart {
+	if v, ok := o.fields["foreignQualification"].(bool); ok {
+		o.read = append(o.read, "foreignQualification")
+		if !v {
+			o.failAs("4.10", "foreignQualification", "is true, an object, or left out; not false")
+		}
+		return &foreignPart{}
+	}
+	f := o.child("foreignQualification", true)
+	if f == nil {
+		return &foreignPart{}
+	}
+	f.rule = "4.10"
+	if !f.has("registeredAgent") {
+		f.fail("registeredAgent", "is required; without one, foreignQualification is true")
+	}
+	part := &foreignPart{supplied: readSupplied(f)}
+	f.done()
+	return part
+}
+
+func readFormation(o *object) *formationPart {
+	part := &formationPart{}
+	part.expedited, _ = o.maybeFlag("expedited")
+	part.alternatives, _ = o.texts("alternativeNames")
+	part.supplied = readSupplied(o)
+	if c := o.child("company", true); c != nil {
+		for _, name := range []string{"ein", "tradeName", "formationDate", "formationState"} {
+			if c.has(name) {
+				c.read = append(c.read, name)
+				c.failAs("2 formation company", name, "is excluded from the company of a formation")
+			}
+		}
+		part.company.LegalName = c.text("legalName")
+		for _, name := range []string{"entityType", "principalAddress", "mailingAddress", "officers"} {
+			if !c.has(name) {
+				c.fail(name, "is required")
+			}
+		}
+		readCompany(c, &part.company, "entityType", "structureType", "taxElection", "fiscalEndMonth", "principalAddress", "mailingAddress")
+		if part.company.FiscalEndMonth == "" {
+			part.company.FiscalEndMonth = "December"
+		}
+		if officers, given := c.objects("officers"); given {
+			part.officers = readOfficers(officers)
+		}
+		c.done()
+	}
+	o.done()
+	return part
+}
+
+// readSupplied reads the optional registeredAgent of a product. Source: spec section 2, supplied registered agent.
+func readSupplied(o *object) *suppliedAgent {
+	a := o.child("registeredAgent", false)
+	if a == nil {
+		return nil
+	}
+	readParty(a)
+	for _, name := range []string{"addressStreet", "addressCity", "addressZip"} {
+		a.text(name)
+	}
+	s := &suppliedAgent{state: a.text("addressState")}
+	a.isState("addressState", s.state)
+	a.done()
+	return s
+}
+
+var applicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
+	"Changed type of organization", "Purchased active business"}
+
+// readEIN reads the ein object, whose rules of shape are order rule 7. The set of business categories is not shown in
+// the spec: any is taken.
+func readEIN(o *object) *einPart {
+	o.rule = "4.7"
+	part := &einPart{}
+	for _, name := range []string{"businessCategory", "businessPurpose", "responsiblePartyFirstName",
+		"responsiblePartyLastName", "responsiblePartyTitle"} {
+		o.text(name)
+	}
+	o.oneOf("applicationReason", o.text("applicationReason"), applicationReasons)
+	for _, name := range []string{"vehicle55kPounds", "gamblingWagering", "fileForm720", "alcoholTobaccoFirearms", "fileForm944"} {
+		o.flag(name)
+	}
+	part.w2 = o.flag("isW2Expected")
+	part.employees = o.count("agricultureEmployeesCount") + o.count("otherEmployeesCount")
+	if v, given := o.fields["firstWagesDate"]; given && v == nil {
+		o.read = append(o.read, "firstWagesDate")
+	} else {
+		part.firstWages = o.text("firstWagesDate")
+		o.isDate("firstWagesDate", part.firstWages)
+	}
+	foreign, _ := o.maybeFlag("responsiblePartyIsForeign")
+	phone := o.text("responsiblePartyPhoneNumber")
+	if foreign {
+		o.read = append(o.read, "responsiblePartySsn")
+		if o.has("responsiblePartySsn") {
+			o.fail("responsiblePartySsn", "is omitted when the responsible party is foreign")
+		}
+		if phone != "" && !e164.MatchString(phone) && !tenDigits.MatchString(phone) {
+			o.fail("responsiblePartyPhoneNumber", "must be in E.164 form")
+		}
+	} else {
+		// The value is not repeated: messages end up in logs.
+		if ssn := o.text("responsiblePartySsn"); ssn != "" && !nineDigit.MatchString(ssn) {
+			o.fail("responsiblePartySsn", "must be 9 digits without dashes")
+		}
+		if phone != "" && !usPhone.MatchString(phone) && !tenDigits.MatchString(phone) {
+			o.fail("responsiblePartyPhoneNumber", "must be a US number, in E.164 form or of 10 digits")
+		}
+	}
+	o.done()
+	return part
+}
+
+// Order is one accepted POST /orders. Its Items are what the spec calls orders.
+type Order struct {
+	Number      int       `json:"number"` // from 1, in the order of making
+	At          time.Time `json:"at"`
+	UserID      string    `json:"userId"`
+	CompanyID   string    `json:"companyId"`
+	CompanyName string    `json:"companyName"`
+	State       string    `json:"state"`
+	Items       []Item    `json:"items"`
+	Total       int64     `json:"totalCents"`
+	Fault       string    `json:"fault,omitempty"` // what befell the answer
+	Raw         []byte    `json:"-"`               // the request as it came, an SSN among it
+}
+
+// Item is one product ordered; amounts in cents.
+type Item struct {
+	ID           string    `json:"orderId"`
+	Product      string    `json:"product"` // formation, ein, registered_agent, annual_report, foreign_qualification
+	CompanyID    string    `json:"companyId"`
+	UserID       string    `json:"userId"`
+	State        string    `json:"state"`
+	Year         string    `json:"year,omitempty"`      // annual report
+	LegalName    string    `json:"legalName,omitempty"` // formation
+	Change       bool      `json:"changeOfAgent,omitempty"`
+	BilledAs     string    `json:"billedAs,omitempty"` // line of the price list; empty when nothing is owed
+	Price        int64     `json:"priceCents"`
+	Fee          int64     `json:"stateFeeCents"`
+	Service      int64     `json:"serviceChargeCents"` // expedited formation
+	Existing     bool      `json:"existing"`           // service that was active already: nothing was bought
+	At           time.Time `json:"at"`
+	Status       string    `json:"filingStatus"`
+	FilingDate   time.Time `json:"filingDate,omitzero"`
+	Subscription string    `json:"subscriptionStatus,omitempty"`
+	Exception    int       `json:"exceptionCode,omitempty"`
+}
+
+// Amount is what the item cost in cents.
+func (i Item) Amount() int64 { return i.Price + i.Fee + i.Service }
+
+type itemAnswer struct {
+	OrderType          string  `json:"orderType"`
+	OrderID            string  `json:"orderId"`
+	CreatedAt          stamp   `json:"createdAt"`
+	FilingDate         stamp   `json:"filingDate"`
+	FilingStatus       string  `json:"filingStatus"`
+	SubscriptionStatus *string `json:"subscriptionStatus"`
+}
+
+type orderAnswer struct {
+	CompanyID string       `json:"companyId"`
+	Items     []itemAnswer `json:"items"`
+}
+
+// createOrder makes an order whole or not at all: shape, rules, conflicts, balance, then the books.
+func (s *Service) createOrder(c *call) (any, error) {
+	req := readOrder(c.body)
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.findUser(req.userID) == nil {
+		return nil, refuse(http.StatusNotFound, "User not found")
+	}
+	var rec *company
+	if req.companyID != "" {
+		if rec = s.findCompany(req.companyID); rec == nil {
+			return nil, refuse(http.StatusNotFound, "Company not found")
+		}
+		s.settleAuto(rec, req.state, req.agent != nil)
+	}
+	if err := s.invalid(breaches(req, rec)); err != nil {
+		return nil, err
+	}
+	if err := conflict(req, rec); err != nil {
+		return nil, err
+	}
+	items := s.bill(req, rec)
+	var total int64
+	for _, item := range items {
+		total += item.Amount()
+	}
+	if total > s.balance && total > 0 {
+		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
+	}
+	if rec == nil {
+		rec = s.form(req)
+	}
+	c.order = s.book(req, rec, items, total, c.raw)
+	return s.orderAnswer(c.order), nil
+}
+
+// form puts the company of a formation on record.
+func (s *Service) form(req *orderRequest) *company {
+	seed := req.formation.company
+	seed.UserID, seed.FormationState = req.userID, req.state
+	return s.addCompany(seed)
+}
+
+// conflict finds what an idempotent 409 answers. Source: spec section 7.
+func conflict(req *orderRequest, rec *company) error {
+	switch {
+	case rec == nil:
+		return nil
+	case req.ein != nil && rec.EIN != "":
+		return refuse(http.StatusConflict, "EIN already exists for this company")
+	case req.ein != nil && rec.EINRequested:
+		return refuse(http.StatusConflict, "EIN already requested for this company")
+	case req.foreign != nil && rec.qualified[req.state]:
+		return refuse(http.StatusConflict, "Foreign qualification already purchased for this state")
+	}
+	return nil
+}
+
+// book enters an order that is sure to be made, and moves the money and the company's records with it.
+func (s *Service) book(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
+	now := s.cfg.Now()
+	o := &Order{
+		Number: len(s.orders) + 1, At: now, UserID: req.userID, CompanyID: rec.ID, CompanyName: rec.LegalName,
+		State: req.state, Items: items, Total: total, Raw: raw,
+	}
+	for i := range items {
+		item := &items[i]
+		if item.Existing {
+			continue
+		}
+		item.ID, item.At, item.Status = s.id("order"), now, submitted
+		item.CompanyID, item.UserID, item.State = rec.ID, req.userID, req.state
+		s.items[item.ID], s.orderOf[item.ID] = item, o
+		switch item.Product {
+		case ein:
+			rec.EINRequested = true
+		case registeredAgent:
+			item.Subscription = "active"
+			rec.Agents[req.state], rec.service[req.state] = ActiveService, item
+		case annualReport:
+			item.Subscription = "active"
+			rec.reports[req.state] = true
+		case foreignQualification:
+			rec.qualified[req.state] = true
+		}
+	}
+	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
+		rec.Agents[req.state] = OtherAgent
+	}
+	s.orders = append(s.orders, o)
+	s.balance -= total
+	s.charged += total
+	return o
+}
+
+func (req *orderRequest) supplied() *suppliedAgent {
+	switch {
+	case req.formation != nil && req.formation.supplied != nil:
+		return req.formation.supplied
+	case req.report != nil && req.report.supplied != nil:
+		return req.report.supplied
+	case req.foreign != nil:
+		return req.foreign.supplied
+	}
+	return nil
+}
+
+func (s *Service) orderAnswer(o *Order) orderAnswer {
+	a := orderAnswer{CompanyID: o.CompanyID, Items: make([]itemAnswer, len(o.Items))}
+	for i, item := range o.Items {
+		a.Items[i] = itemAnswer{
+			OrderType: s.cfg.OrderTypes.write(item.Product), OrderID: item.ID, CreatedAt: stamp(item.At),
+			FilingDate: stamp(item.FilingDate), FilingStatus: item.Status,
+		}
+		if item.Subscription != "" {
+			a.Items[i].SubscriptionStatus = &item.Subscription
+		}
+	}
+	if s.cfg.ShuffleItems {
+		s.rand.Shuffle(len(a.Items), func(i, j int) { a.Items[i], a.Items[j] = a.Items[j], a.Items[i] })
+	}
+	return a
+}

@@ -1,0 +1,149 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// newest bounds the orders on a page; /books.json has them all.
+const newest = 200
+
+func (s *Service) handlePages(mux *http.ServeMux) {
+	mux.HandleFunc("GET /{$}", s.servePage)
+	mux.HandleFunc("GET /books.json", s.serveBooks)
+	mux.HandleFunc("GET /files/{id}", s.serveFile)
+	mux.HandleFunc("GET /dashboard/{token}", s.serveDashboard)
+}
+
+func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
+	b := s.Books()
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(struct { // a reader that left is not our loss
+		Books
+		Duplicates []Duplicate `json:"duplicates"`
+		Violations []Violation `json:"violations"`
+	}{b, b.Duplicates(), s.Violations()})
+}
+
+type pageData struct {
+	Title      string
+	Books      Books // without orders
+	Orders     []Order
+	Made       int
+	Outage     Outage
+	Faults     []pageFault
+	Violations []Violation
+	Refused    []statusCount
+	Dashboard  bool
+}
+
+type pageFault struct {
+	Fault Fault
+	Fired int
+}
+
+func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	d := pageData{
+		Title: "Sandbox books", Made: len(s.orders), Outage: s.outage,
+		Books: Books{Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
+			InFlight: s.inFlight, MaxInFlight: s.mostFlying},
+	}
+	for i := len(s.orders) - 1; i >= 0 && len(d.Orders) < newest; i-- {
+		d.Orders = append(d.Orders, s.orders[i].copy())
+	}
+	d.Violations = slices.Clone(s.violations[max(0, len(s.violations)-20):])
+	d.Refused = Books{Refused: s.refused}.byStatus()
+	for _, f := range s.faults {
+		d.Faults = append(d.Faults, pageFault{f.Fault, f.fired})
+	}
+	s.mu.Unlock()
+	slices.Reverse(d.Violations)
+	render(w, d)
+}
+
+// serveDashboard shows what a magic link leads to: the orders of a company.
+func (s *Service) serveDashboard(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	link, ok := s.links[r.PathValue("token")]
+	d := pageData{Dashboard: true}
+	if rec := s.companies[link.companyID]; rec != nil {
+		d.Title = rec.LegalName
+	}
+	for i := len(s.orders) - 1; ok && i >= 0; i-- {
+		if s.orders[i].CompanyID == link.companyID {
+			d.Orders = append(d.Orders, s.orders[i].copy())
+		}
+	}
+	s.mu.Unlock()
+	switch {
+	case !ok:
+		http.NotFound(w, r)
+	case s.cfg.Now().After(link.expires):
+		http.Error(w, "This link has expired.", http.StatusGone)
+	default:
+		d.Made = len(d.Orders)
+		render(w, d)
+	}
+}
+
+func render(w http.ResponseWriter, d pageData) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = page.Execute(w, d) // a reader that left is not our loss
+}
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"money": func(cents int64) string {
+		sign := ""
+		if cents < 0 {
+			sign, cents = "-", -cents
+		}
+		return fmt.Sprintf("%s$%d.%02d", sign, cents/100, cents%100)
+	},
+	"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+}).Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Title}}</title>
+<style>
+:root { color-scheme: light dark }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid #8884; vertical-align: top }
+.n { text-align: right; font-variant-numeric: tabular-nums }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2.5rem; margin: 0 }
+dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabular-nums }
+.bad { color: #c2410c } code { font-size: .9em }
+</style>
+<h1>{{.Title}}</h1>
+{{if not .Dashboard}}
+{{if .Outage}}<p class="bad">The service is down ({{.Outage}}).</p>{{end}}
+<dl>
+<div><dt>Balance</dt><dd>{{money .Books.Balance}}</dd></div>
+<div><dt>Opened with</dt><dd>{{money .Books.Opening}}</dd></div>
+<div><dt>Deposited</dt><dd>{{money .Books.Deposited}}</dd></div>
+<div><dt>Charged</dt><dd>{{money .Books.Charged}}</dd></div>
+<div><dt>Orders</dt><dd>{{.Made}}</dd></div>
+<div><dt>In flight, most</dt><dd>{{.Books.InFlight}}, {{.Books.MaxInFlight}}</dd></div>
+</dl>
+<h2>Refused</h2>
+{{if .Refused}}<table>{{range .Refused}}<tr><td>{{.Status}} {{.Text}}<td class="n">{{.Count}}{{end}}</table>{{else}}<p>Nothing.</p>{{end}}
+{{if .Violations}}<h2 class="bad">Sent against the rules, newest first</h2>
+<table><tr><th>Time<th>Rule<th>Request<th>Message
+{{range .Violations}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}</table>{{end}}
+<h2>Faults in force</h2>
+{{if .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Fired
+{{range .Faults}}<tr><td>{{.Fault}}<td>{{or .Fault.Endpoint "POST /orders"}}<td>{{.Fault.Company}}<td class="n">{{or .Fault.Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{else}}<p>None.</p>{{end}}
+{{end}}
+<h2>Orders, newest first</h2>
+{{if .Orders}}<table><tr><th class="n">#<th>Time<th>Company<th>State<th>Items<th class="n">Total
+{{range .Orders}}<tr><td class="n">{{.Number}}<td>{{clock .At}}<td>{{.CompanyName}}<br><code>{{.CompanyID}}</code><td>{{.State}}
+<td>{{range .Items}}<div>{{.Product}} {{.Year}} <code>{{.ID}}</code> {{.Status}}{{if .Exception}} {{.Exception}}{{end}}{{if .Existing}} (already active){{end}} {{money .Amount}}</div>{{end}}{{with .Fault}}<div class="bad">answer lost: {{.}}</div>{{end}}
+<td class="n">{{money .Total}}{{end}}</table>{{else}}<p>None yet.</p>{{end}}
+</html>
+`))

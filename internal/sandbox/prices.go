@@ -1,0 +1,179 @@
+package sandbox
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// The products of the price list. An order item of a formation is billed as one of the tiers.
+const (
+	formation            = "formation"
+	formationTier        = "formation_tier_" // followed by 1, 2 or 3
+	ein                  = "ein"
+	registeredAgent      = "registered_agent"
+	annualReport         = "annual_report"
+	foreignQualification = "foreign_qualification"
+)
+
+// Price is a line of the price list; amounts in cents. Source: spec section 2.
+type Price struct {
+	Type, Name, Description string
+	Default                 int64 // default retail price
+	Retail                  int64 // custom retail price; 0: none is set
+	Wholesale               int64 // default wholesale price
+	Override                int64 // wholesale price agreed with this organization; 0: none
+	Disabled                bool
+}
+
+// floor is what the organization pays, and the least it may ask.
+func (p Price) floor() int64 {
+	if p.Override != 0 {
+		return p.Override
+	}
+	return p.Wholesale
+}
+
+// DefaultPrices is a plausible price list; the spec shows no amounts.
+func DefaultPrices() []Price {
+	return []Price{
+		{Type: formationTier + "1", Name: "Formation", Description: "Formation of an LLC or CORP", Default: 149_00, Wholesale: 75_00},
+		{Type: formationTier + "2", Name: "Formation with EIN", Description: "Bundles the EIN; registered agent subscription added", Default: 249_00, Wholesale: 105_00},
+		{Type: formationTier + "3", Name: "Formation with EIN and DBA", Description: "Bundles the EIN and a DBA; registered agent subscription added", Default: 349_00, Wholesale: 155_00},
+		{Type: ein, Name: "EIN", Description: "Federal employer identification number", Default: 79_00, Wholesale: 40_00},
+		{Type: registeredAgent, Name: "Registered agent", Description: "Yearly subscription, per state", Default: 119_00, Wholesale: 50_00},
+		{Type: annualReport, Name: "Annual report", Description: "Per state and filing year", Default: 99_00, Wholesale: 25_00},
+		{Type: foreignQualification, Name: "Foreign qualification", Description: "Per state", Default: 179_00, Wholesale: 60_00},
+	}
+}
+
+// Fee is a state's fee for a product in cents. An empty State or EntityType stands for all.
+type Fee struct {
+	Product, State, EntityType string // annual_report, DE, CORP
+	Cents                      int64
+}
+
+// DefaultFees is a small table, meant for trying things out and not for quoting.
+func DefaultFees() []Fee {
+	return []Fee{
+		{annualReport, "AZ", "CORP", 45_00}, {annualReport, "CA", "LLC", 20_00}, {annualReport, "CA", "CORP", 25_00},
+		{annualReport, "CO", "", 25_00}, {annualReport, "DE", "LLC", 300_00}, {annualReport, "DE", "CORP", 225_00},
+		{annualReport, "FL", "LLC", 138_75}, {annualReport, "FL", "CORP", 150_00}, {annualReport, "GA", "", 60_00},
+		{annualReport, "IL", "", 75_00}, {annualReport, "NC", "LLC", 200_00}, {annualReport, "NC", "CORP", 25_00},
+		{annualReport, "NV", "LLC", 350_00}, {annualReport, "NV", "CORP", 650_00}, {annualReport, "NY", "", 9_00},
+		{annualReport, "WY", "", 60_00},
+		{formation, "AZ", "LLC", 50_00}, {formation, "CA", "LLC", 70_00}, {formation, "DE", "LLC", 110_00},
+		{formation, "DE", "CORP", 109_00}, {formation, "FL", "LLC", 125_00}, {formation, "FL", "CORP", 70_00},
+		{formation, "NV", "", 75_00}, {formation, "NY", "LLC", 200_00}, {formation, "NY", "CORP", 125_00},
+		{formation, "TX", "", 300_00}, {formation, "WY", "", 100_00},
+		{foreignQualification, "CA", "LLC", 70_00}, {foreignQualification, "CA", "CORP", 100_00},
+		{foreignQualification, "DE", "LLC", 200_00}, {foreignQualification, "DE", "CORP", 245_00},
+		{foreignQualification, "FL", "LLC", 125_00}, {foreignQualification, "FL", "CORP", 70_00},
+		{foreignQualification, "NY", "LLC", 250_00}, {foreignQualification, "NY", "CORP", 225_00},
+		{foreignQualification, "TX", "", 750_00},
+	}
+}
+
+type feeKey struct{ product, state, entityType string }
+
+func feeTable(fees []Fee) map[feeKey]int64 {
+	t := make(map[feeKey]int64, len(fees))
+	for _, f := range fees {
+		t[feeKey{f.Product, f.State, f.EntityType}] = f.Cents
+	}
+	return t
+}
+
+// fee returns the closest line of the table.
+func (s *Service) fee(product, state, entityType string) int64 {
+	for _, k := range []feeKey{{product, state, entityType}, {product, state, ""}, {product, "", entityType}, {product, "", ""}} {
+		if cents, ok := s.fees[k]; ok {
+			return cents
+		}
+	}
+	return 0
+}
+
+func (s *Service) wholesale(product string) int64 {
+	for _, p := range s.prices {
+		if p.Type == product {
+			return p.floor()
+		}
+	}
+	return 0
+}
+
+type priceAnswer struct {
+	Type            string   `json:"type"`
+	Name            string   `json:"name"`
+	Description     string   `json:"description"`
+	DefaultAmount   dollars  `json:"defaultAmount"`
+	RetailAmount    *dollars `json:"retailAmount,omitempty"`
+	WholesaleAmount dollars  `json:"wholesaleAmount"`
+	Enabled         bool     `json:"enabled"`
+}
+
+func (s *Service) priceAnswer(p Price) priceAnswer {
+	a := priceAnswer{
+		Type: s.cfg.OrderTypes.write(p.Type), Name: p.Name, Description: p.Description,
+		DefaultAmount: dollars(p.Default), WholesaleAmount: dollars(p.floor()), Enabled: !p.Disabled,
+	}
+	if p.Retail != 0 {
+		retail := dollars(p.Retail)
+		a.RetailAmount = &retail
+	}
+	return a
+}
+
+func (s *Service) getPrices(*call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]priceAnswer, len(s.prices))
+	for i, p := range s.prices {
+		list[i] = s.priceAnswer(p)
+	}
+	return map[string]any{"prices": list}, nil
+}
+
+// putPrice sets the retail price of a product. Source: spec section 4, set price rules 1 to 3.
+func (s *Service) putPrice(c *call) (any, error) {
+	retail, hasRetail := c.body.maybeDollars("retailAmount")
+	enabled, hasEnabled := c.body.maybeFlag("enabled")
+	if !c.body.has("retailAmount") && !c.body.has("enabled") {
+		c.found.add("4 set price", "retailAmount or enabled is required")
+	}
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.prices, func(p Price) bool { return c.id == p.Type || c.id == s.cfg.OrderTypes.write(p.Type) })
+	if i < 0 {
+		return nil, refuse(http.StatusNotFound, "There is no price of type %q", c.id)
+	}
+	p := s.prices[i]
+	if hasRetail {
+		if floor := p.floor(); retail < floor {
+			r := forbidden(s.cfg.Invalid, "4 set price 1", "retailAmount is below the wholesale price of %s", p.Name)
+			r.minimum = &floor
+			return nil, r
+		}
+		p.Retail = retail
+	}
+	if hasEnabled {
+		if !enabled && !isTier(p) {
+			return nil, forbidden(s.cfg.Invalid, "4 set price 3", "Only formation tiers can be disabled")
+		}
+		if others := slices.ContainsFunc(s.prices, func(o Price) bool {
+			return isTier(o) && o.Type != p.Type && !o.Disabled
+		}); !enabled && !others {
+			return nil, forbidden(s.cfg.Invalid, "4 set price 3", "At least one formation tier must remain enabled")
+		}
+		p.Disabled = !enabled
+	}
+	s.prices[i] = p
+	return s.priceAnswer(p), nil
+}
+
+func isTier(p Price) bool { return strings.HasPrefix(p.Type, formationTier) }

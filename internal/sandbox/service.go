@@ -1,0 +1,566 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config sets a service up. The zero value is a usable service without money.
+type Config struct {
+	// Keys are the API keys accepted. Empty: any key that begins with sk_test_.
+	Keys []string
+	// OpeningBalance is the prepaid balance in cents.
+	OpeningBalance int64
+
+	// Latency is how long every request takes; Jitter adds up to as much again, evenly spread. An order is made when
+	// half of that time has passed, whether or not the client is still there.
+	Latency, Jitter time.Duration
+	// HangLimit bounds a time-out fault for a client that never leaves. 0: two minutes.
+	HangLimit time.Duration
+
+	// Organization is the calling organization; an empty Name gets a plausible one.
+	Organization Organization
+	// Prices is the price list; nil: DefaultPrices.
+	Prices []Price
+	// Fees are the state fees; nil: DefaultFees. A fee that is not listed is 0 in the books.
+	Fees []Fee
+	// ExpeditedService is the service charge of an expedited formation in cents. 0: 5000.
+	ExpeditedService int64
+
+	// OrderTypes is the style of order and price types. Empty: Snake.
+	OrderTypes Style
+	// Success is the status of a successful POST. 0: 201. Everything else succeeds with 200.
+	Success int
+	// Invalid is the status of a request that breaks a rule. 0: 400.
+	Invalid int
+	// Errors is the shape of an error body. Empty: PlainErrors.
+	Errors ErrorShape
+	// ShuffleItems answers the items of an order in a random order.
+	ShuffleItems bool
+
+	// Seed of every random choice: ids, jitter, fault rates.
+	Seed uint64
+	// Now is the clock of the records. nil: time.Now. Latency always takes real time.
+	Now func() time.Time
+
+	// AutoSeed makes an unknown but well-formed user or company appear when it is first named.
+	AutoSeed bool
+	// AutoEntityType and AutoFormationState are given to companies that appear so. Empty: LLC, DE.
+	AutoEntityType, AutoFormationState string
+
+	// Faults are in force from the start.
+	Faults []Fault
+	// Client delivers events. nil: one with a time-out of ten seconds.
+	Client *http.Client
+}
+
+// Style is how the service writes product names of several words.
+type Style string
+
+const (
+	Snake Style = "snake" // annual_report
+	Camel Style = "camel" // annualReport
+)
+
+func (s Style) write(name string) string {
+	if s != Camel {
+		return name
+	}
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// ErrorShape is how an error body looks; the spec shows no more than that there is a message.
+type ErrorShape string
+
+const (
+	PlainErrors  ErrorShape = "plain"  // {"message": "…"}
+	NestedErrors ErrorShape = "nested" // {"error": {"message": "…"}}
+)
+
+// Service is the whole remote service in memory. All methods may be called at any time from any goroutine.
+type Service struct {
+	cfg Config
+
+	mu       sync.Mutex // guards everything below
+	rand     *rand.Rand
+	lastID   uint64
+	keys     []string
+	balance  int64
+	deposits int64
+	charged  int64
+
+	users         map[string]*User // by id
+	usersByEmail  map[string]*User // lower case
+	usersByPhone  map[string]*User
+	companies     map[string]*company
+	companySlugs  map[string]*company
+	organization  Organization
+	prices        []Price
+	fees          map[feeKey]int64
+	documents     map[string]*Document
+	links         map[string]magicLink
+	webhooks      []*webhook
+	events        []*Event
+	eventsByID    map[string]*Event
+	deliveries    []Delivery
+	orders        []*Order
+	items         map[string]*Item
+	orderOf       map[string]*Order
+	violations    []Violation
+	faults        []*armed
+	faultsFired   map[string]int
+	outage        Outage
+	outageChanged chan struct{}
+
+	requests   map[string]int // by endpoint
+	lookups    map[string]int // by path
+	refused    map[int]int    // by status
+	inFlight   int
+	mostFlying int
+}
+
+// New returns a service that is ready to serve.
+func New(cfg Config) *Service {
+	if cfg.HangLimit == 0 {
+		cfg.HangLimit = 2 * time.Minute
+	}
+	if cfg.OrderTypes == "" {
+		cfg.OrderTypes = Snake
+	}
+	if cfg.Success == 0 {
+		cfg.Success = http.StatusCreated
+	}
+	if cfg.Invalid == 0 {
+		cfg.Invalid = http.StatusBadRequest
+	}
+	if cfg.Errors == "" {
+		cfg.Errors = PlainErrors
+	}
+	if cfg.ExpeditedService == 0 {
+		cfg.ExpeditedService = 50_00
+	}
+	if cfg.Prices == nil {
+		cfg.Prices = DefaultPrices()
+	}
+	if cfg.Fees == nil {
+		cfg.Fees = DefaultFees()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.AutoEntityType == "" {
+		cfg.AutoEntityType = "LLC"
+	}
+	if cfg.AutoFormationState == "" {
+		cfg.AutoFormationState = "DE"
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{Timeout: 10 * time.Second}
+	}
+	s := &Service{
+		cfg:           cfg,
+		rand:          rand.New(rand.NewPCG(cfg.Seed, 0x5eed)),
+		keys:          slices.Clone(cfg.Keys),
+		balance:       cfg.OpeningBalance,
+		users:         make(map[string]*User),
+		usersByEmail:  make(map[string]*User),
+		usersByPhone:  make(map[string]*User),
+		companies:     make(map[string]*company),
+		companySlugs:  make(map[string]*company),
+		organization:  cfg.Organization.orDefault(cfg.Now()),
+		prices:        slices.Clone(cfg.Prices),
+		fees:          feeTable(cfg.Fees),
+		documents:     make(map[string]*Document),
+		links:         make(map[string]magicLink),
+		eventsByID:    make(map[string]*Event),
+		items:         make(map[string]*Item),
+		orderOf:       make(map[string]*Order),
+		faultsFired:   make(map[string]int),
+		outageChanged: make(chan struct{}),
+		requests:      make(map[string]int),
+		lookups:       make(map[string]int),
+		refused:       make(map[int]int),
+	}
+	s.Inject(cfg.Faults...)
+	return s
+}
+
+// id returns a new identifier. The numbers are scattered so that no client comes to rely on their order, and still the
+// same for the same seed. The caller holds s.mu.
+func (s *Service) id(prefix string) string {
+	s.lastID++
+	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15 // splitmix64: a bijection, so no two are equal
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return fmt.Sprintf("%s_%016x", prefix, z^z>>31)
+}
+
+// SetKeys replaces the API keys accepted; a client's key is refused from the next request on. None: any sk_test_ key.
+func (s *Service) SetKeys(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = slices.Clone(keys)
+}
+
+// Deposit adds cents to the prepaid balance.
+func (s *Service) Deposit(cents int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.balance += cents
+	s.deposits += cents
+}
+
+// endpoint is one row of the table of section 4.
+type endpoint struct {
+	method, path string
+	do           func(*Service, *call) (any, error)
+}
+
+func (e endpoint) name() string { return e.method + " " + e.path }
+
+// Source: spec section 4. The path of "set price" is not shown; ours is /organization/prices/{id}.
+var endpoints = []endpoint{
+	{"POST", "/orders", (*Service).createOrder},
+	{"POST", "/companies", (*Service).createCompany},
+	{"GET", "/companies/{id}", (*Service).getCompany},
+	{"PATCH", "/companies/{id}", (*Service).patchCompany},
+	{"GET", "/organization", (*Service).getOrganization},
+	{"PATCH", "/organization", (*Service).patchOrganization},
+	{"GET", "/organization/prices", (*Service).getPrices},
+	{"PUT", "/organization/prices/{id}", (*Service).putPrice},
+	{"POST", "/users", (*Service).createUser},
+	{"GET", "/users/{id}", (*Service).getUser},
+	{"GET", "/documents/{id}", (*Service).getDocument},
+	{"POST", "/webhook-endpoints", (*Service).createWebhook},
+	{"POST", "/auth/magic-link", (*Service).createMagicLink},
+}
+
+// call is one request on its way through the service.
+type call struct {
+	request  *http.Request
+	endpoint string // "POST /orders"
+	id       string // the path parameter
+	raw      []byte
+	body     *object // nil for GET
+	found    problems
+	order    *Order // set when an order was made
+}
+
+// company returns the company that the request is about, as the client wrote it.
+func (c *call) company() string {
+	if strings.Contains(c.endpoint, "/companies/") {
+		return c.id
+	}
+	if c.body != nil {
+		id, _ := c.body.fields["companyId"].(string)
+		return id
+	}
+	return ""
+}
+
+// refusal is an answer of 4xx.
+type refusal struct {
+	status   int
+	message  string
+	minimum  *int64   // cents
+	problems problems // each becomes a Violation
+}
+
+func (r *refusal) Error() string { return r.message }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, message: fmt.Sprintf(format, args...)}
+}
+
+// forbidden is a refusal of something that the spec rules out.
+func forbidden(status int, rule, format string, args ...any) *refusal {
+	r := refuse(status, format, args...)
+	r.problems = problems{{rule: rule, message: r.message}}
+	return r
+}
+
+// invalid turns what was found into a refusal, or nil when nothing was.
+func (s *Service) invalid(found problems) error {
+	if len(found) == 0 {
+		return nil
+	}
+	messages := make([]string, len(found))
+	for i, p := range found {
+		messages[i] = p.message
+	}
+	r := refuse(s.cfg.Invalid, "%s", strings.Join(messages, "; "))
+	r.problems = found
+	return r
+}
+
+// answer is what goes back to the client.
+type answer struct {
+	status int
+	body   []byte
+}
+
+const maxBody = 1 << 20
+
+// Handler serves the API under /v1/, the books at / and /books.json, the controls under /admin/.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, e := range endpoints {
+		mux.HandleFunc(e.method+" /v1"+e.path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, e) })
+	}
+	unknown := endpoint{"*", "(unknown)", (*Service).unknownEndpoint}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, unknown) })
+	s.handlePages(mux)
+	s.handleAdmin(mux)
+	return mux
+}
+
+func (s *Service) unknownEndpoint(c *call) (any, error) {
+	return nil, forbidden(http.StatusNotFound, "4 endpoints", "There is no %s %s", c.request.Method, c.request.URL.Path)
+}
+
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
+	arrived := time.Now()
+	delay, leave := s.enter(r, e)
+	defer leave()
+
+	c := &call{request: r, endpoint: e.name(), id: r.PathValue("id")}
+	var readErr error
+	if c.raw, readErr = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); readErr != nil {
+		var tooBig *http.MaxBytesError
+		if !errors.As(readErr, &tooBig) {
+			panic(http.ErrAbortHandler) // the client left half-way; it asked for nothing
+		}
+	}
+	parseErr := c.parse(readErr)
+
+	waitUntil(r.Context(), arrived.Add(delay/2))
+	if s.isOut(w) {
+		return
+	}
+	fault := s.pick(c)
+	if fault != nil && !fault.after() {
+		s.fail(w, c, fault, s.unmade(c))
+		return
+	}
+	a := s.do(e, c, parseErr)
+	waitUntil(r.Context(), arrived.Add(delay))
+	if fault != nil {
+		s.fail(w, c, fault, a)
+		return
+	}
+	write(w, a)
+}
+
+// enter counts a request in and returns how long it shall take, and the function that counts it out.
+func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[e.name()]++
+	if r.Method == http.MethodGet {
+		s.lookups[r.URL.Path]++
+	}
+	s.inFlight++
+	s.mostFlying = max(s.mostFlying, s.inFlight)
+	delay := s.cfg.Latency
+	if s.cfg.Jitter > 0 {
+		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would shift the fates of orders
+	}
+	return delay, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.inFlight--
+	}
+}
+
+// waitUntil returns at t, or at once when the client is gone: the service goes on without it.
+func waitUntil(ctx context.Context, t time.Time) {
+	d := time.Until(t)
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// parse reads the body of a request that has one, and refuses one where there should be none.
+func (c *call) parse(readErr error) error {
+	r := c.request
+	switch {
+	case readErr != nil:
+		return forbidden(http.StatusRequestEntityTooLarge, "2 shape", "The body is larger than %d bytes", maxBody)
+	case r.URL.RawQuery != "":
+		return forbidden(http.StatusBadRequest, "4 endpoints", "This endpoint takes no query parameters")
+	case r.Method == http.MethodGet && len(c.raw) > 0:
+		return forbidden(http.StatusBadRequest, "4 endpoints", "A GET takes no body")
+	case r.Method == http.MethodGet:
+		return nil
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return forbidden(http.StatusUnsupportedMediaType, "4 JSON", "Content-Type must be application/json, not %q",
+			r.Header.Get("Content-Type"))
+	}
+	body, err := parseBody(c.raw, &c.found)
+	if err != nil {
+		return forbidden(http.StatusBadRequest, "4 JSON", "The body cannot be read: %s", err)
+	}
+	c.body = body
+	return nil
+}
+
+// do authenticates and carries out a request.
+func (s *Service) do(e endpoint, c *call, parseErr error) answer {
+	err := s.authenticate(c.request)
+	if err == nil {
+		err = parseErr
+	}
+	if err == nil {
+		var v any
+		if v, err = e.do(s, c); err == nil {
+			return s.success(c.request.Method, v)
+		}
+	}
+	var r *refusal
+	if !errors.As(err, &r) {
+		r = refuse(http.StatusInternalServerError, "%s", err)
+	}
+	s.note(c, r)
+	return answer{r.status, s.errorBody(r.message, r.minimum)}
+}
+
+func (s *Service) success(method string, v any) answer {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sandbox: encode answer: %v", err)) // our own structs always encode
+	}
+	status := http.StatusOK
+	if method == http.MethodPost {
+		status = s.cfg.Success
+	}
+	return answer{status, body}
+}
+
+func (s *Service) errorBody(message string, minimum *int64) []byte {
+	type fields struct {
+		Message       string   `json:"message"`
+		MinimumAmount *dollars `json:"minimumAmount,omitempty"`
+	}
+	f := fields{Message: message}
+	if minimum != nil {
+		d := dollars(*minimum)
+		f.MinimumAmount = &d
+	}
+	var v any = f
+	if s.cfg.Errors == NestedErrors {
+		v = map[string]any{"error": f}
+	}
+	body, _ := json.Marshal(v) // strings and numbers always encode
+	return body
+}
+
+// Source: spec section 5, rules 1 and 2.
+func (s *Service) authenticate(r *http.Request) error {
+	given := r.Header.Values("X-Api-Key")
+	if len(given) != 1 || given[0] == "" {
+		return forbidden(http.StatusUnauthorized, "5.1 x-api-key", "One x-api-key header is required")
+	}
+	s.mu.Lock()
+	keys := s.keys
+	s.mu.Unlock()
+	if len(keys) == 0 && strings.HasPrefix(given[0], "sk_test_") || slices.Contains(keys, given[0]) {
+		return nil
+	}
+	return refuse(http.StatusUnauthorized, "The API key is not valid")
+}
+
+func write(w http.ResponseWriter, a answer) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // a client that left is not our loss
+}
+
+// Serve answers on ln until ctx ends. During a refusing outage the listener is closed and every connection with it, so
+// that clients are really refused; afterwards the same address is listened on again.
+func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
+	addr := ln.Addr()
+	handler := s.Handler()
+	for {
+		srv := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(ln) }()
+
+		refusing, err := s.waitFor(ctx, served, true)
+		srv.Close()
+		if !refusing {
+			return err
+		}
+		<-served
+		if back, err := s.waitFor(ctx, nil, false); !back {
+			return err
+		}
+		if ln, err = net.Listen(addr.Network(), addr.String()); err != nil {
+			return fmt.Errorf("listen again on %s: %w", addr, err)
+		}
+	}
+}
+
+// waitFor waits until connections are refused, or no longer are. It returns false when serving ended or ctx did.
+func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing bool) (bool, error) {
+	for {
+		s.mu.Lock()
+		now, changed := s.outage == OutageRefuse, s.outageChanged
+		s.mu.Unlock()
+		if now == refusing {
+			return true, nil
+		}
+		select {
+		case <-changed:
+		case err := <-served:
+			return false, fmt.Errorf("serve: %w", err)
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// dollars writes cents as a JSON number of dollars, exactly.
+type dollars int64
+
+func (d dollars) MarshalJSON() ([]byte, error) {
+	sign, c := "", int64(d)
+	if c < 0 {
+		sign, c = "-", -c
+	}
+	if c%100 == 0 {
+		return fmt.Appendf(nil, "%s%d", sign, c/100), nil
+	}
+	return fmt.Appendf(nil, "%s%d.%02d", sign, c/100, c%100), nil
+}
+
+// stamp writes a time as the service does: ISO 8601, UTC, milliseconds; null when it is not set.
+type stamp time.Time
+
+func (t stamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(time.Time(t).UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
+}

@@ -1,0 +1,487 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bench is a service on a socket, with a user and companies that orders can name.
+type bench struct {
+	*Service
+	t      testing.TB
+	url    string
+	client *http.Client
+}
+
+const testKey = "sk_test_bench"
+
+func newBench(t testing.TB, cfg Config) *bench {
+	t.Helper()
+	if cfg.OpeningBalance == 0 {
+		cfg.OpeningBalance = 10_000_00
+	}
+	s := New(cfg)
+	s.AddUser(User{ID: "user_1", Email: "ann@example.com", PhoneNumber: "+13025550100"})
+	s.AddUser(User{ID: "user_else", Email: "else@example.com", PhoneNumber: "+13025550199", Elsewhere: true})
+	de := func(id string) Company {
+		return Company{ID: id, LegalName: id, EntityType: "LLC", FormationState: "DE", UserID: "user_1"}
+	}
+	held := de("comp_held")
+	held.Agents = map[string]Agent{"DE": ActiveService}
+	s.AddCompany(held)
+	s.AddCompany(de("comp_bare"))
+	filed := de("comp_filed")
+	filed.Agents = map[string]Agent{"DE": OtherAgent, "CA": OtherAgent}
+	filed.EIN, filed.Qualified = "12-3456789", []string{"CA"}
+	s.AddCompany(filed)
+	s.AddCompany(Company{ID: "comp_blank", LegalName: "comp_blank", UserID: "user_1", Agents: map[string]Agent{"DE": ActiveService}})
+	s.AddCompany(Company{ID: "comp_else", EntityType: "LLC", FormationState: "DE", Elsewhere: true})
+
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(server.Close)
+	// One connection a request: the transport must not send a request again by itself.
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	return &bench{Service: s, t: t, url: server.URL, client: client}
+}
+
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (r reply) message(t testing.TB) string {
+	t.Helper()
+	var e struct{ Message string }
+	if err := json.Unmarshal(r.body, &e); err != nil {
+		t.Fatalf("error body %q: %v", r.body, err)
+	}
+	return e.Message
+}
+
+func (r reply) decode(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(r.body, v); err != nil {
+		t.Fatalf("decode %q: %v", r.body, err)
+	}
+}
+
+func (b *bench) try(method, path, body string) (reply, error) {
+	req, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	req.Header.Set("X-Api-Key", testKey)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := b.client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	return reply{res.StatusCode, res.Header, raw}, err
+}
+
+func (b *bench) do(method, path, body string) reply {
+	b.t.Helper()
+	r, err := b.try(method, path, body)
+	if err != nil {
+		b.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return r
+}
+
+// order posts an order for DE of user_1 with the fields given.
+func (b *bench) order(fields string) reply {
+	b.t.Helper()
+	return b.do("POST", "/v1/orders", orderBody(fields))
+}
+
+func orderBody(fields string) string {
+	return `{"userId":"user_1","filingState":"DE",` + fields + `}`
+}
+
+func (b *bench) mustOrder(fields string) orderReply {
+	b.t.Helper()
+	r := b.order(fields)
+	if r.status != 201 {
+		b.t.Fatalf("order %s: %d %s", fields, r.status, r.body)
+	}
+	var o orderReply
+	r.decode(b.t, &o)
+	return o
+}
+
+type orderReply struct {
+	CompanyID string
+	Items     []struct {
+		OrderType, OrderID, CreatedAt, FilingStatus string
+		FilingDate, SubscriptionStatus              *string
+	}
+}
+
+const (
+	report2026   = `"annualReport":{"filingYear":"2026"}`
+	newAgent     = `"registeredAgent":{"isChangeOfAgent":false}`
+	agentAddress = `"addressStreet":"1 Main St","addressCity":"Dover","addressZip":"19901"`
+	deAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress + `,"addressState":"DE"}`
+	nvAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress + `,"addressState":"NV"}`
+	address      = `{"line1":"1 Main St","city":"Dover","state":"DE","postalCode":"19901","country":"US"}`
+	member       = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"Member","isPrimary":true,"address":` + address + `}`
+	president    = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"President","isPrimary":true,"address":` + address + `}`
+	einFields    = `"businessCategory":"Consulting","businessPurpose":"advice","applicationReason":"Banking purposes",
+		"vehicle55kPounds":false,"gamblingWagering":false,"fileForm720":false,"alcoholTobaccoFirearms":false,"fileForm944":false,
+		"responsiblePartyFirstName":"Ann","responsiblePartyLastName":"Lee","responsiblePartyTitle":"Member"`
+	einParty = `"responsiblePartySsn":"123456789","responsiblePartyPhoneNumber":"3025550100"`
+	einIdle  = `"isW2Expected":false,"agricultureEmployeesCount":0,"otherEmployeesCount":0,"firstWagesDate":null`
+	einOrder = `"ein":{` + einFields + `,` + einIdle + `,` + einParty + `}`
+)
+
+// llc is a formation object of a valid LLC with replacements made, in pairs of old and new.
+func llc(replace ...string) string {
+	f := `"formation":{"expedited":false,` + deAgent + `,"company":{"legalName":"Blue Heron LLC","entityType":"LLC","structureType":"MEMBER",
+		"principalAddress":` + address + `,"mailingAddress":` + address + `,"officers":[` + member + `]}}`
+	return edit(f, replace...)
+}
+
+func corp(replace ...string) string {
+	f := edit(llc(), `"entityType":"LLC","structureType":"MEMBER"`, `"entityType":"CORP","taxElection":"S Corporation"`, member, president)
+	return edit(f, replace...)
+}
+
+func edit(s string, replace ...string) string {
+	for i := 0; i < len(replace); i += 2 {
+		if !strings.Contains(s, replace[i]) {
+			panic(fmt.Sprintf("%q is not in %q", replace[i], s))
+		}
+		s = strings.Replace(s, replace[i], replace[i+1], 1)
+	}
+	return s
+}
+
+// TestRequests holds each endpoint of section 4 to its answer.
+func TestRequests(t *testing.T) {
+	b := newBench(t, Config{})
+	for _, tt := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string // part of the answer
+	}{
+		{"create user", "POST", "/v1/users", `{"fullName":"Bo","email":"bo@example.com","phoneNumber":"+13025550101"}`, 201, `"email":"bo@example.com"`},
+		{"create user without phone", "POST", "/v1/users", `{"fullName":"Cy","email":"cy@example.com"}`, 201, `"id":"user_`},
+		{"get user by id", "GET", "/v1/users/user_1", "", 200, `"email":"ann@example.com"`},
+		{"get user by e-mail", "GET", "/v1/users/ann@example.com", "", 200, `"id":"user_1"`},
+		{"get user by escaped e-mail", "GET", "/v1/users/ANN%40example.com", "", 200, `"id":"user_1"`},
+		{"unknown user", "GET", "/v1/users/user_none", "", 404, "not found"},
+		{"user of another organization", "GET", "/v1/users/else@example.com", "", 404, "not found"},
+		{"e-mail taken", "POST", "/v1/users", `{"fullName":"Ann","email":"Ann@Example.com"}`, 409, "email"},
+		{"phone taken", "POST", "/v1/users", `{"fullName":"Ann","email":"x@example.com","phoneNumber":"+13025550100"}`, 409, "phone"},
+		{"e-mail taken elsewhere", "POST", "/v1/users", `{"fullName":"E","email":"else@example.com"}`, 409, "email"},
+		{"phone not E.164", "POST", "/v1/users", `{"fullName":"E","email":"e@example.com","phoneNumber":"302-555-0100"}`, 400, "E.164"},
+		{"create company", "POST", "/v1/companies", `{"legalName":"Cedar Ridge LLC","userId":"user_1","entityType":"LLC","formationState":"DE","formationDate":"2020-02-29","principalAddress":` + address + `,"mailingAddress":` + address + `,"officers":[` + member + `]}`, 201, `"formationDate":"2020-02-29"`},
+		{"create company with little", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1"}`, 201, `"id":"comp_`},
+		{"create company of a wrong type", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1","entityType":"LP"}`, 400, "entityType must be one of LLC, CORP"},
+		{"create company with two primaries", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1","officers":[` + member + `,` + member + `]}`, 400, "exactly one"},
+		{"create company of an unknown user", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_none"}`, 404, "User not found"},
+		{"get company by id", "GET", "/v1/companies/comp_held", "", 200, `"legalName":"comp_held"`},
+		{"get company by slug", "GET", "/v1/companies/cedar-ridge-llc", "", 200, `"legalName":"Cedar Ridge LLC"`},
+		{"unknown company", "GET", "/v1/companies/comp_none", "", 404, "not found"},
+		{"company of another organization", "GET", "/v1/companies/comp_else", "", 404, "not found"},
+		{"neither id nor slug", "GET", "/v1/companies/Some%20Name", "", 404, "neither"},
+		{"patch company", "PATCH", "/v1/companies/cedar-ridge-llc", `{"tradeName":"Cedar","fiscalEndMonth":"June"}`, 200, `"tradeName":"Cedar"`},
+		{"patch keeps the rest", "GET", "/v1/companies/cedar-ridge-llc", "", 200, `"formationState":"DE"`},
+		{"patch of a read-only field", "PATCH", "/v1/companies/comp_held", `{"id":"comp_2"}`, 400, "id is not a field"},
+		{"patch of structureType of a CORP", "PATCH", "/v1/companies/comp_held", `{"entityType":"CORP","structureType":"MEMBER"}`, 400, "for an LLC"},
+		{"get organization", "GET", "/v1/organization", "", 200, `"billedUsers":"admin"`},
+		{"patch organization", "PATCH", "/v1/organization", `{"name":"New","notifications":{"filingStatusEmail":true}}`, 200, `"filingStatusEmail":true`},
+		{"patch changes only what is given", "GET", "/v1/organization", "", 200, `"domain":"harbor.example"`},
+		{"billedUsers without onboarding", "PATCH", "/v1/organization", `{"billedUsers":"owner"}`, 400, "onboarded"},
+		{"get prices", "GET", "/v1/organization/prices", "", 200, `"type":"annual_report"`},
+		{"set price", "PUT", "/v1/organization/prices/annual_report", `{"retailAmount":45.5}`, 200, `"retailAmount":45.50`},
+		{"set price 1: at the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":40}`, 200, `"retailAmount":40`},
+		{"set price 2: below the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":39.99}`, 400, `"minimumAmount":40`},
+		{"set price 3: only tiers", "PUT", "/v1/organization/prices/ein", `{"enabled":false}`, 400, "Only formation tiers"},
+		{"set price 3: a tier", "PUT", "/v1/organization/prices/formation_tier_1", `{"enabled":false}`, 200, `"enabled":false`},
+		{"set price 3: a second tier", "PUT", "/v1/organization/prices/formation_tier_2", `{"enabled":false}`, 200, `"enabled":false`},
+		{"set price 3: the last tier", "PUT", "/v1/organization/prices/formation_tier_3", `{"enabled":false}`, 400, "At least one"},
+		{"set price of nothing", "PUT", "/v1/organization/prices/dba", `{"retailAmount":40}`, 404, "no price"},
+		{"unknown document", "GET", "/v1/documents/doc_none", "", 404, "not found"},
+		{"create webhook endpoint", "POST", "/v1/webhook-endpoints", `{"url":"https://example.com/in","eventTypes":["document.uploaded"]}`, 201, `"signingSecret":"whsec_`},
+		{"webhook of an unknown event", "POST", "/v1/webhook-endpoints", `{"url":"https://example.com/in","eventTypes":["order.created"]}`, 400, "eventTypes"},
+		{"webhook of no address", "POST", "/v1/webhook-endpoints", `{"url":"example.com","eventTypes":["document.uploaded"]}`, 400, "url"},
+		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, 201, `"url":"http://`},
+		{"magic link to another organization", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_else"}`, 404, "Company not found"},
+		{"no such endpoint", "GET", "/v1/orders", "", 404, "no GET /v1/orders"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := b.do(tt.method, tt.path, tt.body)
+			if r.status != tt.status || !strings.Contains(string(r.body), tt.want) {
+				t.Errorf("%s %s: got %d %s, want %d with %q", tt.method, tt.path, r.status, r.body, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+// TestStrict sends what a lenient decoder would let through.
+func TestStrict(t *testing.T) {
+	good := orderBody(`"companyId":"comp_held",` + report2026)
+	for _, tt := range []struct {
+		name, body, contentType string
+		status                  int
+		want                    string
+	}{
+		{"unknown key", edit(good, `{"userId"`, `{"note":"","userId"`), "", 400, "note is not a field"},
+		{"unknown nested key", edit(good, `"filingYear"`, `"tier":1,"filingYear"`), "", 400, "annualReport.tier is not a field"},
+		{"key in another case", edit(good, `"userId"`, `"userid"`), "", 400, "userid is not a field"},
+		{"key given twice", edit(good, `{"userId"`, `{"filingState":"NV","userId"`), "", 400, `"filingState" is given twice`},
+		{"nested key given twice", edit(good, `"filingYear":"2026"`, `"filingYear":"2026","filingYear":"2026"`), "", 400, "given twice"},
+		{"number for a string", edit(good, `"2026"`, `2026`), "", 400, "annualReport.filingYear must be a string, not a number"},
+		{"string for a boolean", orderBody(`"companyId":"comp_held","registeredAgent":{"isChangeOfAgent":"true"}`), "", 400, "must be a boolean, not a string"},
+		{"null for an optional object", edit(good, `{"userId"`, `{"formation":null,"userId"`), "", 400, "formation must be an object, not null"},
+		{"missing key", edit(good, `"userId":"user_1",`, ``), "", 400, "userId is required"},
+		{"blank string", edit(good, `"user_1"`, `" "`), "", 400, "userId must not be empty"},
+		{"e-mail for a user id", edit(good, `"user_1"`, `"ann@example.com"`), "", 400, "userId must be a user id"},
+		{"slug for a company id", edit(good, `"comp_held"`, `"comp-held"`), "", 400, "companyId must be a company id"},
+		{"state in lower case", edit(good, `"DE"`, `"de"`), "", 400, "two-letter state code"},
+		{"trailing garbage", good + "{}", "", 400, "not one JSON value"},
+		{"cut off", good[:len(good)-1], "", 400, "not one JSON value"},
+		{"array", "[" + good + "]", "", 400, "an array, not an object"},
+		{"no body", " ", "", 400, "no body"},
+		{"not UTF-8", edit(good, "user_1", "user_\xff"), "", 400, "not UTF-8"},
+		{"too deep", strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), "", 400, "nests deeper"},
+		{"too large", edit(good, "{", "{"+strings.Repeat(" ", maxBody)), "", 413, "larger than"},
+		{"wrong content type", good, "text/plain", 415, "application/json"},
+		{"no content type", good, "-", 415, "application/json"},
+		{"content type with charset", good, "application/json; charset=utf-8", 201, "items"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, Config{})
+			req, _ := http.NewRequest("POST", b.url+"/v1/orders", strings.NewReader(tt.body))
+			req.Header.Set("X-Api-Key", testKey)
+			switch tt.contentType {
+			case "":
+				req.Header.Set("Content-Type", "application/json")
+			case "-":
+			default:
+				req.Header.Set("Content-Type", tt.contentType)
+			}
+			res, err := b.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, _ := io.ReadAll(res.Body)
+			var message map[string]any
+			_ = json.Unmarshal(body, &message)
+			if res.StatusCode != tt.status || !strings.Contains(fmt.Sprint(message), tt.want) {
+				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
+			}
+			if refused := tt.status >= 400; refused != (len(b.Violations()) > 0) || refused != (len(b.Books().Orders) == 0) {
+				t.Errorf("violations %v, orders %d", b.Violations(), len(b.Books().Orders))
+			}
+		})
+	}
+	t.Run("query and body where none belongs", func(t *testing.T) {
+		b := newBench(t, Config{})
+		for _, r := range []reply{b.do("GET", "/v1/users/user_1?x=1", ""), b.do("GET", "/v1/users/user_1", "{}")} {
+			if r.status != 400 {
+				t.Errorf("got %d %s", r.status, r.body)
+			}
+		}
+	})
+}
+
+func TestAuthentication(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		keys       []string
+		sent       []string
+		status     int
+		violations int
+	}{
+		{"5.1 any test key", nil, []string{"sk_test_a"}, 200, 0},
+		{"5.1 no key", nil, nil, 401, 1},
+		{"5.1 empty key", nil, []string{""}, 401, 1},
+		{"5.1 two keys", nil, []string{"sk_test_a", "sk_test_b"}, 401, 1},
+		{"5.2 live key here", nil, []string{"sk_live_a"}, 401, 0},
+		{"5.3 key of the list", []string{"sk_live_a"}, []string{"sk_live_a"}, 200, 0},
+		{"5.3 key not of the list", []string{"sk_live_a"}, []string{"sk_test_a"}, 401, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, Config{Keys: tt.keys})
+			req, _ := http.NewRequest("GET", b.url+"/v1/organization", nil)
+			for _, k := range tt.sent {
+				req.Header.Add("x-api-key", k)
+			}
+			res, err := b.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != tt.status || len(b.Violations()) != tt.violations {
+				t.Errorf("got %d and %v, want %d and %d violations", res.StatusCode, b.Violations(), tt.status, tt.violations)
+			}
+		})
+	}
+	t.Run("revoked", func(t *testing.T) {
+		b := newBench(t, Config{})
+		b.SetKeys("sk_test_other")
+		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 401 || len(b.Books().Orders) != 0 {
+			t.Errorf("got %d %s", r.status, r.body)
+		}
+	})
+}
+
+// TestLatency: latency is waited for without work, and many wait side by side.
+func TestLatency(t *testing.T) {
+	b := newBench(t, Config{Latency: 60 * time.Millisecond})
+	start := time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { b.do("GET", "/v1/organization", "") })
+	}
+	all.Wait()
+	if took := time.Since(start); took < 60*time.Millisecond || took > time.Second {
+		t.Errorf("20 requests side by side took %v", took)
+	}
+	if got := b.Books(); got.MaxInFlight < 2 || got.MaxInFlight > 20 {
+		t.Errorf("in flight, most: %d", got.MaxInFlight)
+	}
+}
+
+// TestClientLeaves: an order is made although nobody waits for its answer any more.
+func TestClientLeaves(t *testing.T) {
+	b := newBench(t, Config{Latency: 200 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	body := orderBody(`"companyId":"comp_held",` + report2026)
+	req, _ := http.NewRequestWithContext(ctx, "POST", b.url+"/v1/orders", strings.NewReader(body))
+	req.Header.Set("X-Api-Key", testKey)
+	req.Header.Set("Content-Type", "application/json")
+	if _, err := b.client.Do(req); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	eventually(t, func() bool { return len(b.Books().Orders) == 1 })
+}
+
+// eventually waits for what another goroutine of the server does in its own time.
+func eventually(t testing.TB, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(5 * time.Second); !done(); {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal("waited five seconds in vain")
+		}
+	}
+}
+
+// TestServe: an outage under Serve refuses connections for real, and ends on the same address.
+func TestServe(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, ln) }()
+	get := func() (int, error) {
+		req, _ := http.NewRequest("GET", "http://"+ln.Addr().String()+"/v1/organization", nil)
+		req.Header.Set("X-Api-Key", testKey)
+		res, err := (&http.Client{Timeout: 5 * time.Second}).Do(req)
+		if err != nil {
+			return 0, err
+		}
+		res.Body.Close()
+		return res.StatusCode, nil
+	}
+	up := func() bool { status, err := get(); return err == nil && status == 200 }
+	eventually(t, up)
+	s.SetOutage(OutageRefuse)
+	eventually(t, func() bool { _, err := get(); return errors.Is(err, syscall.ECONNREFUSED) })
+	s.SetOutage(Outage503)
+	eventually(t, func() bool { status, _ := get(); return status == 503 })
+	s.SetDown(false)
+	eventually(t, up)
+	cancel()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestAutoSeed(t *testing.T) {
+	b := newBench(t, Config{AutoSeed: true, AutoFormationState: "NV"})
+	for _, tt := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/v1/companies/comp_mine", 200, `"formationState":"NV"`},
+		{"/v1/companies/my-own-slug", 200, `"entityType":"LLC"`},
+		{"/v1/companies/comp_else", 404, "not found"},
+		{"/v1/companies/Not%20One", 404, "neither"},
+		{"/v1/users/user_mine", 200, `"email":"user_mine@users.example"`},
+		{"/v1/users/me@example.com", 200, `"id":"user_`},
+	} {
+		first, second := b.do("GET", tt.path, ""), b.do("GET", tt.path, "")
+		if first.status != tt.status || !strings.Contains(string(first.body), tt.want) || !bytes.Equal(first.body, second.body) {
+			t.Errorf("%s: got %d %s, then %s", tt.path, first.status, first.body, second.body)
+		}
+	}
+	b.mustOrder(`"companyId":"comp_fresh",` + report2026)
+	b.mustOrder(`"companyId":"comp_fresh2","registeredAgent":{"isChangeOfAgent":true}`)
+	if items := b.Books().Items(); len(items) != 2 || items[1].Amount() != 50_00 {
+		t.Errorf("got %+v", items)
+	}
+}
+
+func BenchmarkOrder(b *testing.B) {
+	s := New(Config{OpeningBalance: 1 << 50})
+	s.AddUser(User{ID: "user_1"})
+	s.AddCompany(Company{ID: "comp_held", EntityType: "LLC", FormationState: "DE", Agents: map[string]Agent{"DE": ActiveService}})
+	h := s.Handler()
+	body := orderBody(`"companyId":"comp_held",` + report2026)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequest("POST", "/v1/orders", strings.NewReader(body))
+		r.Header.Set("X-Api-Key", testKey)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 201 {
+			b.Fatal(w.Body)
+		}
+	}
+}
+
+// BenchmarkInFlight has 64 requests in flight against a latency of 20 ms.
+func BenchmarkInFlight(b *testing.B) {
+	s := newBench(b, Config{Latency: 20 * time.Millisecond, OpeningBalance: 1 << 50})
+	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
+	body := orderBody(`"companyId":"comp_held",` + report2026)
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if r, err := s.try("POST", "/v1/orders", body); err != nil || r.status != 201 {
+				b.Error(r.status, err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+}

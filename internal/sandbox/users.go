@@ -1,0 +1,114 @@
+package sandbox
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// User is a customer of the organization. Source: spec section 2.
+type User struct {
+	ID, FullName, Email  string
+	PhoneNumber          string // E.164, or empty
+	CreatedAt, UpdatedAt time.Time
+
+	// Elsewhere says that the user belongs to another organization: never shown, and yet its e-mail and phone are taken.
+	Elsewhere bool
+}
+
+type userAnswer struct {
+	ID          string `json:"id"`
+	FullName    string `json:"fullName"`
+	Email       string `json:"email"`
+	PhoneNumber string `json:"phoneNumber,omitempty"`
+	CreatedAt   stamp  `json:"createdAt"`
+	UpdatedAt   stamp  `json:"updatedAt"`
+}
+
+func (u *User) answer() userAnswer {
+	return userAnswer{u.ID, u.FullName, u.Email, u.PhoneNumber, stamp(u.CreatedAt), stamp(u.UpdatedAt)}
+}
+
+// AddUser puts a user on record, filling in what is empty, and returns it.
+func (s *Service) AddUser(u User) User {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *s.addUser(u)
+}
+
+func (s *Service) addUser(u User) *User {
+	if u.ID == "" {
+		u.ID = s.id("user")
+	}
+	if u.FullName == "" {
+		u.FullName = "Alex Morgan"
+	}
+	if u.Email == "" {
+		u.Email = strings.ToLower(u.ID) + "@users.example"
+	}
+	if u.CreatedAt.IsZero() {
+		u.CreatedAt = s.cfg.Now()
+		u.UpdatedAt = u.CreatedAt
+	}
+	s.users[u.ID] = &u
+	s.usersByEmail[strings.ToLower(u.Email)] = &u
+	if u.PhoneNumber != "" {
+		s.usersByPhone[u.PhoneNumber] = &u
+	}
+	return &u
+}
+
+// findUser returns the user of an id or e-mail, or nil.
+func (s *Service) findUser(key string) *User {
+	u := s.users[key]
+	if u == nil {
+		u = s.usersByEmail[strings.ToLower(key)]
+	}
+	switch {
+	case u != nil && u.Elsewhere:
+		return nil
+	case u != nil || !s.cfg.AutoSeed:
+		return u
+	case userID.MatchString(key):
+		return s.addUser(User{ID: key, FullName: personName(key)})
+	case emailLike.MatchString(key):
+		return s.addUser(User{Email: key, FullName: personName(key)})
+	}
+	return nil
+}
+
+func (s *Service) getUser(c *call) (any, error) {
+	if !userID.MatchString(c.id) && !emailLike.MatchString(c.id) {
+		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a user id nor an e-mail", c.id)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.findUser(c.id)
+	if u == nil {
+		return nil, refuse(http.StatusNotFound, "User not found")
+	}
+	return u.answer(), nil
+}
+
+// createUser refuses an e-mail or phone number that any organization's user has. Source: spec sections 2 and 7.
+func (s *Service) createUser(c *call) (any, error) {
+	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
+	c.body.matches("email", u.Email, emailLike, "an e-mail address")
+	var phoned bool
+	if u.PhoneNumber, phoned = c.body.maybeText("phoneNumber"); phoned && !e164.MatchString(u.PhoneNumber) {
+		c.body.fail("phoneNumber", "must be in E.164 form, not %q", u.PhoneNumber)
+	}
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.usersByEmail[strings.ToLower(u.Email)] != nil {
+		return nil, refuse(http.StatusConflict, "A user with this email already exists")
+	}
+	if phoned && s.usersByPhone[u.PhoneNumber] != nil {
+		return nil, refuse(http.StatusConflict, "A user with this phone number already exists")
+	}
+	return s.addUser(u).answer(), nil
+}
