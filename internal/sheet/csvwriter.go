@@ -1,0 +1,94 @@
+package sheet
+
+import (
+	"bufio"
+	"encoding/csv"
+	"io"
+	"unicode/utf8"
+)
+
+// CSVFile is a CSV file in the making.
+//
+// Text that a spreadsheet program could take for a formula gets an apostrophe in front, which this package takes off again
+// when it reads the file. A file with letters beyond ASCII begins with a byte order mark, without which Excel garbles them.
+type CSVFile struct {
+	path   string
+	file   *atomicFile
+	buf    *bufio.Writer
+	csv    *csv.Writer
+	record []string
+	ascii  bool
+}
+
+// CreateCSV begins a CSV file. It appears under its name with Save.
+func CreateCSV(path string) (*CSVFile, error) {
+	file, err := createAtomic(path)
+	if err != nil {
+		return nil, err
+	}
+	buf := bufio.NewWriterSize(file, 64<<10)
+	return &CSVFile{path: path, file: file, buf: buf, csv: csv.NewWriter(buf), ascii: true}, nil
+}
+
+// Row writes the next row.
+func (f *CSVFile) Row(cells ...OutCell) error {
+	f.record = f.record[:0]
+	for _, c := range cells {
+		text := c.Text
+		if c.Kind == Text && looksLikeFormula(text) {
+			text = "'" + text
+		}
+		f.ascii = f.ascii && isASCII(text)
+		f.record = append(f.record, text)
+	}
+	return f.csv.Write(f.record)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Save puts the file in its place.
+func (f *CSVFile) Save() error {
+	f.csv.Flush()
+	err := f.csv.Error()
+	if err == nil && !f.ascii {
+		err = f.mark()
+	}
+	if err != nil {
+		f.file.abort()
+		return err
+	}
+	return f.file.commit()
+}
+
+// mark writes the file anew with a byte order mark in front. Whether it needs one is known only now.
+func (f *CSVFile) mark() error {
+	if err := f.buf.Flush(); err != nil {
+		return err
+	}
+	marked, err := createAtomic(f.path)
+	if err != nil {
+		return err
+	}
+	if _, err = marked.WriteString("\ufeff"); err == nil {
+		if _, err = f.file.Seek(0, io.SeekStart); err == nil {
+			_, err = io.Copy(marked, f.file)
+		}
+	}
+	if err != nil {
+		marked.abort()
+		return err
+	}
+	f.file.abort()
+	f.file = marked
+	return nil
+}
+
+// Abort leaves nothing behind. After Save it does nothing.
+func (f *CSVFile) Abort() { f.file.abort() }

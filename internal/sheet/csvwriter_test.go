@@ -1,0 +1,106 @@
+package sheet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+var formulaLike = []string{
+	"+1 Fitness LLC", "@Home Health Corp", "-", "=1+1", "'=1+1", "''+x", "'quoted'", "'", "plain", "-5", "O'Brien & Sons",
+	`"Big" Al's`, "a,b", "a;b", "two\nlines", "=HYPERLINK(\"http://x\")",
+}
+
+func TestCSVRoundTripIsTheIdentity(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.csv")
+	rapid.Check(t, func(t *rapid.T) {
+		field := rapid.OneOf(rapid.SampledFrom(formulaLike), rapid.StringMatching(`['=+@\-]{0,3}[a-zé ,;"\t]{0,6}`), rapid.String())
+		rows := rapid.SliceOfN(rapid.SliceOfN(field, 1, 5), 1, 8).Draw(t, "rows")
+		f, err := CreateCSV(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want [][]string
+		// The delimiter is told from what most rows agree on; a header makes that certain.
+		rows = append([][]string{{"first", "second", "third", "fourth", "fifth"}}, rows...)
+		for _, row := range rows {
+			var cells []OutCell
+			var line []string
+			for _, text := range row {
+				text = string(appendClean(nil, text))
+				cells = append(cells, Str(text))
+				line = append(line, text)
+			}
+			for len(line) > 0 && line[len(line)-1] == "" {
+				line = line[:len(line)-1]
+			}
+			if len(line) > 0 {
+				want = append(want, line)
+			}
+			if err := f.Row(cells...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Save(); err != nil {
+			t.Fatal(err)
+		}
+		rows2, err := tryReadAll(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := texts(rows2)
+		if len(got) != len(want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		for i := range want {
+			if strings.Join(got[i], "\x00") != strings.Join(want[i], "\x00") {
+				t.Fatalf("row %d: got %q, want %q", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+func TestCSVMarksOnlyWhatNeedsIt(t *testing.T) {
+	for text, want := range map[string]string{"Cafe": "Cafe\n", "Café": "\ufeffCafé\n", "+1": "'+1\n"} {
+		path := filepath.Join(t.TempDir(), "out.csv")
+		f, err := CreateCSV(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Row(Str(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Save(); err != nil {
+			t.Fatal(err)
+		}
+		f.Abort()
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Errorf("%q is written as %q, want %q (%v)", text, got, want, err)
+		}
+		if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+			t.Errorf("left in the folder: %v", entries)
+		}
+	}
+}
+
+// A number below zero is no formula, and other programs should read it as one.
+func TestCSVLeavesNumbersAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.csv")
+	f, err := CreateCSV(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Row(Money(-150), Int(-3), Str("-3")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "-1.50,-3,'-3\n" {
+		t.Errorf("written as %q", got)
+	}
+}

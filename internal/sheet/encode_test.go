@@ -1,0 +1,57 @@
+package sheet
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestEncodeCells(t *testing.T) {
+	cells := []Cell{
+		{}, {"Acme \"A\" \\ LLC\n", Text}, {"2026", Number}, {"-0.5", Number}, {"02134", Number}, {"2026-03-01", Date},
+		{"TRUE", Bool}, {"FALSE", Bool}, {"#N/A", Error}, {"", Formula}, {"Café\u2028", Text}, {"", Text},
+	}
+	const want = `[null,"Acme \"A\" \\ LLC\u000a",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,{"error":"#N/A"},{"formula":""},"Café` + "\u2028" + `",""]`
+	got := EncodeCells(cells)
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	back, err := DecodeCells(got)
+	if err != nil || !slices.Equal(back, cells) {
+		t.Errorf("came back as %v, %v", back, err)
+	}
+	if back, err := DecodeCells(EncodeCells(nil)); err != nil || len(back) != 0 {
+		t.Errorf("no cells came back as %v, %v", back, err)
+	}
+}
+
+func TestEncodeCellsIsTheIdentity(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cells := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Cell {
+			kind := Kind(rapid.IntRange(0, int(Formula)).Draw(t, "kind"))
+			if kind == Blank {
+				return Cell{}
+			}
+			text := rapid.OneOf(rapid.String(), rapid.StringMatching(`-?[0-9.eE+]{1,6}`), rapid.Just("TRUE")).Draw(t, "text")
+			return Cell{text, kind}
+		})).Draw(t, "cells")
+		data := EncodeCells(cells)
+		if !json.Valid(data) {
+			t.Fatalf("not JSON: %s", data)
+		}
+		back, err := DecodeCells(data)
+		if err != nil || !slices.Equal(back, cells) {
+			t.Fatalf("%v came back as %v, %v", cells, back, err)
+		}
+	})
+}
+
+func TestDecodeCellsRefuses(t *testing.T) {
+	for _, data := range []string{``, `{}`, `[{}]`, `[[]]`, `[{"what":"x"}]`, `[{"date":1}]`, `["a"`, `[{"date":"a","text":"b"}]`} {
+		if cells, err := DecodeCells([]byte(data)); err == nil {
+			t.Errorf("%s is read as %v", data, cells)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package sheet
+
+import (
+	"strconv"
+	"time"
+)
+
+// OutCell is a cell to write: what it holds and how it looks. A CSV has only what it holds.
+//
+// Text is always written as text, whatever it looks like: neither "=1+1" nor "+1 Fitness LLC" becomes a formula.
+type OutCell struct {
+	Cell
+	Style   StyleID
+	Money   bool   // a Number that is an amount of dollars
+	Comment string // a note that opens at the cell
+	Link    string // where a click on the cell leads: an http or mailto URL
+	Formula string // computed by the program that opens the file, without "="; the cell's own value is shown until then
+}
+
+// Str is a cell with text.
+func Str(text string) OutCell {
+	if text == "" {
+		return OutCell{}
+	}
+	return OutCell{Cell: Cell{Text: text, Kind: Text}}
+}
+
+// Int is a cell with a whole number.
+func Int(n int64) OutCell {
+	return OutCell{Cell: Cell{Text: strconv.FormatInt(n, 10), Kind: Number}}
+}
+
+// Money is a cell with an amount in cents, which it shows in dollars.
+func Money(cents int64) OutCell {
+	text := strconv.FormatInt(cents, 10)
+	sign := ""
+	if cents < 0 {
+		sign, text = "-", text[1:]
+	}
+	for len(text) < 3 {
+		text = "0" + text
+	}
+	point := len(text) - 2
+	return OutCell{Cell: Cell{Text: sign + text[:point] + "." + text[point:], Kind: Number}, Money: true}
+}
+
+// Time is a cell with a date and, unless it is midnight, a time. The zone is not shown: convert the time before.
+func Time(t time.Time) OutCell {
+	if t.IsZero() {
+		return OutCell{}
+	}
+	layout := "2006-01-02T15:04:05"
+	if t.Hour()|t.Minute()|t.Second() == 0 {
+		layout = time.DateOnly
+	}
+	return OutCell{Cell: Cell{Text: t.Format(layout), Kind: Date}}
+}
+
+// Echo is a cell as it was read.
+func Echo(c Cell) OutCell { return OutCell{Cell: c} }
+
+// In is the cell in another style.
+func (c OutCell) In(style StyleID) OutCell {
+	c.Style = style
+	return c
+}
+
+// With is the cell with a comment.
+func (c OutCell) With(comment string) OutCell {
+	c.Comment = comment
+	return c
+}
+
+// StyleID is the look of a cell. How its value is shown (money, dates, text) follows from the value.
+type StyleID uint8
+
+// The looks of cells. Colours never stand alone: the text of the cell says the same.
+const (
+	StylePlain  StyleID = iota
+	StyleTitle          // the name of a sheet
+	StyleHeader         // above a column
+	StyleBold
+	StyleWrap  // a paragraph, over several lines
+	StyleOK    // green
+	StyleWarn  // amber
+	StyleBad   // red
+	StyleGrey  // of no further interest
+	StyleFault // a cell to correct
+	StyleLink
+	styleCount
+)

@@ -1,0 +1,86 @@
+package sheet
+
+import "github.com/xuri/excelize/v2"
+
+// numberLook is how a value is shown.
+type numberLook uint8
+
+const (
+	asGeneral numberLook = iota
+	asText               // typed text stays text, and a later edit in Excel cannot turn it into a formula or a date
+	asMoney
+	asDate
+	asTime
+)
+
+var numberFormats = [...]string{asText: "@", asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`, asDate: "yyyy-mm-dd", asTime: "yyyy-mm-dd hh:mm:ss"}
+
+// look is a style as the workbook knows it.
+type look struct {
+	style  StyleID
+	format numberLook
+}
+
+// appearance is what a style is made of.
+type appearance struct {
+	fill, color string // "" for the usual
+	bold        bool
+	size        float64
+	wrap        bool
+	underline   bool
+	border      string
+}
+
+var appearances = [styleCount]appearance{
+	StyleTitle:  {bold: true, size: 16, color: "1F3864"},
+	StyleHeader: {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true},
+	StyleBold:   {bold: true},
+	StyleWrap:   {wrap: true},
+	StyleOK:     {fill: "C6EFCE", color: "006100"},
+	StyleWarn:   {fill: "FFEB9C", color: "7F5F00"},
+	StyleBad:    {fill: "FFC7CE", color: "9C0006"},
+	StyleGrey:   {color: "7F7F7F"},
+	StyleFault:  {fill: "FFD966", border: "C00000"},
+	StyleLink:   {color: "0563C1", underline: true},
+}
+
+// style makes a style of the workbook the first time it is used.
+func (w *Workbook) style(l look) (int, error) {
+	if id, ok := w.styles[l]; ok {
+		return id, nil
+	}
+	if l.style >= styleCount {
+		l.style = StylePlain
+	}
+	a := appearances[l.style]
+	style := &excelize.Style{}
+	if a.bold || a.color != "" || a.size > 0 || a.underline {
+		style.Font = &excelize.Font{Bold: a.bold, Color: a.color, Size: a.size, Family: "Calibri"}
+		if a.size == 0 {
+			style.Font.Size = 11
+		}
+		if a.underline {
+			style.Font.Underline = "single"
+		}
+	}
+	if a.fill != "" {
+		style.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{a.fill}}
+	}
+	if a.wrap {
+		style.Alignment = &excelize.Alignment{WrapText: true, Vertical: "top"}
+	}
+	if a.border != "" {
+		for _, side := range []string{"left", "top", "right", "bottom"} {
+			style.Border = append(style.Border, excelize.Border{Type: side, Color: a.border, Style: 1})
+		}
+	}
+	if l.format != asGeneral {
+		style.CustomNumFmt = &numberFormats[l.format]
+	}
+	id, err := w.book.NewStyle(style)
+	if err != nil {
+		return 0, err
+	}
+	w.styles[l] = id
+	return id, nil
+}

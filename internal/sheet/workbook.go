@@ -1,0 +1,534 @@
+package sheet
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// Bounds of what a workbook can hold, or hold at a bearable price.
+const (
+	maxComments  = 1000  // excelize takes quadratic time for them: 40,000 take 12 s
+	maxLinks     = 1000  // likewise
+	maxCellChars = 32767 // UTF-16 units; excelize cuts silently what is longer
+	maxListChars = 255   // of a drop-down that is kept in the cell's own rule
+)
+
+// Workbook is an XLSX file in the making.
+type Workbook struct {
+	file   *atomicFile
+	book   *excelize.File
+	sheets []*Writer
+	charts []Chart
+	lists  [][]string // the values of long drop-downs, a column each
+	styles map[look]int
+}
+
+// Create begins a workbook. It is written to a temporary file beside its target and appears under its name with Save.
+func Create(path string) (*Workbook, error) {
+	file, err := createAtomic(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Workbook{file: file, book: excelize.NewFile(), styles: map[look]int{}}, nil
+}
+
+// SheetOptions are what a sheet has besides its rows. Columns are counted from 0, rows from 1.
+type SheetOptions struct {
+	Widths        []float64 // of the columns from A on, in characters; 0 is the usual width
+	HeaderRows    int       // that stay in sight at the top
+	HeaderColumns int       // that stay in sight on the left
+	AutoFilter    bool      // on the last header row
+	TabColor      string    // "2E7D32"
+	TextColumns   []int     // columns where whatever is typed stays as it was typed, such as ZIP codes
+	Choices       []Choice
+	Hidden        bool
+}
+
+// Choice is a drop-down in the cells of a column.
+type Choice struct {
+	Column   int
+	FirstRow int
+	LastRow  int
+	Values   []string
+	Strict   bool   // nothing else is accepted; otherwise it is questioned
+	Prompt   string // shown when the cell is chosen
+}
+
+// Writer writes the rows of a sheet.
+type Writer struct {
+	book    *Workbook
+	name    string
+	options SheetOptions
+	stream  *excelize.StreamWriter
+
+	row, width int // of the last row, and of the widest
+	values     []any
+	comments   []excelize.Comment
+	links      []link
+	leftOut    int
+}
+
+type link struct{ cell, url string }
+
+// Sheet begins a sheet. Several may be written by turns.
+func (w *Workbook) Sheet(name string, options SheetOptions) (*Writer, error) {
+	s, err := w.sheet(name, options)
+	if err != nil {
+		return nil, fmt.Errorf("create sheet %q: %w", name, err)
+	}
+	return s, nil
+}
+
+func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
+	if len(w.sheets) == 0 {
+		if err := w.book.SetSheetName("Sheet1", name); err != nil {
+			return nil, err
+		}
+	} else {
+		if i, _ := w.book.GetSheetIndex(name); i >= 0 {
+			return nil, fmt.Errorf("there is one of this name already")
+		}
+		if _, err := w.book.NewSheet(name); err != nil {
+			return nil, err
+		}
+	}
+	s := &Writer{book: w, name: name, options: options}
+	w.sheets = append(w.sheets, s)
+	if options.TabColor != "" {
+		if err := w.book.SetSheetProps(name, &excelize.SheetPropsOptions{TabColorRGB: &options.TabColor}); err != nil {
+			return nil, err
+		}
+	}
+	// The stream writes the dimension before any row. A mark stands in for it until Save; see [dimensionWriter].
+	if err := w.book.SetSheetDimension(name, dimensionMark(len(w.sheets)-1)); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.stream, err = w.book.NewStreamWriter(name); err != nil {
+		return nil, err
+	}
+	return s, s.begin()
+}
+
+// begin sets what must stand before the first row.
+func (s *Writer) begin() error {
+	o := s.options
+	if len(o.TextColumns) > 0 {
+		style, err := s.book.style(look{format: asText})
+		if err != nil {
+			return err
+		}
+		for _, c := range o.TextColumns {
+			if err := s.stream.SetColStyle(c+1, c+1, style); err != nil {
+				return err
+			}
+		}
+	}
+	for i, width := range o.Widths {
+		if width <= 0 {
+			continue
+		}
+		if err := s.stream.SetColWidth(i+1, i+1, min(width, excelize.MaxColumnWidth)); err != nil {
+			return err
+		}
+	}
+	if o.HeaderRows == 0 && o.HeaderColumns == 0 {
+		return nil
+	}
+	pane := "bottomRight"
+	switch {
+	case o.HeaderColumns == 0:
+		pane = "bottomLeft"
+	case o.HeaderRows == 0:
+		pane = "topRight"
+	}
+	return s.stream.SetPanes(&excelize.Panes{
+		Freeze: true, XSplit: o.HeaderColumns, YSplit: o.HeaderRows,
+		TopLeftCell: CellName(o.HeaderColumns, o.HeaderRows+1), ActivePane: pane,
+	})
+}
+
+// Row writes the next row. No cells make an empty row.
+func (s *Writer) Row(cells ...OutCell) error {
+	s.row++
+	s.width = max(s.width, len(cells))
+	s.values = s.values[:0]
+	for i, c := range cells {
+		value, err := s.book.value(c)
+		if err != nil {
+			return fmt.Errorf("write cell %s of sheet %q: %w", CellName(i, s.row), s.name, err)
+		}
+		s.values = append(s.values, value)
+		if c.Comment != "" {
+			s.comment(CellName(i, s.row), c.Comment)
+		}
+		if c.Link != "" && len(s.links) < maxLinks {
+			s.links = append(s.links, link{CellName(i, s.row), c.Link})
+		}
+	}
+	if err := s.stream.SetRow(CellName(0, s.row), s.values); err != nil {
+		return fmt.Errorf("write row %d of sheet %q: %w", s.row, s.name, err)
+	}
+	return nil
+}
+
+// Rows is the number of rows written so far, which is the number of the last.
+func (s *Writer) Rows() int { return s.row }
+
+// CommentsLeftOut is the number of comments that were not written, for a sheet takes 1,000 of them. Whoever writes more
+// needs a column for the rest.
+func (s *Writer) CommentsLeftOut() int { return s.leftOut }
+
+func (s *Writer) comment(cell, text string) {
+	if len(s.comments) == maxComments {
+		s.leftOut++
+		return
+	}
+	lines := 1 + len(text)/38 + strings.Count(text, "\n")
+	s.comments = append(s.comments, excelize.Comment{
+		Cell: cell, Author: " ", Width: 260, Height: uint(min(24+18*lines, 400)),
+		Paragraph: []excelize.RichTextRun{{Text: text, Font: &excelize.Font{Size: 9}}},
+	})
+}
+
+// value is a cell as excelize takes it.
+func (w *Workbook) value(c OutCell) (any, error) {
+	if c.Link != "" && c.Style == StylePlain {
+		c.Style = StyleLink
+	}
+	value, format := content(c)
+	if c.Style == StylePlain && format == asGeneral && c.Formula == "" {
+		return value, nil
+	}
+	style, err := w.style(look{c.Style, format})
+	if err != nil {
+		return nil, err
+	}
+	return excelize.Cell{StyleID: style, Formula: c.Formula, Value: value}, nil
+}
+
+// content is the value of a cell, and how it is to be shown. What a number or a date of a workbook cannot hold exactly is
+// written as text.
+func content(c OutCell) (any, numberLook) {
+	switch c.Kind {
+	case Blank, Formula:
+		return nil, asGeneral
+	case Bool:
+		return c.Text == "TRUE", asGeneral
+	case Number:
+		value, err := strconv.ParseFloat(c.Text, 64)
+		switch {
+		case err != nil:
+		case c.Money:
+			return value, asMoney
+		case strconv.FormatFloat(value, 'f', -1, 64) == c.Text:
+			return value, asGeneral
+		}
+	case Date:
+		if serial, format, ok := serialOf(c.Text); ok {
+			return serial, format
+		}
+	}
+	return cut(c.Text), asText
+}
+
+// serialOf is the serial number of an ISO date from March 1900 on, when the calendar of workbooks begins to be right.
+func serialOf(iso string) (serial float64, format numberLook, ok bool) {
+	layout, format := time.DateOnly, asDate
+	if len(iso) > len(time.DateOnly) {
+		layout, format = "2006-01-02T15:04:05", asTime
+	}
+	t, err := time.Parse(layout, iso)
+	if err != nil {
+		return 0, 0, false
+	}
+	since := t.Sub(epoch).Seconds() / 86400
+	return since, format, since >= 61
+}
+
+// cut shortens text to what a cell holds, and shows that it did.
+func cut(text string) string {
+	if len(text) <= maxCellChars {
+		return text
+	}
+	units := utf16.Encode([]rune(text))
+	if len(units) <= maxCellChars {
+		return text
+	}
+	return strings.TrimSuffix(string(utf16.Decode(units[:maxCellChars-1])), "\uFFFD") + "…"
+}
+
+// ChartKind is the form of a chart.
+type ChartKind uint8
+
+// The forms of charts.
+const (
+	Pie ChartKind = iota
+	Columns
+)
+
+// Chart shows two columns of a sheet as a picture beside them. Columns are counted from 0, rows from 1.
+type Chart struct {
+	Sheet             string
+	Kind              ChartKind
+	Title             string
+	Labels, Values    int // columns
+	FirstRow, LastRow int
+	Colors            []string // of the slices: "2E7D32"
+	At                string   // the cell at its upper left corner
+	Width, Height     int      // in pixels; 480 by 290 if 0
+}
+
+// Chart adds a chart to a sheet.
+func (w *Workbook) Chart(c Chart) { w.charts = append(w.charts, c) }
+
+func (w *Workbook) addChart(c Chart) error {
+	reference := func(column int) string {
+		return fmt.Sprintf("%s!$%s$%d:$%[2]s$%[4]d", quoteSheet(c.Sheet), ColumnName(column), c.FirstRow, c.LastRow)
+	}
+	series := excelize.ChartSeries{
+		Name: c.Title, Categories: reference(c.Labels), Values: reference(c.Values),
+	}
+	chart := &excelize.Chart{
+		Type:         excelize.Pie,
+		Title:        excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: c.Title}}},
+		Legend:       excelize.ChartLegend{Position: "right"},
+		Dimension:    excelize.ChartDimension{Width: 480, Height: 290},
+		ShowBlanksAs: "gap",
+		PlotArea:     excelize.ChartPlotArea{ShowVal: true},
+	}
+	if c.Kind == Columns {
+		chart.Type = excelize.Col
+		chart.Legend.Position = "none"
+	}
+	if c.Width > 0 && c.Height > 0 {
+		chart.Dimension = excelize.ChartDimension{Width: uint(c.Width), Height: uint(c.Height)}
+	}
+	for i, color := range c.Colors {
+		series.DataPoint = append(series.DataPoint, excelize.ChartDataPoint{
+			Index: i, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{color}},
+		})
+	}
+	chart.Series = []excelize.ChartSeries{series}
+	return w.book.AddChart(c.Sheet, c.At, chart)
+}
+
+func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
+
+// Save completes the workbook and puts it in its place. Whether or not it succeeds, no temporary file is left.
+func (w *Workbook) Save() error {
+	err := w.finish()
+	if err == nil {
+		err = w.write()
+	}
+	if err != nil {
+		w.Abort()
+		return fmt.Errorf("save %s: %w", w.file.target, err)
+	}
+	w.book.Close()
+	if err := w.file.commit(); err != nil {
+		return fmt.Errorf("save %s: %w", w.file.target, err)
+	}
+	return nil
+}
+
+// finish adds what can be added only when all rows are there, and ends the streams. After that excelize must not be asked
+// for a sheet again.
+func (w *Workbook) finish() error {
+	if len(w.sheets) == 0 {
+		return fmt.Errorf("it has no sheets")
+	}
+	for _, s := range w.sheets {
+		if err := s.finish(); err != nil {
+			return fmt.Errorf("sheet %q: %w", s.name, err)
+		}
+	}
+	for _, c := range w.charts {
+		if err := w.addChart(c); err != nil {
+			return fmt.Errorf("chart %q: %w", c.Title, err)
+		}
+	}
+	if err := w.writeLists(); err != nil {
+		return err
+	}
+	active := -1
+	for i, s := range w.sheets {
+		if s.options.Hidden {
+			continue
+		}
+		if active < 0 {
+			active = i
+			w.book.SetActiveSheet(i)
+		}
+	}
+	if active < 0 {
+		return fmt.Errorf("all its sheets are hidden")
+	}
+	for _, s := range w.sheets {
+		if s.options.Hidden {
+			// Very hidden: people cannot bring it out by mistake, and readers need not mention it.
+			if err := w.book.SetSheetVisible(s.name, false, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range w.sheets {
+		if err := s.stream.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Writer) finish() error {
+	book := s.book.book
+	for _, c := range s.comments {
+		if err := book.AddComment(s.name, c); err != nil {
+			return err
+		}
+	}
+	for _, l := range s.links {
+		if err := book.SetCellHyperLink(s.name, l.cell, l.url, "External"); err != nil {
+			return err
+		}
+	}
+	if header := max(s.options.HeaderRows, 1); s.options.AutoFilter && s.row >= header && s.width > 0 {
+		all := CellName(0, header) + ":" + CellName(s.width-1, s.row)
+		if err := book.AutoFilter(s.name, all, nil); err != nil {
+			return err
+		}
+	}
+	for _, c := range s.options.Choices {
+		if err := book.AddDataValidation(s.name, s.book.validation(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validation is the rule behind a drop-down. Values that are too long for the rule, or that hold the comma by which it
+// divides them, go to a hidden sheet.
+func (w *Workbook) validation(c Choice) *excelize.DataValidation {
+	rule := excelize.NewDataValidation(true)
+	rule.Sqref = CellName(c.Column, c.FirstRow) + ":" + CellName(c.Column, c.LastRow)
+	joined := strings.Join(c.Values, "")
+	if strings.Contains(joined, ",") || len(joined)+len(c.Values) > maxListChars || rule.SetDropList(c.Values) != nil {
+		w.lists = append(w.lists, c.Values)
+		column := ColumnName(len(w.lists) - 1)
+		rule.SetSqrefDropList(fmt.Sprintf("%s!$%s$1:$%[2]s$%[3]d", quoteSheet(listSheet), column, len(c.Values)))
+	}
+	if c.Strict {
+		rule.SetError(excelize.DataValidationErrorStyleStop, "Not in the list", "Choose one of the values in the list.")
+	} else {
+		rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list", "This value is not in the list. Keep it?")
+	}
+	if c.Prompt != "" {
+		rule.SetInput("", cutPrompt(c.Prompt))
+	}
+	return rule
+}
+
+// cutPrompt keeps a prompt within the 255 characters that Excel allows.
+func cutPrompt(text string) string {
+	units := utf16.Encode([]rune(text))
+	if len(units) <= 255 {
+		return text
+	}
+	return string(utf16.Decode(units[:254])) + "…"
+}
+
+// listSheet holds the values of long drop-downs.
+const listSheet = "Lists"
+
+func (w *Workbook) writeLists() error {
+	if len(w.lists) == 0 {
+		return nil
+	}
+	s, err := w.Sheet(listSheet, SheetOptions{Hidden: true})
+	if err != nil {
+		return err
+	}
+	longest := 0
+	for _, list := range w.lists {
+		longest = max(longest, len(list))
+	}
+	for i := range longest {
+		cells := make([]OutCell, len(w.lists))
+		for column, list := range w.lists {
+			if i < len(list) {
+				cells[column] = Str(list[i])
+			}
+		}
+		if err := s.Row(cells...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write has excelize write the parts straight into the file, instead of building the archive in memory first.
+func (w *Workbook) write() error {
+	archive := &archiveWriter{Writer: zip.NewWriter(w.file), book: w}
+	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
+	return w.book.Write(io.Discard)
+}
+
+// archiveWriter puts the right dimension into each sheet on its way into the archive.
+type archiveWriter struct {
+	*zip.Writer
+	book *Workbook
+}
+
+func (a *archiveWriter) Create(name string) (io.Writer, error) {
+	part, err := a.Writer.Create(name)
+	if err != nil || !strings.HasPrefix(name, "xl/worksheets/sheet") {
+		return part, err
+	}
+	return &dimensionWriter{part: part, book: a.book}, nil
+}
+
+// dimensionMark is what stands for the dimension of the i-th sheet.
+func dimensionMark(i int) string { return CellName(0, 1) + ":" + CellName(16383, 1<<20-i) }
+
+// dimensionWriter replaces the mark in the first piece of a sheet, which is long enough to hold it, by the true dimension.
+type dimensionWriter struct {
+	part io.Writer
+	book *Workbook
+	done bool
+}
+
+func (d *dimensionWriter) Write(p []byte) (int, error) {
+	if d.done {
+		return d.part.Write(p)
+	}
+	d.done = true
+	head := p[:min(len(p), 8<<10)]
+	for i, s := range d.book.sheets {
+		mark := []byte(`"` + dimensionMark(i) + `"`)
+		at := bytes.Index(head, mark)
+		if at < 0 {
+			continue
+		}
+		dimension := `"` + CellName(0, 1) + ":" + CellName(max(s.width, 1)-1, max(s.row, 1)) + `"`
+		if _, err := d.part.Write(append(append([]byte(nil), p[:at]...), dimension...)); err != nil {
+			return 0, err
+		}
+		n, err := d.part.Write(p[at+len(mark):])
+		return at + len(mark) + n, err
+	}
+	return d.part.Write(p)
+}
+
+// Abort leaves nothing behind. After Save it does nothing.
+func (w *Workbook) Abort() {
+	w.book.Close()
+	w.file.abort()
+}

@@ -1,0 +1,268 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// readAll reads a sheet into rows that stay.
+func readAll(t testing.TB, path, sheet string) []Row {
+	t.Helper()
+	rows, err := tryReadAll(path, sheet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func tryReadAll(path, sheet string) ([]Row, error) {
+	f, err := Open(path, Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSheet(f, sheet)
+}
+
+func readSheet(f *File, sheet string) ([]Row, error) {
+	r, err := f.Rows(sheet)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var all []Row
+	var b Block
+	for {
+		err := r.Read(&b)
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		for _, row := range b.Rows {
+			row.Cells = slices.Clone(row.Cells)
+			all = append(all, row)
+		}
+	}
+}
+
+func texts(rows []Row) [][]string {
+	var all [][]string
+	for _, row := range rows {
+		var line []string
+		for _, c := range row.Cells {
+			line = append(line, c.Text)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+// sample writes a workbook that uses everything there is.
+func sample(t testing.TB, path string) *Workbook {
+	t.Helper()
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := w.Sheet("Results", SheetOptions{
+		Widths: []float64{30, 12, 14, 14, 20}, HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "2E7D32",
+		TextColumns: []int{1},
+		Choices: []Choice{
+			{Column: 1, FirstRow: 2, LastRow: 100, Values: []string{"yes", "no"}, Strict: true, Prompt: "Yes or no"},
+			{Column: 4, FirstRow: 2, LastRow: 100, Values: longList(60)},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(results.Row(Str("Company").In(StyleHeader), Str("ZIP").In(StyleHeader), Str("Cost").In(StyleHeader),
+		Str("Date").In(StyleHeader), Str("Result").In(StyleHeader)))
+	must(results.Row(Str("+1 Fitness LLC"), Echo(Cell{"02134", Number}), Money(123450),
+		Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), Str("placed").In(StyleOK)))
+	must(results.Row(Str("=1+1"), Int(2026).In(StyleFault).With("Filing Year must be four digits."), Money(-5),
+		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").In(StyleBad)))
+	must(results.Row())
+	must(results.Row(Echo(Cell{}), Echo(Cell{"TRUE", Bool}), Echo(Cell{"12345678901234567", Number}),
+		Echo(Cell{"1899-01-01", Date}), OutCell{Cell: Cell{"open", Text}, Link: "https://example.com/?a=1&b=2"}))
+	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap), Echo(Cell{"#N/A", Error}), Str("uncertain").In(StyleWarn)))
+	summary, err := w.Sheet("Summary", SheetOptions{Widths: []float64{24, 12}})
+	must(err)
+	must(summary.Row(Str("Summary").In(StyleTitle)))
+	must(summary.Row(Str("placed"), Int(40)))
+	must(summary.Row(Str("invalid"), Int(7)))
+	must(summary.Row(Str("ready"), Int(3)))
+	must(summary.Row(Str("all").In(StyleBold), OutCell{Cell: Cell{"50", Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
+	w.Chart(Chart{Sheet: "Summary", Kind: Pie, Title: "Rows", Labels: 0, Values: 1, FirstRow: 2, LastRow: 4,
+		Colors: []string{"2E7D32", "C62828", "9E9E9E"}, At: "D2"})
+	return w
+}
+
+func longList(n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("State number %d", i))
+	}
+	return list
+}
+
+func TestWorkbookRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	if err := sample(t, path).Save(); err != nil {
+		t.Fatal(err)
+	}
+	rows := readAll(t, path, "Results")
+	want := [][]string{
+		{"Company", "ZIP", "Cost", "Date", "Result"},
+		{"+1 Fitness LLC", "02134", "1234.5", "2026-03-01", "placed"},
+		{"=1+1", "2026", "-0.05", "2026-03-01T14:30:05", "invalid"},
+		{"", "TRUE", "12345678901234567", "1899-01-01", "open"},
+		{"a _x000D_ b", "<&>\"'", "two lines", "#N/A", "uncertain"},
+	}
+	if got := texts(rows); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if rows[3].Number != 5 {
+		t.Errorf("the row after the empty one has number %d, want 5", rows[3].Number)
+	}
+	for at, kind := range map[[2]int]Kind{{1, 0}: Text, {1, 1}: Text, {1, 2}: Number, {1, 3}: Date, {2, 0}: Text, {2, 1}: Number, {3, 1}: Bool} {
+		if got := rows[at[0]].Cells[at[1]].Kind; got != kind {
+			t.Errorf("cell %v is %v, want %v", at, got, kind)
+		}
+	}
+}
+
+// Some readers believe the dimension and show no more than it says.
+func TestWorkbookDimension(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	if err := sample(t, path).Save(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for sheet, want := range map[string]string{"Results": "A1:E6", "Summary": "A1:B5", listSheet: "A1:A60"} {
+		if got, err := f.GetSheetDimension(sheet); got != want || err != nil {
+			t.Errorf("dimension of %s is %s, want %s (%v)", sheet, got, want, err)
+		}
+	}
+	rules, err := f.GetDataValidations("Results")
+	if err != nil || len(rules) != 2 || rules[1].Formula1 != "'Lists'!$A$1:$A$60" {
+		t.Errorf("drop-downs are %v, %v", rules, err)
+	}
+	comments, err := f.GetComments("Results")
+	if err != nil || len(comments) != 1 || comments[0].Cell != "B3" {
+		t.Errorf("comments are %v, %v", comments, err)
+	}
+}
+
+func TestWorkbookLeavesNothingBehind(t *testing.T) {
+	for name, end := range map[string]func(*Workbook) error{
+		"abort":          func(w *Workbook) error { w.Abort(); return nil },
+		"save and abort": func(w *Workbook) error { defer w.Abort(); return w.Save() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "out.xlsx")
+			if err := end(sample(t, path)); err != nil {
+				t.Fatal(err)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if strings.HasPrefix(name, "save") {
+				want = 1
+			}
+			if len(entries) != want {
+				t.Errorf("left in the folder: %v", entries)
+			}
+		})
+	}
+	if _, err := Create(filepath.Join(t.TempDir(), "no such folder", "out.xlsx")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("creating in a missing folder gives %v", err)
+	}
+}
+
+func TestWorkbookKeepsTheOldFileUntilSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := sample(t, path)
+	if got, _ := os.ReadFile(path); string(got) != "old" {
+		t.Fatal("the old file is gone before Save")
+	}
+	if err := w.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := os.Stat(path); err != nil || stat.Mode().Perm() != 0o600 || stat.Size() < 1000 {
+		t.Errorf("after Save the file is %v, %v", stat, err)
+	}
+}
+
+func TestCommentsAreCapped(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "out.xlsx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	s, err := w.Sheet("Results", SheetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxComments + 7 {
+		if err := s.Row(Str("x").With("wrong")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.CommentsLeftOut() != 7 {
+		t.Errorf("%d comments left out, want 7", s.CommentsLeftOut())
+	}
+}
+
+func TestLongTextIsCutVisibly(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		same bool
+	}{
+		{strings.Repeat("x", maxCellChars), true},
+		{strings.Repeat("x", maxCellChars+1), false},
+		{strings.Repeat("é", maxCellChars), true},
+		{"x" + strings.Repeat("😀", maxCellChars/2), true},
+		{strings.Repeat("😀", maxCellChars/2+1), false},
+	} {
+		got := cut(tt.text)
+		if (got == tt.text) != tt.same || !tt.same && (!strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD")) {
+			t.Errorf("%d bytes become %d, ending in %q", len(tt.text), len(got), got[len(got)-8:])
+		}
+	}
+}
+
+func TestMoney(t *testing.T) {
+	for cents, want := range map[int64]string{0: "0.00", 5: "0.05", -5: "-0.05", 123450: "1234.50", -100: "-1.00", 1 << 60: "11529215046068469.76"} {
+		if got := Money(cents).Text; got != want {
+			t.Errorf("%d cents are %s, want %s", cents, got, want)
+		}
+	}
+}
