@@ -13,7 +13,7 @@ const (
 	asTime
 )
 
-var numberFormats = [...]string{asText: "@", asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`, asDate: "yyyy-mm-dd", asTime: "yyyy-mm-dd hh:mm:ss"}
+var numberFormats = [...]string{asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`, asDate: "yyyy-mm-dd", asTime: "yyyy-mm-dd hh:mm:ss"}
 
 // look is a style as the workbook knows it.
 type look struct {
@@ -74,7 +74,11 @@ func (w *Workbook) style(l look) (int, error) {
 			style.Border = append(style.Border, excelize.Border{Type: side, Color: a.border, Style: 1})
 		}
 	}
-	if l.format != asGeneral {
+	switch l.format {
+	case asGeneral:
+	case asText:
+		style.NumFmt = 49 // built in
+	default:
 		style.CustomNumFmt = &numberFormats[l.format]
 	}
 	id, err := w.book.NewStyle(style)

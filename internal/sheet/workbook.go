@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,10 +103,18 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	}
 	s := &Writer{book: w, name: name, options: options}
 	w.sheets = append(w.sheets, s)
+	// Printed, a sheet is as wide as a page across.
+	fit, wide, long, landscape := true, 1, 0, "landscape"
+	props := &excelize.SheetPropsOptions{FitToPage: &fit}
 	if options.TabColor != "" {
-		if err := w.book.SetSheetProps(name, &excelize.SheetPropsOptions{TabColorRGB: &options.TabColor}); err != nil {
-			return nil, err
-		}
+		color := "FF" + options.TabColor // opaque
+		props.TabColorRGB = &color
+	}
+	if err := w.book.SetSheetProps(name, props); err != nil {
+		return nil, err
+	}
+	if err := w.book.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide, FitToHeight: &long}); err != nil {
+		return nil, err
 	}
 	// The stream writes the dimension before any row. A mark stands in for it until Save; see [dimensionWriter].
 	if err := w.book.SetSheetDimension(name, dimensionMark(len(w.sheets)-1)); err != nil {
@@ -121,23 +130,31 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 // begin sets what must stand before the first row.
 func (s *Writer) begin() error {
 	o := s.options
+	textStyles := map[int]int{}
 	if len(o.TextColumns) > 0 {
 		style, err := s.book.style(look{format: asText})
 		if err != nil {
 			return err
 		}
 		for _, c := range o.TextColumns {
+			textStyles[c] = style
+		}
+	}
+	// From right to left, for excelize puts each column in front of those it has, and Excel wants them in order.
+	last := len(o.Widths) - 1
+	for c := range textStyles {
+		last = max(last, c)
+	}
+	for c := last; c >= 0; c-- {
+		if style, ok := textStyles[c]; ok {
 			if err := s.stream.SetColStyle(c+1, c+1, style); err != nil {
 				return err
 			}
 		}
-	}
-	for i, width := range o.Widths {
-		if width <= 0 {
-			continue
-		}
-		if err := s.stream.SetColWidth(i+1, i+1, min(width, excelize.MaxColumnWidth)); err != nil {
-			return err
+		if c < len(o.Widths) && o.Widths[c] > 0 {
+			if err := s.stream.SetColWidth(c+1, c+1, min(o.Widths[c], excelize.MaxColumnWidth)); err != nil {
+				return err
+			}
 		}
 	}
 	if o.HeaderRows == 0 && o.HeaderColumns == 0 {
@@ -162,7 +179,7 @@ func (s *Writer) Row(cells ...OutCell) error {
 	s.width = max(s.width, len(cells))
 	s.values = s.values[:0]
 	for i, c := range cells {
-		value, err := s.book.value(c)
+		value, err := s.book.value(c, slices.Contains(s.options.TextColumns, i))
 		if err != nil {
 			return fmt.Errorf("write cell %s of sheet %q: %w", CellName(i, s.row), s.name, err)
 		}
@@ -199,12 +216,15 @@ func (s *Writer) comment(cell, text string) {
 	})
 }
 
-// value is a cell as excelize takes it.
-func (w *Workbook) value(c OutCell) (any, error) {
+// value is a cell as excelize takes it. In a text column even a number keeps what is typed over it.
+func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
 	if c.Link != "" && c.Style == StylePlain {
 		c.Style = StyleLink
 	}
 	value, format := content(c)
+	if textColumn && format == asGeneral {
+		format = asText
+	}
 	if c.Style == StylePlain && format == asGeneral && c.Formula == "" {
 		return value, nil
 	}
@@ -295,7 +315,7 @@ func (w *Workbook) addChart(c Chart) error {
 		return fmt.Sprintf("%s!$%s$%d:$%[2]s$%[4]d", quoteSheet(c.Sheet), ColumnName(column), c.FirstRow, c.LastRow)
 	}
 	series := excelize.ChartSeries{
-		Name: c.Title, Categories: reference(c.Labels), Values: reference(c.Values),
+		Categories: reference(c.Labels), Values: reference(c.Values),
 	}
 	chart := &excelize.Chart{
 		Type:         excelize.Pie,
