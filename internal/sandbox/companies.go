@@ -131,10 +131,12 @@ func (s *Service) addCompany(c Company) *company {
 
 // heldService is the registered agent order of a company that had it before the books were opened.
 func (s *Service) heldService(c *company, state string) *Item {
-	return &Item{
+	item := &Item{
 		ID: s.id("order"), Product: registeredAgent, CompanyID: c.ID, UserID: c.UserID, State: state,
 		Status: filed, FilingDate: c.CreatedAt, Subscription: "active", At: c.CreatedAt,
 	}
+	s.items[item.ID] = item
+	return item
 }
 
 // findCompany returns the company of an id or slug, or nil.

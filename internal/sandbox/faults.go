@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,11 +160,13 @@ func (s *Service) isOut(w http.ResponseWriter) bool {
 // pick returns the fault that befalls a request, or nil.
 func (s *Service) pick(c *call) *Fault {
 	s.mu.Lock()
+	inForce := slices.Clone(s.faults)
+	s.mu.Unlock()
+	inForce = slices.DeleteFunc(inForce, func(f *armed) bool { return !f.matches(c) }) // Match may ask the service
+
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.faults {
-		if !f.matches(c) {
-			continue
-		}
+	for _, f := range inForce {
 		f.seen++
 		if f.Nth > 0 && f.seen != f.Nth || f.Times > 0 && f.fired >= f.Times {
 			continue

@@ -320,7 +320,7 @@ func (s *Service) book(req *orderRequest, rec *company, items []Item, total int6
 		}
 		item.ID, item.At, item.Status = s.id("order"), now, submitted
 		item.CompanyID, item.UserID, item.State = rec.ID, req.userID, req.state
-		s.items[item.ID], s.orderOf[item.ID] = item, o
+		s.items[item.ID] = item
 		switch item.Product {
 		case ein:
 			rec.EINRequested = true

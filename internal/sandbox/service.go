@@ -120,7 +120,6 @@ type Service struct {
 	deliveries    []Delivery
 	orders        []*Order
 	items         map[string]*Item
-	orderOf       map[string]*Order
 	violations    []Violation
 	faults        []*armed
 	faultsFired   map[string]int
@@ -189,7 +188,6 @@ func New(cfg Config) *Service {
 		links:         make(map[string]magicLink),
 		eventsByID:    make(map[string]*Event),
 		items:         make(map[string]*Item),
-		orderOf:       make(map[string]*Order),
 		faultsFired:   make(map[string]int),
 		outageChanged: make(chan struct{}),
 		requests:      make(map[string]int),
