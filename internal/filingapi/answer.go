@@ -1,0 +1,137 @@
+package filingapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"bulkfiling/internal/filing"
+)
+
+// classes gives the statuses that have a meaning of their own.
+// Source: spec section 7 for 402 and 409; the rest is an Assumption.
+var classes = map[int]filing.Class{
+	http.StatusUnauthorized:       filing.KeyRefused,
+	http.StatusPaymentRequired:    filing.NoFunds,
+	http.StatusForbidden:          filing.KeyRefused,
+	http.StatusTooManyRequests:    filing.Busy,
+	http.StatusServiceUnavailable: filing.Busy,
+}
+
+// class is the one place that says what an outcome is. A 2xx that cannot be
+// read is found out by who reads it, and a 409 that names a product by who
+// knows the order.
+func (o outcome) class() filing.Class {
+	if o.err != nil {
+		if o.written {
+			return filing.NoAnswer
+		}
+		return filing.NotSent
+	}
+	if class, ok := classes[o.status]; ok {
+		return class
+	}
+	switch o.status / 100 {
+	case 2:
+		return filing.Accepted
+	case 4:
+		return filing.Refused
+	case 5:
+		return filing.ServerError
+	default:
+		return filing.Unreadable // 1xx, 3xx: no redirect is followed
+	}
+}
+
+// message is the outcome in words: the service's, else those of its status
+// line, else the network's.
+func (c *Client) message(o outcome) string {
+	switch {
+	case o.err != nil && o.written:
+		return c.clean("sent, and no answer came: " + o.err.Error())
+	case o.err != nil:
+		return c.clean("not sent: " + o.err.Error())
+	}
+	var body any
+	if o.bodyErr == nil && json.Unmarshal(o.body, &body) == nil {
+		if text := c.clean(said(body)); text != "" {
+			return text
+		}
+	}
+	return statusLine(o.status)
+}
+
+func statusLine(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+}
+
+// said finds the message in an error body: message, error, error.message or
+// errors[].message. Assumption: only that there is a message is shown.
+func said(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var texts []string
+		for _, e := range v {
+			if text := said(e); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		return strings.Join(texts, "; ")
+	case map[string]any:
+		for _, key := range []string{"message", "error", "errors"} {
+			if text := said(v[key]); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+const maxMessage = 400 // runes; a cell that a person reads
+
+// ssnShape is nine digits standing alone, as a refused order might quote them.
+var ssnShape = regexp.MustCompile(`\b\d{3}[- ]?\d{2}[- ]?\d{4}\b`)
+
+// clean makes foreign text fit for ledgers, logs and cells: no control
+// characters, no key, nothing of the shape of an SSN, and an end.
+func (c *Client) clean(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
+	}), " ")
+	text = strings.ReplaceAll(text, c.key, "[key]")
+	text = ssnShape.ReplaceAllString(text, "[number]")
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage-1]) + "…"
+	}
+	return text
+}
+
+const maxRetryAfter = time.Hour
+
+// retryAfter reads the header in either form, seconds or a date; 0 where it is
+// missing or makes no sense.
+func (o outcome) retryAfter() time.Duration {
+	text := strings.TrimSpace(o.header.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
+	if strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	return min(max(time.Until(at), 0), maxRetryAfter)
+}

@@ -1,0 +1,305 @@
+package filingapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// Limiter paces requests, usually for the whole fleet.
+type Limiter interface {
+	// Wait blocks until a request may leave, or returns the context's error.
+	Wait(ctx context.Context) error
+}
+
+// Config sets a client up.
+type Config struct {
+	BaseURL     string        // with the version: https://api.example.com/v1
+	Key         string        // sk_test_… or sk_live_…
+	Live        bool          // allows a live key
+	Timeout     time.Duration // of a whole request, its answer read; 0: 30 s
+	Concurrency int           // requests in flight that find an open connection; 0: 32
+	UserAgent   string        // empty: bulkfiling
+	Limiter     Limiter       // nil: no limit
+	Breaker     Breaker
+
+	// Transport replaces the client's own, in tests. Whatever it fails with,
+	// other than a failure to dial, is taken for a request that was written.
+	Transport http.RoundTripper
+}
+
+const (
+	defaultTimeout     = 30 * time.Second
+	defaultConcurrency = 32
+	maxBody            = 1 << 20
+	maxHeader          = 64 << 10
+
+	// idleTimeout is shorter than that of the servers in wide use, of which
+	// the quickest let go after 5 s. An order written to a connection that the
+	// other side has just closed is an order in doubt; so we let go first.
+	idleTimeout = 4 * time.Second
+)
+
+// Client talks to the service. It is safe for concurrent use; a process has one.
+type Client struct {
+	base      string // without the trailing slash
+	key       string
+	userAgent string
+	timeout   time.Duration
+	limiter   Limiter
+	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	transport http.RoundTripper
+	foreign   bool // the transport is not ours: nothing is known of what it wrote
+}
+
+// String names the service and never the key.
+func (c *Client) String() string { return "filing service at " + c.base }
+
+// GoString keeps the key out of %#v.
+func (c *Client) GoString() string { return c.String() }
+
+// New checks the configuration and returns a client. It connects to nothing.
+// No error of it holds the key.
+func New(cfg Config) (*Client, error) {
+	base, err := checkBase(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKey(cfg.Key, cfg.Live); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		base:      base,
+		key:       cfg.Key,
+		userAgent: cfg.UserAgent,
+		timeout:   cfg.Timeout,
+		limiter:   cfg.Limiter,
+		breaker:   cfg.Breaker.build(),
+		transport: cfg.Transport,
+		foreign:   cfg.Transport != nil,
+	}
+	if c.userAgent == "" {
+		c.userAgent = "bulkfiling"
+	}
+	if c.timeout <= 0 {
+		c.timeout = defaultTimeout
+	}
+	if c.transport == nil {
+		c.transport = newTransport(cfg.Concurrency)
+	}
+	return c, nil
+}
+
+// Close closes the connections that are not in use.
+func (c *Client) Close() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// checkBase returns the base address without its trailing slash.
+// Source: spec section 9 (the version is part of the address).
+func checkBase(base string) (string, error) {
+	if base == "" {
+		return "", errors.New("the address of the filing service is missing: set FILING_BASE_URL, for example https://api.example.com/v1")
+	}
+	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(base), "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("the address of the filing service is not a web address: it looks like https://api.example.com/v1")
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("the address of the filing service, %s, must not carry a name, a password, a query or a fragment", u.Host)
+	}
+	if !strings.HasSuffix(u.Path, "/v1") {
+		return "", fmt.Errorf("the address of the filing service, %s, lacks the version: it must end in /v1", u)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("the address of the filing service, %s, would carry the key in the clear: use https", u)
+	}
+	return u.String(), nil
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// checkKey. Source: spec section 5, rule 2 (the prefixes).
+func checkKey(key string, live bool) error {
+	switch {
+	case key == "":
+		return errors.New("the API key is missing: set FILING_API_KEY or FILING_API_KEY_FILE")
+	case strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
+		return errors.New("the API key holds a space, a line break or another character that no key has")
+	case strings.HasPrefix(key, "sk_live_") && !live:
+		return errors.New("this is a live key, which spends real money: give --live or set FILING_LIVE=1 to use it")
+	}
+	return nil
+}
+
+// newTransport speaks HTTP/1.1 only. Over HTTP/2 all orders in flight would
+// share a connection, whose loss puts every one of them in doubt, and its
+// streams are repeated by rules of their own.
+func newTransport(concurrency int) *http.Transport {
+	if concurrency <= 0 {
+		concurrency = defaultConcurrency
+	}
+	var http1 http.Protocols
+	http1.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &countedConn{Conn: conn}, nil
+		},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		Protocols:              &http1,
+		MaxIdleConnsPerHost:    concurrency,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true, // answers are small, and their size stays what is counted
+	}
+}
+
+// outcome is what one request came to: either err, or a status with a body.
+type outcome struct {
+	written bool  // a byte of the request may have left
+	err     error // no status line came
+	status  int
+	header  http.Header
+	body    []byte
+	bodyErr error // the body is not whole
+}
+
+// do sends one request, once. payload is nil for a GET. Waiting for the limiter
+// does not count against the time-out.
+func (c *Client) do(ctx context.Context, method, path string, payload any) outcome {
+	var body []byte
+	if payload != nil {
+		var err error
+		if body, err = json.Marshal(payload); err != nil {
+			return outcome{err: fmt.Errorf("encode the request: %w", err)}
+		}
+	}
+	if c.breaker.State() == gobreaker.StateOpen {
+		return outcome{err: errOpen} // before the limiter: a turn would be wasted
+	}
+	if c.limiter != nil {
+		if err := c.limiter.Wait(ctx); err != nil {
+			return outcome{err: fmt.Errorf("wait for a turn: %w", err)}
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return outcome{err: err}
+	}
+	done, err := c.breaker.Allow()
+	if err != nil {
+		return outcome{err: errOpen}
+	}
+	o := outcome{err: errors.New("the request was abandoned")}
+	defer func() { done(o.health(ctx)) }()
+	o = c.roundTrip(ctx, method, path, body)
+	return o
+}
+
+func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte) outcome {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, timeUp(c.timeout))
+	defer cancel()
+	ctx, wire := watch(ctx)
+
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return outcome{err: err}
+	}
+	if body != nil {
+		// Without GetBody the transport has no second copy to send: it repeats
+		// a request with a body neither on a connection that died nor, were
+		// there an idempotency header, after bytes were written.
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		request.ContentLength = int64(len(body))
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", c.userAgent)
+	request.Header.Set("X-Api-Key", c.key)
+
+	// The transport is used bare, without http.Client: that would follow
+	// redirects and put addresses, with e-mails in them, into its errors.
+	response, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return outcome{err: because(ctx, err), written: wire.written() || c.foreign && !failedToDial(err)}
+	}
+	defer response.Body.Close()
+	o := outcome{written: true, status: response.StatusCode, header: response.Header}
+	if o.status < 200 {
+		return o // 101: the connection is no longer HTTP, and there is no body
+	}
+	o.body, o.bodyErr = readBody(response.Body)
+	o.bodyErr = because(ctx, o.bodyErr)
+	return o
+}
+
+// timeUp is our own time-out. It is a context.DeadlineExceeded.
+type timeUp time.Duration
+
+func (d timeUp) Error() string   { return fmt.Sprintf("%s have passed", time.Duration(d)) }
+func (timeUp) Is(err error) bool { return err == context.DeadlineExceeded }
+
+// because prefers the reason why the context ended to what its end did to the
+// connection.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+func readBody(r io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		return nil, fmt.Errorf("longer than %d bytes", maxBody)
+	}
+	return body, err
+}
+
+// decode reads the body as JSON. A field of an unexpected type is left empty
+// and is no error: what the rest says still counts. A field that is not known
+// is ignored.
+func (o outcome) decode(v any) error {
+	if o.bodyErr != nil {
+		return o.bodyErr
+	}
+	err := json.Unmarshal(o.body, v)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
+		return nil
+	}
+	return err
+}
+
+// segment makes an id fit for a path.
+func segment(id string) (string, error) {
+	if id == "" || id == "." || id == ".." {
+		return "", fmt.Errorf("%q is not an id", id)
+	}
+	return url.PathEscape(id), nil
+}

@@ -1,0 +1,371 @@
+package filingapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+)
+
+var discard = log.New(io.Discard, "", 0)
+
+func TestNewRefuses(t *testing.T) {
+	const live = "sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+	for _, tc := range []struct {
+		name string
+		cfg  filingapi.Config
+		says string // empty: accepted
+	}{
+		{"an address without the version", filingapi.Config{BaseURL: "https://api.example.com", Key: testKey}, "must end in /v1"},
+		{"another version", filingapi.Config{BaseURL: "https://api.example.com/v2", Key: testKey}, "must end in /v1"},
+		{"no address", filingapi.Config{Key: testKey}, "FILING_BASE_URL"},
+		{"no web address", filingapi.Config{BaseURL: "api.example.com/v1", Key: testKey}, "not a web address"},
+		{"a file", filingapi.Config{BaseURL: "file:///v1", Key: testKey}, "not a web address"},
+		{"the key in the address", filingapi.Config{BaseURL: "https://" + testKey + "@api.example.com/v1", Key: testKey}, "must not carry"},
+		{"the key in a query", filingapi.Config{BaseURL: "https://api.example.com/v1?key=" + testKey, Key: testKey}, "must not carry"},
+		{"a key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: testKey}, "use https"},
+		{"an address that begins like loopback", filingapi.Config{BaseURL: "http://127.0.0.1.example.com/v1", Key: testKey}, "use https"},
+		{"no key", filingapi.Config{BaseURL: "https://api.example.com/v1"}, "FILING_API_KEY"},
+		{"a key with a line break", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey + "\n"}, "line break"},
+		{"a live key by itself", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live}, "--live"},
+		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true}, "use https"},
+
+		{"not: a live key on purpose", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live, Live: true}, ""},
+		{"not: a trailing slash", filingapi.Config{BaseURL: "https://api.example.com/filing/v1/", Key: testKey}, ""},
+		{"not: loopback by name", filingapi.Config{BaseURL: "http://localhost:8090/v1", Key: testKey}, ""},
+		{"not: loopback by number", filingapi.Config{BaseURL: "http://127.3.2.1/v1", Key: testKey}, ""},
+		{"not: loopback of six", filingapi.Config{BaseURL: "http://[::1]:8090/v1", Key: testKey}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := filingapi.New(tc.cfg)
+			if tc.says == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %v, want something with %q", err, tc.says)
+			}
+			if err != nil && (strings.Contains(err.Error(), testKey) || strings.Contains(err.Error(), live)) {
+				t.Errorf("the key is in %v", err)
+			}
+		})
+	}
+}
+
+// call is one call of each kind, and the error that it came to.
+func calls(ctx context.Context, c *filingapi.Client) map[string]error {
+	errs := map[string]error{}
+	_, errs["company"] = c.Company(ctx, "comp_1")
+	_, errs["update"] = c.UpdateCompany(ctx, "comp_1", filing.Company{EntityType: filing.LLC})
+	_, errs["user"] = c.User(ctx, "ann@example.com")
+	_, errs["create"] = c.CreateUser(ctx, filing.User{Email: "ann@example.com"})
+	_, errs["prices"] = c.Prices(ctx)
+	_, errs["organization"] = c.Organization(ctx)
+	_, errs["magic link"] = c.MagicLink(ctx, "user_1", "comp_1")
+	return errs
+}
+
+func TestErrorsOfLookUps(t *testing.T) {
+	all := []error{filingapi.ErrNotFound, filingapi.ErrKeyRefused, filingapi.ErrBusy, filingapi.ErrUnavailable, filingapi.ErrConflict, filingapi.ErrRefused}
+	for _, tc := range []struct {
+		status int
+		body   string
+		want   error
+	}{
+		{200, "", filingapi.ErrUnavailable},
+		{200, "null", filingapi.ErrUnavailable},
+		{200, "[]", filingapi.ErrUnavailable},
+		{200, "<html>", filingapi.ErrUnavailable},
+		{302, "", filingapi.ErrUnavailable},
+		{400, "", filingapi.ErrRefused},
+		{401, "", filingapi.ErrKeyRefused},
+		{402, "", filingapi.ErrRefused},
+		{403, "", filingapi.ErrKeyRefused},
+		{404, "", filingapi.ErrNotFound},
+		{409, "", filingapi.ErrConflict},
+		{422, "", filingapi.ErrRefused},
+		{429, "", filingapi.ErrBusy},
+		{500, "", filingapi.ErrUnavailable},
+		{502, "", filingapi.ErrUnavailable},
+		{503, "", filingapi.ErrBusy},
+	} {
+		base := answers(tc.status, map[string]string{"Retry-After": "3", "Location": "/elsewhere"}, tc.body)(t)
+		for name, err := range calls(t.Context(), client(t, filingapi.Config{BaseURL: base})) {
+			for _, target := range all {
+				if got := errors.Is(err, target); got != (target == tc.want) {
+					t.Errorf("%d %q, %s: %v is %v: %t", tc.status, tc.body, name, err, target, got)
+				}
+			}
+			e, ok := errors.AsType[*filingapi.Error](err)
+			if !ok || e.Status != tc.status || e.Op == "" {
+				t.Errorf("%d, %s: %#v", tc.status, name, err)
+			}
+			if tc.want == filingapi.ErrBusy && e.RetryAfter != 3*time.Second {
+				t.Errorf("%d, %s: Retry-After %s", tc.status, name, e.RetryAfter)
+			}
+		}
+	}
+}
+
+func TestALookUpThatIsCanceledSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
+	_, err := client(t, filingapi.Config{BaseURL: base}).Company(ctx, "comp_1")
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, filingapi.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLookUps(t *testing.T) {
+	type seen struct{ method, path, body, key, contentType string }
+	var got seen
+	var reply string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = seen{r.Method, r.URL.EscapedPath(), string(body), r.Header.Get("x-api-key"), r.Header.Get("Content-Type")}
+		_, _ = io.WriteString(w, reply)
+	}))
+	defer srv.Close()
+	c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1/"})
+
+	for _, tc := range []struct {
+		name, reply string
+		call        func() (any, error)
+		want        any
+		sent        seen
+	}{
+		{"company", `{"id":"comp_1","legalName":"A LLC","entityType":"LLC","formationState":null,"principalAddress":{"line1":"1 Main"},"new":1,"officers":"?"}`,
+			func() (any, error) { return c.Company(t.Context(), "a-llc") },
+			filing.Company{ID: "comp_1", LegalName: "A LLC", EntityType: "LLC", PrincipalAddress: &filing.Address{Line1: "1 Main"}},
+			seen{"GET", "/v1/companies/a-llc", "", testKey, ""}},
+		{"update", `{"id":"comp_1"}`,
+			func() (any, error) {
+				return c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1", FormationState: "DE"})
+			},
+			filing.Company{ID: "comp_1"},
+			seen{"PATCH", "/v1/companies/comp_1", `{"formationState":"DE"}`, testKey, "application/json"}},
+		{"user", `{"id":"user_1","email":"a+b/c@example.com"}`,
+			func() (any, error) { return c.User(t.Context(), "a+b/c@example.com") },
+			filing.User{ID: "user_1", Email: "a+b/c@example.com"},
+			seen{"GET", "/v1/users/a+b%2Fc@example.com", "", testKey, ""}},
+		{"create user", `{"id":"user_1"}`,
+			func() (any, error) {
+				return c.CreateUser(t.Context(), filing.User{ID: "x", FullName: "Ann", Email: "ann@example.com"})
+			},
+			filing.User{ID: "user_1"},
+			seen{"POST", "/v1/users", `{"fullName":"Ann","email":"ann@example.com"}`, testKey, "application/json"}},
+		{"prices", `{"prices":[{"type":"ein","name":"EIN","wholesaleAmount":103.75,"enabled":true},{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
+			func() (any, error) { return c.Prices(t.Context()) },
+			[]filing.Price{{Type: "ein", Name: "EIN", WholesaleAmount: "103.75", Enabled: true}, {Type: "x", WholesaleAmount: "25.0"}, {Type: "y"}, {Type: "z", WholesaleAmount: "12.50"}, {Type: "w"}},
+			seen{"GET", "/v1/organization/prices", "", testKey, ""}},
+		{"organization", `{"name":"Firm","notifications":{"x":true}}`,
+			func() (any, error) { return c.Organization(t.Context()) },
+			filingapi.Organization{Name: "Firm"},
+			seen{"GET", "/v1/organization", "", testKey, ""}},
+		{"magic link", `{"expires":"2026","data":{"at":"https://b.example.com/x","url":"https://a.example.com/x"}}`,
+			func() (any, error) { return c.MagicLink(t.Context(), "user_1", "comp_1") },
+			"https://a.example.com/x",
+			seen{"POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_1"}`, testKey, "application/json"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			reply = tc.reply
+			v, err := tc.call()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != tc.sent {
+				t.Errorf("sent %+v\nwant %+v", got, tc.sent)
+			}
+			have, _ := json.Marshal(v)
+			want, _ := json.Marshal(tc.want)
+			if string(have) != string(want) {
+				t.Errorf("got %s\nwant %s", have, want)
+			}
+		})
+	}
+}
+
+func TestIDsThatWouldMeanAnotherPathAreRefused(t *testing.T) {
+	c := client(t, filingapi.Config{BaseURL: answers(200, nil, `{"id":"comp_1"}`)(t)})
+	for _, id := range []string{"", ".", ".."} {
+		if _, err := c.Company(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
+			t.Errorf("company %q: %v", id, err)
+		}
+		if _, err := c.User(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
+			t.Errorf("user %q: %v", id, err)
+		}
+	}
+	if _, err := c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1"}); !errors.Is(err, filingapi.ErrRefused) {
+		t.Errorf("an update of nothing: %v", err)
+	}
+}
+
+// The service quotes whatever it was sent; nothing of it may come out here.
+func TestNoErrorHoldsASecret(t *testing.T) {
+	const ssn = "123-45-6789"
+	for _, body := range []string{
+		`{"message":"bad key ` + testKey + ` and ` + ssn + ` and 123456789 and 123 45 6789"}`,
+		`{"error":{"message":"` + strings.Repeat("x", 380) + " " + testKey + `"}}`,
+		`{"errors":["\u0000key\u0000 ` + testKey + `"]}`,
+		testKey,
+		`{"companyId":"` + testKey + `","items":[` + testKey + `]}`,
+	} {
+		for _, status := range []int{200, 201, 302, 400, 401, 402, 403, 404, 409, 422, 429, 500, 503, 599} {
+			c := client(t, filingapi.Config{Transport: transport(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+			}), BaseURL: "https://api.example.com/v1"})
+			texts := []string{c.PlaceOrder(t.Context(), report()).Message}
+			for _, err := range calls(t.Context(), c) {
+				texts = append(texts, fmt.Sprintf("%v %+v", err, err))
+			}
+			for _, text := range texts {
+				for _, secret := range []string{testKey, testKey[8:], "6789", "\x00"} {
+					if strings.Contains(text, secret) {
+						t.Fatalf("%d %s: %q", status, body, text)
+					}
+				}
+				if len(text) > 1000 {
+					t.Fatalf("%d: %d bytes", status, len(text))
+				}
+			}
+		}
+	}
+	broken := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("%v", r.Header)
+	})})
+	for _, text := range []string{broken.PlaceOrder(t.Context(), report()).Message, fmt.Sprintf("%v %+v %#v", broken, broken, broken)} {
+		if strings.Contains(text, testKey) {
+			t.Errorf("the key is in %q", text)
+		}
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for text, want := range map[string]time.Duration{
+			"":                      0,
+			"0":                     0,
+			"7":                     7 * time.Second,
+			" 7 ":                   7 * time.Second,
+			"-7":                    0,
+			"1.5":                   0,
+			"soon":                  0,
+			"86400":                 time.Hour,
+			"999999999999999999999": time.Hour,
+			time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat): 90 * time.Second,
+			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
+			time.Now().Add(48 * time.Hour).UTC().Format(http.TimeFormat):   time.Hour,
+		} {
+			c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {text}}, Body: http.NoBody}, nil
+			})})
+			if got := c.PlaceOrder(t.Context(), report()).RetryAfter; got != want {
+				t.Errorf("%q: got %s, want %s", text, got, want)
+			}
+		}
+	})
+}
+
+func TestTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent []string
+		status := 500
+		c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
+			sent = append(sent, r.Method+" "+r.URL.Path)
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`))}, nil
+		})})
+		place := func(n int, want filing.Class) {
+			t.Helper()
+			for range n {
+				if got := c.PlaceOrder(t.Context(), report()); got.Class != want {
+					t.Fatalf("got %+v, want %s", got, want)
+				}
+			}
+		}
+		requests := func(want ...string) {
+			t.Helper()
+			if strings.Join(sent, ", ") != strings.Join(want, ", ") {
+				t.Fatalf("sent %v, want %v", sent, want)
+			}
+			sent = nil
+		}
+
+		place(9, filing.ServerError)
+		for _, healthy := range []int{503, 429, 402, 409, 404} { // a service that answers so is well
+			status = healthy
+			c.PlaceOrder(t.Context(), report())
+			status = 500
+			place(9, filing.ServerError)
+		}
+		if c.State() != "closed" {
+			t.Fatalf("the breaker is %s", c.State())
+		}
+		place(1, filing.ServerError)
+		if c.State() != "open" {
+			t.Fatalf("the breaker is %s", c.State())
+		}
+		sent = nil
+		place(5, filing.NotSent)
+		if _, err := c.Company(t.Context(), "comp_1"); !errors.Is(err, filingapi.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		requests()
+
+		// An order is never the one to find out: it would end in doubt.
+		time.Sleep(2*time.Second + 1)
+		place(3, filing.NotSent)
+		requests("GET /v1/organization")
+
+		time.Sleep(2*time.Second + 1)
+		status = 200
+		place(2, filing.Accepted)
+		requests("GET /v1/organization", "POST /v1/orders", "POST /v1/orders")
+	})
+}
+
+func TestCancellationsDoNotTripTheBreaker(t *testing.T) {
+	c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})})
+	for range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := c.Company(ctx, "comp_1"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	if c.State() != "closed" {
+		t.Errorf("the breaker is %s", c.State())
+	}
+}
+
+func TestLookUpsDoNotFollowRedirects(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			t.Errorf("followed with %q", r.Header.Get("X-Api-Key"))
+		}
+		http.Redirect(w, r, "/elsewhere", http.StatusPermanentRedirect)
+	}))
+	defer srv.Close()
+	calls(t.Context(), client(t, filingapi.Config{BaseURL: srv.URL + "/v1"}))
+}

@@ -1,0 +1,52 @@
+package filingapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"bulkfiling/internal/filing"
+)
+
+// Company looks a company up by its id or its slug.
+// Source: spec section 4, GET /companies/{companyIdOrSlug}.
+func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, error) {
+	const op = "look up company"
+	id, err := segment(idOrSlug)
+	if err != nil {
+		return filing.Company{}, &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
+	}
+	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
+}
+
+// UpdateCompany changes the fields that are set in change, and no other. It may
+// be sent again.
+// Source: spec section 4, PATCH; that any field of Company may be in its body
+// is an Assumption.
+func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
+	const op = "update company"
+	id, err := segment(idOrSlug)
+	if err == nil && empty(change) {
+		err = errors.New("nothing to change")
+	}
+	if err != nil {
+		return filing.Company{}, &Error{Op: op, ID: idOrSlug, Message: err.Error(), kind: ErrRefused, cause: err}
+	}
+	change.ID = "" // it is in the path
+	return c.company(op, idOrSlug, c.do(ctx, http.MethodPatch, "/companies/"+id, change))
+}
+
+func (c *Client) company(op, id string, o outcome) (filing.Company, error) {
+	var company filing.Company
+	err := c.read(op, id, o, &company, func() bool { return company.ID != "" })
+	if err != nil {
+		return filing.Company{}, err
+	}
+	return company, nil
+}
+
+func empty(c filing.Company) bool {
+	return c.LegalName == "" && c.EIN == "" && c.EntityType == "" && c.StructureType == "" && c.TaxElection == "" &&
+		c.FiscalEndMonth == "" && c.FormationDate == "" && c.FormationState == "" &&
+		c.PrincipalAddress == nil && c.MailingAddress == nil && len(c.Officers) == 0
+}

@@ -1,0 +1,80 @@
+package filingapi
+
+import (
+	"context"
+	"net/http"
+
+	"bulkfiling/internal/filing"
+)
+
+// PlaceOrder sends an order, once. Every outcome is an answer: filing.Decide
+// says what it means for the row.
+//
+// The context should be one that Ctrl-C does not cancel: an order that is
+// cancelled after it was written is an order in doubt. The client's own time-out
+// ends the wait.
+//
+// Source: spec section 4, POST /orders.
+func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
+	if !c.recovered(ctx) {
+		return filing.Answer{Class: filing.NotSent, Message: "not sent: " + errOpen.Error()}
+	}
+	return c.answer(c.do(ctx, http.MethodPost, "/orders", order), order)
+}
+
+// answer types what became of an order.
+func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
+	a := filing.Answer{Class: o.class(), Status: o.status}
+	switch a.Class {
+	case filing.Accepted:
+		return c.accepted(o, a)
+	case filing.Busy:
+		a.RetryAfter = o.retryAfter()
+	case filing.Refused:
+		if has, ok := c.conflict(o, order); ok {
+			a.Class, a.Has = filing.HasItem, has
+		}
+	}
+	a.Message = c.message(o)
+	return a
+}
+
+// accepted reads the items of a 2xx. One order id is enough to know that the
+// order exists; without any, nobody knows what was made.
+func (c *Client) accepted(o outcome, a filing.Answer) filing.Answer {
+	var made struct {
+		CompanyID string        `json:"companyId"`
+		Items     []filing.Item `json:"items"`
+	}
+	err := o.decode(&made)
+	for _, item := range made.Items {
+		if err == nil && item.OrderID != "" {
+			a.CompanyID, a.Items = made.CompanyID, made.Items
+			return a
+		}
+	}
+	a.Class = filing.Unreadable
+	a.Message = c.clean("the service answered " + statusLine(o.status) + " without order ids")
+	if err != nil {
+		a.Message = c.clean("the service answered " + statusLine(o.status) + ", but its answer cannot be read: " + err.Error())
+	}
+	return a
+}
+
+// conflict finds the product of the order that a 409 says is already there. One
+// that the order does not hold explains nothing.
+func (c *Client) conflict(o outcome, order *filing.Order) (filing.Product, bool) {
+	if o.status != http.StatusConflict {
+		return "", false
+	}
+	has, ok := filing.ConflictOf(c.message(o))
+	if !ok {
+		return "", false
+	}
+	for _, p := range order.Products() {
+		if p == has {
+			return has, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,43 @@
+package filingapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"bulkfiling/internal/filing"
+)
+
+// Prices reads the organization's price list. Amounts are the decimal text that
+// stood in the answer, so that 103.75 is never a float; one that is missing is
+// empty. Source: spec section 4, GET /organization/prices.
+func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
+	var list struct {
+		Prices []struct {
+			Type            string          `json:"type"`
+			Name            string          `json:"name"`
+			WholesaleAmount json.RawMessage `json:"wholesaleAmount"` // as written: no float comes near it
+			Enabled         bool            `json:"enabled"`
+		} `json:"prices"`
+	}
+	o := c.do(ctx, http.MethodGet, organizationPath+"/prices", nil)
+	err := c.read("read prices", "", o, &list, func() bool { return list.Prices != nil })
+	if err != nil {
+		return nil, err
+	}
+	prices := make([]filing.Price, len(list.Prices))
+	for i, p := range list.Prices {
+		prices[i] = filing.Price{Type: p.Type, Name: p.Name, WholesaleAmount: decimal(p.WholesaleAmount), Enabled: p.Enabled}
+	}
+	return prices, nil
+}
+
+// decimal is a JSON number's text, also where it came as a string; anything
+// else is empty.
+func decimal(raw json.RawMessage) string {
+	var n json.Number
+	if json.Unmarshal(raw, &n) != nil {
+		return ""
+	}
+	return n.String()
+}
