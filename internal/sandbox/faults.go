@@ -167,7 +167,9 @@ func (s *Service) pick(c *call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range inForce {
-		f.seen++
+		f.seen++ // also when another takes the request: the nth order is the nth, whatever befell those before
+	}
+	for _, f := range inForce {
 		if f.Nth > 0 && f.seen != f.Nth || f.Times > 0 && f.fired >= f.Times {
 			continue
 		}

@@ -1,0 +1,229 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// ear is an endpoint that keeps what it is told and checks the signatures.
+type ear struct {
+	t      *testing.T
+	secret string
+
+	mu   sync.Mutex
+	told [][]byte
+}
+
+func (e *ear) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	mac := hmac.New(sha256.New, []byte(e.secret))
+	mac.Write(body)
+	if got := r.Header.Get("Service-Signature"); got != hex.EncodeToString(mac.Sum(nil)) {
+		e.t.Errorf("signature %q does not fit the body %s", got, body)
+	}
+	e.told = append(e.told, body)
+}
+
+type told struct {
+	ID, Type, CreatedAt string
+	Data                map[string]any
+}
+
+// take returns what came since it was asked last.
+func (e *ear) take() []told {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []told
+	for _, body := range e.told {
+		var one told
+		if err := json.Unmarshal(body, &one); err != nil {
+			e.t.Errorf("event %q: %v", body, err)
+		}
+		list = append(list, one)
+	}
+	e.told = nil
+	return list
+}
+
+func (b *bench) listen(t *testing.T, types string) *ear {
+	e := &ear{t: t}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	var hook struct{ ID, SigningSecret string }
+	b.do("POST", "/v1/webhook-endpoints", `{"url":"`+server.URL+`","eventTypes":[`+types+`]}`).decode(t, &hook)
+	if !strings.HasPrefix(hook.SigningSecret, "whsec_") {
+		t.Fatalf("got %+v", hook)
+	}
+	e.secret = hook.SigningSecret
+	return e
+}
+
+func TestEvents(t *testing.T) {
+	both := `"filing.status_changed","document.uploaded"`
+	for _, tt := range []struct {
+		name, fields string
+		steps        []string // statuses told, one Advance each; "" when nothing is told
+		document     string
+		filingType   any
+	}{
+		{"annual report", `"companyId":"comp_held",` + report2026, []string{"pending", "filed"}, "annual_report", nil},
+		{"formation", llc(), []string{"filed"}, "articles", nil},
+		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed"}, "ein_letter", nil},
+		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"filed"}, "certificate", nil},
+		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, []string{"filed"}, "state_confirmation", "change_of_agent"},
+		{"new appointment", `"companyId":"comp_bare",` + newAgent, []string{""}, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, Config{})
+			all, documents := b.listen(t, both), b.listen(t, `"document.uploaded"`)
+			id := b.mustOrder(tt.fields).Items[0].OrderID
+			if got := all.take(); len(got) != 0 {
+				t.Errorf("ordering told %+v", got)
+			}
+			for _, status := range tt.steps {
+				if _, err := b.Advance(t.Context(), id, ""); err != nil {
+					t.Fatal(err)
+				}
+				got := all.take()
+				if status == "" {
+					if len(got) != 0 {
+						t.Errorf("told %+v", got)
+					}
+					continue
+				}
+				d := got[0].Data
+				if _, err := time.Parse("2006-01-02T15:04:05.000Z", got[0].CreatedAt); err != nil || !strings.HasPrefix(got[0].ID, "evt_") {
+					t.Errorf("envelope %+v: %v", got[0], err)
+				}
+				if got[0].Type != statusChanged || d["orderId"] != id || d["filingStatus"] != status || d["filingType"] != tt.filingType ||
+					(d["filingDate"] != nil) != (status == "filed") {
+					t.Errorf("told %+v", got[0])
+				}
+				if status != "filed" {
+					continue
+				}
+				if len(got) != 2 || got[1].Type != documentUploaded || got[1].Data["orderId"] != id || got[1].Data["documentType"] != tt.document {
+					t.Errorf("told %+v", got)
+				}
+			}
+			if got := documents.take(); (len(got) == 1) != (tt.document != "") {
+				t.Errorf("the endpoint for documents was told %+v", got)
+			}
+			if _, err := b.Advance(t.Context(), id, ""); !errors.Is(err, ErrAtEnd) {
+				t.Errorf("past the end: %v", err)
+			}
+		})
+	}
+	t.Run("an EIN reaches its company", func(t *testing.T) {
+		b := newBench(t, Config{})
+		id := b.mustOrder(`"companyId":"comp_bare",` + einOrder).Items[0].OrderID
+		if _, err := b.Advance(t.Context(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 || r.message(t) != "EIN already exists for this company" {
+			t.Errorf("got %d %s", r.status, r.body)
+		}
+	})
+	t.Run("exception, redelivery, test, mail", func(t *testing.T) {
+		b := newBench(t, Config{})
+		e := b.listen(t, both)
+		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+		events, err := b.Raise(t.Context(), id, 482)
+		if err != nil || len(events) != 1 {
+			t.Fatal(events, err)
+		}
+		first := e.take()
+		if len(first) != 1 || first[0].Data["exceptionCode"] != 482.0 {
+			t.Errorf("told %+v", first)
+		}
+		if err := b.Redeliver(t.Context(), events[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if again := e.take(); len(again) != 1 || again[0].ID != first[0].ID {
+			t.Errorf("redelivered %+v", again)
+		}
+		b.TestDelivery(t.Context())
+		if got := e.take(); len(got) != 1 || got[0].Data["orderId"] != "order_test" {
+			t.Errorf("test delivery told %+v", got)
+		}
+		if _, err := b.AgentMail(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.take(); len(got) != 1 || got[0].Data["documentType"] != "registered_agent" {
+			t.Errorf("agent mail told %+v", got)
+		}
+		if _, err := b.Advance(t.Context(), "order_none", ""); !errors.Is(err, ErrNoOrder) {
+			t.Errorf("got %v", err)
+		}
+		if err := b.Redeliver(t.Context(), "evt_none"); !errors.Is(err, ErrNoEvent) {
+			t.Errorf("got %v", err)
+		}
+		if got := b.Deliveries(); len(got) != 4 || got[0].Status != 200 || got[0].Err != nil {
+			t.Errorf("deliveries %+v", got)
+		}
+	})
+	t.Run("an endpoint that is away", func(t *testing.T) {
+		b := newBench(t, Config{})
+		b.do("POST", "/v1/webhook-endpoints", `{"url":"http://127.0.0.1:1/in","eventTypes":[`+both+`]}`)
+		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+		if _, err := b.Advance(t.Context(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.Deliveries(); len(got) != 1 || got[0].Err == nil {
+			t.Errorf("deliveries %+v", got)
+		}
+	})
+}
+
+// TestLinks: download and magic links lead somewhere for as long as section 8 says.
+func TestLinks(t *testing.T) {
+	var mu sync.Mutex
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	pass := func(d time.Duration) { mu.Lock(); defer mu.Unlock(); now = now.Add(d) }
+	b := newBench(t, Config{Now: clock})
+	b.mustOrder(`"companyId":"comp_held",` + report2026)
+	d := b.AddDocument(Document{CompanyID: "comp_held", OrderID: "order_1", Type: "articles"})
+	for _, tt := range []struct {
+		name, method, path, body, shows string
+		life                            time.Duration
+	}{
+		{"document", "GET", "/v1/documents/" + d.ID, "", "comp_held", time.Hour},
+		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, "annual_report 2026", 7 * 24 * time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var link struct{ URL, ExpiresAt string }
+			b.do(tt.method, tt.path, tt.body).decode(t, &link)
+			if want := clock().Add(tt.life).Format("2006-01-02T15:04:05.000Z"); link.ExpiresAt != want {
+				t.Errorf("expires %s, want %s", link.ExpiresAt, want)
+			}
+			path := strings.TrimPrefix(link.URL, b.url)
+			if r := b.do("GET", path, ""); r.status != 200 || !bytes.Contains(r.body, []byte(tt.shows)) {
+				t.Errorf("%s: %d %s", path, r.status, r.body)
+			}
+			pass(tt.life + time.Second)
+			if r := b.do("GET", path, ""); r.status != 410 {
+				t.Errorf("expired, and yet %d", r.status)
+			}
+		})
+	}
+	if r := b.do("GET", "/files/"+d.ID+"?expires=99999999999&signature=00", ""); r.status != 403 {
+		t.Errorf("forged link: %d", r.status)
+	}
+	if r := b.do("GET", "/dashboard/link_none", ""); r.status != 404 {
+		t.Errorf("unknown link: %d", r.status)
+	}
+}

@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestPage(t *testing.T) {
+	b := newBench(t, Config{Faults: []Fault{{Kind: FaultReset, After: true, Rate: 0.25, Endpoint: "GET *"}}})
+	b.AddCompany(Company{ID: "comp_script", LegalName: `<script>alert(1)</script> & Sons`, EntityType: "LLC", FormationState: "WY",
+		Agents: map[string]Agent{"DE": ActiveService}})
+	b.mustOrder(`"companyId":"comp_script",` + report2026)
+	b.order(`"companyId":"comp_held"`)
+	r := b.do("GET", "/", "")
+	page := string(r.body)
+	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt; &amp; Sons", "$9675.00", "annual_report 2026", "400 Bad Request",
+		"names no product", "reset after", "GET *", "0.25"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "<script") || !strings.HasPrefix(r.header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Errorf("the page may run scripts: %v", r.header)
+	}
+	if r := b.do("GET", "/none", ""); r.status != 404 {
+		t.Errorf("got %d", r.status)
+	}
+}
+
+// TestBooksJSON: the books that leave the process hold no SSN.
+func TestBooksJSON(t *testing.T) {
+	b := newBench(t, Config{})
+	b.mustOrder(`"companyId":"comp_bare",` + einOrder)
+	b.order(`"companyId":"comp_bare",` + edit(einOrder, "123456789", "987-65-4321"))
+	r := b.do("GET", "/books.json", "")
+	for _, secret := range []string{"123456789", "987-65-4321", testKey} {
+		if strings.Contains(string(r.body), secret) {
+			t.Errorf("%s is in %s", secret, r.body)
+		}
+	}
+	var books struct {
+		Books
+		Violations []struct{ Rule string }
+	}
+	r.decode(t, &books)
+	if len(books.Orders) != 1 || books.Charged != 40_00 || books.Balance != 9_960_00 || len(books.Violations) != 1 || books.Violations[0].Rule != "4.7" {
+		t.Errorf("got %+v", books)
+	}
+	if raw := string(b.Books().Orders[0].Raw); !json.Valid([]byte(raw)) || !strings.Contains(raw, "123456789") {
+		t.Errorf("the request as it came: %s", raw)
+	}
+}
+
+func TestAdmin(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
+	}{
+		{"deposit", "POST", "/admin/deposit", `{"amount":103.75}`, 200, `"balance":10103.75`},
+		{"deposit nothing", "POST", "/admin/deposit", `{"amount":0}`, 400, "more than 0"},
+		{"deposit of fractions", "POST", "/admin/deposit", `{"amount":0.001}`, 400, "whole cents"},
+		{"deposit and more", "POST", "/admin/deposit", `{"amount":1,"x":1}`, 400, "not a field"},
+		{"list no faults", "GET", "/admin/faults", "", 200, `{"faults":[]}`},
+		{"add a fault", "POST", "/admin/faults", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200, `"name":"reset after"`},
+		{"add a status", "POST", "/admin/faults", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200, `"name":"503 before"`},
+		{"add a status of success", "POST", "/admin/faults", `{"kind":"status","status":200}`, 400, "from 400 to 599"},
+		{"add no status", "POST", "/admin/faults", `{"kind":"status"}`, 400, "status is required"},
+		{"add an unknown kind", "POST", "/admin/faults", `{"kind":"gremlin"}`, 400, "kind must be one of"},
+		{"add an odd rate", "POST", "/admin/faults", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},
+		{"clear", "DELETE", "/admin/faults", "", 200, `{"faults":[]}`},
+		{"down", "POST", "/admin/down", `{"mode":"503","seconds":60}`, 200, `"mode":"503"`},
+		{"down for ever and away", "POST", "/admin/down", `{"mode":"refuse"}`, 400, "seconds is required"},
+		{"down somehow", "POST", "/admin/down", `{"mode":"slow"}`, 400, "mode must be one of"},
+		{"advance nothing", "POST", "/admin/advance", `{}`, 400, "orderId or all"},
+		{"advance all of none", "POST", "/admin/advance", `{"all":true}`, 200, `"moved":0`},
+		{"advance an unknown order", "POST", "/admin/advance", `{"orderId":"order_none"}`, 404, "no such order"},
+		{"redeliver an unknown event", "POST", "/admin/redeliver", `{"eventId":"evt_none"}`, 404, "no such event"},
+		{"test delivery", "POST", "/admin/test-delivery", `{}`, 200, `"eventId":"evt_`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, Config{})
+			if r := b.do(tt.method, tt.path, tt.body); r.status != tt.status || !strings.Contains(string(r.body), tt.want) {
+				t.Errorf("got %d %s, want %d with %q", r.status, r.body, tt.status, tt.want)
+			}
+		})
+	}
+	t.Run("they take effect", func(t *testing.T) {
+		b := newBench(t, Config{})
+		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
+		b.do("POST", "/admin/advance", `{"all":true}`)
+		b.do("POST", "/admin/advance", `{"orderId":"`+id+`","exceptionCode":482}`)
+		if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
+			t.Errorf("got %+v", i)
+		}
+		b.do("POST", "/admin/faults", `{"kind":"status","status":502,"nth":1}`)
+		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 502 {
+			t.Errorf("got %d", r.status)
+		}
+		b.do("POST", "/admin/down", `{"mode":"503"}`)
+		if r := b.order(`"companyId":"comp_held",` + report2026); r.status != 503 {
+			t.Errorf("got %d", r.status)
+		}
+		b.do("POST", "/admin/down", `{"mode":"up"}`)
+		b.mustOrder(`"companyId":"comp_held",` + report2026)
+	})
+	t.Run("a form of another site is refused", func(t *testing.T) {
+		b := newBench(t, Config{})
+		res, err := http.Post(b.url+"/admin/deposit", "text/plain", strings.NewReader(`{"amount":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusUnsupportedMediaType || b.Books().Deposited != 0 {
+			t.Errorf("got %d", res.StatusCode)
+		}
+	})
+}
