@@ -24,6 +24,7 @@ type csvBody struct {
 	charset charset
 	comma   rune
 	crOnly  bool // lines end with a carriage return alone
+	spaced  bool // a space stands before quotation marks: "Acme", "DE"
 	sepLine bool // the first line is Excel's "sep=;", which is no row
 }
 
@@ -54,6 +55,7 @@ func openCSV(owner *File, file io.ReaderAt, size int64, limits Limits) (*csvBody
 		c.comma = findDelimiter(text)
 	}
 	c.crOnly = endsWithCR(text)
+	c.spaced = c.comma != '\t' && strings.Contains(text, string(c.comma)+` "`)
 	c.noteFindings(text)
 	return c, nil
 }
@@ -198,7 +200,7 @@ func (c *csvBody) rows(sheet string) (source, error) {
 	s.csv.Comma = c.comma
 	s.csv.FieldsPerRecord = -1
 	s.csv.ReuseRecord = true
-	s.csv.TrimLeadingSpace = c.comma != '\t' // it would take the tabs of empty cells for spaces
+	s.csv.TrimLeadingSpace = c.spaced
 	return s, nil
 }
 
@@ -212,6 +214,7 @@ type csvSource struct {
 	nextLine     int   // that follows the last record, as encoding/csv counts
 	skippedLines int   // in front of what encoding/csv sees
 	width        int   // fields of the last record
+	loose        bool  // a record had to be read loosely
 	cellCount    int64 // so far
 	buf          []byte
 }
@@ -236,22 +239,12 @@ func (s *csvSource) record(b *Block) error {
 	s.tape.forget(s.tape.origin + start)
 	fields, err := s.csv.Read()
 	var line, lines int // of the record: the first, and how many
-	var refused *csv.ParseError
-	switch {
-	case err == nil:
+	if err == nil {
 		line, _ = s.csv.FieldPos(0)
 		last := len(fields) - 1
 		lastLine, _ := s.csv.FieldPos(last)
 		lines = lastLine - line + 1 + strings.Count(fields[last], "\n")
-	case errors.As(err, &refused):
-		line, lines = refused.StartLine, refused.Line-refused.StartLine+1
-		raw := s.tape.between(s.tape.origin+start, s.tape.origin+s.csv.InputOffset())
-		if fields, err = s.readLoosely(raw, refused); err != nil {
-			return err
-		}
-	case errors.Is(err, errRecordTooLong):
-		return s.unclosed(s.nextLine)
-	default:
+	} else if fields, line, lines, err = s.readLoosely(start, err); err != nil {
 		return err
 	}
 	s.number += 1 + line - s.nextLine // encoding/csv passes over empty lines
@@ -278,11 +271,11 @@ func (s *csvSource) record(b *Block) error {
 				Remedy: "Check whether a quotation mark before it is never closed",
 			}
 		}
-		cell := Cell{Text: s.clean(field)}
-		if cell.Text != "" {
-			cell.Kind = Text
+		if field = s.clean(field); field == "" {
+			b.cells = append(b.cells, Cell{})
+			continue
 		}
-		b.cells = append(b.cells, cell)
+		b.cells = append(b.cells, Cell{field, Text})
 	}
 	b.endRow(row)
 	return nil
@@ -323,14 +316,21 @@ func (s *csvSource) unclosed(line int) error {
 	}
 }
 
-// readLoosely reads a record again that encoding/csv refused because of its quotation marks. What is refused still is a
-// quotation that runs over several lines and does not end as it should: it may have swallowed rows.
-func (s *csvSource) readLoosely(raw []byte, refused *csv.ParseError) ([]string, error) {
-	text := strings.TrimLeft(string(raw), "\r\n")
-	if errors.Is(refused.Err, csv.ErrQuote) && refused.Line > refused.StartLine {
-		return nil, s.unclosed(refused.StartLine)
+// readLoosely reads a record again that encoding/csv refused because of its quotation marks, and tells its first line and
+// how many it has. What is refused still is a quotation that runs over several lines and does not end as it should: it may
+// have swallowed rows.
+func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, lines int, _ error) {
+	var refused *csv.ParseError
+	switch {
+	case errors.Is(err, errRecordTooLong):
+		return nil, 0, 0, s.unclosed(s.nextLine)
+	case !errors.As(err, &refused):
+		return nil, 0, 0, err
+	case errors.Is(refused.Err, csv.ErrQuote) && refused.Line > refused.StartLine:
+		return nil, 0, 0, s.unclosed(refused.StartLine)
 	}
-	var fields []string
+	raw := s.tape.between(s.tape.origin+start, s.tape.origin+s.csv.InputOffset())
+	text := strings.TrimLeft(string(raw), "\r\n")
 	for _, rule := range []closingRule{closeAtDelimiter, closeAtQuote} {
 		found, ok := splitLoosely(text, s.comma, rule)
 		if !ok {
@@ -342,10 +342,13 @@ func (s *csvSource) readLoosely(raw []byte, refused *csv.ParseError) ([]string, 
 		}
 	}
 	if fields == nil {
-		return nil, s.unclosed(refused.StartLine)
+		return nil, 0, 0, s.unclosed(refused.StartLine)
 	}
-	s.owner.note(fmt.Sprintf("Quotation marks inside cells were read as they stand, first on line %d.", refused.Line+s.skippedLines))
-	return fields, nil
+	if !s.loose {
+		s.loose = true
+		s.owner.note(fmt.Sprintf("Quotation marks inside cells were read as they stand, first on line %d.", refused.Line+s.skippedLines))
+	}
+	return fields, refused.StartLine, refused.Line - refused.StartLine + 1, nil
 }
 
 // closingRule is which quotation mark closes a quoted field.

@@ -151,7 +151,7 @@ func packageError(parts map[string]*zip.File) error {
 	}
 	for name := range parts {
 		switch {
-		case strings.HasSuffix(name, ".iwa"):
+		case strings.HasSuffix(name, ".iwa"), strings.HasSuffix(name, "/index.zip"):
 			return notASheet("an Apple Numbers document")
 		case strings.HasSuffix(name, ".csv"), strings.HasSuffix(name, ".xlsx"):
 			return &FormatError{

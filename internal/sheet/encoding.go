@@ -3,6 +3,7 @@ package sheet
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"io"
 	"unicode/utf8"
 
@@ -107,11 +108,7 @@ func countSequences(r io.Reader) (valid, invalid int, err error) {
 // asciiPrefix is the number of ASCII bytes at the start of b.
 func asciiPrefix(b []byte) int {
 	n := 0
-	for len(b)-n >= 8 {
-		w := b[n : n+8 : n+8]
-		if (w[0]|w[1]|w[2]|w[3]|w[4]|w[5]|w[6]|w[7])&0x80 != 0 {
-			break
-		}
+	for len(b)-n >= 8 && binary.NativeEndian.Uint64(b[n:])&0x8080808080808080 == 0 {
 		n += 8
 	}
 	for n < len(b) && b[n] < utf8.RuneSelf {

@@ -157,6 +157,8 @@ func partError(name string, err error) error {
 		reason = "its checksum is wrong"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errXMLTruncated):
 		reason = "it is cut short"
+	case errors.Is(err, zip.ErrFormat):
+		reason = "its place in the archive is wrong"
 	case errors.Is(err, zip.ErrAlgorithm):
 		reason = "it is compressed in an unknown way, or encrypted"
 	}
