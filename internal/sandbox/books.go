@@ -24,6 +24,7 @@ type Books struct {
 	Faults      map[string]int `json:"faults"`   // fired, by name
 	InFlight    int            `json:"inFlight"`
 	MaxInFlight int            `json:"maxInFlight"`
+	MaxFlying   map[string]int `json:"maxInFlightByEndpoint"`
 }
 
 // Books returns a copy of the books as they are now.
@@ -34,7 +35,7 @@ func (s *Service) Books() Books {
 		Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
 		Orders:   make([]Order, len(s.orders)),
 		Requests: maps.Clone(s.requests), Lookups: maps.Clone(s.lookups), Refused: maps.Clone(s.refused),
-		Faults: maps.Clone(s.faultsFired), InFlight: s.inFlight, MaxInFlight: s.mostFlying,
+		Faults: maps.Clone(s.faultsFired), InFlight: s.inFlight, MaxInFlight: s.mostFlying, MaxFlying: maps.Clone(s.mostBy),
 	}
 	for i, o := range s.orders {
 		b.Orders[i] = o.copy()

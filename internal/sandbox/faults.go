@@ -42,14 +42,14 @@ type Fault struct {
 	// section 4; a trailing * stands for any rest, so "GET *" is every look-up and "*" everything.
 	Endpoint string
 	Company  string                                  // only requests that name this company, as the client writes it
-	Match    func(r *http.Request, body []byte) bool `json:"-"` // only requests of which this is true
+	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
 
 	Nth   int     // only the nth request, from 1, of those that Endpoint, Company and Match let through
 	Rate  float64 // the share that is hit; 0: all
 	Times int     // how often it fires at most; 0: no limit
 
 	RetryAfter time.Duration // of FaultStatus; 0: no such header
-	RetryDate  bool          // Retry-After as an HTTP date in place of seconds
+	RetryDate  bool          // Retry-After as an HTTP date, rounded up to a whole second, in place of seconds
 	For        time.Duration // of FaultTimeout and FaultSlowBody
 }
 
@@ -288,4 +288,16 @@ func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {
 		}
 		waitUntil(c.request.Context(), time.Now().Add(total/pieces))
 	}
+}
+
+// Known reports whether k is one of the kinds.
+func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
+
+// KindNames lists the kinds.
+func KindNames() []string {
+	names := make([]string, len(faultKinds))
+	for i, k := range faultKinds {
+		names[i] = string(k)
+	}
+	return names
 }

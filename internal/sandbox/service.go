@@ -131,6 +131,8 @@ type Service struct {
 	refused    map[int]int    // by status
 	inFlight   int
 	mostFlying int
+	flying     map[string]int // by endpoint
+	mostBy     map[string]int
 }
 
 // New returns a service that is ready to serve.
@@ -193,6 +195,8 @@ func New(cfg Config) *Service {
 		requests:      make(map[string]int),
 		lookups:       make(map[string]int),
 		refused:       make(map[int]int),
+		flying:        make(map[string]int),
+		mostBy:        make(map[string]int),
 	}
 	s.Inject(cfg.Faults...)
 	return s
@@ -368,12 +372,15 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests[e.name()]++
+	name := e.name()
+	s.requests[name]++
 	if r.Method == http.MethodGet {
 		s.lookups[r.URL.Path]++
 	}
 	s.inFlight++
 	s.mostFlying = max(s.mostFlying, s.inFlight)
+	s.flying[name]++
+	s.mostBy[name] = max(s.mostBy[name], s.flying[name])
 	delay := s.cfg.Latency
 	if s.cfg.Jitter > 0 {
 		delay += rand.N(s.cfg.Jitter) // not the seeded source: it would shift the fates of orders
@@ -382,6 +389,7 @@ func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inFlight--
+		s.flying[name]--
 	}
 }
 

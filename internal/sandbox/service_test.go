@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -358,7 +361,7 @@ func TestLatency(t *testing.T) {
 	if took := time.Since(start); took < 60*time.Millisecond || took > time.Second {
 		t.Errorf("20 requests side by side took %v", took)
 	}
-	if got := b.Books(); got.MaxInFlight < 2 || got.MaxInFlight > 20 {
+	if got := b.Books(); got.MaxInFlight < 2 || got.MaxInFlight > 20 || got.MaxFlying["GET /organization"] != got.MaxInFlight {
 		t.Errorf("in flight, most: %d", got.MaxInFlight)
 	}
 }
@@ -452,6 +455,25 @@ func TestAutoSeed(t *testing.T) {
 	}
 }
 
+// TestIndependence: a reading that shared code with the client could not disagree with it.
+func TestIndependence(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			if strings.HasPrefix(i.Path.Value, `"bulkfiling/`) {
+				t.Errorf("%s imports %s", file, i.Path.Value)
+			}
+		}
+	}
+}
+
 func BenchmarkOrder(b *testing.B) {
 	s := New(Config{OpeningBalance: 1 << 50})
 	s.AddUser(User{ID: "user_1"})
@@ -468,6 +490,40 @@ func BenchmarkOrder(b *testing.B) {
 			b.Fatal(w.Body)
 		}
 	}
+}
+
+// FuzzOrder: whatever is sent, the answer is one of the documented ones, the money adds up, and what is sold is sold
+// to a request that the strict reader has read to its end.
+func FuzzOrder(f *testing.F) {
+	for _, fields := range []string{`"companyId":"comp_held",` + report2026, llc() + "," + einOrder, corp(),
+		`"companyId":"comp_bare",` + newAgent + `,"foreignQualification":true`, `"companyId":"comp_filed","foreignQualification":{` + deAgent + `}`} {
+		f.Add([]byte(orderBody(fields)))
+	}
+	f.Add([]byte(`{"userId":"user_1","annualReport":{"filingYear":"2026","filingYear":null}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s := New(Config{OpeningBalance: 1_000_00, AutoSeed: true})
+		r := httptest.NewRequest("POST", "/v1/orders", bytes.NewReader(body))
+		r.Header.Set("X-Api-Key", testKey)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		books := s.Books()
+		switch w.Code {
+		case 201:
+			if len(books.Orders) != 1 {
+				t.Errorf("%d orders", len(books.Orders))
+			}
+		case 400, 402, 404, 409, 413:
+			if len(books.Orders) != 0 || books.Charged != 0 {
+				t.Errorf("refused with %d, and yet %+v", w.Code, books)
+			}
+		default:
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+		if books.Balance != books.Opening-books.Charged || !json.Valid(w.Body.Bytes()) {
+			t.Errorf("balance %d, charged %d, answer %s", books.Balance, books.Charged, w.Body)
+		}
+	})
 }
 
 // BenchmarkInFlight has 64 requests in flight against a latency of 20 ms.
