@@ -12,6 +12,7 @@ type OutCell struct {
 	Cell
 	Style   StyleID
 	Money   bool   // a Number that is an amount of dollars
+	Format  string // a number format in place of the usual one of a Number or a Date
 	Comment string // a note that opens at the cell
 	Link    string // where a click on the cell leads: an http or mailto URL
 	Formula string // computed by the program that opens the file, without "="; the cell's own value is shown until then
@@ -76,12 +77,14 @@ type StyleID uint8
 
 // The looks of cells. Colours never stand alone: the text of the cell says the same.
 const (
-	StylePlain  StyleID = iota
-	StyleTitle          // the name of a sheet
-	StyleHeader         // above a column
+	StylePlain       StyleID = iota
+	StyleTitle               // the name of a sheet
+	StyleHeader              // above a column
+	StyleHeaderRight         // above a column of figures
 	StyleBold
 	StyleWrap  // a paragraph, over several lines
 	StyleOK    // green
+	StyleWait  // blue-grey: still to come
 	StyleWarn  // amber
 	StyleBad   // red
 	StyleGrey  // of no further interest

@@ -19,6 +19,8 @@ var numberFormats = [...]string{asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`, asDate
 type look struct {
 	style  StyleID
 	format numberLook
+	custom string // a number format in place of the usual one of format
+	top    bool   // at the top of a row that is higher than one line
 }
 
 // appearance is what a style is made of.
@@ -26,22 +28,24 @@ type appearance struct {
 	fill, color string // "" for the usual
 	bold        bool
 	size        float64
-	wrap        bool
+	wrap, right bool
 	underline   bool
 	border      string
 }
 
 var appearances = [styleCount]appearance{
-	StyleTitle:  {bold: true, size: 16, color: "1F3864"},
-	StyleHeader: {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true},
-	StyleBold:   {bold: true},
-	StyleWrap:   {wrap: true},
-	StyleOK:     {fill: "C6EFCE", color: "006100"},
-	StyleWarn:   {fill: "FFEB9C", color: "7F5F00"},
-	StyleBad:    {fill: "FFC7CE", color: "9C0006"},
-	StyleGrey:   {color: "7F7F7F"},
-	StyleFault:  {fill: "FFD966", border: "C00000"},
-	StyleLink:   {color: "0563C1", underline: true},
+	StyleTitle:       {bold: true, size: 16, color: "1F3864"},
+	StyleHeader:      {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true},
+	StyleHeaderRight: {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true, right: true},
+	StyleBold:        {bold: true},
+	StyleWrap:        {wrap: true},
+	StyleOK:          {fill: "C6EFCE", color: "006100"},
+	StyleWait:        {fill: "DCE6F1", color: "1F4E79"},
+	StyleWarn:        {fill: "FFEB9C", color: "7F5F00"},
+	StyleBad:         {fill: "FFC7CE", color: "9C0006"},
+	StyleGrey:        {color: "7F7F7F"},
+	StyleFault:       {fill: "FFD966", border: "C00000"},
+	StyleLink:        {color: "0563C1", underline: true},
 }
 
 // style makes a style of the workbook the first time it is used.
@@ -66,17 +70,17 @@ func (w *Workbook) style(l look) (int, error) {
 	if a.fill != "" {
 		style.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{a.fill}}
 	}
-	if a.wrap {
-		style.Alignment = &excelize.Alignment{WrapText: true, Vertical: "top"}
-	}
+	style.Alignment = alignment(l, a)
 	if a.border != "" {
 		for _, side := range []string{"left", "top", "right", "bottom"} {
 			style.Border = append(style.Border, excelize.Border{Type: side, Color: a.border, Style: 1})
 		}
 	}
-	switch l.format {
-	case asGeneral:
-	case asText:
+	switch {
+	case l.custom != "":
+		style.CustomNumFmt = &l.custom
+	case l.format == asGeneral:
+	case l.format == asText:
 		style.NumFmt = 49 // built in
 	default:
 		style.CustomNumFmt = &numberFormats[l.format]
@@ -87,4 +91,22 @@ func (w *Workbook) style(l look) (int, error) {
 	}
 	w.styles[l] = id
 	return id, nil
+}
+
+// alignment is where a value stands in its cell; nil for the usual. Dates stand in the middle, apart from the text beside them.
+func alignment(l look, a appearance) *excelize.Alignment {
+	to := excelize.Alignment{WrapText: a.wrap}
+	if a.wrap || l.top {
+		to.Vertical = "top"
+	}
+	switch {
+	case a.right:
+		to.Horizontal = "right"
+	case l.format == asDate, l.format == asTime:
+		to.Horizontal = "center"
+	}
+	if to == (excelize.Alignment{}) {
+		return nil
+	}
+	return &to
 }

@@ -3,6 +3,7 @@ package sheet
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -51,6 +53,7 @@ type SheetOptions struct {
 	TextColumns   []int     // columns where whatever is typed stays as it was typed, such as ZIP codes
 	Choices       []Choice
 	Hidden        bool
+	NoGrid        bool // without grid lines
 }
 
 // Choice is a drop-down in the cells of a column.
@@ -103,8 +106,7 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	}
 	s := &Writer{book: w, name: name, options: options}
 	w.sheets = append(w.sheets, s)
-	// Printed, a sheet is as wide as a page across.
-	fit, wide, long, landscape := true, 1, 0, "landscape"
+	fit := true
 	props := &excelize.SheetPropsOptions{FitToPage: &fit}
 	if options.TabColor != "" {
 		color := "FF" + options.TabColor // opaque
@@ -113,8 +115,14 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	if err := w.book.SetSheetProps(name, props); err != nil {
 		return nil, err
 	}
-	if err := w.book.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide, FitToHeight: &long}); err != nil {
+	if err := w.print(name, options.HeaderRows); err != nil {
 		return nil, err
+	}
+	if options.NoGrid {
+		show := false
+		if err := w.book.SetSheetView(name, 0, &excelize.ViewOptions{ShowGridLines: &show}); err != nil {
+			return nil, err
+		}
 	}
 	// The stream writes the dimension before any row. A mark stands in for it until Save; see [dimensionWriter].
 	if err := w.book.SetSheetDimension(name, dimensionMark(len(w.sheets)-1)); err != nil {
@@ -125,6 +133,21 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 		return nil, err
 	}
 	return s, s.begin()
+}
+
+// print makes a sheet as wide as a page across when it is printed, with its header on every page.
+func (w *Workbook) print(name string, headerRows int) error {
+	wide, long, landscape, margin := 1, 0, "landscape", 0.4
+	err := errors.Join(
+		w.book.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide, FitToHeight: &long}),
+		w.book.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{Left: &margin, Right: &margin, Top: &margin, Bottom: &margin}),
+	)
+	if err != nil || headerRows == 0 {
+		return err
+	}
+	return w.book.SetDefinedName(&excelize.DefinedName{
+		Name: "_xlnm.Print_Titles", Scope: name, RefersTo: fmt.Sprintf("%s!$1:$%d", quoteSheet(name), headerRows),
+	})
 }
 
 // begin sets what must stand before the first row.
@@ -178,8 +201,9 @@ func (s *Writer) Row(cells ...OutCell) error {
 	s.row++
 	s.width = max(s.width, len(cells))
 	s.values = s.values[:0]
+	lines := s.lines(cells)
 	for i, c := range cells {
-		value, err := s.book.value(c, slices.Contains(s.options.TextColumns, i))
+		value, err := s.book.value(c, slices.Contains(s.options.TextColumns, i), lines > 1)
 		if err != nil {
 			return fmt.Errorf("write cell %s of sheet %q: %w", CellName(i, s.row), s.name, err)
 		}
@@ -191,10 +215,36 @@ func (s *Writer) Row(cells ...OutCell) error {
 			s.links = append(s.links, link{CellName(i, s.row), c.Link})
 		}
 	}
-	if err := s.stream.SetRow(CellName(0, s.row), s.values); err != nil {
+	var height []excelize.RowOpts
+	if lines > 1 {
+		height = append(height, excelize.RowOpts{Height: min(float64(lines)*lineHeight, excelize.MaxRowHeight)})
+	}
+	if err := s.stream.SetRow(CellName(0, s.row), s.values, height...); err != nil {
 		return fmt.Errorf("write row %d of sheet %q: %w", s.row, s.name, err)
 	}
 	return nil
+}
+
+// A line of the usual font is so many points high, and its letters so wide beside a digit, in which columns are measured.
+const (
+	lineHeight  = 15
+	letterWidth = 0.95
+)
+
+// lines is how many lines the wrapped cells of a row take. Not every program finds that out by itself.
+func (s *Writer) lines(cells []OutCell) int {
+	most := 1
+	for i, c := range cells {
+		if !appearances[min(c.Style, styleCount-1)].wrap || i >= len(s.options.Widths) || s.options.Widths[i] <= 0 {
+			continue
+		}
+		lines := 0
+		for line := range strings.SplitSeq(c.Text, "\n") {
+			lines += 1 + int(float64(utf8.RuneCountInString(line))*letterWidth/s.options.Widths[i])
+		}
+		most = max(most, lines)
+	}
+	return most
 }
 
 // Rows is the number of rows written so far, which is the number of the last.
@@ -217,7 +267,7 @@ func (s *Writer) comment(cell, text string) {
 }
 
 // value is a cell as excelize takes it. In a text column even a number keeps what is typed over it.
-func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
+func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	if c.Link != "" && c.Style == StylePlain {
 		c.Style = StyleLink
 	}
@@ -225,10 +275,14 @@ func (w *Workbook) value(c OutCell, textColumn bool) (any, error) {
 	if textColumn && format == asGeneral {
 		format = asText
 	}
-	if c.Style == StylePlain && format == asGeneral && c.Formula == "" {
+	l := look{style: c.Style, format: format, top: top && value != nil}
+	if format != asText {
+		l.custom = c.Format
+	}
+	if l == (look{}) && c.Formula == "" {
 		return value, nil
 	}
-	style, err := w.style(look{c.Style, format})
+	style, err := w.style(l)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +356,7 @@ type Chart struct {
 	Title             string
 	Labels, Values    int // columns
 	FirstRow, LastRow int
-	Colors            []string // of the slices: "2E7D32"
+	Colors            []string // of the slices or columns, "2E7D32"; columns whose color is "" are left out
 	At                string   // the cell at its upper left corner
 	Width, Height     int      // in pixels; 480 by 290 if 0
 }
@@ -327,10 +381,15 @@ func (w *Workbook) addChart(c Chart) error {
 	}
 	if c.Kind == Columns {
 		chart.Type = excelize.Col
-		chart.Legend.Position = "none"
+		chart.Legend.Position = "bottom"
+		chart.XAxis.None, chart.YAxis.None = true, true
 	}
 	if c.Width > 0 && c.Height > 0 {
 		chart.Dimension = excelize.ChartDimension{Width: uint(c.Width), Height: uint(c.Height)}
+	}
+	if c.Kind == Columns {
+		chart.Series = c.columns()
+		return w.book.AddChart(c.Sheet, c.At, chart)
 	}
 	for i, color := range c.Colors {
 		series.DataPoint = append(series.DataPoint, excelize.ChartDataPoint{
@@ -339,6 +398,25 @@ func (w *Workbook) addChart(c Chart) error {
 	}
 	chart.Series = []excelize.ChartSeries{series}
 	return w.book.AddChart(c.Sheet, c.At, chart)
+}
+
+// columns makes a series of each column, which is how each has its own color and its name in the legend.
+func (c *Chart) columns() []excelize.ChartSeries {
+	var series []excelize.ChartSeries
+	for row := c.FirstRow; row <= c.LastRow; row++ {
+		reference := func(column int) string {
+			return fmt.Sprintf("%s!$%s$%d", quoteSheet(c.Sheet), ColumnName(column), row)
+		}
+		one := excelize.ChartSeries{Name: reference(c.Labels), Values: reference(c.Values)}
+		if i := row - c.FirstRow; i < len(c.Colors) {
+			if c.Colors[i] == "" {
+				continue
+			}
+			one.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{c.Colors[i]}}
+		}
+		series = append(series, one)
+	}
+	return series
 }
 
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }

@@ -1,0 +1,77 @@
+package sheet
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+func TestCellsAreShownAsTheySay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Sheet("Sheet", SheetOptions{Widths: []float64{10, 20, 20}, HeaderRows: 1, NoGrid: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC))
+	stamp.Format = `yyyy-mm-dd hh:mm "UTC"`
+	least := Money(123450)
+	least.Format = `"at least $"#,##0.00`
+	text := Str("=1+1")
+	text.Format = "0.00"
+	for _, row := range [][]OutCell{
+		{Str("one line").In(StyleWrap), stamp, least},
+		{Str(strings.Repeat("word ", 8)).In(StyleWrap), stamp, text},
+		{Str(strings.Repeat("word ", 8)), stamp, Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))},
+	} {
+		if err := s.Row(row...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Chart(Chart{Sheet: "Sheet", Kind: Columns, Title: "Rows", Labels: 0, Values: 2, FirstRow: 1, LastRow: 3,
+		Colors: []string{"2E7D32", "", "C0392B"}, At: "F2"})
+	if err := w.Save(); err != nil {
+		t.Fatal(err)
+	}
+
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for cell, want := range map[string]string{
+		"B1": "2026-03-01 14:30 UTC", "C1": "at least $1,234.50", "C2": "=1+1", "C3": "2026-03-01",
+	} {
+		if got, err := f.GetCellValue("Sheet", cell); err != nil || got != want {
+			t.Errorf("cell %s shows %q (%v), want %q", cell, got, err, want)
+		}
+	}
+	for row, want := range map[int]float64{1: lineHeight, 2: 4 * lineHeight, 3: lineHeight} {
+		if got, err := f.GetRowHeight("Sheet", row); err != nil || got != want {
+			t.Errorf("row %d is %v points high (%v), want %v", row, got, err, want)
+		}
+	}
+	if view, err := f.GetSheetView("Sheet", 0); err != nil || view.ShowGridLines == nil || *view.ShowGridLines {
+		t.Errorf("grid lines are shown (%v)", err)
+	}
+	if chart, ok := f.Pkg.Load("xl/charts/chart1.xml"); !ok {
+		t.Error("there is no chart")
+	} else if n := strings.Count(string(chart.([]byte)), "<ser>"); n != 2 {
+		t.Errorf("the chart has %d columns, want the 2 that have a color", n)
+	}
+	rows, err := tryReadAll(path, "Sheet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Cell{{Text: "one line", Kind: Text}, {Text: "2026-03-01T14:30:05", Kind: Date}, {Text: "1234.5", Kind: Number}} {
+		if got := rows[0].Cells[i]; got != want {
+			t.Errorf("read back %+v, want %+v", got, want)
+		}
+	}
+}
