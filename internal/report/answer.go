@@ -1,0 +1,162 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Columns are the answers, in the order in which they follow the input's own
+// columns on Results and in the CSV.
+var Columns = []string{
+	"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At",
+}
+
+// The index of each answer in Columns.
+const (
+	colResult = iota
+	colMessage
+	colOrderIDs
+	colFilingStatus
+	colFilingDate
+	colCost
+	colAttempts
+	colUpdatedAt
+	answerColumns // how many there are
+)
+
+// verdict is what a result means to the person who reads it.
+type verdict struct {
+	meaning string // on Summary, beside the count
+	advice  string // the message of a row that came without one
+}
+
+var verdicts = map[filing.Result]verdict{
+	filing.Placed: {
+		"Ordered: the order IDs stand beside each row",
+		"Ordered.",
+	},
+	filing.Exists: {
+		"Already ordered earlier: nothing was bought again",
+		"Already ordered earlier: nothing was bought again.",
+	},
+	filing.Invalid: {
+		"Not sent, because something in the row must be corrected first",
+		"Not sent: correct the row on the Needs Attention sheet and run that sheet.",
+	},
+	filing.Rejected: {
+		"Refused by the filing service, for the reason given",
+		"Refused by the filing service: correct the row on the Needs Attention sheet and run that sheet.",
+	},
+	filing.Uncertain: {
+		"Sent without a clear answer: may have been bought, must not be sent again",
+		"Sent, and no clear answer came. Do not order it again: importer resolve settles it.",
+	},
+	filing.Ready: {
+		"Checked and waiting: the same command continues with them",
+		"Checked and not sent yet: run the same command again to continue.",
+	},
+	filing.Placing: {
+		"Being sent at the moment this was written",
+		"Being sent when this was written: run the same command again for its answer.",
+	},
+	filing.Skipped: {
+		"Left out on purpose: a repeat, or already covered",
+		"Left out: a repeat of another row, or already covered.",
+	},
+	filing.Canceled: {
+		"Taken back before being sent",
+		"Taken back before it was sent.",
+	},
+}
+
+// message is what the row is told, which is never nothing.
+func message(row *ledger.Row) string {
+	text := row.Message
+	if text == "" {
+		text = faultText(row.Faults)
+	}
+	if text == "" {
+		text = verdicts[row.Result].advice
+	}
+	return maskText(text)
+}
+
+// faultText lists the errors of a row, once each.
+func faultText(faults []ledger.Fault) string {
+	var texts []string
+	for _, f := range faults {
+		if !f.Warning && f.Message != "" && !slices.Contains(texts, f.Message) {
+			texts = append(texts, f.Message)
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// moved reports whether the row's cost is money that was spent or is held.
+func moved(r filing.Result) bool {
+	return r == filing.Placed || r == filing.Uncertain || r == filing.Placing
+}
+
+// correctable reports whether the row belongs on Needs Attention. Uncertain
+// rows do not: there is nothing in them to correct, and fed back they would ask
+// for a filing that may have been bought. Canceled rows are as their owner
+// wants them.
+func correctable(r filing.Result) bool { return r == filing.Invalid || r == filing.Rejected }
+
+func orderIDs(items []ledger.Item) string {
+	var ids []string
+	for _, item := range items {
+		if item.OrderID != "" && !slices.Contains(ids, item.OrderID) {
+			ids = append(ids, item.OrderID)
+		}
+	}
+	return strings.Join(ids, ",")
+}
+
+func filingStatus(items []ledger.Item) string {
+	return ofItems(items, func(i ledger.Item) string { return i.FilingStatus })
+}
+
+func filingDate(items []ledger.Item) string {
+	return ofItems(items, func(i ledger.Item) string { return i.FilingDate })
+}
+
+// ofItems is one word for all items of a row: the word itself where the filings
+// agree ("filed"), so that a filter finds it, else each with its item ("filed
+// (annual report), pending (foreign qualification)").
+//
+// The appointment of an agent is no filing, and no event ever tells of it, so
+// it speaks only where it is alone. Source: spec section 6.
+func ofItems(items []ledger.Item, word func(ledger.Item) string) string {
+	filings := slices.DeleteFunc(slices.Clone(items), func(i ledger.Item) bool {
+		return i.Product == filing.RegisteredAgent
+	})
+	if len(filings) == 0 {
+		filings = items
+	}
+	var words, named []string
+	for _, item := range filings {
+		w := word(item)
+		if w == "" {
+			continue
+		}
+		if !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+		named = append(named, w+" ("+itemName(item)+")")
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(named, ", ")
+}
+
+func itemName(item ledger.Item) string {
+	if title := item.Product.Title(); title != "" {
+		return title
+	}
+	return item.OrderType
+}

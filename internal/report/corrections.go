@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// corrections is the sheet Needs Attention. It begins with its first row, for
+// one without rows has no header either: a reader of sheets must not take its
+// friendly line for a filing.
+type corrections struct {
+	*projection
+	book   *sheet.Workbook
+	writer *sheet.Writer
+}
+
+const attentionSheet = "Needs Attention"
+
+// add takes a row that a correction can help, and leaves out every other.
+func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
+	if !correctable(row.Result) {
+		return nil
+	}
+	if c.writer == nil {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
+	out := c.echo(cells)
+	text := message(row)
+	for i := range c.layout.columns {
+		column := &c.layout.columns[i]
+		c.mark(&out[i], column, row.Faults)
+		if column.secret && out[i].Kind != sheet.Blank {
+			out[i] = out[i].In(sheet.StyleFault).With("Type the number again: reports do not show it.")
+			text += " Type the number under " + column.header + " again: reports do not show it."
+		}
+	}
+	c.cells = append(out, sheet.Str(text).In(sheet.StyleWrap))
+	return c.writer.Row(c.cells...)
+}
+
+func (c *corrections) begin() error {
+	var err error
+	c.writer, err = c.book.Sheet(attentionSheet, sheet.SheetOptions{
+		Widths:     append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth)),
+		HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "C00000",
+		TextColumns: c.layout.textColumns(),
+	})
+	if err != nil {
+		return err
+	}
+	return c.writer.Row(c.header(Columns[colMessage])...)
+}
+
+// mark fills a cell at fault and says at the cell what is wrong with it.
+func (c *corrections) mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
+	for _, f := range faults {
+		if f.Column != column.index {
+			continue
+		}
+		if cell.Style == sheet.StylePlain && f.Warning {
+			cell.Style = sheet.StyleWarn
+		} else if !f.Warning {
+			cell.Style = sheet.StyleFault
+		}
+		if cell.Comment != "" {
+			cell.Comment += "\n"
+		}
+		cell.Comment += maskText(f.Message)
+	}
+}
+
+// finish sees to it that the sheet is there even when there is nothing on it.
+func (c *corrections) finish() error {
+	if c.writer != nil {
+		return nil
+	}
+	w, err := c.book.Sheet(attentionSheet, sheet.SheetOptions{Widths: []float64{60}})
+	if err != nil {
+		return err
+	}
+	return w.Row(sheet.Str("Nothing to correct.").In(sheet.StyleGrey))
+}

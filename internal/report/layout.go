@@ -1,0 +1,142 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// layout is which of the input's columns are written, and how.
+type layout struct {
+	columns []column
+	inputs  int                // the input's columns, those left out included
+	answers [answerColumns]int // the longest text of each answer, in characters
+}
+
+// column is one of the input's columns.
+type column struct {
+	index  int    // in the input
+	header string // as it was given
+	secret bool   // holds Social Security numbers
+	digits bool   // holds digits that were typed as text, such as postal codes
+	width  int    // the longest of its texts, in characters
+}
+
+// newLayout takes the input's columns as they were given, but for those that an
+// earlier workbook of ours had added: their answers are given anew.
+func newLayout(headers []string) *layout {
+	ours := answersIn(headers)
+	l := &layout{inputs: len(headers)}
+	for i, name := range Columns {
+		l.answers[i] = len(name)
+	}
+	l.answers[colUpdatedAt] = len("2026-03-01 14:30 UTC")
+	for i, header := range headers {
+		if !ours[i] {
+			l.append(i, header)
+		}
+	}
+	return l
+}
+
+func (l *layout) append(index int, header string) {
+	l.columns = append(l.columns, column{
+		index: index, header: header, secret: secretHeader(header), width: utf8.RuneCountInString(header),
+	})
+}
+
+// answersIn finds the answer columns of an earlier workbook among the input's.
+// A file is taken for a Results sheet fed back when it has the three names that
+// no roster has together; otherwise only a Message at the end is ours, as on
+// Needs Attention. A roster's own "Cost" is left alone.
+func answersIn(headers []string) []bool {
+	names := make([]string, len(headers))
+	for i, h := range headers {
+		names[i] = filing.FoldName(h)
+	}
+	has := func(col int) bool { return slices.Contains(names, filing.FoldName(Columns[col])) }
+	ours := make([]bool, len(headers))
+	if has(colResult) && has(colMessage) && has(colOrderIDs) {
+		for _, name := range Columns {
+			for i := range names {
+				ours[i] = ours[i] || names[i] == filing.FoldName(name)
+			}
+		}
+		return ours
+	}
+	if last := len(names) - 1; last >= 0 && names[last] == filing.FoldName(Columns[colMessage]) {
+		ours[last] = true
+	}
+	return ours
+}
+
+// measure widens the columns to what a row holds, and adds a column without a
+// header for every cell beyond the last header, so that none is lost.
+func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
+	for ; l.inputs < len(cells); l.inputs++ {
+		l.append(l.inputs, "")
+	}
+	for i := range l.columns {
+		c := &l.columns[i]
+		cell := c.of(cells)
+		c.width = max(c.width, utf8.RuneCountInString(cell.Text))
+		c.digits = c.digits || cell.Kind == sheet.Text && allDigits(cell.Text)
+	}
+	for col, text := range map[int]string{
+		colMessage: message(row), colOrderIDs: orderIDs(row.Items), colFilingStatus: filingStatus(row.Items),
+		colFilingDate: filingDate(row.Items), colCost: row.Cost.String(),
+	} {
+		l.answers[col] = max(l.answers[col], utf8.RuneCountInString(text))
+	}
+}
+
+func allDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// of is the column's cell of a row; rows end at their last cell that is not blank.
+func (c *column) of(cells []sheet.Cell) sheet.Cell {
+	if c.index >= len(cells) {
+		return sheet.Cell{}
+	}
+	if c.secret {
+		return maskCell(cells[c.index])
+	}
+	return cells[c.index]
+}
+
+// Columns are as wide as their texts, within these bounds, and leave room for
+// the filter's button. Messages are wrapped, so theirs may be long.
+const (
+	minWidth     = 9
+	maxWidth     = 40
+	messageWidth = 80
+	button       = 3
+)
+
+func fit(chars, most int) float64 { return float64(min(max(chars+button, minWidth), most)) }
+
+// widths are those of the input's columns.
+func (l *layout) widths() []float64 {
+	var widths []float64
+	for _, c := range l.columns {
+		widths = append(widths, fit(c.width, maxWidth))
+	}
+	return widths
+}
+
+// textColumns are those in which a correction must stay as it was typed, so
+// that no postal code loses its zero.
+func (l *layout) textColumns() []int {
+	var columns []int
+	for i, c := range l.columns {
+		if c.digits || c.secret {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
+)
+
+// overview is what Summary says, ahead of its cells.
+type overview struct {
+	batch   ledger.Batch
+	summary Summary
+	book    ledger.Book
+	changed time.Time // when a row last changed
+}
+
+// fact is a line of the head: a name and what it is.
+type fact struct{ name, value string }
+
+func (o *overview) facts() []fact {
+	facts := []fact{{"File", o.batch.File}}
+	if o.batch.Sheet != "" {
+		facts = append(facts, fact{"Sheet", o.batch.Sheet})
+	}
+	facts = append(facts, fact{"Product", productTitle(o.batch.Product)})
+	if o.batch.Options != "" {
+		facts = append(facts, fact{"Options", o.batch.Options})
+	}
+	facts = append(facts, fact{"Batch", o.batch.ID}, fact{"State", o.state()})
+	read := moment(o.batch.CreatedAt)
+	if o.batch.CreatedBy != "" {
+		read += " by " + o.batch.CreatedBy
+	}
+	facts = append(facts, fact{"Read", read})
+	if !o.changed.IsZero() {
+		facts = append(facts, fact{"Last change", moment(o.changed)})
+	}
+	return facts
+}
+
+// state is where the batch as a whole stands.
+func (o *overview) state() string {
+	switch {
+	case o.batch.Canceled:
+		return "canceled"
+	case o.batch.Paused:
+		return "paused"
+	case !o.batch.Open:
+		return "still being read: rows are missing here"
+	case o.summary.Ready() > 0:
+		return "not finished"
+	}
+	return "finished"
+}
+
+// sum is a line of the money: unknown where no figure exists.
+type sum struct {
+	name    string
+	cost    money.Cost
+	unknown bool
+	note    string
+}
+
+func (o *overview) sums() []sum {
+	s := o.summary
+	sums := []sum{
+		{"Spent", s.Spent, false, "by " + count(s.Counts[filing.Placed], "placed row")},
+		{"Held", s.Held, false, "by " + count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+			" in doubt or under way: it may have been spent"},
+		{"Still needed", s.Needed, false, "by " + count(s.Counts[filing.Ready], "ready row")},
+	}
+	if !o.book.Declared {
+		return append(sums, sum{"Funds available", money.Cost{}, true,
+			"not declared: importer deposit AMOUNT declares what was paid in"})
+	}
+	available := o.book.Available()
+	sums = append(sums, sum{"Funds available", money.Cost{Amount: available}, false,
+		"of the whole account, over all batches: declared deposits less everything spent and held"})
+	if short := s.Needed.Amount - available; s.Needed.Amount > 0 && short > 0 {
+		sums = append(sums, sum{"To be deposited", money.Cost{Amount: short, AtLeast: s.Needed.AtLeast || o.book.AtLeast}, false,
+			"before all ready rows can be placed"})
+	}
+	return sums
+}
+
+// steps are what is left to do, the most pressing first.
+func (o *overview) steps() []string {
+	s := o.summary
+	var steps []string
+	if n := s.Counts[filing.Uncertain]; n > 0 {
+		steps = append(steps, fmt.Sprintf("Settle %s in doubt: importer resolve %s. Do not order them again by other means. "+
+			"They are amber on Results.", count(n, "row"), o.batch.ID))
+	}
+	if n := s.Counts[filing.Invalid] + s.Counts[filing.Rejected]; n > 0 {
+		steps = append(steps, fmt.Sprintf("Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
+			count(n, "row")))
+	}
+	if n := s.Ready(); n > 0 && !o.batch.Canceled {
+		verb := "run the same command again"
+		if o.batch.Paused {
+			verb = "importer resume " + o.batch.ID
+		}
+		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", count(n, "waiting row"), verb))
+	}
+	if len(steps) == 0 {
+		steps = append(steps, "Nothing: every row has its answer.")
+	}
+	return steps
+}
+
+func productTitle(p filing.Product) string {
+	title := cmp.Or(p.Title(), string(p))
+	if title == "" {
+		return ""
+	}
+	return strings.ToUpper(title[:1]) + title[1:]
+}
+
+// count is a number and its noun, in the plural where it is one.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// moment is a time for a reader, always in UTC and always saying so.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
+const overviewSheet = "Summary"
+
+// barColors are those of the results, as a chart shows them.
+var barColors = map[filing.Result]string{
+	filing.Placed:    "2E9E5B",
+	filing.Exists:    "8CCBA3",
+	filing.Invalid:   "C0392B",
+	filing.Rejected:  "E57368",
+	filing.Uncertain: "F0A81C",
+	filing.Ready:     "5B7FA6",
+	filing.Placing:   "9DB6D0",
+	filing.Skipped:   "BFBFBF",
+	filing.Canceled:  "8C8C8C",
+}
+
+// write lays the sheet out: the head, the rows by result, the money, and what
+// is left to do, in the columns name, figure, a gap, and note, with the chart beside.
+func (o *overview) write(book *sheet.Workbook) error {
+	w, err := book.Sheet(overviewSheet, sheet.SheetOptions{
+		Widths: []float64{18, 20, 2, 78, 3}, TabColor: "2E9E5B", NoGrid: true,
+	})
+	if err != nil {
+		return err
+	}
+	lines := [][]sheet.OutCell{
+		{sheet.Str(cmp.Or(productTitle(o.batch.Product), "Filings") + ": results").In(sheet.StyleTitle)},
+		{},
+	}
+	for _, f := range o.facts() {
+		lines = append(lines, []sheet.OutCell{sheet.Str(f.name).In(sheet.StyleGrey), sheet.Str(f.value)})
+	}
+	lines = append(lines, nil, heading("Result", "Rows", "What it means"))
+	first := len(lines) + 1
+	var colors []string
+	for _, r := range filing.Results {
+		n := o.summary.Counts[r]
+		line := []sheet.OutCell{sheet.Str(string(r)).In(styles[r]), sheet.Int(int64(n)), {}, sheet.Str(verdicts[r].meaning)}
+		color := barColors[r]
+		if n == 0 {
+			color = ""
+			for i := range line {
+				line[i].Style = sheet.StyleGrey
+			}
+		}
+		lines = append(lines, line)
+		colors = append(colors, color)
+	}
+	last := len(lines)
+	lines = append(lines,
+		[]sheet.OutCell{sheet.Str("total").In(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).In(sheet.StyleBold)},
+		nil, heading("Money", "Amount", "What it is"))
+	for _, s := range o.sums() {
+		figure := sheet.Str("not known").In(sheet.StyleGrey)
+		if !s.unknown {
+			figure = amount(s.cost)
+		}
+		lines = append(lines, []sheet.OutCell{sheet.Str(s.name), figure, {}, sheet.Str(s.note)})
+	}
+	lines = append(lines, nil, heading("What to do next", "", ""))
+	for _, step := range o.steps() {
+		lines = append(lines, []sheet.OutCell{sheet.Str(step)})
+	}
+	for _, line := range lines {
+		if err := w.Row(line...); err != nil {
+			return err
+		}
+	}
+	book.Chart(sheet.Chart{
+		Sheet: overviewSheet, Kind: sheet.Columns, Title: "Rows by result", Labels: 0, Values: 1,
+		FirstRow: first, LastRow: last, Colors: colors, At: sheet.CellName(5, 3), Width: 480, Height: 340,
+	})
+	return nil
+}
+
+// heading is the band above a block: what a line is, its figure, and what that means.
+func heading(name, figure, note string) []sheet.OutCell {
+	band := []sheet.OutCell{sheet.Str(name), sheet.Str(figure), {}, sheet.Str(note)}
+	for i := range band {
+		band[i].Style = sheet.StyleHeader
+	}
+	band[1].Style = sheet.StyleHeaderRight
+	return band
+}

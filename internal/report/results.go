@@ -1,0 +1,125 @@
+package report
+
+import (
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
+)
+
+// styles are the colours of the results.
+var styles = map[filing.Result]sheet.StyleID{
+	filing.Placed:    sheet.StyleOK,
+	filing.Exists:    sheet.StyleOK,
+	filing.Ready:     sheet.StyleWait,
+	filing.Placing:   sheet.StyleWait,
+	filing.Skipped:   sheet.StyleGrey,
+	filing.Canceled:  sheet.StyleGrey,
+	filing.Invalid:   sheet.StyleBad,
+	filing.Rejected:  sheet.StyleBad,
+	filing.Uncertain: sheet.StyleWarn,
+}
+
+// medium is what the table is written to.
+type medium bool
+
+const (
+	inWorkbook medium = false
+	inCSV      medium = true
+)
+
+func (p *projection) resultsOptions() sheet.SheetOptions {
+	widths := p.layout.widths()
+	for col, chars := range p.layout.answers {
+		most := maxWidth
+		if col == colMessage {
+			most = messageWidth
+		}
+		widths = append(widths, fit(chars, most))
+	}
+	return sheet.SheetOptions{
+		Widths: widths, HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "1F3864",
+	}
+}
+
+// header is the input's own headers and those that follow them.
+func (p *projection) header(more ...string) []sheet.OutCell {
+	p.cells = p.cells[:0]
+	for _, c := range p.layout.columns {
+		p.cells = append(p.cells, sheet.Str(c.header).In(sheet.StyleHeader))
+	}
+	for _, name := range more {
+		p.cells = append(p.cells, sheet.Str(name).In(sheet.StyleHeader))
+	}
+	return p.cells
+}
+
+// echo is the input's cells of a row as they were given.
+func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
+	p.cells = p.cells[:0]
+	for i := range p.layout.columns {
+		p.cells = append(p.cells, sheet.Echo(p.layout.columns[i].of(cells)))
+	}
+	return p.cells
+}
+
+// result is a row of Results, or of the CSV. The slice is good until the next row.
+func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sheet.OutCell {
+	text := message(row)
+	cost := sheet.OutCell{}
+	if moved(row.Result) {
+		cost = amount(row.Cost)
+		if to == inCSV && row.Cost.AtLeast {
+			text += " Cost: " + row.Cost.String() + ", for a part of it is not known."
+		}
+	}
+	answers := [...]sheet.OutCell{
+		colResult:       sheet.Str(string(row.Result)).In(styles[row.Result]),
+		colMessage:      sheet.Str(text).In(sheet.StyleWrap),
+		colOrderIDs:     sheet.Str(orderIDs(row.Items)),
+		colFilingStatus: sheet.Str(filingStatus(row.Items)),
+		colFilingDate:   date(filingDate(row.Items)),
+		colCost:         cost,
+		colAttempts:     sheet.Int(int64(row.Attempts)),
+		colUpdatedAt:    stamp(row.UpdatedAt, to),
+	}
+	p.cells = append(p.echo(cells), answers[:]...)
+	return p.cells
+}
+
+// amount is a number that can be added up, and says where it is only the least.
+func amount(c money.Cost) sheet.OutCell {
+	cell := sheet.Money(int64(c.Amount))
+	if c.AtLeast {
+		cell.Format = `"at least $"#,##0.00`
+	}
+	return cell
+}
+
+// date is a date where the service's word is one, alone or with a time behind
+// it, and otherwise the word as it is.
+func date(s string) sheet.OutCell {
+	if len(s) >= len(time.DateOnly) {
+		if t, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil &&
+			(len(s) == len(time.DateOnly) || s[len(time.DateOnly)] == 'T') {
+			return sheet.Time(t)
+		}
+	}
+	return sheet.Str(s)
+}
+
+// stamp is a moment in UTC, which the workbook's number format says and the
+// CSV's ISO 8601 does.
+func stamp(t time.Time, to medium) sheet.OutCell {
+	if t.IsZero() {
+		return sheet.OutCell{}
+	}
+	if to == inCSV {
+		return sheet.Str(t.UTC().Format(time.RFC3339))
+	}
+	c := sheet.Time(t.UTC())
+	c.Format = `yyyy-mm-dd hh:mm "UTC"`
+	return c
+}

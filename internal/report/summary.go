@@ -1,0 +1,123 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// Ledger is what the report reads.
+type Ledger interface {
+	Batch(ctx context.Context, id string) (ledger.Batch, error)
+	// Rows yields the batch's rows in input order; an error ends the sequence.
+	Rows(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
+	Book(ctx context.Context) (ledger.Book, error)
+}
+
+// Summary is a batch in figures.
+type Summary struct {
+	Batch  string
+	Rows   int
+	Counts ledger.Counts
+	Spent  money.Cost // by placed rows
+	Held   money.Cost // by uncertain rows, and by those under way
+	Needed money.Cost // by ready rows, as far as is known
+	Output string     // the file written; empty where none was
+}
+
+// Summarise reads the figures of a batch without writing anything.
+func Summarise(ctx context.Context, l Ledger, batchID string) (Summary, error) {
+	s := newSummary(batchID)
+	for row, err := range l.Rows(ctx, batchID) {
+		if err != nil {
+			return Summary{}, fmt.Errorf("summarise batch %s: %w", batchID, err)
+		}
+		if err := s.add(&row); err != nil {
+			return Summary{}, fmt.Errorf("summarise batch %s: %w", batchID, err)
+		}
+	}
+	return s, nil
+}
+
+func newSummary(batchID string) Summary {
+	return Summary{Batch: batchID, Counts: ledger.Counts{}}
+}
+
+func (s *Summary) add(row *ledger.Row) error {
+	s.Rows++
+	s.Counts[row.Result]++
+	var purse *money.Cost
+	switch row.Result {
+	case filing.Placed:
+		purse = &s.Spent
+	case filing.Uncertain, filing.Placing:
+		purse = &s.Held
+	case filing.Ready:
+		purse = &s.Needed
+	default:
+		return nil
+	}
+	sum, err := purse.Plus(row.Cost)
+	if err != nil {
+		return fmt.Errorf("add the cost of row %d: %w", row.Number, err)
+	}
+	*purse = sum
+	return nil
+}
+
+// Ready counts the rows that are still to be answered. A row that another
+// process is placing at this moment is one of them: until its answer is
+// recorded, the same command continues with it.
+func (s Summary) Ready() int { return s.Counts[filing.Ready] + s.Counts[filing.Placing] }
+
+// MarshalJSON writes the last line of run, submit and status --json: every key
+// always, in this order. Rows under way count as ready; spent is plain dollars.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Batch     string      `json:"batch"`
+		Rows      int         `json:"rows"`
+		Placed    int         `json:"placed"`
+		Exists    int         `json:"exists"`
+		Invalid   int         `json:"invalid"`
+		Rejected  int         `json:"rejected"`
+		Uncertain int         `json:"uncertain"`
+		Ready     int         `json:"ready"`
+		Skipped   int         `json:"skipped"`
+		Canceled  int         `json:"canceled"`
+		Spent     money.Cents `json:"spent"`
+		Output    string      `json:"output"`
+	}{
+		s.Batch, s.Rows, s.Counts[filing.Placed], s.Counts[filing.Exists], s.Counts[filing.Invalid],
+		s.Counts[filing.Rejected], s.Counts[filing.Uncertain], s.Ready(), s.Counts[filing.Skipped],
+		s.Counts[filing.Canceled], s.Spent.Amount, s.Output,
+	})
+}
+
+// exitCodes is what a command that has done its work ends with: the first line
+// that has a row decides.
+var exitCodes = []struct {
+	code int
+	of   []filing.Result
+}{
+	{4, []filing.Result{filing.Uncertain}},
+	{3, []filing.Result{filing.Ready, filing.Placing}},
+	{2, []filing.Result{filing.Invalid, filing.Rejected, filing.Canceled}},
+}
+
+// ExitCode is the exit status that the batch's rows call for: 4 where some are
+// uncertain, else 3 where some are still ready, else 2 where some need
+// correction, else 0.
+func (s Summary) ExitCode() int {
+	for _, e := range exitCodes {
+		if slices.ContainsFunc(e.of, func(r filing.Result) bool { return s.Counts[r] > 0 }) {
+			return e.code
+		}
+	}
+	return 0
+}

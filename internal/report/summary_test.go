@@ -1,0 +1,130 @@
+package report_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+)
+
+// book is a ledger of one batch.
+type book struct {
+	batch ledger.Batch
+	rows  iter.Seq2[ledger.Row, error]
+	funds ledger.Book
+}
+
+func (b book) Batch(context.Context, string) (ledger.Batch, error) { return b.batch, nil }
+func (b book) Book(context.Context) (ledger.Book, error)           { return b.funds, nil }
+func (b book) Rows(context.Context, string) iter.Seq2[ledger.Row, error] {
+	return b.rows
+}
+
+func rows(all ...ledger.Row) iter.Seq2[ledger.Row, error] {
+	return func(yield func(ledger.Row, error) bool) {
+		for _, row := range all {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	const (
+		pl, ex, sk = filing.Placed, filing.Exists, filing.Skipped
+		in, rj, ca = filing.Invalid, filing.Rejected, filing.Canceled
+		rd, pg, un = filing.Ready, filing.Placing, filing.Uncertain
+	)
+	for _, c := range []struct {
+		name string
+		have []filing.Result
+		want int
+	}{
+		{"nothing at all", nil, 0},
+		{"all answered", []filing.Result{pl, ex, sk}, 0},
+		{"an invalid row", []filing.Result{pl, in}, 2},
+		{"a rejected row", []filing.Result{pl, rj}, 2},
+		{"a canceled row", []filing.Result{pl, ca}, 2},
+		{"a ready row", []filing.Result{pl, rd}, 3},
+		{"a row under way elsewhere", []filing.Result{pl, pg}, 3},
+		{"ready wins over correction", []filing.Result{in, rj, ca, rd}, 3},
+		{"under way wins over correction", []filing.Result{in, pg}, 3},
+		{"an uncertain row", []filing.Result{pl, un}, 4},
+		{"uncertain wins over everything", []filing.Result{pl, ex, sk, in, rj, ca, rd, pg, un}, 4},
+	} {
+		s := report.Summary{Counts: ledger.Counts{}}
+		for _, r := range c.have {
+			s.Counts[r]++
+		}
+		if got := s.ExitCode(); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
+	s := report.Summary{
+		Batch: "b1", Rows: 45, Output: "/tmp/out.xlsx",
+		Counts: ledger.Counts{
+			filing.Placed: 1, filing.Exists: 2, filing.Invalid: 3, filing.Rejected: 4, filing.Uncertain: 5,
+			filing.Ready: 6, filing.Placing: 7, filing.Skipped: 8, filing.Canceled: 9,
+		},
+		Spent: money.Cost{Amount: 123450, AtLeast: true},
+		Held:  money.Cost{Amount: 1},
+	}
+	const want = `{"batch":"b1","rows":45,"placed":1,"exists":2,"invalid":3,"rejected":4,"uncertain":5,` +
+		`"ready":13,"skipped":8,"canceled":9,"spent":"1234.50","output":"/tmp/out.xlsx"}`
+	got, err := json.Marshal(s)
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s (%v)\nwant %s", got, err, want)
+	}
+	const empty = `{"batch":"","rows":0,"placed":0,"exists":0,"invalid":0,"rejected":0,"uncertain":0,` +
+		`"ready":0,"skipped":0,"canceled":0,"spent":"0.00","output":""}`
+	if got, err := json.Marshal(report.Summary{}); err != nil || string(got) != empty {
+		t.Errorf("got  %s (%v)\nwant %s", got, err, empty)
+	}
+}
+
+func TestSummariseSortsTheMoney(t *testing.T) {
+	cost := func(n money.Cents) money.Cost { return money.Cost{Amount: n} }
+	l := book{rows: rows(
+		ledger.Row{Result: filing.Placed, Cost: cost(100)},
+		ledger.Row{Result: filing.Placed, Cost: money.Cost{Amount: 50, AtLeast: true}},
+		ledger.Row{Result: filing.Uncertain, Cost: cost(7)},
+		ledger.Row{Result: filing.Placing, Cost: cost(5)},
+		ledger.Row{Result: filing.Ready, Cost: cost(1000)},
+		ledger.Row{Result: filing.Exists, Cost: cost(99999)},
+		ledger.Row{Result: filing.Rejected, Cost: cost(99999)},
+		ledger.Row{Result: filing.Canceled, Cost: cost(99999)},
+	)}
+	s, err := report.Summarise(t.Context(), l, "b1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (money.Cost{Amount: 150, AtLeast: true}); s.Spent != want {
+		t.Errorf("spent %v, want %v", s.Spent, want)
+	}
+	if s.Held != cost(12) || s.Needed != cost(1000) {
+		t.Errorf("held %v, needed %v", s.Held, s.Needed)
+	}
+	if s.Rows != 8 || s.Counts.Total() != 8 || s.Batch != "b1" {
+		t.Errorf("summary %+v", s)
+	}
+}
+
+func TestSummariseReportsAReadError(t *testing.T) {
+	broken := errors.New("disk on fire")
+	l := book{rows: func(yield func(ledger.Row, error) bool) {
+		_ = yield(ledger.Row{Result: filing.Placed}, nil) && yield(ledger.Row{}, broken)
+	}}
+	if _, err := report.Summarise(t.Context(), l, "b1"); !errors.Is(err, broken) {
+		t.Errorf("error %v, want it to wrap %v", err, broken)
+	}
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// Write writes the results of a batch to path, as CSV where its name ends in
+// .csv and as an XLSX workbook otherwise. The file appears under its name only
+// when it is whole and synced. Rows are streamed: the ledger is read twice,
+// once to measure the columns and once to write, and the counts are those of
+// the rows that were written.
+func Write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
+	s, err := write(ctx, l, batchID, path)
+	if err != nil {
+		return Summary{}, fmt.Errorf("write the results of batch %s: %w", batchID, err)
+	}
+	return s, nil
+}
+
+func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error) {
+	batch, err := l.Batch(ctx, batchID)
+	if err != nil {
+		return Summary{}, err
+	}
+	layout := newLayout(batch.Columns)
+	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
+		layout.measure(row, cells)
+		return nil
+	})
+	if err != nil {
+		return Summary{}, err
+	}
+	p := projection{batch: batch, layout: layout, summary: newSummary(batchID)}
+	p.summary.Output = path
+	if strings.EqualFold(filepath.Ext(path), ".csv") {
+		err = p.writeCSV(ctx, l, path)
+	} else {
+		err = p.writeWorkbook(ctx, l, path)
+	}
+	return p.summary, err
+}
+
+// eachRow reads the rows of a batch with their cells, in input order.
+func eachRow(ctx context.Context, l Ledger, batchID string, do func(*ledger.Row, []sheet.Cell) error) error {
+	for row, err := range l.Rows(ctx, batchID) {
+		if err != nil {
+			return err
+		}
+		var cells []sheet.Cell
+		if len(row.Cells) > 0 {
+			if cells, err = sheet.DecodeCells(row.Cells); err != nil {
+				return fmt.Errorf("row %d: %w", row.Number, err)
+			}
+		}
+		if err := do(&row, cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// projection is one report in the making.
+type projection struct {
+	batch   ledger.Batch
+	layout  *layout
+	summary Summary
+	changed time.Time // when a row last changed
+	cells   []sheet.OutCell
+}
+
+// count takes a row into the figures.
+func (p *projection) count(row *ledger.Row) error {
+	if row.UpdatedAt.After(p.changed) {
+		p.changed = row.UpdatedAt
+	}
+	return p.summary.add(row)
+}
+
+func (p *projection) writeCSV(ctx context.Context, l Ledger, path string) error {
+	file, err := sheet.CreateCSV(path)
+	if err != nil {
+		return err
+	}
+	defer file.Abort()
+	if err := file.Row(p.header(Columns...)...); err != nil {
+		return err
+	}
+	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
+		if err := p.count(row); err != nil {
+			return err
+		}
+		return file.Row(p.result(row, cells, inCSV)...)
+	})
+	if err != nil {
+		return err
+	}
+	return file.Save()
+}
+
+func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) error {
+	book, err := sheet.Create(path)
+	if err != nil {
+		return err
+	}
+	defer book.Abort()
+	results, err := book.Sheet("Results", p.resultsOptions())
+	if err != nil {
+		return err
+	}
+	if err := results.Row(p.header(Columns...)...); err != nil {
+		return err
+	}
+	attention := corrections{book: book, projection: p}
+	err = eachRow(ctx, l, p.batch.ID, func(row *ledger.Row, cells []sheet.Cell) error {
+		if err := p.count(row); err != nil {
+			return err
+		}
+		if err := results.Row(p.result(row, cells, inWorkbook)...); err != nil {
+			return err
+		}
+		return attention.add(row, cells)
+	})
+	if err != nil {
+		return err
+	}
+	if err := attention.finish(); err != nil {
+		return err
+	}
+	funds, err := l.Book(ctx)
+	if err != nil {
+		return err
+	}
+	o := overview{batch: p.batch, summary: p.summary, book: funds, changed: p.changed}
+	if err := o.write(book); err != nil {
+		return err
+	}
+	return book.Save()
+}
