@@ -39,6 +39,18 @@ type pageData struct {
 	Violations []Violation
 	Refused    []statusCount
 	Dashboard  bool
+	Controls   [][2]string
+}
+
+// controls are the examples that the page gives; the whole of them is in the package's documentation.
+var controls = [][2]string{
+	{"POST /admin/deposit", `{"amount": 250.5}`},
+	{"POST /admin/faults", `{"kind": "reset", "after": true, "rate": 0.05}`},
+	{"POST /admin/faults", `{"kind": "status", "status": 503, "retryAfterSeconds": 2, "times": 3}`},
+	{"DELETE /admin/faults", ""},
+	{"POST /admin/down", `{"mode": "refuse", "seconds": 30}`},
+	{"POST /admin/advance", `{"all": true}`},
+	{"POST /admin/test-delivery", `{}`},
 }
 
 type pageFault struct {
@@ -49,7 +61,7 @@ type pageFault struct {
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	d := pageData{
-		Title: "Sandbox books", Made: len(s.orders), Outage: s.outage,
+		Title: "Sandbox books", Made: len(s.orders), Outage: s.outage, Controls: controls,
 		Books: Books{Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
 			InFlight: s.inFlight, MaxInFlight: s.mostFlying},
 	}
@@ -143,7 +155,10 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 <h2>Orders, newest first</h2>
 {{if .Orders}}<table><tr><th class="n">#<th>Time<th>Company<th>State<th>Items<th class="n">Total
 {{range .Orders}}<tr><td class="n">{{.Number}}<td>{{clock .At}}<td>{{.CompanyName}}<br><code>{{.CompanyID}}</code><td>{{.State}}
-<td>{{range .Items}}<div>{{.Product}} {{.Year}} <code>{{.ID}}</code> {{.Status}}{{if .Exception}} {{.Exception}}{{end}}{{if .Existing}} (already active){{end}} {{money .Amount}}</div>{{end}}{{with .Fault}}<div class="bad">answer lost: {{.}}</div>{{end}}
+<td>{{range .Items}}<div>{{.Product}} {{.Year}} <code>{{.ID}}</code> {{.Status}}{{if .Exception}} {{.Exception}}{{end}}{{if .Existing}} (already active){{end}} {{money .Amount}}</div>{{end}}{{with .Fault}}<div class="bad">its answer: {{.}}</div>{{end}}
 <td class="n">{{money .Total}}{{end}}</table>{{else}}<p>None yet.</p>{{end}}
+{{with .Controls}}<h2>Controls</h2>
+<p>With <code>Content-Type: application/json</code>; the books for a program are at <code>/books.json</code>.</p>
+<table>{{range .}}<tr><td><code>{{index . 0}}</code><td><code>{{index . 1}}</code>{{end}}</table>{{end}}
 </html>
 `))

@@ -106,6 +106,15 @@ func TestAdmin(t *testing.T) {
 		b.do("POST", "/admin/down", `{"mode":"up"}`)
 		b.mustOrder(`"companyId":"comp_held",` + report2026)
 	})
+	t.Run("the examples of the page work", func(t *testing.T) {
+		for _, c := range controls {
+			b := newBench(t, Config{})
+			method, path, _ := strings.Cut(c[0], " ")
+			if r := b.do(method, path, c[1]); r.status != 200 {
+				t.Errorf("%v: %d %s", c, r.status, r.body)
+			}
+		}
+	})
 	t.Run("a form of another site is refused", func(t *testing.T) {
 		b := newBench(t, Config{})
 		res, err := http.Post(b.url+"/admin/deposit", "text/plain", strings.NewReader(`{"amount":1}`))
