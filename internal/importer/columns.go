@@ -1,0 +1,579 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+)
+
+// columnID is the index of a column in the table.
+type columnID int16
+
+// none is no column of the table.
+const none columnID = -1
+
+// The columns, but for those of officers, which follow in runs of one per officer.
+const (
+	companyID columnID = iota
+	legalName
+	entityType
+	structureType
+	taxElection
+	formationState
+	formationDate
+	fiscalEndMonth
+	principalLine1
+	principalLine2
+	principalCity
+	principalState
+	principalPostalCode
+	principalCountry
+	mailingLine1
+	mailingLine2
+	mailingCity
+	mailingState
+	mailingPostalCode
+	mailingCountry
+	userID
+	userEmail
+	userName
+	userPhone
+	filingState
+	filingYear
+	orderAgent
+	changeOfAgent
+	agentType
+	agentCompanyName
+	agentFirstName
+	agentLastName
+	agentStreet
+	agentCity
+	agentState
+	agentZIP
+	expedited
+	alternativeNames
+	orderEIN
+	orderAnnualReport
+	orderQualification
+	businessCategory
+	businessPurpose
+	applicationReason
+	vehicle55kPounds
+	gamblingWagering
+	fileForm720
+	alcoholTobaccoFirearms
+	fileForm944
+	w2Expected
+	agricultureEmployees
+	otherEmployees
+	firstWagesDate
+	partyFirstName
+	partyLastName
+	partyTitle
+	partySSN
+	partyPhone
+	partyIsForeign
+	firstOfficer // its officer columns begin here
+)
+
+// kind is what the values of a column look like, and so how they are read.
+type kind uint8
+
+const (
+	nameKind    kind = iota // text in which "NA" and "None" may be a name
+	textKind                // text
+	companyKind             // comp_… or a slug
+	userKind                // user_…
+	emailKind
+	phoneKind
+	stateKind
+	yearKind
+	boolKind
+	dateKind
+	zipKind
+	entityKind // entity type
+	choiceKind // one of the column's choices
+	countKind  // a whole number
+	ssnKind    // never shown
+)
+
+// column is one line of the table of columns.
+type column struct {
+	header  string   // as templates have it and README lists it
+	field   string   // the service's field; without the product in front where several products share it
+	kind    kind     //
+	rule    string   // the rule that a value breaks which cannot be read
+	aliases []string // other wordings of the header
+	weak    []string // wordings taken only if nothing else in the sheet claims the column
+
+	// A product uses a column, or has it aside: then its values are read for
+	// the record, are not part of the order, and can only be warned about.
+	used, aside []filing.Product
+	tells       filing.Product // what a sheet with this column is about
+
+	choices []string          // of a choiceKind, as the service has them
+	means   map[string]string // folded wordings of the choices
+	about   string            // one or two sentences for the person who fills it in
+	example string
+}
+
+func (c *column) uses(p filing.Product) bool { return slices.Contains(c.used, p) }
+func (c *column) has(p filing.Product) bool {
+	return slices.Contains(c.used, p) || slices.Contains(c.aside, p)
+}
+
+// values are the choices to offer in a drop-down; nil where anything may be typed.
+func (c *column) values() []string {
+	switch c.kind {
+	case boolKind:
+		return []string{"yes", "no"}
+	case stateKind:
+		states := filing.States()
+		all := make([]string, len(states))
+		for i, s := range states {
+			all[i] = string(s)
+		}
+		return all
+	case entityKind:
+		return []string{string(filing.LLC), string(filing.Corp)}
+	}
+	return c.choices
+}
+
+// asText reports whether a spreadsheet program must be kept from taking the
+// column's values for numbers or dates.
+func (c *column) asText() bool {
+	return c.kind == zipKind || c.kind == companyKind || c.kind == userKind || c.kind == phoneKind || c.kind == ssnKind
+}
+
+// Sets of products that share columns.
+var (
+	anyProduct  = filing.Products
+	onExisting  = []filing.Product{filing.AnnualReport, filing.AgentChange, filing.RegisteredAgent, filing.EIN, filing.ForeignQualification}
+	agentOrders = []filing.Product{filing.AgentChange, filing.RegisteredAgent}
+	withAgent   = []filing.Product{filing.AnnualReport, filing.ForeignQualification, filing.Formation}
+	byFacts     = []filing.Product{filing.AnnualReport, filing.ForeignQualification}
+	formation   = []filing.Product{filing.Formation}
+	ein         = []filing.Product{filing.EIN, filing.Formation}
+	annual      = []filing.Product{filing.AnnualReport}
+)
+
+// columns is the table. Source: DESIGN section 8 for the headers; spec section
+// 2 for the fields, their kinds and choices; section 4 for who uses them.
+var columns = slices.Concat([]column{
+	companyID: {
+		header: "Company ID", field: "companyId", kind: companyKind, rule: "company.id", used: onExisting,
+		aliases: []string{"companyIdOrSlug", "Company ID or Slug", "Company Slug", "Company Identifier", "Comp ID", "Slug"},
+		about:   "The company as the filing service knows it: its id (comp_…) or its slug, the last part of its web address.",
+		example: "comp_8k2mP4",
+	},
+	legalName: {
+		header: "Legal Name", field: "company.legalName", kind: nameKind, rule: "company.legalName", used: formation, aside: onExisting,
+		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
+		about:   "The company's full legal name. It is for the reader; an existing company is found by its Company ID.",
+		example: "Harbor Light Bakery LLC",
+	},
+	entityType: {
+		header: "Entity Type", field: "company.entityType", kind: entityKind, rule: "company.entityType", used: slices.Concat(byFacts, formation),
+		aliases: []string{"entityType", "Type of Entity", "Company Type", "Entity Kind", "Legal Form", "Business Type", "Type of Business"},
+		about:   "LLC or CORP, the two types the service files for. It completes a company that lacks its type.",
+		example: "LLC",
+	},
+	structureType: {
+		header: "Structure Type", field: "company.structureType", kind: choiceKind, rule: "company.structureType", used: formation,
+		aliases: []string{"structureType", "Management Structure", "Managed By", "LLC Structure"},
+		choices: []string{"MEMBER", "MANAGER"},
+		means:   map[string]string{"membermanaged": "MEMBER", "managermanaged": "MANAGER", "members": "MEMBER", "managers": "MANAGER"},
+		about:   "For an LLC: MEMBER or MANAGER, whoever manages it.", example: "MEMBER",
+	},
+	taxElection: {
+		header: "Tax Election", field: "company.taxElection", kind: choiceKind, rule: "company.taxElection", used: formation,
+		aliases: []string{"taxElection", "Tax Classification"},
+		choices: []string{"C Corporation", "S Corporation"},
+		means:   map[string]string{"ccorp": "C Corporation", "scorp": "S Corporation", "c": "C Corporation", "s": "S Corporation"},
+		about:   "For a corporation: C Corporation or S Corporation.", example: "C Corporation",
+	},
+	formationState: {
+		header: "Formation State", field: "company.formationState", kind: stateKind, rule: "company.formationState", used: byFacts,
+		aliases: []string{"formationState", "State of Formation", "State of Incorporation", "State of Organization", "Incorporation State", "Inc State", "Home State", "Domicile State", "Domestic State", "Formation Jurisdiction", "Jurisdiction of Formation", "Jurisdiction of Incorporation"},
+		about:   "The state the company was formed in. It completes a company that lacks it.", example: "DE",
+	},
+	formationDate: {
+		header: "Formation Date", field: "company.formationDate", kind: dateKind, rule: "company.formationDate", aside: byFacts,
+		aliases: []string{"formationDate", "Date of Formation", "Date Formed", "Formed", "Formed On", "Incorporation Date", "Date of Incorporation", "Organization Date", "Inception Date"},
+		about:   "The day the company was formed, as a date or as YYYY-MM-DD.", example: "2019-04-30",
+	},
+	fiscalEndMonth: {
+		header: "Fiscal End Month", field: "company.fiscalEndMonth", kind: choiceKind, rule: "company.fiscalEndMonth", used: formation,
+		aliases: []string{"fiscalEndMonth", "Fiscal Year End", "Fiscal Year End Month", "FYE", "Year End Month"},
+		choices: months[:], means: monthWords,
+		about: "The last month of the company's fiscal year.", example: "December",
+	},
+	principalLine1:      address("Principal Line 1", "principalAddress.line1", textKind, "Street and number of the principal office.", "12 Market Street"),
+	principalLine2:      address("Principal Line 2", "principalAddress.line2", textKind, "Suite, floor or unit.", "Suite 400"),
+	principalCity:       address("Principal City", "principalAddress.city", textKind, "City of the principal office.", "Wilmington"),
+	principalState:      address("Principal State", "principalAddress.state", stateKind, "State of the principal office.", "DE"),
+	principalPostalCode: address("Principal Postal Code", "principalAddress.postalCode", zipKind, "ZIP code of the principal office.", "19801"),
+	principalCountry:    address("Principal Country", "principalAddress.country", textKind, "Two-letter country code.", "US"),
+	mailingLine1:        address("Mailing Line 1", "mailingAddress.line1", textKind, "Street and number for mail.", "12 Market Street"),
+	mailingLine2:        address("Mailing Line 2", "mailingAddress.line2", textKind, "Suite, floor or unit.", "Suite 400"),
+	mailingCity:         address("Mailing City", "mailingAddress.city", textKind, "City for mail.", "Wilmington"),
+	mailingState:        address("Mailing State", "mailingAddress.state", stateKind, "State for mail.", "DE"),
+	mailingPostalCode:   address("Mailing Postal Code", "mailingAddress.postalCode", zipKind, "ZIP code for mail.", "19801"),
+	mailingCountry:      address("Mailing Country", "mailingAddress.country", textKind, "Two-letter country code.", "US"),
+	userID: {
+		header: "User ID", field: "userId", kind: userKind, rule: "user.id", used: anyProduct,
+		aliases: []string{"User"},
+		about:   "The owner of the order, as the filing service knows them (user_…). Give this or the User Email.",
+		example: "user_5tQ9wL",
+	},
+	userEmail: {
+		header: "User Email", field: "email", kind: emailKind, rule: "user.email", used: anyProduct,
+		aliases: []string{"E-mail", "Email Address", "User Email Address", "Contact Email", "Owner Email", "Customer Email", "Client Email", "userIdOrEmail"},
+		about:   "The owner's e-mail address. A user the service does not know is created with it.",
+		example: "ana@harborlight.example",
+	},
+	userName: {
+		header: "User Name", field: "fullName", kind: nameKind, rule: "user.name", used: anyProduct,
+		aliases: []string{"Full Name", "User Full Name", "Contact", "Contact Name", "Owner Name"},
+		about:   "The owner's full name. Needed only for a user the service does not know yet.",
+		example: "Ana Silva",
+	},
+	userPhone: {
+		header: "User Phone", field: "phoneNumber", kind: phoneKind, rule: "user.phone", used: anyProduct,
+		aliases: []string{"Phone", "Phone Number", "User Phone Number", "Contact Phone", "Telephone", "Tel", "Mobile"},
+		about:   "The owner's phone number, used only when the user is created. Ten digits are taken for a US number.",
+		example: "+13025550142",
+	},
+	filingState: {
+		header: "Filing State", field: "filingState", kind: stateKind, rule: "filing-state.known", used: anyProduct,
+		aliases: []string{"Jurisdiction", "Filing Jurisdiction", "State of Filing", "State Filed In", "Report State", "Registration State"},
+		weak:    []string{"State"},
+		about:   "The state that gets the filing: a two-letter code, or its name.", example: "DE",
+	},
+	filingYear: {
+		header: "Filing Year", field: "annualReport.filingYear", kind: yearKind, rule: "annual-report.year", used: annual, tells: filing.AnnualReport,
+		aliases: []string{"filingYear", "Report Year", "Annual Report Year", "AR Year", "Reporting Year", "Filing Yr", "Year"},
+		about:   "The year of the report, four digits.", example: "2026",
+	},
+	orderAgent: {
+		header: "Order Registered Agent", field: "registeredAgent", kind: boolKind, rule: "registered-agent.order", tells: filing.RegisteredAgent,
+		used:    slices.Concat(agentOrders, withAgent),
+		aliases: []string{"Order Our Registered Agent", "Order Agent", "Order Our Agent", "Order RA", "Order Our RA", "Registered Agent", "RA", "Registered Agent Service", "RA Service"},
+		about:   "yes orders the service's own registered agent in the filing state, billed yearly. Leave it empty where an agent is on record or supplied.",
+		example: "no",
+	},
+	changeOfAgent: {
+		header: "Change Of Agent", field: "registeredAgent.isChangeOfAgent", kind: boolKind, rule: "registered-agent.change", tells: filing.AgentChange,
+		used:    slices.Concat(agentOrders, annual, []filing.Product{filing.ForeignQualification}),
+		aliases: []string{"isChangeOfAgent", "Change Agent", "Agent Change", "Change of Registered Agent", "Change of RA", "Change RA", "RA Change"},
+		about:   "yes replaces the agent on record by the service's own; no is a first appointment.",
+		example: "yes",
+	},
+	agentType: {
+		header: "Agent Type", field: "registeredAgent.type", kind: choiceKind, rule: "agent.type", used: withAgent,
+		aliases: agentWords("type"),
+		choices: []string{string(filing.Person), string(filing.CompanyParty)}, means: partyWords,
+		about:   "Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.",
+		example: "COMPANY",
+	},
+	agentCompanyName: {
+		header: "Agent Company Name", field: "registeredAgent.companyName", kind: nameKind, rule: "agent.companyName", used: withAgent,
+		aliases: agentWords("company", "company name", "name", "business name", "firm"),
+		about:   "Name of a supplied agent that is a company.", example: "First State Agents Inc.",
+	},
+	agentFirstName: {
+		header: "Agent First Name", field: "registeredAgent.firstName", kind: nameKind, rule: "agent.firstName", used: withAgent,
+		aliases: agentWords("first name", "first", "given name"),
+		about:   "First name of a supplied agent that is a person.", example: "Grace",
+	},
+	agentLastName: {
+		header: "Agent Last Name", field: "registeredAgent.lastName", kind: nameKind, rule: "agent.lastName", used: withAgent,
+		aliases: agentWords("last name", "last", "surname", "family name"),
+		about:   "Last name of a supplied agent that is a person.", example: "Okafor",
+	},
+	agentStreet: {
+		header: "Agent Street", field: "registeredAgent.addressStreet", kind: textKind, rule: "agent.addressStreet", used: withAgent,
+		aliases: agentWords("street", "street address", "address", "address street", "address line 1", "address 1", "line 1"),
+		about:   "Street address of a supplied agent, in the filing state.", example: "200 Continental Drive",
+	},
+	agentCity: {
+		header: "Agent City", field: "registeredAgent.addressCity", kind: textKind, rule: "agent.addressCity", used: withAgent,
+		aliases: agentWords("city", "address city"),
+		about:   "City of a supplied agent.", example: "Newark",
+	},
+	agentState: {
+		header: "Agent State", field: "registeredAgent.addressState", kind: stateKind, rule: "agent.addressState", used: withAgent,
+		aliases: agentWords("state", "address state"),
+		about:   "State of a supplied agent. It must be the filing state.", example: "DE",
+	},
+	agentZIP: {
+		header: "Agent ZIP", field: "registeredAgent.addressZip", kind: zipKind, rule: "agent.addressZip", used: withAgent,
+		aliases: agentWords("zip", "zip code", "postal code", "postcode", "address zip", "address postal code"),
+		about:   "ZIP code of a supplied agent: five digits, or five and four. Keep the column as text, so that leading zeros stay.",
+		example: "19713",
+	},
+	expedited: {
+		header: "Expedited", field: "formation.expedited", kind: boolKind, rule: "formation.expedited", used: formation, tells: filing.Formation,
+		aliases: []string{"Expedite", "Rush", "Expedited Filing"},
+		about:   "yes orders the faster filing of a formation, where the state offers it to LLCs.", example: "no",
+	},
+	alternativeNames: {
+		header: "Alternative Names", field: "formation.alternativeNames", kind: nameKind, rule: "formation.alternativeNames", used: formation, tells: filing.Formation,
+		aliases: []string{"alternativeNames", "Alternate Names", "Fallback Names", "Backup Names"},
+		about:   "Up to ten further names, divided by semicolons, in the order of preference.", example: "Harbor Light Foods LLC; Harbor Light Kitchen LLC",
+	},
+	orderEIN: {
+		header: "Order EIN", field: "ein", kind: boolKind, rule: "ein.order", used: ein, tells: filing.EIN,
+		aliases: []string{"EIN Order", "Order Tax ID", "Get EIN"},
+		about:   "yes orders a federal employer identification number.", example: "yes",
+	},
+	orderAnnualReport: {
+		header: "Order Annual Report", field: "annualReport", kind: boolKind, rule: "annual-report.order", used: annual, tells: filing.AnnualReport,
+		aliases: []string{"Annual Report", "Order AR", "File Annual Report"},
+		about:   "yes orders the annual report. Left out, every row orders it.", example: "yes",
+	},
+	orderQualification: {
+		header: "Order Foreign Qualification", field: "foreignQualification", kind: boolKind, rule: "foreign-qualification.order",
+		used:  []filing.Product{filing.ForeignQualification},
+		tells: filing.ForeignQualification, aliases: []string{"Foreign Qualification", "Order FQ", "Qualify"},
+		about: "yes qualifies the company in the filing state.", example: "yes",
+	},
+	businessCategory: einColumn("Business Category", "businessCategory", textKind, "What line of business it is, in the service's words, such as Consulting or Retail.", "Consulting"),
+	businessPurpose:  einColumn("Business Purpose", "businessPurpose", textKind, "What the company does, in a few words.", "Bookkeeping for small firms"),
+	applicationReason: func() column {
+		c := einColumn("Application Reason", "applicationReason", choiceKind, "Why the number is applied for.", "Started a new business")
+		c.choices = []string{"Started a new business", "Hired employee(s)", "Banking purposes", "Changed type of organization", "Purchased active business"}
+		return c
+	}(),
+	vehicle55kPounds:       einColumn("Vehicle 55k Pounds", "vehicle55kPounds", boolKind, "Has a highway vehicle of 55,000 pounds or more?", "no"),
+	gamblingWagering:       einColumn("Gambling Wagering", "gamblingWagering", boolKind, "Involves gambling or wagering?", "no"),
+	fileForm720:            einColumn("File Form 720", "fileForm720", boolKind, "Files Form 720, the excise tax return?", "no"),
+	alcoholTobaccoFirearms: einColumn("Alcohol Tobacco Firearms", "alcoholTobaccoFirearms", boolKind, "Makes or sells alcohol, tobacco or firearms?", "no"),
+	fileForm944:            einColumn("File Form 944", "fileForm944", boolKind, "Files employment taxes once a year, on Form 944?", "no"),
+	w2Expected:             einColumn("Is W2 Expected", "isW2Expected", boolKind, "Expects to pay employees within a year?", "no", "W2 Expected"),
+	agricultureEmployees:   einColumn("Agriculture Employees Count", "agricultureEmployeesCount", countKind, "How many agricultural employees are expected.", "0"),
+	otherEmployees:         einColumn("Other Employees Count", "otherEmployeesCount", countKind, "How many other employees are expected.", "0"),
+	firstWagesDate:         einColumn("First Wages Date", "firstWagesDate", dateKind, "The day of the first wages, where employees are expected.", "2026-06-01"),
+	partyFirstName:         einColumn("Responsible Party First Name", "responsiblePartyFirstName", nameKind, "First name of the person answerable to the tax authority.", "Ana"),
+	partyLastName:          einColumn("Responsible Party Last Name", "responsiblePartyLastName", nameKind, "Last name of that person.", "Silva"),
+	partyTitle:             einColumn("Responsible Party Title", "responsiblePartyTitle", nameKind, "Title of that person.", "Managing Member"),
+	partySSN:               einColumn("Responsible Party SSN", "responsiblePartySsn", ssnKind, "Social Security number of that person, nine digits. Left empty for a foreign person.", "", "SSN", "Social Security Number", "Responsible Party Social Security Number"),
+	partyPhone:             einColumn("Responsible Party Phone Number", "responsiblePartyPhoneNumber", phoneKind, "Phone number of that person.", "+13025550142", "Responsible Party Phone"),
+	partyIsForeign:         einColumn("Responsible Party Is Foreign", "responsiblePartyIsForeign", boolKind, "yes where that person is foreign and has no SSN.", "no", "Foreign Responsible Party"),
+}, officerColumns())
+
+// maxOfficers is how many officers a row can name.
+const maxOfficers = 10
+
+// officerColumns are the columns of Officer 1, Officer 2 and so on.
+func officerColumns() []column {
+	parts := []column{
+		{header: "Type", field: "type", kind: choiceKind, choices: []string{string(filing.Person), string(filing.CompanyParty)}, means: partyWords, about: "PERSON or COMPANY.", example: "PERSON"},
+		{header: "First Name", field: "firstName", kind: nameKind, about: "First name of a person.", example: "Ana"},
+		{header: "Last Name", field: "lastName", kind: nameKind, about: "Last name of a person.", example: "Silva"},
+		{header: "Company Name", field: "companyName", kind: nameKind, about: "Name of a company.", example: ""},
+		{header: "Title", field: "title", kind: textKind, about: "Title, such as Managing Member or President.", example: "Managing Member"},
+		{header: "Primary", field: "isPrimary", kind: boolKind, about: "yes for exactly one officer.", example: "yes"},
+		{header: "Line 1", field: "address.line1", kind: textKind, about: "Street and number.", example: "12 Market Street"},
+		{header: "Line 2", field: "address.line2", kind: textKind, about: "Suite, floor or unit.", example: ""},
+		{header: "City", field: "address.city", kind: textKind, about: "City.", example: "Wilmington"},
+		{header: "State", field: "address.state", kind: stateKind, about: "State.", example: "DE"},
+		{header: "Postal Code", field: "address.postalCode", kind: zipKind, about: "ZIP code.", example: "19801"},
+		{header: "Country", field: "address.country", kind: textKind, about: "Two-letter country code.", example: "US"},
+	}
+	var all []column
+	for n := 1; n <= maxOfficers; n++ {
+		for _, p := range parts {
+			part := p.header
+			p.header = fmt.Sprintf("Officer %d %s", n, part)
+			p.field = fmt.Sprintf("company.officers[%d].%s", n-1, p.field)
+			p.rule = "officer." + strings.ToLower(strings.ReplaceAll(part, " ", "-"))
+			p.used, p.tells = formation, filing.Formation
+			switch part {
+			case "Postal Code":
+				p.aliases = []string{fmt.Sprintf("Officer %d ZIP", n), fmt.Sprintf("Officer %d ZIP Code", n)}
+			case "Line 1":
+				p.aliases = []string{fmt.Sprintf("Officer %d Street", n), fmt.Sprintf("Officer %d Address", n)}
+			case "Primary":
+				p.aliases = []string{fmt.Sprintf("Officer %d Is Primary", n)}
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// addressParts are the wordings of an address's parts, by the last word of its field.
+var addressParts = map[string][]string{
+	"line1":      {"line 1", "street", "street address", "address", "address 1", "address line 1", "street 1"},
+	"line2":      {"line 2", "address 2", "address line 2", "street 2", "suite"},
+	"city":       {"city", "town"},
+	"state":      {"state"},
+	"postalCode": {"postal code", "zip", "zip code", "postcode"},
+	"country":    {"country", "country code"},
+}
+
+// address is a column of the principal or the mailing address. Bare wordings
+// ("Street", "Zip") are the principal address unless something else claims them.
+func address(header, field string, k kind, about, example string) column {
+	c := column{header: header, field: "company." + field, kind: k, rule: "company." + field, used: formation, about: about, example: example}
+	which, part, _ := strings.Cut(field, ".")
+	prefixes := []string{"mailing", "mailing address", "mail"}
+	if which == "principalAddress" {
+		prefixes = []string{"principal", "principal address", "principal office", "business", "business address", "company", "company address"}
+		c.weak = addressParts[part]
+	}
+	for _, prefix := range prefixes {
+		for _, word := range addressParts[part] {
+			c.aliases = append(c.aliases, prefix+" "+word)
+		}
+	}
+	return c
+}
+
+func agentWords(words ...string) []string {
+	var all []string
+	for _, prefix := range []string{"agent", "registered agent", "RA", "supplied agent", "current agent"} {
+		for _, word := range words {
+			all = append(all, prefix+" "+word)
+		}
+	}
+	return all
+}
+
+func einColumn(header, field string, k kind, about, example string, aliases ...string) column {
+	return column{
+		header: header, field: "ein." + field, kind: k, rule: "ein." + field, used: ein, tells: filing.EIN,
+		aliases: append(aliases, field), about: about, example: example,
+	}
+}
+
+// partyWords are what people call a person or a company.
+var partyWords = map[string]string{
+	"individual": string(filing.Person), "naturalperson": string(filing.Person), "p": string(filing.Person),
+	"business": string(filing.CompanyParty), "entity": string(filing.CompanyParty), "organization": string(filing.CompanyParty),
+	"corporation": string(filing.CompanyParty), "commercial": string(filing.CompanyParty), "c": string(filing.CompanyParty),
+}
+
+var months = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+
+// monthWords are the abbreviations and numbers of the months.
+var monthWords = func() map[string]string {
+	words := make(map[string]string, 4*len(months))
+	for i, m := range months {
+		words[strings.ToLower(m)] = m
+		words[strings.ToLower(m[:3])] = m
+		words[fmt.Sprint(i+1)] = m
+		words[fmt.Sprintf("%02d", i+1)] = m
+	}
+	words["sept"] = "September"
+	return words
+}()
+
+// answers are the columns that a results workbook adds. A sheet that is fed
+// back has them, and they are passed over without a word.
+var answers = map[string]bool{
+	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true, "attempts": true, "updatedat": true,
+}
+
+// strength is how surely a header means a column.
+type strength uint8
+
+const (
+	unknown strength = iota
+	weak             // a bare word such as "State"
+	alias            // another wording
+	exact            // our header or the service's field
+	mapped           // a person said so
+)
+
+// wording is what a header means.
+type wording struct {
+	column   columnID
+	strength strength
+}
+
+// wordings finds what a folded header means, the strongest meaning first. What
+// "State" alone means depends on its neighbours; see newMatcher.
+var wordings = func() map[string]wording {
+	all := make(map[string]wording, 8*len(columns))
+	add := func(word string, id columnID, s strength) {
+		word = filing.FoldName(word)
+		if old, taken := all[word]; !taken || old.strength < s {
+			all[word] = wording{id, s}
+		}
+	}
+	for i := range columns {
+		c, id := &columns[i], columnID(i)
+		add(c.header, id, exact)
+		add(c.field, id, exact)
+		switch object, field, _ := strings.Cut(c.field, "."); object {
+		case "company", "annualReport", "formation", "ein":
+			add(field, id, exact)
+		case "registeredAgent":
+			add("annualReport."+c.field, id, exact)
+		}
+		for _, a := range c.aliases {
+			add(a, id, alias)
+		}
+		for _, w := range c.weak {
+			add(w, id, weak)
+		}
+	}
+	delete(all, "")    // of "ein" without a field
+	delete(all, "ein") // a column headed EIN holds the number, it does not order one
+	return all
+}()
+
+// columnOfField finds the column that holds a field of the service's.
+func columnOfField(field string) columnID {
+	if id, ok := columnsByField[field]; ok {
+		return id
+	}
+	// annualReport.registeredAgent.type and its like are one column.
+	_, rest, _ := strings.Cut(field, ".")
+	if id, ok := columnsByField[rest]; ok {
+		return id
+	}
+	return none
+}
+
+var columnsByField = func() map[string]columnID {
+	all := make(map[string]columnID, len(columns))
+	for i := range columns {
+		all[columns[i].field] = columnID(i)
+	}
+	return all
+}()
+
+// ColumnTable is the table of columns in Markdown, for the README. Officers
+// after the first are left out: their columns repeat.
+func ColumnTable() string {
+	var b strings.Builder
+	b.WriteString("| Column | Field of the service | Used by | Values |\n|---|---|---|---|\n")
+	for i := range columns {
+		c := &columns[i]
+		if strings.HasPrefix(c.header, "Officer ") && !strings.HasPrefix(c.header, "Officer 1 ") {
+			continue
+		}
+		var products []string
+		for _, p := range filing.Products {
+			if c.has(p) {
+				products = append(products, string(p))
+			}
+		}
+		used := strings.Join(products, ", ")
+		if len(products) == len(filing.Products) {
+			used = "all"
+		}
+		about := c.about
+		if c.kind == choiceKind {
+			about += " One of: " + strings.Join(c.choices, ", ") + "."
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", c.header, c.field, used, strings.ReplaceAll(about, "|", `\|`))
+	}
+	return b.String()
+}

@@ -1,0 +1,10 @@
+// Package importer turns a spreadsheet into orders: file, columns, rows with
+// their orders and problems, and one batch in the ledger.
+//
+// Everything it knows of columns is one table, in columns.go: how a header may
+// be worded, what its values look like, which products use it, and how it is
+// explained in templates and help.
+//
+// Reading is streamed and runs beside the checking, so that a million rows take
+// no more memory than a thousand, but for 24 bytes a row to find repeats.
+package importer

@@ -1,0 +1,229 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Tally is how many rows came to what. Its JSON is the last line of check --json.
+type Tally struct {
+	Rows    int `json:"rows"`
+	Ready   int `json:"ready"`
+	Invalid int `json:"invalid"`
+	Skipped int `json:"skipped"`
+}
+
+func (t *Tally) add(r filing.Result) {
+	t.Rows++
+	switch r {
+	case filing.Ready:
+		t.Ready++
+	case filing.Invalid:
+		t.Invalid++
+	case filing.Skipped:
+		t.Skipped++
+	}
+}
+
+// Check goes through the rows and hands every problem to fn.
+func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, error) {
+	var t Tally
+	err := im.Each(ctx, func(r *Row) error {
+		t.add(r.Result)
+		for i := range r.Problems {
+			if err := fn(r.Problems[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return t, err
+}
+
+// Each hands every row to fn, in the order of the input: as many as there are
+// rows that are not blank below the header. A row and what it points to is good
+// until fn returns; only texts may be kept.
+//
+// Reading and checking run side by side. The error is a *sheet.FormatError
+// where the sheet cannot be read to its end; the rows before it must then not
+// be relied upon.
+func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
+	return im.stretches(ctx, func(rows []Row) error {
+		for i := range rows {
+			if err := fn(&rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stretch is a run of rows on its way from the reader through a checker to the
+// consumer. Its memory goes round.
+type stretch struct {
+	block   sheet.Block
+	rows    []Row
+	drafts  []draft
+	checked chan struct{}
+}
+
+// stretchesInFlight bounds the memory, and lets neither side wait for a hiccup
+// of the other.
+const stretchesInFlight = 6
+
+// stretches is Each by the hundred rows.
+func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
+	r, err := im.file.Rows(im.sheet)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	free := make(chan *stretch, stretchesInFlight)
+	for range stretchesInFlight {
+		free <- &stretch{checked: make(chan struct{}, 1)}
+	}
+	toCheck := make(chan *stretch, stretchesInFlight)
+	inOrder := make(chan *stretch, stretchesInFlight)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(inOrder)
+		defer close(toCheck)
+		for {
+			var s *stretch
+			select {
+			case s = <-free:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			if err := r.Read(&s.block); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			toCheck <- s
+			inOrder <- s
+		}
+	})
+	for range max(1, runtime.GOMAXPROCS(0)-1) {
+		group.Go(func() error {
+			c := im.newChecker()
+			for s := range toCheck {
+				c.stretch(s)
+				s.checked <- struct{}{}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		l := im.newLast()
+		for s := range inOrder {
+			<-s.checked
+			if err := ctx.Err(); err != nil {
+				return context.Cause(ctx)
+			}
+			l.look(s.rows)
+			if err := fn(s.rows); err != nil {
+				return err
+			}
+			free <- s
+		}
+		l.note()
+		return nil
+	})
+	return group.Wait()
+}
+
+// stretch checks the rows below the header.
+func (c *checker) stretch(s *stretch) {
+	in := s.block.Rows
+	for len(in) > 0 && in[0].Number <= c.im.layout.row {
+		in = in[1:]
+	}
+	s.rows = slices.Grow(s.rows[:0], len(in))[:len(in)]
+	s.drafts = slices.Grow(s.drafts[:0], len(in))[:len(in)]
+	for i := range in {
+		c.check(&in[i], &s.rows[i], &s.drafts[i])
+	}
+}
+
+// last is the look at the rows that needs their order: it finds repeats and
+// gathers what is to be noted of the whole file.
+type last struct {
+	im       *Import
+	seen     repeats
+	rows     int
+	hidden   int
+	noAgent  int
+	noFiling []int
+}
+
+func (im *Import) newLast() *last { return &last{im: im, seen: repeats{}} }
+
+func (l *last) look(rows []Row) {
+	for i := range rows {
+		r := &rows[i]
+		l.rows++
+		if r.Result == filing.Ready {
+			if first, repeated := l.seen.of(r.key, r.Number); repeated {
+				r.skip(fmt.Sprintf("the same filing as row %d", first))
+			} else if r.noAgent {
+				l.noAgent++
+			}
+		}
+		if r.noFiling {
+			l.noFiling = append(l.noFiling, r.Number)
+		} else if r.hidden {
+			l.hidden++
+		}
+	}
+}
+
+// note writes down what was found in the rows.
+func (l *last) note() {
+	var notes []string
+	if l.hidden > 0 {
+		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too.", l.hidden, l.rows-len(l.noFiling)))
+	}
+	if l.noAgent > 0 {
+		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))
+	}
+	if n := len(l.noFiling); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s no filings and skipped: %s.", plural(n, "row was taken for", "rows were taken for"), listed(l.noFiling)))
+	}
+	l.im.mu.Lock()
+	l.im.found = notes
+	l.im.mu.Unlock()
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// listed names row numbers, the first twenty of them.
+func listed(rows []int) string {
+	var b strings.Builder
+	for i, n := range rows {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if i == 20 {
+			fmt.Fprintf(&b, "and %d more", len(rows)-i)
+			break
+		}
+		fmt.Fprint(&b, n)
+	}
+	return b.String()
+}

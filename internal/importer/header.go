@@ -1,0 +1,479 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// headRows is how far down a sheet its header is looked for.
+const headRows = 30
+
+// heading is one cell of the header row and what it means.
+type heading struct {
+	text   string // as it was given; with the group above it where that was needed
+	folded string
+	index  int
+	wording
+}
+
+// layout is where the header of a sheet stands and what its cells mean.
+type layout struct {
+	row      int // its row number
+	rows     int // how many rows there are in the head of the sheet after it
+	headings []heading
+	score    int
+}
+
+// headers are the texts of the header row, one for each column up to the last.
+func (l *layout) headers() []string {
+	all := make([]string, len(l.headings))
+	for i, h := range l.headings {
+		all[i] = h.text
+	}
+	return all
+}
+
+// matcher says what headers mean, after what the user said they mean.
+type matcher struct {
+	said map[string]columnID // by folded header; none where the column is to be ignored
+}
+
+// newMatcher takes the pairs of --map, their header to ours. Ours may be empty
+// or "-": the column is ignored.
+func newMatcher(said map[string]string) (*matcher, error) {
+	m := &matcher{said: make(map[string]columnID, len(said))}
+	for theirs, ours := range said {
+		id := none
+		if ours = strings.TrimSpace(ours); ours != "" && ours != "-" {
+			w, ok := wordings[filing.FoldName(ours)]
+			if !ok || w.strength < exact {
+				return nil, fmt.Errorf("--map %q: there is no column %q%s", theirs+"="+ours, ours, didYouMean(ours))
+			}
+			id = w.column
+		}
+		m.said[foldHeader(theirs)] = id
+	}
+	return m, nil
+}
+
+// foldHeader folds a header. One without Latin letters or digits stays as it
+// is, so that it can still be named by --map.
+func foldHeader(text string) string {
+	if folded := filing.FoldName(text); folded != "" {
+		return folded
+	}
+	return strings.ToLower(strings.TrimSpace(text))
+}
+
+func (m *matcher) means(text string) wording {
+	folded := foldHeader(text)
+	if id, ok := m.said[folded]; ok {
+		return wording{id, mapped}
+	}
+	if w, ok := wordings[folded]; ok {
+		return w
+	}
+	return wording{none, unknown}
+}
+
+// layoutOf finds the header among the first rows of a sheet: the row with the
+// most columns that are known, the first of several. Titles above it hold
+// none; a row of groups over it ("Agent", below it "Street", "City") lends its
+// words where they make a header known.
+func (m *matcher) layoutOf(rows []sheet.Row) (*layout, bool) {
+	var best *layout
+	for i := range rows {
+		if i == headRows {
+			break
+		}
+		for _, groups := range [][]sheet.Cell{nil, groupsAbove(rows, i)} {
+			l := m.read(rows[i].Cells, groups)
+			if l.isHeader() && (best == nil || l.score > best.score) {
+				l.row, l.rows = rows[i].Number, len(rows)-i-1
+				best = l
+			}
+		}
+	}
+	return best, best != nil
+}
+
+// groupsAbove is the row directly above row i, where it can be one of groups.
+func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
+	if i == 0 || rows[i-1].Number != rows[i].Number-1 {
+		return nil
+	}
+	filled := 0
+	for _, c := range rows[i-1].Cells {
+		if c.Kind != sheet.Blank {
+			filled++
+		}
+	}
+	if filled < 2 { // a title
+		return nil
+	}
+	return rows[i-1].Cells
+}
+
+func (m *matcher) read(cells, groups []sheet.Cell) *layout {
+	l := &layout{headings: make([]heading, len(cells))}
+	group := ""
+	seen := map[columnID]bool{}
+	for i, cell := range cells {
+		if i < len(groups) && groups[i].Text != "" {
+			group = groups[i].Text
+		}
+		h := heading{text: cell.Text, folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
+		if cell.Kind == sheet.Text {
+			h.wording = m.means(cell.Text)
+			if group != "" && groups != nil && h.strength < exact {
+				if w := m.means(group + " " + cell.Text); w.strength > weak {
+					h.wording, h.text = w, group+" "+cell.Text
+				}
+			}
+		}
+		l.headings[i] = h
+		if h.column != none && !seen[h.column] {
+			seen[h.column] = true
+			l.score += 2
+			if h.strength >= exact {
+				l.score++
+			}
+		}
+	}
+	return l
+}
+
+// anchors are the columns of which a sheet of filings has at least one.
+var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, filingYear, orderAgent, changeOfAgent, formationState, entityType}
+
+// isHeader tells a header from a row that happens to hold one of its words.
+func (l *layout) isHeader() bool {
+	known, anchored, filled := 0, false, 0
+	seen := map[columnID]bool{}
+	for _, h := range l.headings {
+		if h.text != "" {
+			filled++
+		}
+		if h.column == none || seen[h.column] {
+			continue
+		}
+		seen[h.column] = true
+		known++
+		anchored = anchored || slices.Contains(anchors, h.column)
+	}
+	if known == 1 {
+		// A bare list of companies, the rest being said on the command line.
+		return filled == 1 && seen[companyID]
+	}
+	return anchored && known >= 2 && known*4 >= filled
+}
+
+// binding is a column of the table that the sheet has.
+type binding struct {
+	*column
+	id     columnID
+	index  int // in the row's cells; -1 where the sheet does not have it
+	header string
+	aside  bool // the product has it for the record only
+}
+
+// plan is how the rows of one sheet are read for one product: made once, used
+// for every row.
+type plan struct {
+	product  filing.Product
+	core     []binding // read of every row
+	agent    []binding // read where an agent is supplied
+	bindings []*binding
+	secret   []int // columns that hold Social Security numbers
+}
+
+// binding finds the sheet's column; nil where it has none.
+func (p *plan) binding(id columnID) *binding { return p.bindings[id] }
+
+// bind makes the plan. Two headers for one column of the product are an error,
+// unless one of them says it more exactly.
+func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []string, error) {
+	claims := make(map[columnID][]heading)
+	for _, h := range l.resolve() {
+		if h.column != none {
+			claims[h.column] = append(claims[h.column], h)
+		}
+	}
+	p := &plan{product: product, bindings: make([]*binding, len(columns))}
+	var notes, unused []string
+	for id := range columnID(len(columns)) {
+		claimed := claims[id]
+		if len(claimed) == 0 {
+			continue
+		}
+		c := &columns[id]
+		if c.kind == ssnKind {
+			for _, h := range claimed {
+				p.secret = append(p.secret, h.index)
+			}
+		}
+		if !c.has(product) {
+			for _, h := range claimed {
+				unused = append(unused, h.name(l.row))
+			}
+			continue
+		}
+		winner, rivals := strongest(claimed)
+		if len(rivals) > 0 && c.uses(product) {
+			names := make([]string, 0, len(rivals)+1)
+			for _, h := range append([]heading{winner}, rivals...) {
+				names = append(names, h.name(l.row))
+			}
+			return nil, nil, &sheet.FormatError{
+				File: file, Sheet: sheetName, Cell: sheet.CellName(winner.index, l.row),
+				Reason: fmt.Sprintf("several columns stand for %s: %s", c.header, strings.Join(names, ", ")),
+				Remedy: fmt.Sprintf("Rename the one that is meant to %q and the others to what they are, or leave one out with --map %q", c.header, rivals[0].text+"="),
+			}
+		}
+		for _, h := range claimed {
+			if h.index != winner.index {
+				unused = append(unused, h.name(l.row))
+			}
+		}
+		b := &binding{column: c, id: id, index: winner.index, header: winner.text, aside: !c.uses(product)}
+		p.bindings[id] = b
+	}
+	for _, h := range l.headings {
+		if secretHeader(h.folded) && !slices.Contains(p.secret, h.index) {
+			p.secret = append(p.secret, h.index)
+		}
+	}
+	for _, b := range p.bindings {
+		switch {
+		case b == nil:
+		case b.id >= agentType && b.id <= agentZIP:
+			p.agent = append(p.agent, *b)
+		default:
+			p.core = append(p.core, *b)
+		}
+	}
+	if len(unused) > 0 {
+		note := fmt.Sprintf("Not used for %s: %s.", article(product), strings.Join(unused, ", "))
+		if slices.Contains(agentOrders, product) && slices.ContainsFunc(l.headings, func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
+			note += " The order appoints the service's own agent; one that you supply belongs to an annual report."
+		}
+		notes = append(notes, note)
+	}
+	return p, notes, nil
+}
+
+// article is the product with its article.
+func article(p filing.Product) string {
+	switch title := p.Title(); title[0] {
+	case 'a', 'E':
+		return "an " + title
+	default:
+		return "a " + title
+	}
+}
+
+// secretHeader recognises a column of Social Security numbers that the table
+// does not know.
+func secretHeader(folded string) bool {
+	return strings.Contains(folded, "ssn") || strings.Contains(folded, "socialsecurity")
+}
+
+// name is a header with its cell: "Zip" (F3).
+func (h *heading) name(row int) string {
+	return fmt.Sprintf("%q (%s)", h.text, sheet.CellName(h.index, row))
+}
+
+// resolve settles what bare words mean: "State" beside "Street" and "City" is a
+// part of the address, "State" alone is the filing state.
+func (l *layout) resolve() []heading {
+	all := slices.Clone(l.headings)
+	claimed := map[columnID]bool{}
+	bareAddress := false
+	for _, h := range all {
+		if h.strength > weak {
+			claimed[h.column] = true
+		}
+		if h.strength == weak && h.folded != "state" {
+			bareAddress = true
+		}
+	}
+	for i := range all {
+		h := &all[i]
+		if h.strength != weak {
+			continue
+		}
+		if h.folded == "state" {
+			h.column = filingState
+			if bareAddress || claimed[filingState] {
+				h.column = principalState
+			}
+		}
+		if claimed[h.column] {
+			h.column = none
+		}
+	}
+	return all
+}
+
+// strongest finds the heading that says its column the most exactly, and those
+// that say it as exactly.
+func strongest(claimed []heading) (winner heading, rivals []heading) {
+	for _, h := range claimed {
+		switch {
+		case h.strength > winner.strength:
+			winner, rivals = h, nil
+		case h.strength == winner.strength:
+			rivals = append(rivals, h)
+		}
+	}
+	return winner, rivals
+}
+
+// ignored notes the columns that nothing is known of, and what they may be.
+func (l *layout) ignored() (notes []string) {
+	var names []string
+	for _, h := range l.headings {
+		if h.text == "" || h.column != none || answers[h.folded] {
+			continue
+		}
+		if h.strength == mapped {
+			continue
+		}
+		if near, ok := nearest(h.folded); ok {
+			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then say --map %q.", h.name(l.row), columns[near].header, h.text+"="+columns[near].header))
+			continue
+		}
+		names = append(names, h.name(l.row))
+	}
+	if len(names) > 0 {
+		notes = append(notes, "Not used: "+strings.Join(names, ", ")+".")
+	}
+	return notes
+}
+
+// nearest finds the column whose header, in any wording, a misspelt one is closest to.
+func nearest(folded string) (columnID, bool) {
+	if len(folded) < 4 {
+		return none, false
+	}
+	best, bestDistance := none, 2 // beyond what is taken for a slip of the pen
+	switch {
+	case len(folded) >= 12:
+		bestDistance = 4
+	case len(folded) >= 6:
+		bestDistance = 3
+	}
+	for word, w := range wordings {
+		if abs(len(word)-len(folded)) > bestDistance || w.strength == weak {
+			continue
+		}
+		d := levenshtein.ComputeDistance(word, folded)
+		if d < bestDistance || d == bestDistance && best != none && w.column < best {
+			best, bestDistance = w.column, d
+		}
+	}
+	return best, best != none
+}
+
+func abs(n int) int { return max(n, -n) }
+
+func didYouMean(ours string) string {
+	if near, ok := nearest(filing.FoldName(ours)); ok {
+		return fmt.Sprintf("; did you mean %q?", columns[near].header)
+	}
+	return ""
+}
+
+// needs are the columns without which no row of any product here can be
+// ordered, and the option that stands in for each.
+var needs = []struct {
+	columns  []columnID
+	products []filing.Product
+	option   func(*Options) bool
+	remedy   string
+}{
+	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it"},
+	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it, or name one user for all rows with --user"},
+	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it, or run with --state"},
+	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it, or run with --filing-year"},
+}
+
+// missing notes the columns that every row will lack. Where a header comes
+// close to one it is an error, for reading on would only fail every row.
+func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []string, err error) {
+	for _, n := range needs {
+		has := func(id columnID) bool { return p.binding(id) != nil }
+		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, has) || n.option(o) {
+			continue
+		}
+		var names []string
+		for _, id := range n.columns {
+			names = append(names, columns[id].header)
+		}
+		for _, h := range l.headings {
+			near, ok := nearest(h.folded)
+			if h.column == none && h.strength == unknown && ok && slices.Contains(n.columns, near) {
+				return nil, &sheet.FormatError{
+					File: file, Sheet: sheetName, Cell: sheet.CellName(h.index, l.row),
+					Reason: fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text),
+					Remedy: fmt.Sprintf("Correct the header, or say --map %q", h.text+"="+columns[near].header),
+				}
+			}
+		}
+		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), n.remedy))
+	}
+	return notes, nil
+}
+
+// productOf tells the product from the columns.
+func productOf(l *layout, o *Options) (filing.Product, error) {
+	told := map[filing.Product]bool{}
+	agentOrdered := false
+	for _, h := range l.resolve() {
+		if h.column == none {
+			continue
+		}
+		if p := columns[h.column].tells; p != "" {
+			told[p] = true
+		}
+		agentOrdered = agentOrdered || h.column == orderAgent
+	}
+	if o.FilingYear != "" {
+		told[filing.AnnualReport] = true
+	}
+	// An agent may be ordered along with anything, and a change of agent is the
+	// more particular of the two agent orders.
+	if told[filing.AgentChange] && (agentOrdered && told[filing.AnnualReport] || told[filing.ForeignQualification]) {
+		delete(told, filing.AgentChange)
+	}
+	if len(told) > 1 {
+		delete(told, filing.RegisteredAgent)
+	}
+	if told[filing.Formation] && told[filing.EIN] {
+		delete(told, filing.EIN)
+	}
+	if len(told) == 1 {
+		for p := range told {
+			return p, nil
+		}
+	}
+	var names []string
+	for p := range told {
+		names = append(names, string(p))
+	}
+	sort.Strings(names)
+	if len(names) == 0 {
+		for _, p := range filing.Products {
+			names = append(names, string(p))
+		}
+		return "", fmt.Errorf("the columns do not tell what is to be filed: say --product with one of %s", strings.Join(names, ", "))
+	}
+	return "", fmt.Errorf("the columns fit several products: say --product with one of %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,347 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Options are how a file is to be read. They are part of the batch's identity,
+// but for Now and Limits.
+type Options struct {
+	Product    filing.Product    // empty: told from the columns
+	State      filing.State      // keeps only companies of this state, or fills it in where no column has it
+	FilingYear string            // four digits; fills the year in
+	User       string            // user_… or an e-mail address; fills the user in
+	Map        map[string]string // their header to ours; to "" to ignore a column
+	Sheet      string            // the sheet to read; empty: the one that holds filings
+	Again      string            // why purchases made before are wanted once more; empty for never
+	Now        time.Time         // decides which filing years are unlikely; zero: the present
+	Limits     sheet.Limits
+}
+
+// Import is a file that was found to be a sheet of filings. It can be gone
+// through several times. Close it.
+type Import struct {
+	path    string
+	options Options
+	file    *sheet.File
+	sheet   string // empty for a CSV
+	layout  *layout
+	plan    *plan
+	told    bool // the product was told from the columns
+	head    []sheet.Row
+
+	mu    sync.Mutex
+	notes []string // found when the file was opened
+	found []string // found in its rows
+}
+
+// Open opens a file, finds the sheet, the header row below any titles, the
+// columns and the product. What is wrong with the file is a *sheet.FormatError.
+func Open(path string, o Options) (*Import, error) {
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m, err := newMatcher(o.Map)
+	if err != nil {
+		return nil, err
+	}
+	file, err := sheet.Open(path, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	im := &Import{path: path, options: o, file: file}
+	if err := im.open(m); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return im, nil
+}
+
+func (o *Options) check() error {
+	if o.Product != "" && !o.Product.Valid() {
+		names := make([]string, len(filing.Products))
+		for i, p := range filing.Products {
+			names[i] = string(p)
+		}
+		return fmt.Errorf("there is no product %q: it is one of %s", o.Product, strings.Join(names, ", "))
+	}
+	if o.State != "" {
+		state, ok := filing.ParseState(string(o.State))
+		if !ok {
+			return fmt.Errorf("%q is not a US state: use a two-letter code such as DE", string(o.State))
+		}
+		o.State = state
+	}
+	if o.FilingYear != "" && (len(o.FilingYear) != 4 || !isDigits(o.FilingYear)) {
+		return fmt.Errorf("the filing year %q is not four digits, such as %d", o.FilingYear, o.Now.Year())
+	}
+	if o.User != "" && !filing.IsUserID(o.User) && !filing.IsEmail(o.User) {
+		return fmt.Errorf("the user %q is neither a user id (user_…) nor an e-mail address", o.User)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (im *Import) Close() error { return im.file.Close() }
+
+// Product is what the rows ask for.
+func (im *Import) Product() filing.Product { return im.plan.product }
+
+// Sheet is the name of the sheet that is read; empty for a CSV.
+func (im *Import) Sheet() string { return im.sheet }
+
+// Columns are the headers as they were given, in their order.
+func (im *Import) Columns() []string { return im.layout.headers() }
+
+// Notes are what the user should know of the file: columns that were not used,
+// hidden rows, rows that are no filings, an encoding. They are complete when
+// the rows have been gone through.
+func (im *Import) Notes() []string {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	var all []string
+	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found) {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func (im *Import) open(m *matcher) error {
+	if err := im.findSheet(m); err != nil {
+		return err
+	}
+	name := filepath.Base(im.path)
+	refuse := func(err error) error {
+		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
+	}
+	product := im.options.Product
+	if product == "" {
+		var err error
+		if product, err = productOf(im.layout, &im.options); err != nil {
+			return refuse(err)
+		}
+		im.told = true
+	}
+	if builders[product] == nil {
+		return refuse(fmt.Errorf("%s orders cannot be placed from a sheet by this version: it takes annual-report, agent-change and registered-agent", product))
+	}
+	if im.layout.rows == 0 {
+		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
+	}
+	plan, notes, err := bind(im.layout, product, name, im.sheet)
+	if err != nil {
+		return err
+	}
+	im.plan = plan
+	missing, err := im.layout.missing(plan, &im.options, name, im.sheet)
+	if err != nil {
+		return err
+	}
+	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(), notes)
+	if im.told {
+		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", product))
+	}
+	return nil
+}
+
+// resultsSheet and attentionSheet are sheets of a results workbook of ours.
+const (
+	resultsSheet   = "Results"
+	attentionSheet = "Needs Attention"
+)
+
+// candidate is a sheet and the header that was found in it.
+type candidate struct {
+	sheet.Info
+	layout *layout
+	head   []sheet.Row
+}
+
+// findSheet chooses the sheet to read. Several sheets of filings are never
+// reduced to one silently.
+func (im *Import) findSheet(m *matcher) error {
+	sheets := im.file.Sheets()
+	if im.options.Sheet != "" {
+		return im.namedSheet(m, sheets)
+	}
+	var all, visible, hidden []candidate
+	for _, info := range sheets {
+		c, err := im.look(m, info)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+		switch {
+		case c.layout == nil:
+		case !info.Visible:
+			hidden = append(hidden, c)
+		default:
+			visible = append(visible, c)
+		}
+	}
+	if i := slices.IndexFunc(visible, func(c candidate) bool { return c.Name == attentionSheet }); i >= 0 &&
+		slices.ContainsFunc(sheets, func(s sheet.Info) bool { return s.Name == resultsSheet }) {
+		im.choose(visible[i])
+		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
+		return nil
+	}
+	if withRows := slices.DeleteFunc(slices.Clone(visible), func(c candidate) bool { return c.layout.rows == 0 }); len(withRows) > 0 {
+		visible = withRows
+	}
+	for _, c := range hidden {
+		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: say --sheet %q to read it.", c.Name, c.Name))
+	}
+	switch len(visible) {
+	case 1:
+		im.choose(visible[0])
+		return nil
+	case 0:
+		return im.noHeader(all, hidden)
+	}
+	var names []string
+	for _, c := range visible {
+		names = append(names, fmt.Sprintf("%q", c.Name))
+	}
+	return &sheet.FormatError{
+		File:   filepath.Base(im.path),
+		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
+		Remedy: "Say which one with --sheet, such as --sheet " + names[0] + ", and run the others after it",
+	}
+}
+
+func (im *Import) choose(c candidate) {
+	im.sheet, im.layout, im.head = c.Name, c.layout, c.head
+}
+
+func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
+	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return s.Name == im.options.Sheet })
+	if i < 0 {
+		i = slices.IndexFunc(sheets, func(s sheet.Info) bool { return strings.EqualFold(s.Name, im.options.Sheet) })
+	}
+	if i < 0 {
+		e := &sheet.FormatError{File: filepath.Base(im.path), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: "Leave --sheet out: the file is text and has no sheets"}
+		if im.file.Format() == sheet.XLSX {
+			var names []string
+			for _, s := range sheets {
+				names = append(names, fmt.Sprintf("%q", s.Name))
+			}
+			e.Remedy = "It has " + strings.Join(names, ", ")
+		}
+		return e
+	}
+	c, err := im.look(m, sheets[i])
+	if err != nil {
+		return err
+	}
+	if c.layout == nil {
+		return im.noHeader([]candidate{c}, nil)
+	}
+	im.choose(c)
+	return nil
+}
+
+// look reads the head of a sheet and looks for the header in it.
+func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
+	c := candidate{Info: info}
+	r, err := im.file.Rows(info.Name)
+	if err != nil {
+		return c, err
+	}
+	defer r.Close()
+	for len(c.head) <= headRows {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return c, err
+		}
+		c.head = append(c.head, block.Rows...)
+	}
+	c.layout, _ = m.layoutOf(c.head)
+	return c, nil
+}
+
+// noHeader is the error of a file in which no header was found. It lists what was.
+func (im *Import) noHeader(all, hidden []candidate) error {
+	var found []string
+	for _, c := range all {
+		if !c.Visible && len(all) > 1 {
+			continue
+		}
+		text := "nothing"
+		if widest := widestRow(c.head); widest != nil {
+			var cells []string
+			for _, cell := range widest.Cells {
+				if cell.Text == "" {
+					continue
+				}
+				if len(cells) == 8 {
+					cells = append(cells, "…")
+					break
+				}
+				cells = append(cells, fmt.Sprintf("%q", shorten(cell.Text)))
+			}
+			text = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
+		}
+		if c.Name != "" {
+			text = fmt.Sprintf("in sheet %q %s", c.Name, text)
+		}
+		found = append(found, text)
+		if len(found) == 5 && len(all) > 6 {
+			found = append(found, fmt.Sprintf("and %d more sheets", len(all)-5))
+			break
+		}
+	}
+	e := &sheet.FormatError{
+		File:   filepath.Base(im.path),
+		Reason: fmt.Sprintf("no row among the first %d is a header with columns such as Company ID, Filing State and Filing Year; found %s", headRows, strings.Join(found, "; ")),
+		Remedy: `Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`,
+	}
+	if len(hidden) > 0 {
+		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: say --sheet %q to read it", hidden[0].Name, hidden[0].Name)
+	}
+	return e
+}
+
+// widestRow is the likeliest header of a sheet that has none.
+func widestRow(rows []sheet.Row) *sheet.Row {
+	var best *sheet.Row
+	most := 0
+	for i := range rows {
+		if i == headRows {
+			break
+		}
+		filled := 0
+		for _, c := range rows[i].Cells {
+			if c.Text != "" {
+				filled++
+			}
+		}
+		if filled > most {
+			best, most = &rows[i], filled
+		}
+	}
+	return best
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 30 {
+		return string(r[:30]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,123 @@
+package importer
+
+import (
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Severity tells a problem that keeps a row from being sent from one that does not.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Problem is something wrong at a cell. Its JSON is a line of check --json.
+type Problem struct {
+	Sheet    string   `json:"sheet"` // empty for a CSV
+	Cell     string   `json:"cell"`  // "C5"; empty where the sheet has no such column
+	Row      int      `json:"row"`
+	Column   string   `json:"column"` // the header as it was given; ours where the sheet has no such column
+	Value    string   `json:"value"`  // what stands in the cell; never a Social Security number
+	Severity Severity `json:"severity"`
+	Rule     string   `json:"rule"`    // a stable name
+	Message  string   `json:"message"` // what is wrong and what to do
+
+	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 where the sheet has no such column
+}
+
+// masked stands for what is never shown.
+const masked = "•••"
+
+// fault reports a value that cannot be read, under the rule of its column.
+func (c *checker) fault(b *binding, value, message string) {
+	c.faultRule(b, value, b.rule, message)
+}
+
+// faultRule is fault under another rule. A column that the product has only
+// for the record cannot stop a row.
+func (c *checker) faultRule(b *binding, value, rule, message string) {
+	if b.aside {
+		c.problem(b, value, Warning, rule, message)
+		return
+	}
+	c.problem(b, value, Error, rule, message)
+	c.broken = append(c.broken, b.id)
+}
+
+func (c *checker) warn(b *binding, value, rule, message string) {
+	c.problem(b, value, Warning, rule, message)
+}
+
+func (c *checker) problem(b *binding, value string, severity Severity, rule, message string) {
+	if b.kind == ssnKind && value != "" {
+		message = strings.ReplaceAll(message, value, masked)
+		value = masked
+	}
+	p := Problem{
+		Sheet: c.im.sheet, Row: c.row.Number, Column: b.header, Value: value,
+		Severity: severity, Rule: rule, Message: message, ColumnIndex: b.index,
+	}
+	if b.index >= 0 {
+		p.Cell = sheet.CellName(b.index, c.row.Number)
+	}
+	c.row.Problems = append(c.row.Problems, p)
+}
+
+// stands is what the row has in a column, as it was given.
+func (c *checker) stands(b *binding) string {
+	if b.index >= 0 && b.index < len(c.row.Cells) {
+		return c.row.Cells[b.index].Text
+	}
+	return ""
+}
+
+// at finds the binding of a column, or makes one that stands for its absence.
+func (c *checker) at(id columnID) *binding {
+	if b := c.im.plan.binding(id); b != nil {
+		return b
+	}
+	return &binding{column: &columns[id], id: id, index: -1, header: columns[id].header}
+}
+
+// violated turns the rules that a request breaks into problems at their cells,
+// but for those of a cell that could not even be read.
+func (c *checker) violated(violations []filing.Violation) {
+	for _, v := range violations {
+		id := columnOfField(v.Field)
+		switch {
+		case id == none:
+			id = companyID
+		case id == userID && c.im.plan.binding(userID) == nil && c.im.plan.binding(userEmail) != nil:
+			id = userEmail
+		case id == userEmail && c.im.plan.binding(userEmail) == nil && c.im.plan.binding(userID) != nil:
+			id = userID
+		}
+		if c.isBroken(id) || id == userEmail && c.isBroken(userID) || id == userID && c.isBroken(userEmail) {
+			continue
+		}
+		b := c.at(id)
+		severity := Error
+		if v.Warning {
+			severity = Warning
+		}
+		value := c.stands(b)
+		if value == "" {
+			value = v.Value
+		}
+		c.problem(b, value, severity, v.Rule, v.Message)
+	}
+}
+
+func (c *checker) isBroken(id columnID) bool {
+	for _, b := range c.broken {
+		if b == id {
+			return true
+		}
+	}
+	return false
+}

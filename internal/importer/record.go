@@ -1,0 +1,159 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
+)
+
+// Recorder is where a batch is recorded. *ledger.Ledger is one.
+type Recorder interface {
+	CreateBatch(ctx context.Context, b ledger.Batch) (created bool, err error)
+	AddRows(ctx context.Context, batch string, rows []ledger.Row) error
+	OpenBatch(ctx context.Context, batch string) error
+}
+
+// Pricer tells what an order is expected to cost; nil where that is not known.
+type Pricer func(*filing.Request) money.Cost
+
+// Record puts the rows into the ledger as one batch, and opens it for placing.
+// The same file with the same options is the same batch: it is found again, and
+// created is false. by is the person or process that asks.
+func (im *Import) Record(ctx context.Context, to Recorder, by string, price Pricer) (batch ledger.Batch, created bool, err error) {
+	batch, err = im.batch()
+	if err != nil {
+		return batch, false, err
+	}
+	batch.CreatedBy = by
+	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
+		return batch, false, err
+	}
+	var out []ledger.Row
+	err = im.stretches(ctx, func(rows []Row) error {
+		out = out[:0]
+		for i := range rows {
+			out = append(out, im.record(&rows[i], price))
+		}
+		batch.Rows += len(rows)
+		if len(out) == 0 {
+			return nil
+		}
+		return to.AddRows(ctx, batch.ID, out)
+	})
+	if err != nil {
+		return batch, false, err
+	}
+	if err := to.OpenBatch(ctx, batch.ID); err != nil {
+		return batch, false, err
+	}
+	batch.Open = true
+	return batch, true, nil
+}
+
+// record is the ledger's row of a row.
+func (im *Import) record(r *Row, price Pricer) ledger.Row {
+	row := ledger.Row{
+		Number: r.Number, Cells: sheet.EncodeCells(im.masked(r.Cells)),
+		Request: r.Request, Result: r.Result, Message: r.Message,
+	}
+	if r.Request != nil && price != nil {
+		row.Cost = price(r.Request)
+	}
+	for _, p := range r.Problems {
+		row.Faults = append(row.Faults, ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning})
+	}
+	return row
+}
+
+// masked are the cells without Social Security numbers.
+func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
+	if len(im.plan.secret) == 0 {
+		return cells
+	}
+	shown := slices.Clone(cells)
+	for _, index := range im.plan.secret {
+		if index < len(shown) && shown[index].Text != "" {
+			shown[index] = sheet.Cell{Text: masked, Kind: sheet.Text}
+		}
+	}
+	return shown
+}
+
+// BatchID is what the file's content and the options make the batch's id. The
+// file's name and place do not matter.
+func (im *Import) BatchID() (string, error) {
+	b, err := im.batch()
+	return b.ID, err
+}
+
+func (im *Import) batch() (ledger.Batch, error) {
+	b := ledger.Batch{
+		File: filepath.Base(im.path), Sheet: im.sheet, Product: im.plan.product,
+		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(),
+	}
+	f, err := os.Open(im.path)
+	if err != nil {
+		return b, fmt.Errorf("read %s: %w", b.File, err)
+	}
+	defer f.Close()
+	content := sha256.New()
+	if _, err := io.Copy(content, f); err != nil {
+		return b, fmt.Errorf("read %s: %w", b.File, err)
+	}
+	whole := sha256.New()
+	fmt.Fprintf(whole, "%x\n%s", content.Sum(nil), b.Options)
+	b.ID = hex.EncodeToString(whole.Sum(nil))[:16]
+	return b, nil
+}
+
+// identity is the options as a reader would type them, in one order and with
+// what was told from the file filled in. A product that was told and one that
+// was named read agent orders differently; see isChange.
+func (im *Import) identity() string {
+	o := &im.options
+	var parts []string
+	option := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+quoted(value))
+		}
+	}
+	if im.told && slices.Contains(agentOrders, im.plan.product) {
+		parts = append(parts, string(im.plan.product)+" by its columns")
+	} else {
+		option("--product", string(im.plan.product))
+	}
+	option("--state", string(o.State))
+	option("--filing-year", o.FilingYear)
+	option("--user", o.User)
+	option("--sheet", im.sheet)
+	var maps []string
+	for theirs, ours := range o.Map {
+		maps = append(maps, theirs+"="+strings.TrimSpace(ours))
+	}
+	sort.Strings(maps)
+	for _, m := range maps {
+		option("--map", m)
+	}
+	option("--again", o.Again)
+	return strings.Join(parts, " ")
+}
+
+// quoted quotes a value that a shell would take apart.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " \t\"'\\$&|;<>()*?#~`!=") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

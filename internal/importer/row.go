@@ -1,0 +1,275 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Row is one row of the input with its order or its problems.
+type Row struct {
+	Number   int             // as a spreadsheet program shows it
+	Cells    []sheet.Cell    // as they were given, Social Security numbers included
+	Request  *filing.Request // of a ready row; nil otherwise
+	Problems []Problem       // errors and warnings; of a skipped row none
+	Result   filing.Result   // Ready, Invalid or Skipped
+	Message  string          // why the row is not ready, for a person
+
+	hidden   bool
+	noFiling bool // a total, a footnote or a header, not a filing
+	noAgent  bool // neither orders nor supplies an agent
+	key      key
+}
+
+// skip takes the row out with a reason.
+func (r *Row) skip(why string) {
+	r.Result, r.Message, r.Request, r.Problems = filing.Skipped, why, nil, r.Problems[:0]
+}
+
+// message sums the row's errors up.
+func (r *Row) message() string {
+	var b strings.Builder
+	for i := range r.Problems {
+		p := &r.Problems[i]
+		if p.Severity != Error {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		if p.Cell != "" {
+			b.WriteString(p.Cell)
+			b.WriteString(": ")
+		}
+		b.WriteString(p.Message)
+	}
+	return b.String()
+}
+
+// checker turns rows into orders. Every goroutine has its own.
+type checker struct {
+	im     *Import
+	year   int
+	values []string // of the row at hand, by column
+	broken []columnID
+	phones map[string]string
+	keys   keyMaker
+
+	row   *Row
+	draft *draft
+}
+
+func (im *Import) newChecker() *checker {
+	return &checker{im: im, year: im.options.Now.Year(), values: make([]string, len(columns)), phones: map[string]string{}}
+}
+
+// check reads one row. What it finds is in out, whose request is in d.
+func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
+	*out = Row{Number: in.Number, Cells: in.Cells, Problems: out.Problems[:0], Result: filing.Ready, hidden: in.Hidden}
+	c.row, c.draft, c.broken = out, d, c.broken[:0]
+	if why := c.noFiling(); why != "" {
+		out.skip(why)
+		out.noFiling = true
+		return
+	}
+	clear(c.values)
+	core := c.im.plan.core
+	for i := range core {
+		if b := &core[i]; b.index < len(in.Cells) {
+			c.values[b.id] = c.read(b, in.Cells[b.index])
+		}
+	}
+	if why := c.fill(); why != "" {
+		out.skip(why)
+		return
+	}
+	d.reset()
+	if why := builders[c.im.plan.product](c, d); why != "" {
+		out.skip(why)
+		return
+	}
+	c.violated(d.request.Violations(c.year))
+	for i := range out.Problems {
+		if out.Problems[i].Severity == Error {
+			out.Result = filing.Invalid
+			out.Message = out.message()
+			return
+		}
+	}
+	out.Request = &d.request
+	out.key = c.keys.of(&d.request)
+}
+
+// fill puts in what the command line says, and tells why the row is left out
+// where it is another state's.
+func (c *checker) fill() (skip string) {
+	o := &c.im.options
+	v := c.values
+	if o.State != "" && !c.isBroken(filingState) {
+		state, column := v[filingState], filingState
+		if state == "" {
+			state, column = v[formationState], formationState
+		}
+		switch {
+		case state != "" && state != string(o.State):
+			return fmt.Sprintf("the %s is %s, and only companies of %s were asked for", strings.ToLower(columns[column].header), state, o.State)
+		case state == "" && (c.im.plan.binding(filingState) != nil || c.isBroken(formationState)):
+			// The sheet gives states, but not this row's: it is not guessed.
+		default:
+			v[filingState] = string(o.State)
+		}
+	}
+	if o.FilingYear != "" && c.im.plan.product == filing.AnnualReport && !c.isBroken(filingYear) {
+		if y := v[filingYear]; y != "" && y != o.FilingYear {
+			b := c.at(filingYear)
+			c.fault(b, c.stands(b), "the cell says "+y+" but --filing-year says "+o.FilingYear+": correct one of them")
+		}
+		v[filingYear] = o.FilingYear
+	}
+	if o.User != "" && !c.isBroken(userID) && !c.isBroken(userEmail) {
+		c.fillUser(o.User)
+	}
+	return ""
+}
+
+func (c *checker) fillUser(user string) {
+	v := c.values
+	for _, id := range []columnID{userID, userEmail} {
+		if v[id] != "" && !strings.EqualFold(v[id], user) {
+			b := c.at(id)
+			c.fault(b, c.stands(b), "the cell says "+v[id]+" but --user says "+user+": correct one of them, or leave the column out with --map \""+b.header+"=\"")
+			return
+		}
+	}
+	if strings.Contains(user, "@") {
+		v[userID], v[userEmail] = "", user
+	} else {
+		v[userID], v[userEmail] = user, ""
+	}
+}
+
+// Reasons for which a row is no filing.
+const (
+	isTotal    = "a row of totals, not a filing"
+	isFootnote = "a row with one cell alone, taken for a heading or a note and not for a filing"
+	isHeading  = "the header once more, not a filing"
+)
+
+// noFiling recognises rows between and below filings that are none. A row is
+// let through when in doubt: a real company must never be swallowed.
+func (c *checker) noFiling() string {
+	p := c.im.plan
+	cells := c.row.Cells
+	ref := p.binding(companyID)
+	if ref != nil && ref.index < len(cells) && strings.HasPrefix(cells[ref.index].Text, "comp_") {
+		return ""
+	}
+	first, filled := -1, 0
+	for i := range cells {
+		if cells[i].Kind != sheet.Blank {
+			if filled++; first < 0 {
+				first = i
+			}
+		}
+	}
+	switch {
+	case filled == 0:
+		return ""
+	case isTotalWord(cells[first].Text) && c.onlyNumbersBeside(first):
+		return isTotal
+	case filled == 1 && len(p.core)+len(p.agent) > 1 && c.isNote(first):
+		return isFootnote
+	case filled > 1 && c.repeatsHeader():
+		return isHeading
+	}
+	return ""
+}
+
+// isTotalWord recognises "Total", "Grand total:", "TOTALS" and "Total (60)",
+// but not "Total Wine LLC".
+func isTotalWord(text string) bool {
+	if len(text) > 40 {
+		return false
+	}
+	folded := filing.FoldName(text)
+	folded = strings.TrimRight(folded, "0123456789")
+	switch folded {
+	case "total", "totals", "grandtotal", "subtotal", "sum", "count", "totalcount", "totalcompanies", "totalrows", "totalentities", "totalfees", "numberofcompanies":
+		return true
+	}
+	return false
+}
+
+// onlyNumbersBeside reports whether the other cells that the order would be
+// made of are blank or sums. A year is no sum.
+func (c *checker) onlyNumbersBeside(first int) bool {
+	for _, b := range c.im.plan.bindings {
+		if b == nil || b.index == first || b.index >= len(c.row.Cells) {
+			continue
+		}
+		switch cell := c.row.Cells[b.index]; cell.Kind {
+		case sheet.Blank, sheet.Formula, sheet.Error:
+		case sheet.Number, sheet.Text:
+			if !isDigits(cell.Text) || len(cell.Text) == 4 && (b.kind == yearKind || b.id == companyID) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isNote reports whether a row's only cell is a heading or a footnote. It is
+// none where it could begin a company's row: an id, an address, a company's name.
+func (c *checker) isNote(i int) bool {
+	text := c.row.Cells[i].Text
+	for _, b := range c.im.plan.bindings {
+		if b == nil || b.index != i {
+			continue
+		}
+		switch b.kind {
+		case companyKind, userKind, emailKind:
+			return strings.ContainsAny(text, " *:") && !strings.Contains(text, "@")
+		case nameKind:
+			return !endsAsCompany(text)
+		case textKind:
+			return true
+		default:
+			return len(text) > 20
+		}
+	}
+	return true
+}
+
+// endsAsCompany recognises the names of companies by their ending.
+func endsAsCompany(name string) bool {
+	folded := filing.FoldLegalName(name)
+	_, ending, found := strings.Cut(folded, " ")
+	if !found {
+		return false
+	}
+	if i := strings.LastIndexByte(ending, ' '); i >= 0 {
+		ending = ending[i+1:]
+	}
+	switch ending {
+	case "llc", "inc", "corp", "co", "company", "ltd", "limited", "lp", "llp", "pllc", "pc", "plc", "trust", "group", "holdings", "partners":
+		return true
+	}
+	return false
+}
+
+func (c *checker) repeatsHeader() bool {
+	headings := c.im.layout.headings
+	for i, cell := range c.row.Cells {
+		if cell.Kind == sheet.Blank {
+			continue
+		}
+		if i >= len(headings) || foldHeader(cell.Text) != headings[i].folded {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,340 @@
+package importer
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// read turns a cell into the value that an order carries, or reports why it
+// cannot be. An empty value stands for an empty cell, and for one at fault.
+//
+// It is run for every cell of a file of a million rows: a value that is right
+// already is handed on without being copied.
+func (c *checker) read(b *binding, cell sheet.Cell) string {
+	switch cell.Kind {
+	case sheet.Blank:
+		return ""
+	case sheet.Error:
+		c.faultRule(b, cell.Text, "cell.error", "the cell shows the error "+cell.Text+": correct its formula, or type the value")
+		return ""
+	case sheet.Formula:
+		c.faultRule(b, "", "cell.formula", "the file holds a formula here without its result: open it in a spreadsheet program, let it calculate, and save it again")
+		return ""
+	}
+	text := cell.Text
+	if text == "" || b.kind != nameKind && isEmptyWord(text) {
+		return ""
+	}
+	if text[0] == '#' && isErrorText(text) {
+		c.faultRule(b, text, "cell.error", "the cell shows the error "+text+": correct it where the file was made, or type the value")
+		return ""
+	}
+	if !isASCII(text) {
+		text = c.plain(b, text)
+	}
+	switch b.kind {
+	case stateKind:
+		return c.readState(b, text)
+	case yearKind:
+		return c.readYear(b, cell, text)
+	case boolKind:
+		return c.readBool(b, text)
+	case dateKind:
+		return c.readDate(b, cell, text)
+	case entityKind:
+		return c.readEntityType(b, text)
+	case choiceKind:
+		return c.readChoice(b, text)
+	case emailKind:
+		return c.readEmail(b, text)
+	case phoneKind:
+		return c.readPhone(b, text)
+	}
+	return text
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// isEmptyWord recognises what people write into a cell that has no value.
+func isEmptyWord(s string) bool {
+	if len(s) > 4 {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "na", "n/a", "n.a.", "n.a", "-", "--", "---", "–", "—", "none", "null", "nil", "(na)":
+		return true
+	}
+	return false
+}
+
+// isErrorText recognises the errors of spreadsheet programs in a CSV, where
+// they are text.
+func isErrorText(s string) bool {
+	switch s {
+	case "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!":
+		return true
+	}
+	return strings.HasPrefix(s, "###") && strings.Trim(s, "#") == ""
+}
+
+// typographic are the quotation marks that word processors put in.
+var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ", "\u202f", " ")
+
+// plain makes typographic quotation marks plain, as the states' forms have
+// them, and warns of letters that were lost before the file was saved.
+func (c *checker) plain(b *binding, text string) string {
+	if strings.ContainsRune(text, utf8.RuneError) {
+		c.warn(b, text, "text.lost-letters", "letters of this text were lost when the file was saved, and show as \uFFFD: type them again and save as UTF-8")
+	}
+	return typographic.Replace(text)
+}
+
+func (c *checker) readState(b *binding, text string) string {
+	state, ok := filing.ParseState(text)
+	if !ok {
+		c.fault(b, text, strconv.Quote(text)+" is not a US state: use a two-letter code such as DE")
+		return ""
+	}
+	return string(state)
+}
+
+// readYear takes four digits, also where a program made "2026.0" of them. What
+// is not a year is handed on for the order's own rule to refuse, but for a
+// date, from which a year might wrongly be taken.
+func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
+	if cell.Kind == sheet.Date {
+		c.fault(b, text, "the cell holds the date "+text+", not a year: type the four digits of the year, and format the cell as a number or as text")
+		return ""
+	}
+	if whole, zeros, found := strings.Cut(text, "."); found && len(whole) == 4 && strings.Trim(zeros, "0") == "" {
+		text = whole
+	}
+	if len(text) == 2 && isDigits(text) || len(text) == 3 && text[0] == '\'' && isDigits(text[1:]) {
+		c.fault(b, text, strconv.Quote(text)+" has two digits: write the filing year with four, such as 20"+text[len(text)-2:])
+		return ""
+	}
+	return text
+}
+
+func isDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// The values of a boolKind.
+const (
+	yes = "yes"
+	no  = "no"
+)
+
+func (c *checker) readBool(b *binding, text string) string {
+	switch text {
+	case "yes", "TRUE":
+		return yes
+	case "no", "FALSE":
+		return no
+	}
+	switch strings.ToLower(text) {
+	case "yes", "y", "true", "t", "1", "x", "✓", "✔":
+		return yes
+	case "no", "n", "false", "f", "0":
+		return no
+	}
+	message := strconv.Quote(text) + " is neither yes nor no"
+	if b.id == orderAgent {
+		message += `: if the column names the agents you have, read it as such with --map ` + strconv.Quote(b.header+"=Agent Company Name")
+	}
+	c.fault(b, text, message)
+	return ""
+}
+
+// dateForms are the forms of dates in text. Day and month are never guessed:
+// with slashes it is the US order, otherwise the month is a word.
+var dateForms = []string{
+	"2006-01-02", "2006/1/2", "2006-1-2", "1/2/2006", "1-2-2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006",
+	"2-Jan-2006", "2 Jan 2006", "2 January 2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05Z07:00", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM",
+}
+
+func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
+	const remedy = ": write it as YYYY-MM-DD"
+	if cell.Kind == sheet.Number || isDigits(text) && len(text) != 8 {
+		c.fault(b, text, "the bare number "+text+" is not a date"+remedy)
+		return ""
+	}
+	if len(text) == len(time.DateOnly) && text[4] == '-' && text[7] == '-' {
+		if _, err := time.Parse(time.DateOnly, text); err == nil {
+			return text
+		}
+	}
+	for _, form := range dateForms {
+		if t, err := time.Parse(form, text); err == nil {
+			if t.Year() < 1000 {
+				break
+			}
+			return t.Format(time.DateOnly)
+		}
+	}
+	message := strconv.Quote(text) + " is not a date that can be read without guessing" + remedy
+	if hasTwoDigitYear(text) {
+		message = strconv.Quote(text) + " has a year of two digits" + remedy
+	}
+	c.fault(b, text, message)
+	return ""
+}
+
+// hasTwoDigitYear reports whether a text that looks like a date ends in, or
+// consists of, numbers of at most two digits.
+func hasTwoDigitYear(text string) bool {
+	longest, run := 0, 0
+	for i := 0; i < len(text); i++ {
+		if text[i] < '0' || text[i] > '9' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest == 2 && text[len(text)-1] >= '0' && text[len(text)-1] <= '9' && text[len(text)-2] >= '0' && text[len(text)-2] <= '9'
+}
+
+// otherEntityTypes are kinds of companies that people have and the service
+// cannot file for, by their folded names. Source: spec section 2, entityType.
+var otherEntityTypes = map[string]string{
+	"lp": "a limited partnership", "limitedpartnership": "a limited partnership", "lllp": "a limited liability limited partnership",
+	"llp": "a limited liability partnership", "limitedliabilitypartnership": "a limited liability partnership",
+	"gp": "a general partnership", "generalpartnership": "a general partnership", "partnership": "a partnership",
+	"pllc": "a professional LLC", "professionallimitedliabilitycompany": "a professional LLC", "pc": "a professional corporation", "professionalcorporation": "a professional corporation", "pa": "a professional association",
+	"nonprofit": "a nonprofit", "nonprofitcorporation": "a nonprofit", "nonprofitcorp": "a nonprofit", "nfp": "a nonprofit", "501c3": "a nonprofit",
+	"soleproprietorship": "a sole proprietorship", "soleproprietor": "a sole proprietorship", "dba": "a trade name", "trust": "a trust",
+	"statutorytrust": "a trust", "coop": "a cooperative", "cooperative": "a cooperative", "ltd": "a limited company", "limited": "a limited company",
+	"seriesllc": "a series LLC", "bcorp": "a benefit corporation", "pbc": "a benefit corporation", "publicbenefitcorporation": "a benefit corporation", "benefitcorporation": "a benefit corporation",
+}
+
+func (c *checker) readEntityType(b *binding, text string) string {
+	if t, ok := filing.ParseEntityType(text); ok {
+		return string(t)
+	}
+	message := strconv.Quote(text) + " is not an entity type: use LLC or CORP"
+	if other, ok := otherEntityTypes[filing.FoldName(text)]; ok {
+		message = strconv.Quote(text) + " is " + other + ", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the type"
+	}
+	c.fault(b, text, message)
+	return ""
+}
+
+func (c *checker) readChoice(b *binding, text string) string {
+	for _, choice := range b.choices {
+		if text == choice {
+			return choice
+		}
+	}
+	folded := filing.FoldName(text)
+	for _, choice := range b.choices {
+		if folded == filing.FoldName(choice) {
+			return choice
+		}
+	}
+	if choice, ok := b.means[folded]; ok {
+		return choice
+	}
+	c.fault(b, text, strconv.Quote(text)+" is not one of "+strings.Join(b.choices, ", "))
+	return ""
+}
+
+// readEmail takes one plain address and says which where it is dressed up.
+func (c *checker) readEmail(b *binding, text string) string {
+	if filing.IsEmail(text) && !hasMailto(text) {
+		return text
+	}
+	message := strconv.Quote(text) + " is not an e-mail address: it looks like name@example.com"
+	bare := text
+	if hasMailto(bare) {
+		bare, _, _ = strings.Cut(bare[len("mailto:"):], "?")
+	}
+	if open, end := strings.IndexByte(bare, '<'), strings.LastIndexByte(bare, '>'); open >= 0 && end > open {
+		bare = bare[open+1 : end]
+	}
+	switch {
+	case strings.Count(text, "@") > 1:
+		message = strconv.Quote(text) + " holds several addresses: an order has one owner, so keep one address"
+	case bare != text && filing.IsEmail(bare):
+		message = strconv.Quote(text) + " is more than an address: write " + bare
+	}
+	c.fault(b, text, message)
+	return ""
+}
+
+func hasMailto(s string) bool { return len(s) > 7 && strings.EqualFold(s[:7], "mailto:") }
+
+// maxPhones bounds the numbers a checker remembers.
+const maxPhones = 4096
+
+// readPhone writes a number in E.164. Bare ten digits are a US number.
+func (c *checker) readPhone(b *binding, text string) string {
+	if number, ok := c.phones[text]; ok {
+		return number
+	}
+	number, ok := usPhone(text)
+	if !ok {
+		parsed, err := phonenumbers.Parse(text, "US")
+		switch {
+		case err != nil || !phonenumbers.IsValidNumber(parsed):
+			c.fault(b, text, strconv.Quote(text)+" is not a phone number: use ten digits for a US number, or + and the country code")
+			return ""
+		case parsed.GetExtension() != "":
+			c.fault(b, text, strconv.Quote(text)+" has an extension, which a user's phone number cannot have: leave it out")
+			return ""
+		}
+		number = phonenumbers.Format(parsed, phonenumbers.E164)
+	}
+	if len(c.phones) < maxPhones {
+		c.phones[strings.Clone(text)] = number
+	}
+	return number
+}
+
+// usPhone reads the usual US numbers without the library's regular expressions.
+func usPhone(text string) (string, bool) {
+	var digits [12]byte
+	number := append(digits[:0], "+1"...)
+	rest := strings.TrimPrefix(text, "+1")
+	if rest == text && len(text) == 11 && text[0] == '1' {
+		rest = text[1:]
+	}
+	for i := 0; i < len(rest); i++ {
+		switch d := rest[i]; {
+		case d >= '0' && d <= '9':
+			if len(number) == len(digits) {
+				return "", false
+			}
+			number = append(number, d)
+		case strings.IndexByte(" ()-.", d) < 0:
+			return "", false
+		}
+	}
+	if len(number) != len(digits) || number[2] < '2' || number[5] < '2' {
+		return "", false
+	}
+	if string(number) == text {
+		return text, true
+	}
+	return string(number), true
+}
