@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -88,8 +88,8 @@ func (s *Service) adminListFaults(*call) (any, error) {
 func (s *Service) adminAddFault(c *call) (any, error) {
 	o := c.body
 	f := Fault{Kind: Kind(o.text("kind"))}
-	if f.Kind != "" && !slices.Contains(faultKinds, f.Kind) {
-		o.fail("kind", "must be one of %v", faultKinds)
+	if f.Kind != "" && !f.Kind.Known() {
+		o.fail("kind", "must be one of %s", strings.Join(KindNames(), ", "))
 	}
 	if f.Kind == FaultStatus {
 		if f.Status = int(o.count("status")); f.Status < 400 || f.Status > 599 {

@@ -30,6 +30,18 @@ const (
 var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
 	FaultNoOrderIDs, FaultSlowBody, FaultStatus}
 
+// Known reports whether k is one of the kinds above.
+func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
+
+// KindNames lists the kinds as a person may write them.
+func KindNames() []string {
+	names := make([]string, len(faultKinds))
+	for i, k := range faultKinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
 // Fault makes answers go wrong. The first fault in force that matches a request and fires decides its fate.
 type Fault struct {
 	Kind   Kind
@@ -288,16 +300,4 @@ func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {
 		}
 		waitUntil(c.request.Context(), time.Now().Add(total/pieces))
 	}
-}
-
-// Known reports whether k is one of the kinds.
-func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
-
-// KindNames lists the kinds.
-func KindNames() []string {
-	names := make([]string, len(faultKinds))
-	for i, k := range faultKinds {
-		names[i] = string(k)
-	}
-	return names
 }
