@@ -41,11 +41,16 @@ func benchRecord(i int) []string {
 	}
 }
 
-// benchXLSX writes the file as Excel does, with shared strings, a number, and a date.
-var benchXLSX = sync.OnceValues(func() (string, error) {
+// benchXLSX writes the file with a number and a date among the texts, which are shared, as Excel does it, or inline, as
+// programs do.
+func benchXLSX(shared bool) (string, error) {
 	folder, err := benchFolder()
 	if err != nil {
 		return "", err
+	}
+	path := filepath.Join(folder, fmt.Sprintf("bench-%t.xlsx", shared))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
 	}
 	var sheet, table bytes.Buffer
 	index := map[string]int{}
@@ -74,6 +79,8 @@ var benchXLSX = sync.OnceValues(func() (string, error) {
 				fmt.Fprintf(&sheet, `<c r="%s" s="2"><v>%d</v></c>`, CellName(column, row), n)
 			case row > 1 && column == 12:
 				fmt.Fprintf(&sheet, `<c r="%s"><v>2026</v></c>`, CellName(column, row))
+			case !shared:
+				fmt.Fprintf(&sheet, `<c r="%s" t="inlineStr"><is><t>%s</t></is></c>`, CellName(column, row), value)
 			default:
 				fmt.Fprintf(&sheet, `<c r="%s" t="s"><v>%d</v></c>`, CellName(column, row), text(value))
 			}
@@ -81,14 +88,25 @@ var benchXLSX = sync.OnceValues(func() (string, error) {
 		sheet.WriteString("</row>")
 	}
 	sheet.WriteString("</sheetData></worksheet>")
-	path := filepath.Join(folder, "bench.xlsx")
 	return path, writePackage(path, map[string]string{
 		"xl/worksheets/sheet1.xml": sheet.String(),
 		"xl/sharedStrings.xml":     `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` + table.String() + `</sst>`,
 		"xl/styles.xml": `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="1"><numFmt numFmtId="164" formatCode="00000"/></numFmts>` +
 			`<cellXfs count="3"><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
 	})
-})
+}
+
+func benchBoth(b *testing.B, read func(b *testing.B, path string)) {
+	for name, shared := range map[string]bool{"shared": true, "inline": false} {
+		b.Run(name, func(b *testing.B) {
+			path, err := benchXLSX(shared)
+			if err != nil {
+				b.Fatal(err)
+			}
+			read(b, path)
+		})
+	}
+}
 
 func benchCSV(rows int) (string, error) {
 	folder, err := benchFolder()
@@ -152,44 +170,38 @@ func benchRead(b *testing.B, path string, rows int) {
 }
 
 func BenchmarkReadXLSX(b *testing.B) {
-	path, err := benchXLSX()
-	if err != nil {
-		b.Fatal(err)
-	}
-	benchRead(b, path, benchRows)
+	benchBoth(b, func(b *testing.B, path string) { benchRead(b, path, benchRows) })
 }
 
 // BenchmarkExcelizeRows is the least that excelize can be asked for: iterate, and take the columns as they come.
 func BenchmarkExcelizeRows(b *testing.B) {
-	path, err := benchXLSX()
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		f, err := excelize.OpenFile(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		rows, err := f.Rows(f.GetSheetName(0))
-		if err != nil {
-			b.Fatal(err)
-		}
-		read := 0
-		for rows.Next() {
-			columns, err := rows.Columns()
-			if err != nil || len(columns) != len(benchHeader) {
-				b.Fatal(len(columns), err)
+	benchBoth(b, func(b *testing.B, path string) {
+		b.ReportAllocs()
+		for b.Loop() {
+			f, err := excelize.OpenFile(path)
+			if err != nil {
+				b.Fatal(err)
 			}
-			read++
+			rows, err := f.Rows(f.GetSheetName(0))
+			if err != nil {
+				b.Fatal(err)
+			}
+			read := 0
+			for rows.Next() {
+				columns, err := rows.Columns()
+				if err != nil || len(columns) != len(benchHeader) {
+					b.Fatal(len(columns), err)
+				}
+				read++
+			}
+			if read != benchRows+1 {
+				b.Fatalf("%d rows", read)
+			}
+			rows.Close()
+			f.Close()
 		}
-		if read != benchRows+1 {
-			b.Fatalf("%d rows", read)
-		}
-		rows.Close()
-		f.Close()
-	}
-	b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		b.ReportMetric(benchRows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	})
 }
 
 func BenchmarkReadCSV(b *testing.B) {

@@ -300,7 +300,7 @@ func (w *workbook) readMain(main string) error {
 		switch {
 		case e.name == "workbook" && e.parent == "":
 			isWorkbook = true
-		case e.name == "workbookPr":
+		case e.name == "workbookPr" && e.parent == "workbook": // an extension has another, further in
 			w.date1904 = isTrue(e.attributes["date1904"])
 		case e.name == "sheet" && e.parent == "sheets":
 			t := tab{Info: Info{Name: e.attributes["name"], Visible: true}}
@@ -308,15 +308,16 @@ func (w *workbook) readMain(main string) error {
 				t.Visible = false
 			}
 			r, ok := relations[sheetRelation(e)]
+			// Some programs leave the relations out; the parts have their usual names then.
+			usual := fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.tabs)+len(skipped)+1)
 			switch {
-			case !ok:
-				// Some programs leave the relations out; the parts have their usual names then.
-				t.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.tabs)+len(skipped)+1)
-			case r.kind != "worksheet":
+			case ok && r.kind == "worksheet":
+				t.part = r.target
+			case !ok && w.parts[usual] != nil:
+				t.part = usual
+			default:
 				skipped = append(skipped, t.Name)
 				return
-			default:
-				t.part = r.target
 			}
 			if !t.Visible {
 				hidden = append(hidden, t.Name)

@@ -221,7 +221,7 @@ var cellTypes = map[string]cellType{
 // readValue reads the rest of a cell, up to its end, into the cell of the block.
 func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) error {
 	value := s.value[:0]
-	formula, inline := false, false
+	formula, hasValue, inline := false, false, false
 	for {
 		t, err := s.scanner.next()
 		if err != nil {
@@ -240,6 +240,7 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 				break
 			}
 			value, err = s.readText(value)
+			hasValue = true
 		case "is":
 			value, err = s.scanner.richText(value[:0], s.limits.CellBytes)
 			inline = true
@@ -259,7 +260,7 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 	}
 	if len(value) == 0 {
 		b.cells[at] = Cell{}
-		if formula && kind != typeString {
+		if emptyText := hasValue && kind == typeString; formula && !emptyText {
 			b.cells[at].Kind = Formula
 		}
 		return nil

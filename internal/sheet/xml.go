@@ -216,7 +216,10 @@ func (s *scanner) readEnd() error {
 	if err != nil {
 		return err
 	}
-	name := bytes.TrimRight(tag[1:], " \t\r\n")
+	name := tag[1:]
+	for len(name) > 0 && isBlank(name[len(name)-1]) {
+		name = name[:len(name)-1]
+	}
 	if len(s.marks) == 0 || !bytes.Equal(localName(name), s.open[s.marks[len(s.marks)-1]:]) {
 		return errXMLMalformed
 	}
