@@ -1,0 +1,709 @@
+package report_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sheet"
+
+	"github.com/xuri/excelize/v2"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 30, 15, 0, time.UTC)
+
+func text(s string) sheet.Cell   { return sheet.Cell{Kind: sheet.Text, Text: s} }
+func number(s string) sheet.Cell { return sheet.Cell{Kind: sheet.Number, Text: s} }
+func date(s string) sheet.Cell   { return sheet.Cell{Kind: sheet.Date, Text: s} }
+
+func cells(c ...sheet.Cell) []byte { return sheet.EncodeCells(c) }
+
+func dollars(n money.Cents) money.Cost { return money.Cost{Amount: n * 100} }
+
+// write writes a batch and returns the path and the summary.
+func write(t testing.TB, b book, name string) (string, report.Summary) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	s, err := report.Write(t.Context(), b, b.batch.ID, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Output != path || s.Batch != b.batch.ID {
+		t.Errorf("summary of %s is of batch %q, file %q", path, s.Batch, s.Output)
+	}
+	return path, s
+}
+
+// read reads a sheet back as the importer would, every row padded to the width of the first.
+func read(t testing.TB, path, name string) [][]sheet.Cell {
+	t.Helper()
+	f, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := f.Rows(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var all [][]sheet.Cell
+	var block sheet.Block
+	for {
+		err := r.Read(&block)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range block.Rows {
+			line := slices.Clone(row.Cells)
+			for len(all) > 0 && len(line) < len(all[0]) {
+				line = append(line, sheet.Cell{})
+			}
+			all = append(all, line)
+		}
+	}
+}
+
+func words(line []sheet.Cell) []string {
+	var w []string
+	for _, c := range line {
+		w = append(w, c.Text)
+	}
+	return w
+}
+
+func open(t testing.TB, path string) *excelize.File {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// season is a batch with a row of every result.
+func season() book {
+	items := func(ids ...string) []ledger.Item {
+		var all []ledger.Item
+		for i, id := range ids {
+			p := []filing.Product{filing.AnnualReport, filing.RegisteredAgent}[i]
+			all = append(all, ledger.Item{Product: p, OrderID: id, FilingStatus: "submitted"})
+		}
+		return all
+	}
+	row := func(n int, r filing.Result, cost money.Cost, more ...ledger.Item) ledger.Row {
+		return ledger.Row{
+			Number: n, Result: r, Cost: cost, Items: more, Attempts: 1, UpdatedAt: noon,
+			Cells: cells(text(fmt.Sprintf("comp_%d", n)), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01")),
+		}
+	}
+	invalid := row(4, filing.Invalid, dollars(0))
+	invalid.Cells = cells(text("comp_4"), text("Bay LLC"), sheet.Cell{}, number("26"), date("2019-04-01"))
+	invalid.Message = "The postal code is missing. Write the year with four digits."
+	invalid.Faults = []ledger.Fault{
+		{Column: 2, Rule: "postal-code", Message: "The postal code is missing."},
+		{Column: 3, Rule: "filing-year", Message: "Write the year with four digits."},
+		{Column: 1, Rule: "name", Message: "Is this the legal name?", Warning: true},
+		{Column: -1, Rule: "agent", Message: "There is no agent."},
+	}
+	filed := row(2, filing.Placed, dollars(225), items("order_1", "order_2")...)
+	filed.Items[0].FilingStatus, filed.Items[0].FilingDate = "filed", "2026-03-15"
+	least := row(3, filing.Placed, money.Cost{Amount: 5000, AtLeast: true}, items("order_3")...)
+	return book{
+		batch: ledger.Batch{
+			ID: "b7k2", File: "roster.xlsx", Sheet: "Companies", Product: filing.AnnualReport, Open: true, CreatedAt: noon,
+			Columns: []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date"},
+		},
+		funds: ledger.Book{Declared: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
+		rows: rows(filed, least, invalid,
+			row(5, filing.Rejected, dollars(225)), row(6, filing.Uncertain, dollars(300)), row(7, filing.Ready, dollars(200)),
+			row(8, filing.Placing, dollars(300)), row(9, filing.Skipped, dollars(0)), row(10, filing.Canceled, dollars(225)),
+			row(11, filing.Exists, dollars(225), items("order_9")...),
+		),
+	}
+}
+
+func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
+	path, s := write(t, season(), "out.xlsx")
+	f := open(t, path)
+	if got, want := f.GetSheetList(), []string{"Results", "Needs Attention", "Summary"}; !slices.Equal(got, want) {
+		t.Errorf("sheets %q, want %q", got, want)
+	}
+	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, AtLeast: true}) || s.Held != dollars(600) || s.Needed != dollars(200) {
+		t.Errorf("summary %+v", s)
+	}
+	got := read(t, path, "Results")
+	if want := []string{
+		"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date",
+		"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At",
+	}; !slices.Equal(words(got[0]), want) {
+		t.Fatalf("columns %q\nwant %q", words(got[0]), want)
+	}
+	if len(got) != 11 {
+		t.Fatalf("%d rows, want 10 and the header", len(got))
+	}
+	want := []sheet.Cell{
+		text("comp_2"), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01"),
+		text("placed"), got[1][6], text("order_1,order_2"), text("filed"), date("2026-03-15"),
+		number("225"), number("1"), date("2026-03-01T12:30:15"),
+	}
+	if !slices.Equal(got[1], want) {
+		t.Errorf("row  %v\nwant %v", got[1], want)
+	}
+	for i, line := range got {
+		if line[6].Text == "" {
+			t.Errorf("row %d has no message", i+1)
+		}
+	}
+	if panes, err := f.GetPanes("Results"); err != nil || !panes.Freeze || panes.YSplit != 1 {
+		t.Errorf("the header is not frozen: %+v (%v)", panes, err)
+	}
+}
+
+func TestCostIsMoneyThatMovedOrMayHave(t *testing.T) {
+	path, s := write(t, season(), "out.xlsx")
+	want := map[string]string{
+		"placed": "225", "uncertain": "300", "placing": "300",
+		"exists": "", "invalid": "", "rejected": "", "ready": "", "skipped": "", "canceled": "",
+	}
+	var sum money.Cents
+	for i, line := range read(t, path, "Results")[1:] {
+		cost := line[10].Text
+		if cost != "" {
+			cents, err := money.Parse(cost)
+			if err != nil || line[10].Kind != sheet.Number {
+				t.Errorf("cost %q is no number (%v)", cost, err)
+			}
+			sum += cents
+		}
+		if result := line[5].Text; i != 1 && cost != want[result] {
+			t.Errorf("%s row costs %q, want %q", result, cost, want[result])
+		}
+	}
+	if moved := s.Spent.Amount + s.Held.Amount; sum != moved {
+		t.Errorf("the column adds up to %v, want spent and held, %v", sum, moved)
+	}
+	f := open(t, path)
+	for cell, want := range map[string]string{"K2": "$225.00", "K3": "at least $50.00", "M2": "2026-03-01 12:30 UTC"} {
+		if got, err := f.GetCellValue("Results", cell); err != nil || got != want {
+			t.Errorf("cell %s shows %q (%v), want %q", cell, got, err, want)
+		}
+	}
+}
+
+func TestResultsAreColoured(t *testing.T) {
+	path, _ := write(t, season(), "out.xlsx")
+	f := open(t, path)
+	fills := map[string]string{}
+	for i, line := range read(t, path, "Results")[1:] {
+		id, err := f.GetCellStyle("Results", sheet.CellName(5, i+2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		style, err := f.GetStyle(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fills[line[5].Text] = strings.Join(style.Fill.Color, "")
+	}
+	for _, pair := range [][2]string{{"placed", "exists"}, {"ready", "placing"}, {"skipped", "canceled"}, {"invalid", "rejected"}} {
+		if fills[pair[0]] != fills[pair[1]] {
+			t.Errorf("%s is %q and %s is %q, want one colour", pair[0], fills[pair[0]], pair[1], fills[pair[1]])
+		}
+	}
+	distinct := map[string]bool{}
+	for _, r := range []string{"placed", "ready", "skipped", "invalid", "uncertain"} {
+		distinct[fills[r]] = true
+	}
+	if len(distinct) != 5 {
+		t.Errorf("the colours do not tell the results apart: %v", fills)
+	}
+}
+
+func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
+	path, _ := write(t, season(), "out.xlsx")
+	got := read(t, path, "Needs Attention")
+	if want := []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date", "Message"}; !slices.Equal(words(got[0]), want) {
+		t.Fatalf("columns %q, want %q", words(got[0]), want)
+	}
+	if len(got) != 3 || got[1][0].Text != "comp_4" || got[2][0].Text != "comp_5" {
+		t.Fatalf("rows %v, want the invalid and the rejected one", got[1:])
+	}
+	if want := []sheet.Cell{text("comp_5"), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01")}; !slices.Equal(got[2][:5], want) {
+		t.Errorf("row  %v\nwant %v", got[2][:5], want)
+	}
+	if got[1][2].Kind != sheet.Blank {
+		t.Errorf("the missing postal code became %v", got[1][2])
+	}
+	if !strings.Contains(got[1][5].Text, "four digits") {
+		t.Errorf("message %q", got[1][5].Text)
+	}
+
+	f := open(t, path)
+	comments, err := f.GetComments("Needs Attention")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for _, c := range comments {
+		for _, run := range c.Paragraph {
+			said[c.Cell] += run.Text
+		}
+		said[c.Cell] += c.Text
+	}
+	for cell, want := range map[string]string{"B2": "Is this the legal name?", "C2": "The postal code is missing.", "D2": "Write the year with four digits."} {
+		if !strings.Contains(said[cell], want) {
+			t.Errorf("the comment of %s is %q, want %q", cell, said[cell], want)
+		}
+		if id, err := f.GetCellStyle("Needs Attention", cell); err != nil || id == 0 {
+			t.Errorf("cell %s is not marked (%v)", cell, err)
+		}
+	}
+	if len(comments) != 3 {
+		t.Errorf("%d comments, want 3: %v", len(comments), said)
+	}
+}
+
+// Whoever reads the sheet as filings must find none, and no header either.
+func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
+	b := season()
+	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})
+	path, _ := write(t, b, "out.xlsx")
+	if got := read(t, path, "Needs Attention"); len(got) != 1 || len(got[0]) != 1 || got[0][0].Text != "Nothing to correct." {
+		t.Errorf("it holds %v", got)
+	}
+}
+
+func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		columns []string
+		want    []string // of the input's columns
+	}{
+		{"results", []string{"Company ID", "Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At"}, []string{"Company ID"}},
+		{"results with a column at the end", []string{"Company ID", "Result", "Message", "Order IDs", "Cost", "Notes"}, []string{"Company ID", "Notes"}},
+		{"results in another case", []string{"company_id", "RESULT", "message", "orderIds"}, []string{"company_id"}},
+		{"needs attention", []string{"Company ID", "ZIP", "Message"}, []string{"Company ID", "ZIP"}},
+		{"a roster with words of its own", []string{"Company ID", "Cost", "Message", "Result", "ZIP"}, []string{"Company ID", "Cost", "Message", "Result", "ZIP"}},
+		{"no columns at all", nil, nil},
+	} {
+		b := season()
+		b.batch.Columns = c.columns
+		var given []sheet.Cell
+		for _, name := range c.columns {
+			given = append(given, text("in "+name))
+		}
+		fault := ledger.Fault{Column: len(c.columns) - 1, Message: "Look here."}
+		b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(given...), Faults: []ledger.Fault{fault}})
+		path, _ := write(t, b, "out.xlsx")
+		got := read(t, path, "Results")
+		if header := words(got[0]); !slices.Equal(header, slices.Concat(c.want, report.Columns)) {
+			t.Errorf("%s: columns %q", c.name, header)
+		}
+		for i, name := range c.want {
+			if got[1][i] != text("in "+name) {
+				t.Errorf("%s: under %s stands %q", c.name, name, got[1][i].Text)
+			}
+		}
+		attention := read(t, path, "Needs Attention")
+		if header := words(attention[0]); !slices.Equal(header, append(slices.Clone(c.want), "Message")) {
+			t.Errorf("%s: columns to correct %q", c.name, header)
+		}
+		if last := len(c.want) - 1; last >= 0 && c.want[last] == c.columns[len(c.columns)-1] {
+			comments, err := open(t, path).GetComments("Needs Attention")
+			if err != nil || len(comments) != 1 || comments[0].Cell != sheet.CellName(last, 2) {
+				t.Errorf("%s: comments %v (%v)", c.name, comments, err)
+			}
+		}
+	}
+}
+
+func TestCellsBeyondTheHeaderAreKept(t *testing.T) {
+	b := season()
+	b.rows = rows(
+		ledger.Row{Number: 2, Result: filing.Ready, Cells: cells(text("comp_1"))},
+		ledger.Row{Number: 3, Result: filing.Ready, Cells: cells(text("a"), text("b"), text("c"), text("d"), text("e"), text("beyond"))},
+		ledger.Row{Number: 4, Result: filing.Ready},
+	)
+	path, _ := write(t, b, "out.xlsx")
+	got := read(t, path, "Results")
+	if got[0][5].Text != "" || got[0][6].Text != "Result" || got[2][5].Text != "beyond" || got[2][6].Text != "ready" || got[3][6].Text != "ready" {
+		t.Errorf("rows %v", got)
+	}
+}
+
+var traps = []string{
+	"=cmd|'/c calc'!A1", "+1 Fitness LLC", "@Home Health Corp", "-", "-5", "=1+1", "\tTab Corp", "'Quoted LLC", "''", "02134",
+	"1e5", "TRUE", "2026-03-01", "#N/A", "Café Rosalía, \"Ltd\"",
+}
+
+func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
+	b := season()
+	b.batch.Columns = []string{"=Header()", "Legal Name"}
+	var all []ledger.Row
+	for i, trap := range traps {
+		all = append(all, ledger.Row{
+			Number: i + 2, Result: filing.Rejected, Message: "=HYPERLINK(\"" + trap + "\")", Cells: cells(text("comp"), text(trap)),
+			Items: []ledger.Item{{OrderID: "=order", FilingStatus: "+filed", FilingDate: "@soon"}},
+		})
+	}
+	b.rows = rows(all...)
+	for _, name := range []string{"out.xlsx", "out.csv"} {
+		path, _ := write(t, b, name)
+		table := ""
+		if name == "out.xlsx" {
+			table = "Results"
+			for part, content := range unzip(t, path) {
+				if strings.HasPrefix(part, "xl/worksheets/") && (bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
+					t.Errorf("%s holds a formula", part)
+				}
+			}
+		} else if content, err := os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		} else {
+			for _, line := range strings.Split(string(content), "\n") {
+				for _, field := range strings.Split(strings.TrimPrefix(line, "\ufeff"), ",") {
+					if f := strings.TrimLeft(field, `"`); f != "" && strings.ContainsRune("=+@\t", rune(f[0])) {
+						t.Errorf("a field of the CSV begins as a formula: %q", field)
+					}
+				}
+			}
+		}
+		got := read(t, path, table)
+		if len(got) != len(traps)+1 {
+			t.Fatalf("%s: %d rows, want %d", name, len(got), len(traps)+1)
+		}
+		for i, trap := range traps {
+			if c := got[i+1][1]; c.Kind != sheet.Text || c.Text != strings.TrimSpace(trap) {
+				t.Errorf("%s: %q came back as %v", name, trap, c)
+			}
+			if !strings.HasPrefix(got[i+1][3].Text, "=HYPERLINK") || got[i+1][4].Text != "=order" {
+				t.Errorf("%s: the answers came back as %v", name, words(got[i+1]))
+			}
+		}
+	}
+}
+
+func unzip(t testing.TB, path string) map[string][]byte {
+	t.Helper()
+	r, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	parts := map[string][]byte{}
+	for _, f := range r.File {
+		part, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(part)
+		part.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[f.Name] = content
+	}
+	return parts
+}
+
+func TestNoSocialSecurityNumberLeaves(t *testing.T) {
+	b := season()
+	b.batch.Columns = []string{"Company ID", "Responsible Party SSN", "Social Security No.", "Phone"}
+	b.rows = rows(
+		ledger.Row{Number: 2, Result: filing.Invalid, Message: "The SSN 123-45-6789 is wrong.",
+			Cells:  cells(text("comp_1"), text("123-45-6789"), number("123456789"), text("302-555-0100")),
+			Faults: []ledger.Fault{{Column: 1, Message: "123-45-6789 is not nine digits."}}},
+		ledger.Row{Number: 3, Result: filing.Placed, Cells: cells(text("comp_2"), text("123 45 6789"), text("see 123-45-6789"), text("123456789"))},
+	)
+	for _, name := range []string{"out.xlsx", "out.csv"} {
+		path, _ := write(t, b, name)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := map[string][]byte{name: content}
+		if name == "out.xlsx" {
+			parts = unzip(t, path)
+		}
+		all := bytes.Join(slices.Collect(func(yield func([]byte) bool) {
+			for _, content := range parts {
+				if !yield(content) {
+					return
+				}
+			}
+		}), nil)
+		for _, secret := range []string{"123-45-6789", "123 45 6789"} {
+			if bytes.Contains(all, []byte(secret)) {
+				t.Errorf("%s holds %s", name, secret)
+			}
+		}
+		if n := bytes.Count(all, []byte("123456789")); n != 1 {
+			t.Errorf("%s holds the digits %d times, want once, in the column that is no secret", name, n)
+		}
+		if !bytes.Contains(all, []byte("302-555-0100")) {
+			t.Errorf("%s lost a phone number", name)
+		}
+	}
+}
+
+func TestCSVIsTheResultsTable(t *testing.T) {
+	path, s := write(t, season(), "OUT.CSV")
+	got := read(t, path, "")
+	if len(got) != 11 || s.Rows != 10 {
+		t.Fatalf("%d lines for %d rows", len(got), s.Rows)
+	}
+	want := []string{
+		"comp_3", "+1 Fitness LLC", "02134", "2026", "2019-04-01", "placed",
+		"Ordered. Cost: at least $50.00, for a part of it is not known.", "order_3", "submitted", "", "50.00", "1", "2026-03-01T12:30:15Z",
+	}
+	if !slices.Equal(words(got[2]), want) {
+		t.Errorf("row  %q\nwant %q", words(got[2]), want)
+	}
+}
+
+func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
+	find := func(t *testing.T, b book) (map[string]string, string) {
+		path, _ := write(t, b, "out.xlsx")
+		figures, all := map[string]string{}, ""
+		for _, line := range read(t, path, "Summary") {
+			if len(line) > 1 {
+				figures[line[0].Text] = line[1].Text
+			}
+			all += strings.Join(words(line), " ") + "\n"
+		}
+		charts := 0
+		for part := range unzip(t, path) {
+			if strings.HasPrefix(part, "xl/charts/chart") {
+				charts++
+			}
+		}
+		if charts != 1 {
+			t.Errorf("%d charts, want one", charts)
+		}
+		return figures, all
+	}
+	t.Run("declared", func(t *testing.T) {
+		figures, all := find(t, season())
+		for name, want := range map[string]string{
+			"placed": "2", "exists": "1", "invalid": "1", "rejected": "1", "uncertain": "1", "ready": "1", "placing": "1",
+			"skipped": "1", "canceled": "1", "total": "10", "File": "roster.xlsx", "Batch": "b7k2", "Product": "Annual report",
+			"Spent": "275", "Held": "600", "Still needed": "200", "Funds available": "125", "To be deposited": "75",
+		} {
+			if figures[name] != want {
+				t.Errorf("%s: %q, want %q", name, figures[name], want)
+			}
+		}
+		for _, want := range []string{"importer resolve b7k2", "Needs Attention", "same command"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("it does not say %q", want)
+			}
+		}
+	})
+	t.Run("not declared", func(t *testing.T) {
+		b := season()
+		b.funds = ledger.Book{Posted: 27500}
+		figures, all := find(t, b)
+		if figures["Funds available"] != "not known" || !strings.Contains(all, "not declared") {
+			t.Errorf("funds available: %q", figures["Funds available"])
+		}
+	})
+	t.Run("finished", func(t *testing.T) {
+		b := season()
+		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed})
+		figures, all := find(t, b)
+		if figures["State"] != "finished" || !strings.Contains(all, "Nothing: every row has its answer.") {
+			t.Errorf("it says %s", all)
+		}
+	})
+}
+
+func TestFilingStatusIsOneWordWhereTheFilingsAgree(t *testing.T) {
+	item := func(p filing.Product, status, day string) ledger.Item {
+		return ledger.Item{Product: p, FilingStatus: status, FilingDate: day}
+	}
+	for _, c := range []struct {
+		name         string
+		items        []ledger.Item
+		status, date string
+	}{
+		{"none", nil, "", ""},
+		{"an appointment is no filing", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.RegisteredAgent, "submitted", "")}, "filed", "2026-03-01"},
+		{"an appointment alone speaks", []ledger.Item{item(filing.RegisteredAgent, "submitted", "")}, "submitted", ""},
+		{"a change of agent is a filing", []ledger.Item{item(filing.AgentChange, "pending", "")}, "pending", ""},
+		{"two that agree", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.ForeignQualification, "filed", "2026-03-01")}, "filed", "2026-03-01"},
+		{"two that do not", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.ForeignQualification, "pending", "2026-04-01")},
+			"filed (annual report), pending (foreign qualification)", "2026-03-01 (annual report), 2026-04-01 (foreign qualification)"},
+		{"a type that is not known", []ledger.Item{{OrderType: "boi", FilingStatus: "queued"}, item(filing.EIN, "filed", "soon")}, "queued (boi), filed (EIN)", "soon"},
+	} {
+		b := season()
+		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed, Items: c.items})
+		path, _ := write(t, b, "out.xlsx")
+		line := read(t, path, "Results")[1]
+		if line[8].Text != c.status || line[9].Text != c.date {
+			t.Errorf("%s: %q on %q, want %q on %q", c.name, line[8].Text, line[9].Text, c.status, c.date)
+		}
+	}
+}
+
+func TestAnErrorLeavesTheOldFile(t *testing.T) {
+	broken := errors.New("connection lost")
+	for _, name := range []string{"out.xlsx", "out.csv"} {
+		for _, pass := range []int{1, 2} {
+			folder := t.TempDir()
+			path := filepath.Join(folder, name)
+			if err := os.WriteFile(path, []byte("the old one"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b, reads := season(), 0
+			all := b.rows
+			b.rows = func(yield func(ledger.Row, error) bool) {
+				reads++
+				for row := range all {
+					if row.Number == 7 && reads == pass {
+						yield(ledger.Row{}, broken)
+						return
+					}
+					if !yield(row, nil) {
+						return
+					}
+				}
+			}
+			if _, err := report.Write(t.Context(), b, "b7k2", path); !errors.Is(err, broken) || !strings.Contains(err.Error(), "b7k2") {
+				t.Errorf("%s, reading %d: error %v", name, pass, err)
+			}
+			content, err := os.ReadFile(path)
+			files, _ := os.ReadDir(folder)
+			if err != nil || string(content) != "the old one" || len(files) != 1 {
+				t.Errorf("%s, reading %d: left %q and %d files (%v)", name, pass, content, len(files), err)
+			}
+		}
+	}
+}
+
+func TestACellThatCannotBeReadNamesItsRow(t *testing.T) {
+	b := season()
+	b.rows = rows(ledger.Row{Number: 17, Cells: []byte(`[{"nonsense":1}]`)})
+	if _, err := report.Write(t.Context(), b, "b7k2", filepath.Join(t.TempDir(), "out.xlsx")); err == nil || !strings.Contains(err.Error(), "row 17") {
+		t.Errorf("error %v, want one of row 17", err)
+	}
+}
+
+// Rows out = rows in, in their order, each with its result and what was given.
+func TestEveryRowComesOut(t *testing.T) {
+	folder := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		given := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) sheet.Cell {
+			switch rapid.IntRange(0, 3).Draw(rt, "kind") {
+			case 0:
+				return text(rapid.StringMatching(`[-=+@' A-Za-z0-9,"é]{0,8}[A-Za-z0-9]`).Draw(rt, "text"))
+			case 1:
+				return number(fmt.Sprint(rapid.IntRange(-9999, 99999).Draw(rt, "number")))
+			case 2:
+				return date(noon.AddDate(0, 0, rapid.IntRange(-9999, 9999).Draw(rt, "day")).Format(time.DateOnly))
+			}
+			return sheet.Cell{}
+		}), 3, 3)
+		results := rapid.SliceOfN(rapid.SampledFrom(filing.Results), 0, 12).Draw(rt, "results")
+		b := season()
+		b.batch.Columns = []string{"A", "B", "C"}
+		var in []ledger.Row
+		var want [][]sheet.Cell
+		for i, r := range results {
+			line := given.Draw(rt, "row")
+			in = append(in, ledger.Row{Number: i + 2, Result: r, Cells: cells(line...)})
+			for j := range line {
+				line[j].Text = strings.TrimSpace(line[j].Text)
+			}
+			want = append(want, append(line, text(string(r))))
+		}
+		b.rows = rows(in...)
+		path := filepath.Join(folder, "out.xlsx")
+		s, err := report.Write(t.Context(), b, "b7k2", path)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got := read(t, path, "Results")[1:]
+		if len(got) != len(in) || s.Rows != len(in) {
+			rt.Fatalf("%d rows came out and %d are counted of %d", len(got), s.Rows, len(in))
+		}
+		corrections := 0
+		for i := range want {
+			if !slices.Equal(got[i][:4], want[i]) {
+				rt.Fatalf("row %d: %v, want %v", i, got[i][:4], want[i])
+			}
+			if r := results[i]; r == filing.Invalid || r == filing.Rejected {
+				corrections++
+			}
+		}
+		if n := len(read(t, path, "Needs Attention")) - 1; n != corrections {
+			rt.Fatalf("%d rows to correct, want %d", n, corrections)
+		}
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	const total = 40_000
+	b := season()
+	b.batch.Columns = make([]string, 14)
+	line := make([]sheet.Cell, 14)
+	for i := range line {
+		b.batch.Columns[i] = fmt.Sprintf("Column %d", i)
+		line[i] = text(fmt.Sprintf("some text of cell %d", i))
+	}
+	encoded := cells(line...)
+	var base, peak uint64
+	reads := 0
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	b.rows = func(yield func(ledger.Row, error) bool) {
+		reads++
+		for i := range total {
+			row := ledger.Row{Number: i + 2, Result: filing.Results[i%len(filing.Results)], Cells: encoded, UpdatedAt: noon,
+				Faults: []ledger.Fault{{Column: i % 14, Message: fmt.Sprintf("fault of row %d", i)}}}
+			if !yield(row, nil) {
+				return
+			}
+			if i%5000 == 0 {
+				peak = max(peak, live())
+			}
+		}
+	}
+	base = live()
+	began := time.Now()
+	path, s := write(t, b, "out.xlsx")
+	took := time.Since(began)
+	if s.Rows != total || reads != 2 {
+		t.Errorf("%d rows in %d readings", s.Rows, reads)
+	}
+	used := int64(peak-base) >> 20
+	t.Logf("%d rows in %v, %d MB live at most", total, took.Round(time.Millisecond), used)
+	if used > 40 {
+		t.Errorf("%d MB live while writing, want a bound that does not grow with the rows", used)
+	}
+	if stat, err := os.Stat(path); err != nil || stat.Size() == 0 {
+		t.Errorf("no file: %v", err)
+	}
+}
