@@ -1,0 +1,5 @@
+// Package balance is what filings cost: the service's price list, the fees of
+// the states, and the quote of an order by the billing rules.
+//
+// A figure that is not known is never zero: it makes the cost "at least".
+package balance

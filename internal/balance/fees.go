@@ -1,0 +1,291 @@
+package balance
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+
+	"github.com/gocarina/gocsv"
+)
+
+// ErrFees is returned for a file of fees that cannot be used.
+var ErrFees = errors.New("state fees")
+
+// residence tells a company at home in the filing state from one that comes
+// from another state.
+type residence string
+
+const (
+	domestic residence = "domestic"
+	foreign  residence = "foreign"
+)
+
+// charge is what a line of fees is for.
+type charge string
+
+const (
+	annualReportFee         charge = "annual-report"
+	formationFee            charge = "formation"
+	foreignQualificationFee charge = "foreign-qualification"
+	expeditedService        charge = "expedited-service" // the service's own charge; its amount is not shown in the spec
+)
+
+var charges = []charge{annualReportFee, formationFee, foreignQualificationFee, expeditedService}
+
+// feeKey is what a line of fees applies to; an empty field stands for all.
+type feeKey struct {
+	charge     charge
+	state      filing.State
+	entityType filing.EntityType
+	residence  residence
+}
+
+type feeTable map[feeKey]money.Cents
+
+// Fees are the state fees, one table behind another: the operator's file, then
+// the built-in figures. Within a table the most specific line wins.
+type Fees struct {
+	tables []feeTable
+}
+
+//go:embed fees.csv
+var builtinCSV []byte
+
+// builtin holds only figures that are sure: the fee does not vary, and it was
+// read in a statute, on the state's own page, or in 2024 or later in several
+// sources that agree. Each line names its sources and the date of the figure
+// there. What is not in it is unknown, and so is what the service charges where
+// a state asks for no report, or for a tax in its place.
+var builtin = sync.OnceValue(func() feeTable {
+	table, err := parseFees("fees.csv", builtinCSV)
+	if err != nil {
+		panic(err) // it is part of the program, and a test reads it
+	}
+	return table
+})
+
+// BuiltinFees returns the fees that are known without a file.
+func BuiltinFees() *Fees { return &Fees{tables: []feeTable{builtin()}} }
+
+// LoadFees reads the file that FILING_FEES names, over the built-in fees:
+// CSV with the columns product, state, entityType and amount in any order and
+// case, and optionally company (domestic or foreign). product is annual-report,
+// formation, foreign-qualification or expedited-service; any other field but
+// amount may be empty and then stands for all. amount is in dollars. Other
+// columns are ignored. Errors name file, line and column, all of them at once.
+func LoadFees(path string) (*Fees, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFees, err)
+	}
+	table, err := parseFees(filepath.Base(path), data)
+	if err != nil {
+		return nil, err
+	}
+	return &Fees{tables: []feeTable{table, builtin()}}, nil
+}
+
+// feeLine is a line as it is written: text, so that what is wrong with it can be
+// said in its own words.
+type feeLine struct {
+	Product    string `csv:"product"`
+	State      string `csv:"state"`
+	EntityType string `csv:"entityType"`
+	Company    string `csv:"company"`
+	Amount     string `csv:"amount"`
+}
+
+// feeColumns are the columns by their folded names; the last is optional, for a
+// forgotten entityType would make a fee of one type a fee of both.
+var feeColumns = []string{"product", "state", "entityType", "amount", "company"}
+
+func parseFees(name string, data []byte) (feeTable, error) {
+	rows := &feeRows{name: name, reader: csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))}
+	header, _, _ := bytes.Cut(data, []byte("\n"))
+	if bytes.Count(header, []byte(";")) > bytes.Count(header, []byte(",")) {
+		rows.reader.Comma = ';'
+	}
+	rows.reader.FieldsPerRecord = -1
+	rows.reader.TrimLeadingSpace = true
+
+	var lines []feeLine
+	if err := gocsv.UnmarshalCSV(rows, &lines); err != nil {
+		return nil, err
+	}
+	table := make(feeTable, len(lines))
+	at := make(map[feeKey]int, len(lines))
+	var errs []error
+	for i, line := range lines {
+		key, amount, err := line.parse()
+		if err == nil && at[key] != 0 {
+			err = fmt.Errorf("it says again what line %d says", at[key])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w: %s, line %d: %w", ErrFees, name, rows.line[i], err))
+			continue
+		}
+		table[key], at[key] = amount, rows.line[i]
+	}
+	return table, errors.Join(errs...)
+}
+
+// feeRows puts the rows of a file in the shape that gocsv takes for granted: a
+// header in its spelling, no blank rows, none longer than the header. It
+// remembers the line of each row, which gocsv does not know.
+type feeRows struct {
+	name   string
+	reader *csv.Reader
+	line   []int
+}
+
+// Read is there for gocsv.CSVReader; rows are only read together.
+func (*feeRows) Read() ([]string, error) { return nil, errors.ErrUnsupported }
+
+func (r *feeRows) ReadAll() ([][]string, error) {
+	header, err := r.reader.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: read the header: %w", ErrFees, r.name, err)
+	}
+	given := strings.Join(header, ", ")
+	for i, h := range header {
+		header[i] = ""
+		for _, column := range feeColumns {
+			if filing.FoldName(h) != filing.FoldName(column) {
+				continue
+			}
+			if slices.Contains(header[:i], column) {
+				return nil, fmt.Errorf("%w: %s, line 1: the column %s is there twice", ErrFees, r.name, column)
+			}
+			header[i] = column
+		}
+	}
+	for _, column := range feeColumns[:len(feeColumns)-1] {
+		if !slices.Contains(header, column) {
+			return nil, fmt.Errorf("%w: %s, line 1: the column %s is missing: the header is product,state,entityType,amount and not %q", ErrFees, r.name, column, given)
+		}
+	}
+	rows := [][]string{header}
+	for {
+		row, err := r.reader.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrFees, r.name, err)
+		}
+		if !slices.ContainsFunc(row, func(s string) bool { return strings.TrimSpace(s) != "" }) {
+			continue
+		}
+		line, _ := r.reader.FieldPos(0)
+		if len(row) > len(header) {
+			return nil, fmt.Errorf("%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees, r.name, line, len(row), len(header))
+		}
+		r.line = append(r.line, line)
+		rows = append(rows, row)
+	}
+}
+
+// parse reads one line; its errors name the column.
+func (l feeLine) parse() (feeKey, money.Cents, error) {
+	var key feeKey
+	var errs []error
+	wrong := func(column, value, remedy string) {
+		errs = append(errs, fmt.Errorf("%s: %q is not %s", column, value, remedy))
+	}
+	i := slices.IndexFunc(charges, func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(l.Product) })
+	if i < 0 {
+		wrong("product", l.Product, "annual-report, formation, foreign-qualification or expedited-service")
+	} else {
+		key.charge = charges[i]
+	}
+	var ok bool
+	if state := strings.TrimSpace(l.State); state != "" {
+		if key.state, ok = filing.ParseState(state); !ok {
+			wrong("state", state, "a US state: use a code such as DE, a name, or nothing for all")
+		}
+	}
+	if entityType := strings.TrimSpace(l.EntityType); entityType != "" {
+		if key.entityType, ok = filing.ParseEntityType(entityType); !ok {
+			wrong("entityType", entityType, "LLC, CORP or nothing for both")
+		}
+	}
+	switch key.residence = residence(strings.ToLower(strings.TrimSpace(l.Company))); key.residence {
+	case "", domestic, foreign:
+	default:
+		wrong("company", l.Company, "domestic, foreign or nothing for both")
+	}
+	amount, err := money.Parse(l.Amount)
+	if err != nil || amount < 0 || amount > maxAmount {
+		wrong("amount", l.Amount, "an amount in dollars, such as 138.75")
+	}
+	return key, amount, errors.Join(errs...)
+}
+
+// fee is what one charge takes of a company, as far as is known of it. Where a
+// fact is missing and the fees differ by it, the cost is at least the smallest.
+func (f *Fees) fee(c charge, state filing.State, company Facts) money.Cost {
+	types := []filing.EntityType{company.EntityType}
+	if company.EntityType == "" {
+		types = []filing.EntityType{filing.LLC, filing.Corp}
+	}
+	residences := []residence{domestic, foreign}
+	switch {
+	case c == foreignQualificationFee:
+		residences = residences[1:]
+	case c != annualReportFee, company.FormationState == state:
+		residences = residences[:1]
+	case company.FormationState != "":
+		residences = residences[1:]
+	}
+	var costs []money.Cost
+	for _, t := range types {
+		for _, r := range residences {
+			amount, ok := f.find(feeKey{c, state, t, r})
+			costs = append(costs, money.Cost{Amount: amount, AtLeast: !ok}) // nothing at least, where it is not known
+		}
+	}
+	least := slices.MinFunc(costs, func(a, b money.Cost) int { return cmp.Compare(a.Amount, b.Amount) })
+	least.AtLeast = slices.ContainsFunc(costs, func(c money.Cost) bool { return c.AtLeast || c.Amount != least.Amount })
+	return least
+}
+
+// find returns the most specific line: by state before by entity type before by
+// residence.
+func (f *Fees) find(key feeKey) (money.Cents, bool) {
+	for _, table := range f.tables {
+		for _, s := range []filing.State{key.state, ""} {
+			for _, t := range []filing.EntityType{key.entityType, ""} {
+				for _, r := range []residence{key.residence, ""} {
+					if amount, ok := table[feeKey{key.charge, s, t, r}]; ok {
+						return amount, true
+					}
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// expeditedFees are the states' fees for an expedited formation of an LLC,
+// which replace the standard ones. Elsewhere it is not offered.
+// Source: spec section 4, rule 6.
+var expeditedFees = map[filing.State]money.Cents{
+	"AZ": 85_00,
+	"DE": 185_00,
+	"FL": 195_00,
+	"NV": 550_00,
+	"NY": 205_00,
+	"WY": 103_75,
+}

@@ -1,0 +1,177 @@
+package balance_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+)
+
+func load(t *testing.T, text string) (*balance.Fees, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fees.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return balance.LoadFees(path)
+}
+
+// reportCost is the state's part of an annual report, in words.
+func reportCost(fees *balance.Fees, state filing.State, company balance.Facts) string {
+	book, _ := balance.NewPriceBook(nil, "")
+	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{}}
+	return balance.NewQuoter(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
+}
+
+func TestTheMostSpecificFeeWins(t *testing.T) {
+	const file = "product,state,entityType,amount\n" +
+		"annual-report,,,1\n" +
+		"annual-report,,CORP,2\n" +
+		"annual-report,TX,,3\n" +
+		"annual-report,TX,CORP,4\n" +
+		"annual-report,NV,LLC,5\n"
+	fees, err := load(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		state   filing.State
+		company balance.Facts
+		want    string
+	}{
+		{"WY", balance.Facts{EntityType: "LLC"}, "$1.00"},
+		{"WY", balance.Facts{EntityType: "CORP"}, "$2.00"},
+		{"TX", balance.Facts{EntityType: "LLC"}, "$3.00"},
+		{"TX", balance.Facts{EntityType: "CORP"}, "$4.00"},
+		{"NV", balance.Facts{EntityType: "LLC"}, "$5.00"},
+		{"NV", balance.Facts{EntityType: "CORP"}, "$2.00"},
+		{"TX", balance.Facts{}, "at least $3.00"},
+		{"NV", balance.Facts{}, "at least $2.00"},
+		{"FL", balance.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
+	} {
+		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
+			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
+		}
+	}
+}
+
+func TestWhatIsNotInTheFileIsBuiltInOrUnknown(t *testing.T) {
+	fees, err := load(t, "product,state,entityType,amount\nannual-report,DE,LLC,300\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		state   filing.State
+		company balance.Facts
+		want    string
+	}{
+		{"DE", balance.Facts{EntityType: "LLC"}, "$300.00"},
+		{"DE", balance.Facts{EntityType: "CORP"}, "at least $0.00"},
+		{"DE", balance.Facts{}, "at least $0.00"}, // a corporation's may be less than 300
+		{"FL", balance.Facts{EntityType: "LLC"}, "$138.75"},
+		{"FL", balance.Facts{EntityType: "CORP"}, "$150.00"},
+		{"FL", balance.Facts{}, "at least $138.75"},
+		{"NY", balance.Facts{}, "$9.00"}, // the same whatever it is
+		{"VT", balance.Facts{EntityType: "LLC", FormationState: "VT"}, "$45.00"},
+		{"VT", balance.Facts{EntityType: "LLC", FormationState: "DE"}, "$170.00"},
+		{"VT", balance.Facts{EntityType: "LLC"}, "at least $45.00"},
+		{"VT", balance.Facts{EntityType: "CORP"}, "at least $60.00"},
+		{"VT", balance.Facts{FormationState: "DE"}, "at least $170.00"},
+		{"MN", balance.Facts{EntityType: "CORP", FormationState: "MN"}, "$0.00"},
+		{"MN", balance.Facts{EntityType: "CORP", FormationState: "DE"}, "at least $0.00"},
+		{"AL", balance.Facts{EntityType: "LLC", FormationState: "AL"}, "at least $0.00"},
+	} {
+		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
+			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
+		}
+	}
+}
+
+func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
+	for name, text := range map[string]string{
+		"as documented":       "product,state,entityType,amount\nannual-report,TX,LLC,138.75\n",
+		"BOM and line ends":   "\ufeffproduct,state,entityType,amount\r\nannual-report,TX,LLC,138.75\r\n",
+		"header in any case":  "PRODUCT,State,Entity Type,AMOUNT\nAnnual Report,texas,llc,$138.75\n",
+		"another order":       "amount,note,entitytype,product,state\n138.75,by mail,L.L.C.,annual_report,Texas\n",
+		"semicolons":          "product;state;entityType;amount\nannual-report;TX;LLC;138.75\n",
+		"blank lines":         "product,state,entityType,amount\n\n,,,\nannual-report,TX,LLC,138.75\n\n",
+		"no line end":         "product,state,entityType,amount\nannual-report,TX,LLC,138.75",
+		"spaces and quotes":   "product, state, entityType, amount\n annual-report , TX , \"LLC\", 138.75 \n",
+		"a column of company": "product,state,entityType,amount,company\nannual-report,TX,LLC,138.75,Foreign\n",
+	} {
+		fees, err := load(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := reportCost(fees, "TX", balance.Facts{EntityType: "LLC", FormationState: "DE"}); got != "$138.75" {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
+	const header = "product,state,entityType,amount\n"
+	for _, tc := range []struct {
+		name, text string
+		says       []string
+	}{
+		{"empty", "", []string{"fees.csv", "header"}},
+		{"a column is missing", "product,state,amount\nannual-report,TX,1\n", []string{"line 1", "entityType is missing"}},
+		{"a column twice", "product,state,entityType,amount,Amount\n", []string{"line 1", "amount is there twice"}},
+		{"product", header + "annual,TX,LLC,1\n", []string{"line 2", "product", `"annual"`}},
+		{"state", header + "\n\nannual-report,Texass,LLC,1\n", []string{"line 4", "state", `"Texass"`}},
+		{"entity type", header + "annual-report,TX,LP,1\n", []string{"line 2", "entityType", `"LP"`}},
+		{"no amount", header + "annual-report,TX,LLC,\n", []string{"line 2", "amount"}},
+		{"ragged", header + "annual-report,TX,LLC\n", []string{"line 2", "amount"}},
+		{"decimal comma", header + "annual-report,TX,LLC,\"138,75\"\n", []string{"line 2", "amount", "138,75"}},
+		{"unquoted comma", header + "annual-report,TX,LLC,1,300\n", []string{"line 2", "5 fields"}},
+		{"negative", header + "annual-report,TX,LLC,-1\n", []string{"line 2", "amount"}},
+		{"beyond belief", header + "annual-report,TX,LLC,99999999999\n", []string{"line 2", "amount"}},
+		{"company", "product,state,entityType,amount,company\nannual-report,TX,LLC,1,alien\n", []string{"line 2", "company"}},
+		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n", []string{"line 3", "line 2"}},
+		{"a quote left open", header + "annual-report,\"TX,LLC,1\n", []string{"fees.csv", "line 2"}},
+		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n", []string{"line 2", "product", "line 3", "entityType", "amount"}},
+		{"a multi-line field before", header + "annual-report,TX,LLC,1\nannual-report,\"\n\",CORP,1\nx,,,1\n", []string{"line 5"}},
+	} {
+		_, err := load(t, tc.text)
+		if !errors.Is(err, balance.ErrFees) {
+			t.Errorf("%s: got %v", tc.name, err)
+			continue
+		}
+		for _, part := range append(tc.says, "fees.csv") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v does not name %q", tc.name, err, part)
+			}
+		}
+	}
+	if _, err := balance.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, balance.ErrFees) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// Every built-in figure says where it comes from and of when it is.
+func TestBuiltInFeesNameTheirSource(t *testing.T) {
+	f, err := os.Open("fees.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows[1:] {
+		if row[0] != "annual-report" || row[1] == "" || row[2] == "" || row[5] == "" || !strings.HasPrefix(row[6], "http") {
+			t.Errorf("line %d: %q", i+2, row)
+		}
+	}
+	if got := reportCost(balance.BuiltinFees(), "FL", balance.Facts{EntityType: "CORP"}); got != "$150.00" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,158 @@
+package balance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// item is a line of the price list that orders are billed by.
+// Source: spec section 4, Billing rules. A formation has two: tier 2 bundles
+// the EIN.
+type item string
+
+const (
+	annualReport         item = "annual-report"
+	registeredAgent      item = "registered-agent" // a change of agent too
+	ein                  item = "ein"
+	foreignQualification item = "foreign-qualification"
+	tier1                item = "formation-tier-1"
+	tier2                item = "formation-tier-2"
+)
+
+// priceTypes are the names that a price type may have, folded.
+// Source: spec section 2, Price, for ein. Assumption: the others, which are not
+// shown; FILING_PRICE_TYPES names those that are called something else.
+var priceTypes = []struct {
+	item  item
+	names []string
+}{
+	{annualReport, []string{"annualreport", "annualreports", "annualreportfiling", "annualreportservice"}},
+	{registeredAgent, []string{"registeredagent", "registeredagents", "registeredagentservice", "registeredagentsubscription", "agent", "agentservice", "ra"}},
+	{ein, []string{"ein", "einfiling", "einapplication", "federalein", "fein"}},
+	{foreignQualification, []string{"foreignqualification", "foreignqualifications", "foreignqualificationfiling", "foreignqual", "fq"}},
+	{tier1, []string{"formationtier1", "tier1", "tier1formation", "formation1", "formation"}},
+	{tier2, []string{"formationtier2", "tier2", "tier2formation", "formation2", "formationein", "formationwithein"}},
+}
+
+// maxAmount is more than any price or fee. A larger figure is a slip, and sums
+// of smaller ones stay far from overflowing.
+const maxAmount = money.Cents(1_000_000_00)
+
+// PriceBook is what the service charges for each item, in cents.
+type PriceBook struct {
+	wholesale map[item]money.Cents
+}
+
+// ErrPriceTypes says that a price list and FILING_PRICE_TYPES do not settle what
+// an item costs.
+var ErrPriceTypes = errors.New("FILING_PRICE_TYPES")
+
+// NewPriceBook finds the price of each item in the service's list by its type.
+// overrides is FILING_PRICE_TYPES: "annual-report=their_type,ein=their_other".
+// An item that is not in the list, or has no amount there, has no known price;
+// two types for one item at two prices are an error.
+func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
+	named, err := parseOverrides(overrides)
+	if err != nil {
+		return nil, err
+	}
+	book := &PriceBook{wholesale: make(map[item]money.Cents, len(priceTypes))}
+	for _, known := range priceTypes {
+		names, overridden := known.names, false
+		if name, ok := named[known.item]; ok {
+			names, overridden = []string{name}, true
+		}
+		var found []filing.Price
+		for _, p := range prices {
+			if slices.Contains(names, filing.FoldName(p.Type)) {
+				found = append(found, p)
+			}
+		}
+		if overridden && len(found) == 0 {
+			return nil, fmt.Errorf("%w: the service has no price of the type given for %s; it has %s", ErrPriceTypes, known.item, types(prices))
+		}
+		for _, p := range found {
+			cents, err := wholesale(p)
+			if err != nil {
+				continue // unknown, as if it were not in the list
+			}
+			if before, twice := book.wholesale[known.item]; twice && before != cents {
+				return nil, fmt.Errorf("%w: the service has several prices that could be the one for %s (%s): choose with FILING_PRICE_TYPES=%s=TYPE",
+					ErrPriceTypes, known.item, types(found), known.item)
+			}
+			book.wholesale[known.item] = cents
+		}
+	}
+	return book, nil
+}
+
+// parseOverrides reads FILING_PRICE_TYPES into folded types by item.
+func parseOverrides(text string) (map[item]string, error) {
+	named := make(map[item]string)
+	for pair := range strings.SplitSeq(text, ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, theirs, _ := strings.Cut(pair, "=")
+		i := slices.IndexFunc(priceTypes, func(known struct {
+			item  item
+			names []string
+		}) bool {
+			return filing.FoldName(string(known.item)) == filing.FoldName(name)
+		})
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("%w: %q is no item: it is one of %s", ErrPriceTypes, strings.TrimSpace(name), items())
+		case filing.FoldName(theirs) == "":
+			return nil, fmt.Errorf("%w: no type is given for %s: write %s=their_type", ErrPriceTypes, priceTypes[i].item, priceTypes[i].item)
+		}
+		named[priceTypes[i].item] = filing.FoldName(theirs)
+	}
+	return named, nil
+}
+
+// wholesale reads an amount in dollars. Assumption: the unit is not shown.
+func wholesale(p filing.Price) (money.Cents, error) {
+	cents, err := money.Parse(p.WholesaleAmount)
+	if err == nil && (cents < 0 || cents > maxAmount) {
+		err = money.ErrAmount
+	}
+	return cents, err
+}
+
+// Unknown lists the items without a known price, for a warning before the quote.
+func (b *PriceBook) Unknown() []string {
+	var missing []string
+	for _, known := range priceTypes {
+		if b.price(known.item).AtLeast {
+			missing = append(missing, string(known.item))
+		}
+	}
+	return missing
+}
+
+func (b *PriceBook) price(i item) money.Cost {
+	cents, ok := b.wholesale[i]
+	return money.Cost{Amount: cents, AtLeast: !ok}
+}
+
+func items() string {
+	all := make([]string, len(priceTypes))
+	for i, known := range priceTypes {
+		all[i] = string(known.item)
+	}
+	return strings.Join(all, ", ")
+}
+
+func types(prices []filing.Price) string {
+	all := make([]string, len(prices))
+	for i, p := range prices {
+		all[i] = p.Type
+	}
+	return strings.Join(all, ", ")
+}

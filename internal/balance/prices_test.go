@@ -1,0 +1,114 @@
+package balance_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+)
+
+// list is a price list in the style that the types are written in.
+func list(types ...string) []filing.Price {
+	amounts := []string{"75", "105.0", "40.00", "50", "25.5", "60"}
+	prices := make([]filing.Price, len(types))
+	for i, name := range types {
+		prices[i] = filing.Price{Type: name, WholesaleAmount: amounts[i]}
+	}
+	return prices
+}
+
+func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
+	for _, types := range [][]string{
+		{"formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"},
+		{"formationTier1", "formationTier2", "EIN", "registeredAgent", "annualReport", "foreignQualification"},
+		{"Formation - Tier 1", "Formation - Tier 2", "Ein", "Registered Agent", "Annual Report", "Foreign Qualification"},
+		{"TIER1", "TIER2", "ein", "REGISTERED_AGENT_SERVICE", "ANNUAL_REPORTS", "FQ"},
+		{"formation", "formation_with_ein", "federal_ein", "agent", "annual-report-filing", "foreign-qual"},
+	} {
+		book, err := balance.NewPriceBook(append(list(types...), filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
+		if err != nil || len(book.Unknown()) > 0 {
+			t.Errorf("%v: %v, %v", types, book, err)
+			continue
+		}
+		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "$40.00" {
+			t.Errorf("%v: an EIN is %s", types, got)
+		}
+		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true}}); got != "$50.00" {
+			t.Errorf("%v: a change of agent is %s", types, got)
+		}
+	}
+}
+
+func total(book *balance.PriceBook, o *filing.Order) string {
+	return balance.NewQuoter(book, balance.BuiltinFees()).Quote(o, balance.Facts{}, nil).Total.String()
+}
+
+func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {
+	for _, amount := range []string{"", "0.005", "-1", "free", "1e3", "99999999999"} {
+		book, err := balance.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: amount}}, "")
+		if err != nil {
+			t.Errorf("%q: %v", amount, err)
+			continue
+		}
+		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "at least $0.00" {
+			t.Errorf("%q: an EIN is %s", amount, got)
+		}
+		if got := strings.Join(book.Unknown(), " "); got != "annual-report registered-agent ein foreign-qualification formation-tier-1 formation-tier-2" {
+			t.Errorf("%q: unknown are %s", amount, got)
+		}
+	}
+}
+
+func TestAPriceOfNothingIsKnown(t *testing.T) {
+	book, err := balance.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: "0"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "$0.00" {
+		t.Errorf("an EIN is %s", got)
+	}
+}
+
+func TestPriceTypesGivenByTheOperator(t *testing.T) {
+	prices := []filing.Price{{Type: "ein", WholesaleAmount: "40"}, {Type: "sku_17", WholesaleAmount: "41"}, {Type: "agent", WholesaleAmount: "50"}, {Type: "ra", WholesaleAmount: "51"}}
+	for _, tc := range []struct {
+		overrides, ein, says string
+	}{
+		{"registered-agent=ra", "$40.00", ""},
+		{"ein=SKU-17, Registered Agent = ra ,", "$41.00", ""},
+		{"", "", "registered-agent=TYPE"},
+		{"registered-agent=ra,tax-id=ein", "", `"tax-id" is no item`},
+		{"registered-agent=ra,ein", "", "no type is given for ein"},
+		{"registered-agent=nothing", "", "ein, sku_17, agent, ra"},
+	} {
+		book, err := balance.NewPriceBook(prices, tc.overrides)
+		if tc.says != "" {
+			if !errors.Is(err, balance.ErrPriceTypes) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%q: got %v", tc.overrides, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", tc.overrides, err)
+			continue
+		}
+		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != tc.ein {
+			t.Errorf("%q: an EIN is %s", tc.overrides, got)
+		}
+		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "$51.00" {
+			t.Errorf("%q: an agent is %s", tc.overrides, got)
+		}
+	}
+}
+
+func TestTwoTypesAtOnePriceAreNoQuestion(t *testing.T) {
+	book, err := balance.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"}, {Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{}}); got != "$50.00" {
+		t.Errorf("an agent is %s", got)
+	}
+}

@@ -1,0 +1,101 @@
+package balance
+
+import (
+	"math"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// Facts are what state fees depend on besides the order. An empty field is not
+// known. Source: spec section 4, rule 9.
+type Facts struct {
+	EntityType     filing.EntityType
+	FormationState filing.State
+}
+
+// Line is what one item of an order takes.
+type Line struct {
+	Product   filing.Product
+	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
+	StateFee  money.Cost // what the state charges, passed on at cost
+}
+
+// Cost is the whole of the line.
+func (l Line) Cost() money.Cost { return sum(l.Wholesale, l.StateFee) }
+
+// Quote is what an order will take from the prepaid balance.
+type Quote struct {
+	Lines []Line // one per item of the order, in the order of Order.Products
+	Total money.Cost
+}
+
+// Quoter quotes orders by the billing rules.
+type Quoter struct {
+	prices *PriceBook
+	fees   *Fees
+}
+
+// NewQuoter returns a quoter over prices and fees.
+func NewQuoter(prices *PriceBook, fees *Fees) *Quoter { return &Quoter{prices: prices, fees: fees} }
+
+// Quote says what an order takes. company is what is known of the company on
+// record; a formation brings its own facts. active reports whether the company
+// has the service's own agent in a state, so that ordering it again costs
+// nothing; nil where nobody knows.
+//
+// Source: spec section 4, Billing rules, and rules 6 and 8.
+func (q *Quoter) Quote(o *filing.Order, company Facts, active func(filing.State) bool) Quote {
+	if o.Formation != nil {
+		company = Facts{EntityType: o.Formation.Company.EntityType, FormationState: o.FilingState}
+		active = nil // a company that does not exist has no agent
+	}
+	var quote Quote
+	for _, p := range o.Products() {
+		line := q.line(p, o, company, active)
+		quote.Lines = append(quote.Lines, line)
+		quote.Total = sum(quote.Total, line.Cost())
+	}
+	return quote
+}
+
+func (q *Quoter) line(p filing.Product, o *filing.Order, company Facts, active func(filing.State) bool) Line {
+	line := Line{Product: p}
+	switch p {
+	case filing.Formation:
+		line.Wholesale = q.prices.price(tier1)
+		if o.EIN != nil {
+			line.Wholesale = q.prices.price(tier2)
+		}
+		line.StateFee = q.fees.fee(formationFee, o.FilingState, company)
+		if o.Formation.Expedited {
+			fee, offered := expeditedFees[o.FilingState]
+			line.StateFee = money.Cost{Amount: fee, AtLeast: !offered}
+			line.Wholesale = sum(line.Wholesale, q.fees.fee(expeditedService, o.FilingState, company))
+		}
+	case filing.AnnualReport:
+		line.Wholesale = q.prices.price(annualReport)
+		line.StateFee = q.fees.fee(annualReportFee, o.FilingState, company)
+	case filing.ForeignQualification:
+		line.Wholesale = q.prices.price(foreignQualification)
+		line.StateFee = q.fees.fee(foreignQualificationFee, o.FilingState, company)
+	case filing.EIN:
+		if o.Formation == nil { // else it is part of tier 2
+			line.Wholesale = q.prices.price(ein)
+		}
+	case filing.RegisteredAgent, filing.AgentChange:
+		if active == nil || !active(o.FilingState) {
+			line.Wholesale = q.prices.price(registeredAgent)
+		}
+	}
+	return line
+}
+
+// sum adds costs. One beyond all bounds is at least the largest figure there is.
+func sum(a, b money.Cost) money.Cost {
+	total, err := a.Plus(b)
+	if err != nil {
+		return money.Cost{Amount: math.MaxInt64, AtLeast: true}
+	}
+	return total
+}

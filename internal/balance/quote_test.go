@@ -1,0 +1,203 @@
+package balance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+
+	"pgregory.net/rapid"
+)
+
+const fees = `product,state,entityType,amount
+annual-report,DE,LLC,300
+annual-report,AZ,CORP,45.25
+annual-report,TX,,0
+formation,DE,LLC,110
+formation,DE,CORP,109
+formation,WY,,100
+foreign-qualification,CA,LLC,70
+foreign-qualification,CA,CORP,100
+expedited-service,,,50
+`
+
+func quoter(t *testing.T, fees string) *balance.Quoter {
+	t.Helper()
+	book, err := balance.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := load(t, fees)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return balance.NewQuoter(book, table)
+}
+
+func formation(t filing.EntityType, expedited bool) *filing.FormationItem {
+	return &filing.FormationItem{Expedited: expedited, Company: filing.Company{EntityType: t}}
+}
+
+// A row per billing rule. Prices: tier 1 75, tier 2 105, EIN 40, agent 50,
+// annual report 25.50, foreign qualification 60.
+func TestBillingRules(t *testing.T) {
+	var (
+		agent  = &filing.RegisteredAgentItem{}
+		change = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
+		report = &filing.AnnualReportItem{FilingYear: "2026"}
+		llc    = balance.Facts{EntityType: "LLC", FormationState: "DE"}
+		corp   = balance.Facts{EntityType: "CORP", FormationState: "DE"}
+		in     = func(s filing.State) func(filing.State) bool { return func(t filing.State) bool { return s == t } }
+	)
+	for _, tc := range []struct {
+		name    string
+		order   filing.Order
+		company balance.Facts
+		active  func(filing.State) bool
+		want    string // lines as wholesale + state fee, then the total
+	}{
+		{name: "formation alone is tier 1 and the state's fee",
+			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false)},
+			want:  "formation $75.00 + $110.00 = $185.00"},
+		{name: "the fee is that of the type being formed",
+			order: filing.Order{FilingState: "DE", Formation: formation("CORP", false)}, company: llc,
+			want: "formation $75.00 + $109.00 = $184.00"},
+		{name: "formation and EIN are tier 2, the EIN line owes nothing",
+			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}},
+			want:  "formation $105.00 + $110.00, ein $0.00 + $0.00 = $215.00"},
+		{name: "formation, EIN and agent, who is never active before",
+			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}, RegisteredAgent: agent}, active: in("DE"),
+			want: "formation $105.00 + $110.00, ein $0.00 + $0.00, registered-agent $50.00 + $0.00 = $265.00"},
+		{name: "formation and annual report, at home",
+			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), AnnualReport: report},
+			want:  "formation $75.00 + $110.00, annual-report $25.50 + $300.00 = $510.50"},
+		{name: "an expedited fee replaces the standard one, and the service charge is added",
+			order: filing.Order{FilingState: "DE", Formation: formation("LLC", true)},
+			want:  "formation $125.00 + $185.00 = $310.00"},
+		{name: "expedited with an EIN",
+			order: filing.Order{FilingState: "WY", Formation: formation("LLC", true), EIN: &filing.EINItem{}},
+			want:  "formation $155.00 + $103.75, ein $0.00 + $0.00 = $258.75"},
+		{name: "expedited where it is not offered",
+			order: filing.Order{FilingState: "TX", Formation: formation("LLC", true)},
+			want:  "formation $125.00 + at least $0.00 = at least $125.00"},
+		{name: "an EIN by itself has no state fee",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", EIN: &filing.EINItem{}}, company: llc,
+			want: "ein $40.00 + $0.00 = $40.00"},
+		{name: "an agent has no state fee",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, company: llc,
+			want: "registered-agent $50.00 + $0.00 = $50.00"},
+		{name: "a change of agent is an agent",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: change}, active: in("FL"),
+			want: "agent-change $50.00 + $0.00 = $50.00"},
+		{name: "an agent who is active costs nothing again",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, active: in("DE"),
+			want: "registered-agent $0.00 + $0.00 = $0.00"},
+		{name: "a qualification and the qualifying state's fee",
+			order: filing.Order{FilingState: "CA", CompanyID: "comp_1", ForeignQualification: &filing.QualificationItem{}, RegisteredAgent: agent}, company: corp,
+			want: "foreign-qualification $60.00 + $100.00, registered-agent $50.00 + $0.00 = $210.00"},
+		{name: "a qualification of a type that is not known",
+			order: filing.Order{FilingState: "CA", CompanyID: "comp_1", ForeignQualification: &filing.QualificationItem{}},
+			want:  "foreign-qualification $60.00 + at least $70.00 = at least $130.00"},
+		{name: "an annual report and the state's fee",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: llc,
+			want: "annual-report $25.50 + $300.00 = $325.50"},
+		{name: "cents are exact",
+			order: filing.Order{FilingState: "AZ", CompanyID: "comp_1", AnnualReport: report, RegisteredAgent: agent}, company: corp,
+			want: "annual-report $25.50 + $45.25, registered-agent $50.00 + $0.00 = $120.75"},
+		{name: "a state that charges nothing, for certain",
+			order: filing.Order{FilingState: "TX", CompanyID: "comp_1", AnnualReport: report}, company: llc,
+			want: "annual-report $25.50 + $0.00 = $25.50"},
+		{name: "a fee that is not known is not zero",
+			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: corp,
+			want: "annual-report $25.50 + at least $0.00 = at least $25.50"},
+		{name: "nothing", order: filing.Order{}, want: " = $0.00"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := written(quoter(t, fees).Quote(&tc.order, tc.company, tc.active)); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func written(q balance.Quote) string {
+	lines := make([]string, len(q.Lines))
+	for i, l := range q.Lines {
+		lines[i] = fmt.Sprintf("%s %s + %s", l.Product, l.Wholesale, l.StateFee)
+	}
+	return strings.Join(lines, ", ") + " = " + q.Total.String()
+}
+
+func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
+	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{FilingState: "NV", Formation: formation("LLC", true)}, balance.Facts{}, nil)
+	if got, want := written(q), "formation at least $75.00 + $550.00 = at least $625.00"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Whatever the order, the total is the sum of its lines, there is a line per
+// item, and the total is exact only where every part is.
+func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
+	q := quoter(t, fees)
+	rapid.Check(t, func(t *rapid.T) {
+		o := &filing.Order{FilingState: rapid.SampledFrom(filing.States()).Draw(t, "state")}
+		entityType := rapid.SampledFrom([]filing.EntityType{"", filing.LLC, filing.Corp})
+		if rapid.Bool().Draw(t, "formation") {
+			o.Formation = formation(entityType.Draw(t, "formed"), rapid.Bool().Draw(t, "expedited"))
+		}
+		if rapid.Bool().Draw(t, "ein") {
+			o.EIN = &filing.EINItem{}
+		}
+		if rapid.Bool().Draw(t, "agent") {
+			o.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: rapid.Bool().Draw(t, "change")}
+		}
+		if rapid.Bool().Draw(t, "report") {
+			o.AnnualReport = &filing.AnnualReportItem{}
+		}
+		if rapid.Bool().Draw(t, "qualification") {
+			o.ForeignQualification = &filing.QualificationItem{}
+		}
+		company := balance.Facts{EntityType: entityType.Draw(t, "type"), FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home")}
+		active := rapid.Bool().Draw(t, "active")
+		quote := q.Quote(o, company, func(filing.State) bool { return active })
+
+		var want money.Cost
+		for i, l := range quote.Lines {
+			if l.Product != o.Products()[i] {
+				t.Fatalf("line %d is %s", i, l.Product)
+			}
+			if l.Wholesale.Amount < 0 || l.StateFee.Amount < 0 {
+				t.Fatalf("%+v", l)
+			}
+			var err error
+			if want, err = want.Plus(l.Cost()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(quote.Lines) != len(o.Products()) || quote.Total != want {
+			t.Fatalf("%s: got %s, want %s", written(quote), quote.Total, want)
+		}
+
+		// Knowing more never makes an order cheaper than was said.
+		if company.EntityType == "" {
+			for _, known := range []filing.EntityType{filing.LLC, filing.Corp} {
+				company.EntityType = known
+				if more := q.Quote(o, company, func(filing.State) bool { return active }); more.Total.Amount < quote.Total.Amount {
+					t.Fatalf("%s, and %s for a %s", quote.Total, more.Total, known)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkQuote(b *testing.B) {
+	book, _ := balance.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	q := balance.NewQuoter(book, balance.BuiltinFees())
+	o := &filing.Order{FilingState: "FL", AnnualReport: &filing.AnnualReportItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	for b.Loop() {
+		q.Quote(o, balance.Facts{}, nil)
+	}
+}
