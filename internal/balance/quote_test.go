@@ -138,6 +138,22 @@ func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
 	}
 }
 
+func TestWhoeverQualifiesIsForeignAndWhoeverFormsIsAtHome(t *testing.T) {
+	q := quoter(t, "product,state,entityType,amount,company\n"+
+		"foreign-qualification,CA,,1,domestic\nforeign-qualification,CA,,2,foreign\n"+
+		"formation,CA,,3,domestic\nformation,CA,,4,foreign\n"+
+		"annual-report,CA,,5,domestic\nannual-report,CA,,6,foreign\n")
+	for want, o := range map[string]*filing.Order{
+		"foreign-qualification $60.00 + $2.00 = $62.00":                    {FilingState: "CA", ForeignQualification: &filing.QualificationItem{}},
+		"formation $75.00 + $3.00, annual-report $25.50 + $5.00 = $108.50": {FilingState: "CA", Formation: formation("LLC", false), AnnualReport: &filing.AnnualReportItem{}},
+		"annual-report $25.50 + $6.00 = $31.50":                            {FilingState: "CA", AnnualReport: &filing.AnnualReportItem{}},
+	} {
+		if got := written(q.Quote(o, balance.Facts{FormationState: "DE"}, nil)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // Whatever the order, the total is the sum of its lines, there is a line per
 // item, and the total is exact only where every part is.
 func TestTheTotalIsTheSumOfTheLines(t *testing.T) {

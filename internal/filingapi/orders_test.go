@@ -263,6 +263,26 @@ func TestAnOrderCanceledAfterItWasWrittenIsInDoubt(t *testing.T) {
 	}
 }
 
+// Of a transport that is not the client's own, nothing is known of what it wrote.
+func TestFailuresOfAnotherTransport(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for _, tc := range []struct {
+		name      string
+		transport http.RoundTripper
+		want      filing.Class
+	}{
+		{"that says nothing", transport(func(*http.Request) (*http.Response, error) { return nil, io.EOF }), filing.NoAnswer},
+		{"that cannot dial", transport(func(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("round trip: %w", refused) }), filing.NotSent},
+		{"that counts no bytes", new(http.Transport), filing.NoAnswer},
+	} {
+		base := afterReading(t, func(net.Conn) {})(t)
+		c := client(t, filingapi.Config{BaseURL: base, Transport: tc.transport})
+		if got := c.PlaceOrder(t.Context(), report()); got.Class != tc.want {
+			t.Errorf("%s: got %+v, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
 type limiter func(context.Context) error
 
 func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
