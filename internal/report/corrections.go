@@ -30,9 +30,10 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 	text := message(row)
 	for i := range c.layout.columns {
 		column := &c.layout.columns[i]
-		c.mark(&out[i], column, row.Faults)
+		mark(&out[i], column, row.Faults)
 		if column.secret && out[i].Kind != sheet.Blank {
-			out[i] = out[i].In(sheet.StyleFault).With("Type the number again: reports do not show it.")
+			out[i].Style = sheet.StyleFault
+			remark(&out[i], "Type the number again: reports do not show it.")
 			text += " Type the number under " + column.header + " again: reports do not show it."
 		}
 	}
@@ -54,21 +55,26 @@ func (c *corrections) begin() error {
 }
 
 // mark fills a cell at fault and says at the cell what is wrong with it.
-func (c *corrections) mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
+func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 	for _, f := range faults {
 		if f.Column != column.index {
 			continue
 		}
-		if cell.Style == sheet.StylePlain && f.Warning {
-			cell.Style = sheet.StyleWarn
-		} else if !f.Warning {
+		if !f.Warning {
 			cell.Style = sheet.StyleFault
+		} else if cell.Style == sheet.StylePlain {
+			cell.Style = sheet.StyleWarn
 		}
-		if cell.Comment != "" {
-			cell.Comment += "\n"
-		}
-		cell.Comment += maskText(f.Message)
+		remark(cell, maskText(f.Message))
 	}
+}
+
+// remark adds a line to the comment of a cell.
+func remark(cell *sheet.OutCell, text string) {
+	if cell.Comment != "" {
+		cell.Comment += "\n"
+	}
+	cell.Comment += text
 }
 
 // finish sees to it that the sheet is there even when there is nothing on it.

@@ -86,12 +86,15 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 		c.width = max(c.width, utf8.RuneCountInString(cell.Text))
 		c.digits = c.digits || cell.Kind == sheet.Text && allDigits(cell.Text)
 	}
-	for col, text := range map[int]string{
-		colMessage: message(row), colOrderIDs: orderIDs(row.Items), colFilingStatus: filingStatus(row.Items),
-		colFilingDate: filingDate(row.Items), colCost: row.Cost.String(),
-	} {
-		l.answers[col] = max(l.answers[col], utf8.RuneCountInString(text))
-	}
+	l.widen(colMessage, message(row))
+	l.widen(colOrderIDs, orderIDs(row.Items))
+	l.widen(colFilingStatus, filingStatus(row.Items))
+	l.widen(colFilingDate, filingDate(row.Items))
+	l.widen(colCost, row.Cost.String())
+}
+
+func (l *layout) widen(answer int, text string) {
+	l.answers[answer] = max(l.answers[answer], utf8.RuneCountInString(text))
 }
 
 func allDigits(s string) bool {
