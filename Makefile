@@ -1,0 +1,47 @@
+# Everything here needs Go and make only, but for `check`, which wants real
+# servers: see .ci/run.
+SHELL := /bin/bash
+GO    ?= go
+
+.PHONY: help
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## a whole run on a sandbox: no account, no server, no flags
+	@$(GO) run ./cmd/importer demo
+
+.PHONY: test
+test: ## the tests that need nothing but Go
+	$(GO) test ./...
+
+.PHONY: build
+build: ## bin/importer and bin/worker
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/importer ./cmd/worker
+
+.PHONY: race
+race: ## the tests under the race detector
+	$(GO) test -race ./...
+
+.PHONY: lint
+lint: ## gofmt, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+.PHONY: bench
+bench: ## the figures of the README (some minutes)
+	$(GO) test -run '^$$' -bench . -benchtime 1x -count 3 ./internal/jobs ./internal/importer ./internal/sheet
+
+.PHONY: fuzz
+fuzz: ## half a minute of fuzzing each reader
+	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
+	$(GO) test -run '^$$' -fuzz FuzzXLSX -fuzztime 30s ./internal/sheet
+
+.PHONY: templates
+templates: ## make templates/ and samples/ anew from the table of columns
+	$(GO) generate ./internal/importer
+
+.PHONY: check
+check: ## what CI does, on real servers
+	.ci/run

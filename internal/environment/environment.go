@@ -1,0 +1,162 @@
+// Package environment reads the variables that both commands share and opens
+// what they name, so that an importer and a fleet of workers mean the same by
+// the same words.
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+
+	"golang.org/x/time/rate"
+)
+
+// Variable is one variable of the environment, as the help texts show it.
+type Variable struct{ Name, Default, Meaning string }
+
+// Variables lists them all.
+var Variables = []Variable{
+	{"FILING_BASE_URL", "", "the service's address, with /v1"},
+	{"FILING_API_KEY", "", "the API key; FILING_API_KEY_FILE names a file that holds it"},
+	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
+	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
+	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
+	{"REDIS_URL", "", "redis://, rediss://, redis-sentinel://; empty for in-process"},
+	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
+	{"FILING_RATE", "", "requests a second; empty for unlimited"},
+	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
+	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
+	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
+}
+
+// Environment is what the variables say.
+type Environment struct {
+	BaseURL     string
+	Live        bool
+	DataDir     string
+	DatabaseURL string
+	RedisURL    string
+	Concurrency int
+	Rate        float64 // requests a second; 0 for unlimited
+	Timeout     time.Duration
+	FeesFile    string
+	PriceTypes  string
+
+	key func() string // a function, so that printing an Environment cannot show it
+}
+
+// Read reads the variables. It opens nothing but the key's file.
+func Read(getenv func(string) string) (Environment, error) {
+	value := func(name string) string {
+		if v := strings.TrimSpace(getenv(name)); v != "" {
+			return v
+		}
+		for _, v := range Variables {
+			if v.Name == name {
+				return v.Default
+			}
+		}
+		return ""
+	}
+	e := Environment{
+		BaseURL: value("FILING_BASE_URL"), DataDir: value("FILING_DATA_DIR"),
+		DatabaseURL: value("DATABASE_URL"), RedisURL: value("REDIS_URL"),
+		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
+	}
+	key := value("FILING_API_KEY")
+	e.key = func() string { return key }
+	var err error
+	if v := value("FILING_LIVE"); v != "" {
+		if e.Live, err = strconv.ParseBool(v); err != nil {
+			return e, errors.New("FILING_LIVE is 1 or 0")
+		}
+	}
+	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 || e.Concurrency > 1024 {
+		return e, errors.New("WORKER_CONCURRENCY is a number of orders in flight, 1 to 1024")
+	}
+	if v := value("FILING_RATE"); v != "" {
+		if e.Rate, err = strconv.ParseFloat(v, 64); err != nil || e.Rate <= 0 {
+			return e, errors.New("FILING_RATE is a number of requests a second, more than 0")
+		}
+	}
+	if e.Timeout, err = time.ParseDuration(value("FILING_TIMEOUT")); err != nil || e.Timeout < time.Second {
+		return e, errors.New("FILING_TIMEOUT is a time such as 30s, at least a second")
+	}
+	if file := value("FILING_API_KEY_FILE"); key == "" && file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return e, fmt.Errorf("read the key that FILING_API_KEY_FILE names: %w", err)
+		}
+		key = strings.TrimSpace(string(content))
+	}
+	return e, nil
+}
+
+// WithService returns the environment pointed at another service, for the demo.
+func (e Environment) WithService(baseURL, key string) Environment {
+	e.BaseURL, e.key = baseURL, func() string { return key }
+	return e
+}
+
+// OpenLedger opens the ledger that the variables name.
+func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
+	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL})
+}
+
+// OpenQueue opens the queue that the variables name.
+func (e Environment) OpenQueue() (*jobs.Queue, error) { return jobs.OpenQueue(e.RedisURL) }
+
+// Client makes a client of the service. It connects to nothing.
+func (e Environment) Client() (*filingapi.Client, error) {
+	switch {
+	case e.BaseURL == "":
+		return nil, errors.New("FILING_BASE_URL is not set: give the service's address, with /v1 (to try without an account: importer demo, or importer sandbox)")
+	case e.key() == "":
+		return nil, errors.New("FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
+	}
+	c := filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency}
+	if e.Rate > 0 {
+		c.Limiter = rate.NewLimiter(rate.Limit(e.Rate), max(1, int(e.Rate/10)))
+	}
+	return filingapi.New(c)
+}
+
+// Mode is "live" for live keys and "test" for any other: a ledger holds orders
+// of one of them.
+func (e Environment) Mode() string {
+	if strings.HasPrefix(e.key(), "sk_live_") {
+		return "live"
+	}
+	return "test"
+}
+
+// Fees reads the state fees that the variables name, over the built-in ones.
+func (e Environment) Fees() (*balance.Fees, error) {
+	if e.FeesFile == "" {
+		return balance.BuiltinFees(), nil
+	}
+	return balance.LoadFees(e.FeesFile)
+}
+
+// Quoter asks the service for its prices.
+func (e Environment) Quoter(prices []filing.Price) (*balance.Quoter, error) {
+	fees, err := e.Fees()
+	if err != nil {
+		return nil, err
+	}
+	book, err := balance.NewPriceBook(prices, e.PriceTypes)
+	if err != nil {
+		return nil, err
+	}
+	return balance.NewQuoter(book, fees), nil
+}

@@ -1,0 +1,269 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// directory resolves the users and companies of orders: once each, ahead of
+// placement, remembered in the ledger.
+type directory struct {
+	service Service
+	ledger  *ledger.Ledger
+	slots   chan struct{}      // look-ups in flight
+	answer  func()             // the service gave an answer
+	flights singleflight.Group // by reference
+
+	mu        sync.RWMutex
+	companies map[string]filing.Company
+	users     map[string]filing.User
+}
+
+func newDirectory(s Service, l *ledger.Ledger, concurrency int, answer func()) *directory {
+	return &directory{
+		service: s, ledger: l, slots: make(chan struct{}, concurrency), answer: answer,
+		companies: make(map[string]filing.Company), users: make(map[string]filing.User),
+	}
+}
+
+// obstacle is why an order cannot be made now: for good (Rejected), or for a
+// while (Ready, with the time to come back).
+type obstacle struct {
+	next    filing.Result
+	message string
+	after   time.Duration
+	err     error
+}
+
+func (o *obstacle) Error() string { return o.message }
+
+// recall brings what the ledger knows of these rows' parties into memory, in
+// two queries rather than two a row.
+func (d *directory) recall(ctx context.Context, rows []ledger.Row) error {
+	var companies, users []string
+	d.mu.RLock()
+	for _, r := range rows {
+		if _, known := d.companies[r.Request.Company.Ref]; !known && r.Request.Company.Ref != "" {
+			companies = append(companies, r.Request.Company.Ref)
+		}
+		if _, known := d.users[r.Request.User.Ref()]; !known && r.Request.User.ID == "" {
+			users = append(users, r.Request.User.Ref())
+		}
+	}
+	d.mu.RUnlock()
+	knownCompanies, err := d.ledger.Companies(ctx, companies)
+	if err != nil {
+		return err
+	}
+	knownUsers, err := d.ledger.Users(ctx, users)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref, c := range knownCompanies {
+		d.companies[ref] = c
+	}
+	for ref, u := range knownUsers {
+		d.users[ref] = u
+	}
+	return nil
+}
+
+// resolve finds the ids that the order is sent with, and the company's facts
+// where the order depends on them.
+func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID string, company filing.Company, err error) {
+	if userID, err = d.user(ctx, r.User); err != nil {
+		return "", filing.Company{}, err
+	}
+	if r.Order.Formation != nil {
+		return userID, filing.Company{}, nil
+	}
+	if filing.IsCompanyID(r.Company.Ref) && !r.NeedsCompanyFacts() {
+		return userID, filing.Company{ID: r.Company.Ref}, nil
+	}
+	company, err = d.company(ctx, r.Company.Ref)
+	if err == nil && r.NeedsCompanyFacts() {
+		company, err = d.complete(ctx, r.Company, company)
+	}
+	return userID, company, err
+}
+
+func (d *directory) user(ctx context.Context, ref filing.UserRef) (string, error) {
+	if ref.ID != "" {
+		return ref.ID, nil
+	}
+	d.mu.RLock()
+	u, known := d.users[ref.Email]
+	d.mu.RUnlock()
+	if known {
+		return u.ID, nil
+	}
+	found, err, _ := d.flights.Do("user "+ref.Email, func() (any, error) {
+		u, err := d.findOrCreateUser(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.ledger.RememberUser(ctx, ref.Email, u); err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		d.users[ref.Email] = u
+		d.mu.Unlock()
+		return u.ID, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return found.(string), nil
+}
+
+// findOrCreateUser asks for the user by e-mail and creates one where the sheet
+// has the name for it. A 409 on creation means that somebody else was quicker,
+// and the look-up then finds the user; where it does not, the phone number is
+// somebody else's. Source: spec section 7.
+func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (filing.User, error) {
+	u, err := ask(d, ctx, func() (filing.User, error) { return d.service.User(ctx, ref.Email) })
+	if !errors.Is(err, filingapi.ErrNotFound) {
+		return u, d.obstacle(err, "user", ref.Email)
+	}
+	if ref.Name == "" {
+		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no user %s: correct the e-mail, or give a User Name so that the user can be created", ref.Email)}
+	}
+	created := filing.User{FullName: ref.Name, Email: ref.Email, PhoneNumber: ref.Phone}
+	u, err = ask(d, ctx, func() (filing.User, error) { return d.service.CreateUser(ctx, created) })
+	if !errors.Is(err, filingapi.ErrConflict) {
+		return u, d.obstacle(err, "user", ref.Email)
+	}
+	u, err = ask(d, ctx, func() (filing.User, error) { return d.service.User(ctx, ref.Email) })
+	if errors.Is(err, filingapi.ErrNotFound) {
+		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email, ref.Phone)}
+	}
+	return u, d.obstacle(err, "user", ref.Email)
+}
+
+func (d *directory) company(ctx context.Context, ref string) (filing.Company, error) {
+	d.mu.RLock()
+	c, known := d.companies[ref]
+	d.mu.RUnlock()
+	if known {
+		return c, nil
+	}
+	found, err, _ := d.flights.Do("company "+ref, func() (any, error) {
+		c, err := ask(d, ctx, func() (filing.Company, error) { return d.service.Company(ctx, ref) })
+		if errors.Is(err, filingapi.ErrNotFound) {
+			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref)}
+		}
+		if err := d.obstacle(err, "company", ref); err != nil {
+			return c, err
+		}
+		return c, d.keep(ctx, ref, c)
+	})
+	if err != nil {
+		return filing.Company{}, err
+	}
+	return found.(filing.Company), nil
+}
+
+// keep remembers a company: for this run in any case, for the next ones only
+// when nothing is left to complete.
+func (d *directory) keep(ctx context.Context, ref string, c filing.Company) error {
+	d.mu.Lock()
+	d.companies[ref] = c
+	d.mu.Unlock()
+	if c.EntityType == "" || c.FormationState == "" {
+		return nil
+	}
+	return d.ledger.RememberCompany(ctx, ref, c)
+}
+
+// complete sees to it that the service knows the company's entity type and
+// formation state, on which the state's fee depends, from the sheet if need be.
+// Source: spec section 4, rules 9 and 10.
+func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filing.Company) (filing.Company, error) {
+	if c.EntityType != "" && c.FormationState != "" {
+		return c, nil
+	}
+	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
+		d.mu.RLock()
+		c := d.companies[ref.Ref]
+		d.mu.RUnlock()
+		var patch filing.Company
+		if c.EntityType == "" {
+			patch.EntityType = ref.Sheet.EntityType
+		}
+		if c.FormationState == "" {
+			patch.FormationState = ref.Sheet.FormationState
+		}
+		for _, fact := range []struct {
+			column          string
+			missing, absent bool
+		}{
+			{"Entity Type", c.EntityType == "", patch.EntityType == ""},
+			{"Formation State", c.FormationState == "", patch.FormationState == ""},
+		} {
+			if fact.missing && fact.absent {
+				return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service does not know the company's %s and the sheet does not say it: fill the column %q and run the corrected sheet", fact.column, fact.column)}
+			}
+		}
+		if patch.EntityType == "" && patch.FormationState == "" {
+			return c, nil // completed meanwhile
+		}
+		c, err := ask(d, ctx, func() (filing.Company, error) { return d.service.UpdateCompany(ctx, c.ID, patch) })
+		if err := d.obstacle(err, "company", ref.Ref); err != nil {
+			return c, err
+		}
+		return c, d.keep(ctx, ref.Ref, c)
+	})
+	if err != nil {
+		return c, err
+	}
+	return found.(filing.Company), nil
+}
+
+// ask takes a look-up slot and notes that the service answered.
+func ask[T any](d *directory, ctx context.Context, call func() (T, error)) (T, error) {
+	select {
+	case d.slots <- struct{}{}:
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+	defer func() { <-d.slots }()
+	v, err := call()
+	if err == nil || errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrRefused) || errors.Is(err, filingapi.ErrConflict) {
+		d.answer()
+	}
+	return v, err
+}
+
+// obstacle turns a look-up's error into what it means for the row.
+func (d *directory) obstacle(err error, kind, ref string) error {
+	var answered *filingapi.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
+		if errors.As(err, &answered) {
+			return &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message), err: err}
+		}
+	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
+		o := &obstacle{next: filing.Ready, message: "waits for the service", err: err}
+		if errors.As(err, &answered) {
+			o.after, o.message = answered.RetryAfter, answered.Message
+		}
+		return o
+	case errors.Is(err, filingapi.ErrUnavailable):
+		return &obstacle{next: filing.Ready, message: "the service cannot be reached", after: time.Second, err: err}
+	}
+	return err
+}

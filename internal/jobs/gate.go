@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// gate keeps this process from asking for what it already knows it will not
+// get: while the fleet is halted, or the service cannot be reached, rows stay
+// where they are at no cost. The ledger decides again under every intent; the
+// gate only saves the asking.
+type gate struct {
+	mu     sync.Mutex
+	until  time.Time
+	misses int
+	heard  time.Time // the last answer that settled something
+}
+
+// open reports whether rows may try.
+func (g *gate) open(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !now.Before(g.until)
+}
+
+// clear opens the gate: what halted the fleet is over.
+func (g *gate) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.misses == 0 {
+		g.until = time.Time{}
+	}
+}
+
+// hold closes the gate for what the ledger said.
+func (g *gate) hold(now time.Time, h ledger.Halted) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	until := h.Until
+	if h.Reason != filing.ForRate {
+		until = now.Add(time.Second) // the pump looks again, and clears it
+	}
+	if until.After(g.until) {
+		g.until = until
+	}
+}
+
+// answered notes that the service is there.
+func (g *gate) answered(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.heard = now
+	if g.misses > 0 {
+		g.misses, g.until = 0, time.Time{}
+	}
+}
+
+// miss closes the gate for a moment that grows while nobody answers.
+func (g *gate) miss(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now.Before(g.until) {
+		return // one miss a moment: those in flight together count once
+	}
+	g.misses++
+	g.until = now.Add(min(100*time.Millisecond<<min(g.misses, 6), 3*time.Second))
+}
+
+// learn takes from an order's answer whether the service is there.
+func (g *gate) learn(now time.Time, a filing.Answer) {
+	switch a.Class {
+	case filing.NotSent:
+		g.miss(now)
+	case filing.Accepted, filing.HasItem, filing.Refused, filing.NoFunds, filing.KeyRefused:
+		g.answered(now)
+	}
+}
+
+// silence is how long nothing was heard.
+func (g *gate) silence(now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return now.Sub(g.heard)
+}

@@ -1,0 +1,357 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// Service is what the placer needs of the remote service.
+type Service interface {
+	PlaceOrder(context.Context, *filing.Order) filing.Answer
+	Company(ctx context.Context, idOrSlug string) (filing.Company, error)
+	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
+	User(ctx context.Context, idOrEmail string) (filing.User, error)
+	CreateUser(context.Context, filing.User) (filing.User, error)
+}
+
+// Quoter says what an order will cost.
+type Quoter interface {
+	Quote(*filing.Order, balance.Facts, func(filing.State) bool) balance.Quote
+}
+
+// maxAttempts is how often an order whose repetition is harmless is sent
+// without a trustworthy answer before a person has to look.
+const maxAttempts = 8
+
+// placer takes one ready row to its answer.
+type placer struct {
+	service   Service
+	ledger    *ledger.Ledger
+	quoter    Quoter
+	directory *directory
+	gate      *gate
+	slots     chan struct{} // orders in flight
+	now       func() time.Time
+	log       *slog.Logger
+}
+
+// place sends the row's order once, unless the ledger or a look-up says
+// otherwise. The only errors are the ledger's: whatever the service does is an
+// answer.
+func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
+	userID, company, err := p.directory.resolve(ctx, row.Request)
+	if err != nil {
+		return p.meet(ctx, row, err)
+	}
+	order := row.Request.Order
+	order.UserID, order.CompanyID = userID, company.ID
+	for _, product := range row.Dropped {
+		order = order.Drop(product)
+	}
+	var notes []string
+	for {
+		quote := p.quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
+		done, err := p.send(ctx, row, &order, quote, again, notes)
+		var held *agentHeld
+		if !errors.As(err, &held) {
+			return err
+		}
+		if done {
+			return nil
+		}
+		// The agent was bought with another order: the rest goes without it.
+		order = order.Drop(held.product)
+		notes = append(notes, fmt.Sprintf("the %s was bought before (%s) and not ordered again", held.product.Title(), held.where))
+	}
+}
+
+// agentHeld asks for the order to be sent without an item that is bought already.
+type agentHeld struct {
+	product filing.Product
+	where   string
+}
+
+func (*agentHeld) Error() string { return "an item is bought already" }
+
+// send makes the intent durable, sends the order and makes the answer durable.
+// The slot is taken before the intent, so that a crash leaves no more rows in
+// doubt than there were orders in flight.
+func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
+	if !p.gate.open(p.now()) {
+		return true, nil
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return true, nil
+	}
+	holding := true
+	release := func() {
+		if holding {
+			holding = false
+			<-p.slots
+		}
+	}
+	defer release()
+	if ctx.Err() != nil || !p.gate.open(p.now()) {
+		return true, nil
+	}
+
+	begun, err := p.ledger.Begin(context.WithoutCancel(ctx), ledger.Intent{Row: row.ID, Claims: claims(order, again), Cost: quote.Total})
+	switch {
+	case err != nil:
+		return true, err
+	case begun.Halted.Reason != filing.Nothing:
+		p.gate.hold(p.now(), begun.Halted)
+		return true, nil
+	case len(begun.Taken) > 0:
+		release()
+		return p.yield(ctx, row, order, begun.Taken)
+	case begun.Try == 0:
+		return true, nil // short of funds, or no longer ours
+	}
+
+	// From here on the order may be at the service: an answer is recorded,
+	// whatever happens, and Ctrl-C waits for it.
+	answer := filing.Answer{Class: filing.NoAnswer, Message: "the sending broke off"}
+	defer func() {
+		release()
+		if e := p.settle(row, order, begun.Try, answer, quote, notes); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	answer = p.service.PlaceOrder(context.WithoutCancel(ctx), order)
+	p.gate.learn(p.now(), answer)
+	return true, nil
+}
+
+// claims are the purchases that the order makes.
+func claims(o *filing.Order, again string) []ledger.Claim {
+	keys := o.Keys()
+	all := make([]ledger.Claim, 0, len(keys))
+	for _, product := range o.Products() {
+		c := ledger.Claim{Product: product, Key: keys[product], Why: again}
+		if again != "" {
+			c.Key += filing.Key("|again|" + again)
+		}
+		if product == filing.AnnualReport {
+			c.Cover = "annual-report|" + o.CompanyID + "|" + string(o.FilingState)
+			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// settle records the outcome of an attempt, as often as it takes: the answer
+// to an order exists only here.
+func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.Answer, quote balance.Quote, notes []string) error {
+	verdict := filing.Decide(a, filing.Standing{
+		Repeatable: order.Repeatable(),
+		Doubt:      row.Doubt,
+		LastItem:   len(order.Products()) <= 1,
+		Exhausted:  row.Attempts+1 >= maxAttempts,
+	})
+	out := ledger.Outcome{
+		Row: row.ID, Try: try, Answer: a, Verdict: verdict,
+		Message: message(a, verdict, order, notes), Cost: quote.Total,
+	}
+	switch verdict.Next {
+	case filing.Placed, filing.Exists:
+		out.Items = items(order, a, quote)
+	case filing.Ready:
+		out.Due = p.now().Add(retryAfter(a, row.Attempts))
+	}
+	if verdict.Drop {
+		out.Drop, out.Due = []filing.Product{a.Has}, time.Time{}
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := p.ledger.Settle(context.Background(), out)
+		if err == nil {
+			return nil
+		}
+		p.log.Error("an answer could not be recorded", "batch", row.Batch, "row", row.ID, "class", a.Class, "orders", orderIDs(a.Items), "error", err)
+		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// retryAfter spaces the attempts of one row: answers that hold everybody back
+// have their own clock in the ledger.
+func retryAfter(a filing.Answer, attempts int) time.Duration {
+	switch a.Class {
+	case filing.NotSent:
+		return 250 * time.Millisecond
+	case filing.Unreadable, filing.NoAnswer, filing.ServerError:
+		return min(500*time.Millisecond<<min(attempts, 7), 30*time.Second)
+	}
+	return 0
+}
+
+// items matches what the service made to what was ordered. An order type that
+// says nothing to us is matched by elimination, and recorded in any case.
+func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.Item {
+	left := order.Products()
+	made := make([]ledger.Item, len(a.Items))
+	for i, item := range a.Items {
+		made[i] = ledger.Item{OrderType: item.OrderType, OrderID: item.OrderID, FilingStatus: item.FilingStatus, FilingDate: item.FilingDate, SubscriptionStatus: item.SubscriptionStatus}
+		product, known := filing.ProductOfType(item.OrderType)
+		if !known {
+			continue
+		}
+		at := slices.IndexFunc(left, func(p filing.Product) bool {
+			return p == product || p == filing.AgentChange && product == filing.RegisteredAgent
+		})
+		if at >= 0 {
+			made[i].Product = left[at]
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	for i := range made {
+		if made[i].Product == "" && len(left) == 1 {
+			made[i].Product, left = left[0], nil
+		}
+		for _, line := range quote.Lines {
+			if line.Product == made[i].Product && made[i].Product != "" {
+				made[i].Cost = lineCost(line)
+			}
+		}
+	}
+	return made
+}
+
+func lineCost(l balance.Line) money.Cost {
+	sum, err := l.Wholesale.Plus(l.StateFee)
+	if err != nil {
+		return money.Cost{AtLeast: true}
+	}
+	return sum
+}
+
+func orderIDs(items []filing.Item) []string {
+	ids := make([]string, len(items))
+	for i, item := range items {
+		ids[i] = item.OrderID
+	}
+	return ids
+}
+
+// yield deals with purchases that other rows hold.
+func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order, taken []ledger.Taken) (done bool, err error) {
+	holder, err := p.ledger.Row(ctx, taken[0].Row)
+	if err != nil {
+		return true, err
+	}
+	where := place(row, holder)
+	t := taken[0]
+	aside := ledger.Aside{Row: row.ID}
+	switch {
+	case t.Covers:
+		aside.Next = filing.Skipped
+		aside.Message = fmt.Sprintf("covered by the annual subscription that %s opened; run with --again to order it all the same", where)
+	case !t.Bought:
+		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
+		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it", t.Claim.Product.Title(), where)
+	case len(order.Products()) == 1 || !agent(t.Claim.Product):
+		aside.Next = filing.Exists
+		aside.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
+		for _, item := range holder.Items {
+			item.Cost = money.Cost{} // it was paid there
+			aside.Items = append(aside.Items, item)
+		}
+	default:
+		return false, &agentHeld{t.Claim.Product, where}
+	}
+	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+		return true, err
+	}
+	return true, nil
+}
+
+func agent(p filing.Product) bool { return p == filing.RegisteredAgent || p == filing.AgentChange }
+
+// place says where another row is, in the words of somebody reading row.
+func place(row, other ledger.Row) string {
+	if row.Batch == other.Batch {
+		return fmt.Sprintf("row %d", other.Number)
+	}
+	return fmt.Sprintf("row %d of batch %s", other.Number, other.Batch)
+}
+
+// meet records what a look-up stands in the way of.
+func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
+	var o *obstacle
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case !errors.As(err, &o):
+		return err
+	case errors.Is(o.err, filingapi.ErrKeyRefused):
+		p.gate.hold(p.now(), ledger.Halted{Reason: filing.ForKey})
+		return p.ledger.KeyRefused(ctx, o.message)
+	case errors.Is(o.err, filingapi.ErrBusy):
+		p.gate.hold(p.now(), ledger.Halted{Reason: filing.ForRate, Until: p.now().Add(max(o.after, 100*time.Millisecond))})
+		return p.ledger.Busy(ctx, o.after)
+	case errors.Is(o.err, filingapi.ErrUnavailable):
+		p.gate.miss(p.now())
+	}
+	aside := ledger.Aside{Row: row.ID, Next: o.next, Message: o.message}
+	if o.next == filing.Ready {
+		aside.Due = p.now().Add(o.after)
+	}
+	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+		return err
+	}
+	return nil
+}
+
+// message tells the reader of the results what happened and what to do.
+func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []string) string {
+	var text string
+	switch {
+	case v.Drop:
+		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), a.Message)
+	case v.Next == filing.Placed && a.Class == filing.HasItem:
+		text = "placed: an earlier attempt got no answer, and the service now says that it has the order (" + a.Message + ")"
+	case v.Next == filing.Placed:
+		titles := make([]string, 0, 2)
+		for _, p := range order.Products() {
+			titles = append(titles, p.Title())
+		}
+		text = "placed: " + strings.Join(titles, " and ")
+	case v.Next == filing.Exists:
+		text = "the service has it already: " + a.Message
+	case v.Next == filing.Rejected:
+		text = "the service refused it: " + a.Message
+	case v.Next == filing.Uncertain:
+		text = "sent, and it is not known whether the order was made (" + a.Message + "); look at the company's dashboard, then settle it with `importer resolve`. It is not sent again by itself"
+	case v.Halt == filing.ForFunds:
+		text = "waits for funds: " + a.Message
+	case v.Halt == filing.ForKey:
+		text = "waits: the service refuses the API key"
+	case v.Halt == filing.ForRate:
+		text = "waits: the service asked for a pause"
+	case v.Doubt:
+		text = "sent without an answer; it is sent again, which is harmless for this product"
+	default:
+		text = "not sent yet: " + a.Message
+	}
+	if v.Next == filing.Placed && len(notes) > 0 {
+		text += "; " + strings.Join(notes, "; ")
+	}
+	return text
+}

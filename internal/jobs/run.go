@@ -1,0 +1,108 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Ending is why a run is over.
+type Ending struct {
+	Reason EndReason
+	Halted ledger.Halted // of OutOfFunds, KeyRefused and ServiceDown
+	Short  int           // rows that the book cannot pay for
+	Behind int           // rows that wait for an uncertain row's purchase
+}
+
+// EndReason names an ending.
+type EndReason string
+
+// How a run ends.
+const (
+	Finished    EndReason = "finished"     // nothing more can be placed
+	OutOfFunds  EndReason = "out of funds" // by the service's word or by the book
+	KeyRefused  EndReason = "key refused"
+	ServiceDown EndReason = "service down" // not one answer in the time of patience
+	Paused      EndReason = "paused"       // by a person
+	Interrupted EndReason = "interrupted"
+)
+
+// Patience says how long Await puts up with what.
+type Patience struct {
+	Silence time.Duration // without one answer of the service
+	Funds   bool          // wait for funds, and for a service that is down, for ever
+}
+
+// Await returns when nothing more of the batch can be placed for now: it is
+// finished, or only waiting would help. The worker goes on until it is stopped.
+func (w *Worker) Await(ctx context.Context, batch string, p Patience) (Ending, error) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return Ending{Reason: Interrupted}, nil
+		case <-tick.C:
+		}
+		end, err := w.ended(ctx, batch, p)
+		if ctx.Err() != nil {
+			return Ending{Reason: Interrupted}, nil
+		}
+		if err != nil || end.Reason != "" {
+			return end, err
+		}
+	}
+}
+
+func (w *Worker) ended(ctx context.Context, batch string, p Patience) (Ending, error) {
+	left, err := w.ledger.Unfinished(ctx, batch)
+	if err != nil {
+		return Ending{}, err
+	}
+	if left.Placing+left.Moving > 0 {
+		return Ending{}, nil // answers are out: they may change anything
+	}
+	if left.Sendable+left.Later == 0 {
+		return w.standing(ctx, batch, left, p)
+	}
+	halted, err := w.ledger.Standstill(ctx)
+	if err != nil {
+		return Ending{}, err
+	}
+	now := w.now()
+	switch {
+	case halted.Reason == filing.ForKey:
+		return Ending{Reason: KeyRefused, Halted: halted}, nil
+	case halted.Reason == filing.ForFunds && now.Before(halted.Until) && !p.Funds:
+		return Ending{Reason: OutOfFunds, Halted: halted}, nil
+	case p.Funds:
+		return Ending{}, nil
+	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence:
+		return Ending{Reason: ServiceDown, Halted: halted}, nil
+	case w.gate.silence(now) > p.Silence:
+		return Ending{Reason: ServiceDown, Halted: halted}, nil
+	}
+	return Ending{}, nil
+}
+
+// standing is the ending of a batch of which nothing can be sent.
+func (w *Worker) standing(ctx context.Context, batch string, left ledger.Unfinished, p Patience) (Ending, error) {
+	switch {
+	case left.Funds > 0 && p.Funds:
+		return Ending{}, nil
+	case left.Funds > 0:
+		return Ending{Reason: OutOfFunds, Short: left.Funds, Behind: left.Keys}, nil
+	case left.Keys > 0:
+		return Ending{Reason: Finished, Behind: left.Keys}, nil
+	}
+	counts, err := w.ledger.Counts(ctx, batch)
+	if err != nil {
+		return Ending{}, err
+	}
+	if counts[filing.Ready] > 0 {
+		return Ending{Reason: Paused}, nil
+	}
+	return Ending{Reason: Finished}, nil
+}

@@ -1,0 +1,229 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+
+	"github.com/hibiken/asynq"
+)
+
+// Config is what a worker is made of.
+type Config struct {
+	Service     Service
+	Ledger      *ledger.Ledger
+	Queue       *Queue
+	Quoter      Quoter
+	Concurrency int           // orders in flight, and as many look-ups
+	Only        string        // pump this batch alone; empty for all
+	Drain       time.Duration // how long Stop waits for answers; longer than the client's time-out
+	Now         func() time.Time
+	Log         *slog.Logger
+}
+
+// Worker pumps, places and sweeps until it is stopped.
+type Worker struct {
+	ledger *ledger.Ledger
+	queue  *Queue
+	only   string
+	now    func() time.Time
+	log    *slog.Logger
+
+	gate   *gate
+	placer *placer
+	server *asynq.Server
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+	wake   chan struct{} // something ended: there may be room on the queue
+	lately sync.Map      // chunk → when this process enqueued it; gone once it is handled
+
+	again map[string]string // batch → why repeated purchases are wanted
+	mu    sync.Mutex
+}
+
+// Start begins to place what the ledger says may be placed. Rows that dead
+// processes left are settled first.
+func Start(ctx context.Context, c Config) (*Worker, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	w := &Worker{
+		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log,
+		gate:  &gate{heard: c.Now()},
+		wake:  make(chan struct{}, 1),
+		again: make(map[string]string),
+	}
+	w.ctx, w.cancel = context.WithCancel(ctx)
+	w.placer = &placer{
+		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
+		slots:     make(chan struct{}, c.Concurrency),
+		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, func() { w.gate.answered(w.now()) }),
+	}
+	if err := w.sweep(w.ctx); err != nil {
+		w.cancel()
+		return nil, err
+	}
+	w.server = asynq.NewServer(c.Queue.connect, asynq.Config{
+		// Handlers wait on look-ups and slots; with three times as many chunks
+		// as fill the slots, the slots are never short of resolved rows.
+		Concurrency:       max(4, 3*c.Concurrency/chunkRows),
+		Queues:            map[string]int{queueName: 1},
+		TaskCheckInterval: 20 * time.Millisecond,
+		ShutdownTimeout:   c.Drain,
+		Logger:            quiet{c.Log},
+		LogLevel:          asynq.WarnLevel,
+		BaseContext:       func() context.Context { return w.ctx },
+	})
+	if err := w.server.Start(asynq.HandlerFunc(w.handle)); err != nil {
+		w.cancel()
+		return nil, fmt.Errorf("start to take rows off the queue: %w", err)
+	}
+	w.loops.Add(2)
+	go w.pumpLoop()
+	go w.sweepLoop()
+	return w, nil
+}
+
+// Stop sends nothing more, waits for the answers that are out and records them.
+func (w *Worker) Stop() {
+	w.cancel()
+	w.loops.Wait()
+	w.server.Shutdown()
+}
+
+// handle takes a chunk: whichever of its rows may still be sent are resolved
+// side by side and placed as slots come free. Every outcome is in the ledger
+// when it returns, so the task is done whatever became of its rows.
+func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
+	defer w.nudge()
+	if w.ctx.Err() != nil {
+		return nil
+	}
+	ids, err := rowsOf(task.Payload())
+	if err != nil {
+		w.log.Error("a task was dropped", "error", err)
+		return nil
+	}
+	defer func() {
+		for _, id := range ids {
+			w.lately.Delete(id / chunkRows)
+		}
+	}()
+	rows, err := w.ledger.ReadyRows(w.ctx, ids)
+	if err == nil && len(rows) > 0 {
+		err = w.placer.directory.recall(w.ctx, rows)
+	}
+	if err != nil {
+		w.report("prepare rows", err)
+		return nil
+	}
+	var placing sync.WaitGroup
+	for _, row := range rows {
+		if w.ctx.Err() != nil || !w.gate.open(w.now()) {
+			break
+		}
+		placing.Go(func() {
+			why, err := w.why(row.Batch)
+			if err == nil {
+				err = w.placer.place(w.ctx, row, why)
+			}
+			if err != nil {
+				w.report(fmt.Sprintf("place row %d of batch %s", row.Number, row.Batch), err)
+			}
+		})
+	}
+	placing.Wait()
+	return nil
+}
+
+// report logs what is tried again by itself: the row stays in the ledger.
+func (w *Worker) report(what string, err error) {
+	if w.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+		w.log.Error("put off", "what", what, "error", err)
+	}
+}
+
+// why is the reason for which a batch may repeat purchases; "" for most.
+func (w *Worker) why(batch string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if why, known := w.again[batch]; known {
+		return why, nil
+	}
+	b, err := w.ledger.Batch(w.ctx, batch)
+	if err != nil {
+		return "", err
+	}
+	why := ""
+	if b.Again != "" {
+		why = b.ID + ": " + b.Again
+	}
+	w.again[batch] = why
+	return why, nil
+}
+
+func (w *Worker) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sweep settles rows whose process is gone: sent, and no answer will come.
+func (w *Worker) sweep(ctx context.Context) error {
+	orphans, err := w.ledger.Orphans(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range orphans {
+		order := row.Request.Order
+		for _, p := range row.Dropped {
+			order = order.Drop(p)
+		}
+		a := filing.Answer{Class: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
+		v := filing.Decide(a, filing.Standing{Repeatable: order.Repeatable(), Doubt: row.Doubt, LastItem: len(order.Products()) <= 1, Exhausted: row.Attempts >= maxAttempts})
+		err := w.ledger.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: message(a, v, &order, nil)})
+		if err != nil && !errors.Is(err, ledger.ErrTransition) {
+			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
+		}
+		w.log.Warn("settled after a crash", "batch", row.Batch, "row", row.ID, "result", v.Next)
+	}
+	return nil
+}
+
+func (w *Worker) sweepLoop() {
+	defer w.loops.Done()
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-tick.C:
+			if err := w.sweep(w.ctx); err != nil {
+				w.report("settle what dead processes left", err)
+			}
+		}
+	}
+}
+
+// quiet hands asynq's complaints to our log.
+type quiet struct{ log *slog.Logger }
+
+func (q quiet) Debug(args ...any) {}
+func (q quiet) Info(args ...any)  {}
+func (q quiet) Warn(args ...any)  { q.log.Warn("queue: " + fmt.Sprint(args...)) }
+func (q quiet) Error(args ...any) { q.log.Warn("queue: " + fmt.Sprint(args...)) }
+func (q quiet) Fatal(args ...any) { q.log.Error("queue: " + fmt.Sprint(args...)) }
