@@ -7,4 +7,9 @@
 //
 // Reading is streamed and runs beside the checking, so that a million rows take
 // no more memory than a thousand, but for 24 bytes a row to find repeats.
+//
+// The sheets in templates/ and samples/ are made by this package and held to
+// it by a test.
 package importer
+
+//go:generate go test -run ^TestGenerated$ . -update

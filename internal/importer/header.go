@@ -28,6 +28,7 @@ type layout struct {
 	row      int // its row number
 	rows     int // how many rows there are in the head of the sheet after it
 	headings []heading
+	known    int // how many columns of the table it has
 	score    int
 }
 
@@ -141,6 +142,7 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 		l.headings[i] = h
 		if h.column != none && !seen[h.column] {
 			seen[h.column] = true
+			l.known++
 			l.score += 2
 			if h.strength >= exact {
 				l.score++
@@ -155,24 +157,19 @@ var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, f
 
 // isHeader tells a header from a row that happens to hold one of its words.
 func (l *layout) isHeader() bool {
-	known, anchored, filled := 0, false, 0
-	seen := map[columnID]bool{}
+	anchored, filled, company := false, 0, false
 	for _, h := range l.headings {
 		if h.text != "" {
 			filled++
 		}
-		if h.column == none || seen[h.column] {
-			continue
-		}
-		seen[h.column] = true
-		known++
 		anchored = anchored || slices.Contains(anchors, h.column)
+		company = company || h.column == companyID
 	}
-	if known == 1 {
+	if l.known == 1 {
 		// A bare list of companies, the rest being said on the command line.
-		return filled == 1 && seen[companyID]
+		return filled == 1 && company
 	}
-	return anchored && known >= 2 && known*4 >= filled
+	return anchored && l.known >= 2 && l.known*4 >= filled
 }
 
 // binding is a column of the table that the sheet has.

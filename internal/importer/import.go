@@ -203,6 +203,7 @@ func (im *Import) findSheet(m *matcher) error {
 	if withRows := slices.DeleteFunc(slices.Clone(visible), func(c candidate) bool { return c.layout.rows == 0 }); len(withRows) > 0 {
 		visible = withRows
 	}
+	visible = im.dropProse(visible)
 	for _, c := range hidden {
 		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: say --sheet %q to read it.", c.Name, c.Name))
 	}
@@ -222,6 +223,22 @@ func (im *Import) findSheet(m *matcher) error {
 		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
 		Remedy: "Say which one with --sheet, such as --sheet " + names[0] + ", and run the others after it",
 	}
+}
+
+// dropProse leaves out sheets that happen to have a row with two of our words,
+// such as notes and legends, beside one that is clearly a sheet of filings.
+func (im *Import) dropProse(visible []candidate) []candidate {
+	const clearly, hardly = 5, 2 // columns
+	if !slices.ContainsFunc(visible, func(c candidate) bool { return c.layout.known >= clearly }) {
+		return visible
+	}
+	return slices.DeleteFunc(visible, func(c candidate) bool {
+		if c.layout.known > hardly {
+			return false
+		}
+		im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: say --sheet %q if it holds filings.", c.Name, c.Name))
+		return true
+	})
 }
 
 func (im *Import) choose(c candidate) {

@@ -164,6 +164,9 @@ func (c *checker) noFiling() string {
 	cells := c.row.Cells
 	ref := p.binding(companyID)
 	if ref != nil && ref.index < len(cells) && strings.HasPrefix(cells[ref.index].Text, "comp_") {
+		if cells[ref.index].Text == exampleCompany {
+			return isExample
+		}
 		return ""
 	}
 	first, filled := -1, 0

@@ -1,0 +1,181 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// messageHeader is the column that WriteChecked adds.
+const messageHeader = "Message"
+
+// WriteChecked writes the sheet as it was given to a workbook at path, every
+// cell at its address, with the cells at fault filled and commented and a
+// Message column. Where there is no problem nothing is written. The workbook
+// appears whole or not at all.
+func (im *Import) WriteChecked(ctx context.Context, path string) error {
+	book, err := sheet.Create(path)
+	if err != nil {
+		return err
+	}
+	defer book.Abort()
+	c, err := im.newChecked(book)
+	if err != nil {
+		return err
+	}
+	if err := im.Each(ctx, c.write); err != nil {
+		return err
+	}
+	if c.problems == 0 {
+		return nil
+	}
+	return book.Save()
+}
+
+// checked is the workbook of WriteChecked in the making.
+type checked struct {
+	im       *Import
+	sheet    *sheet.Writer
+	message  int // the index of the Message column
+	added    bool
+	cells    []sheet.OutCell
+	problems int
+}
+
+func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
+	c := &checked{im: im, message: len(im.layout.headings), added: true}
+	for _, h := range im.layout.headings {
+		if h.folded == filing.FoldName(messageHeader) && h.column == none {
+			c.message, c.added = h.index, false // an earlier answer, given anew
+		}
+	}
+	widths := make([]float64, max(len(im.layout.headings), c.message+1))
+	for i, h := range im.layout.headings {
+		widths[i] = float64(min(max(utf8.RuneCountInString(h.text)+4, 12), 32))
+	}
+	widths[c.message] = 60
+	name := im.sheet
+	if name == "" {
+		name = "Sheet1"
+	}
+	var err error
+	c.sheet, err = book.Sheet(name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: true})
+	if err != nil {
+		return nil, err
+	}
+	return c, c.writeHead()
+}
+
+// writeHead writes the titles and the header where they stood.
+func (c *checked) writeHead() error {
+	for _, row := range c.im.head {
+		if row.Number > c.im.layout.row {
+			break
+		}
+		if err := c.skipTo(row.Number); err != nil {
+			return err
+		}
+		c.cells = c.cells[:0]
+		header := row.Number == c.im.layout.row
+		for _, cell := range row.Cells {
+			out := sheet.Echo(cell)
+			if header {
+				out = out.In(sheet.StyleHeader)
+			}
+			c.cells = append(c.cells, out)
+		}
+		if header {
+			c.insert(sheet.Str(messageHeader).In(sheet.StyleHeader))
+		}
+		if err := c.sheet.Row(c.cells...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipTo writes the blank rows before row n.
+func (c *checked) skipTo(n int) error {
+	for c.sheet.Rows() < n-1 {
+		if err := c.sheet.Row(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert puts the message into its column. Cells beyond the header, which no
+// address in a message names, give way to it.
+func (c *checked) insert(message sheet.OutCell) {
+	for len(c.cells) <= c.message {
+		c.cells = append(c.cells, sheet.OutCell{})
+	}
+	if c.added {
+		c.cells = append(c.cells, sheet.OutCell{})
+		copy(c.cells[c.message+1:], c.cells[c.message:])
+		c.cells = c.cells[:min(len(c.cells), maxColumns)]
+	}
+	if c.message < len(c.cells) {
+		c.cells[c.message] = message
+	}
+}
+
+// maxColumns is what a workbook can hold.
+const maxColumns = 1 << 14
+
+func (c *checked) write(r *Row) error {
+	if err := c.skipTo(r.Number); err != nil {
+		return err
+	}
+	c.cells = c.cells[:0]
+	for _, cell := range c.im.masked(r.Cells) {
+		out := sheet.Echo(cell)
+		if r.Result == filing.Skipped {
+			out = out.In(sheet.StyleGrey)
+		}
+		c.cells = append(c.cells, out)
+	}
+	for len(c.cells) < len(c.im.layout.headings) {
+		c.cells = append(c.cells, sheet.OutCell{})
+	}
+	var warnings []string
+	for i := range r.Problems {
+		p := &r.Problems[i]
+		c.problems++
+		if p.Severity == Warning {
+			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
+		}
+		if p.ColumnIndex < 0 || p.ColumnIndex >= len(c.cells) {
+			continue
+		}
+		cell := &c.cells[p.ColumnIndex]
+		if cell.Comment != "" {
+			cell.Comment += "\n"
+		}
+		cell.Comment += p.Message
+		if p.Severity == Error {
+			cell.Style = sheet.StyleFault
+		} else if cell.Style == sheet.StylePlain {
+			cell.Style = sheet.StyleWarn
+		}
+	}
+	message, style := r.Message, sheet.StyleGrey
+	switch {
+	case r.Result == filing.Invalid:
+		style = sheet.StyleBad
+	case len(warnings) > 0:
+		style = sheet.StyleWarn
+	}
+	if len(warnings) > 0 {
+		if message != "" {
+			message += "; "
+		}
+		message += strings.Join(warnings, "; ")
+	}
+	c.insert(sheet.Str(message).In(style))
+	return c.sheet.Row(c.cells...)
+}

@@ -1,0 +1,166 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// exampleCompany is the company of a template's example row, which is never filed.
+const exampleCompany = "comp_EXAMPLE"
+
+const isExample = "the example row of the template, not a filing"
+
+// template is what a product's template holds.
+type template struct {
+	sheet   string
+	columns []columnID
+	needed  []columnID // of each row
+	empty   []columnID // in the example row
+	hints   []string   // above the table of columns
+}
+
+// templates are the products that have a template.
+var templates = map[filing.Product]template{
+	filing.AnnualReport: {
+		sheet: "Annual Reports",
+		columns: []columnID{
+			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState, filingYear, orderAgent, changeOfAgent,
+			agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
+		},
+		needed: []columnID{companyID, userEmail, filingState, filingYear},
+		empty:  []columnID{changeOfAgent, agentFirstName, agentLastName},
+		hints: []string{
+			"One row orders the annual report of one company in one state for one year.",
+			"The filing state must have a registered agent: one on record with the service, one ordered in the row, or one supplied in the Agent columns.",
+		},
+	},
+	filing.AgentChange: {
+		sheet:   "Agent Changes",
+		columns: []columnID{companyID, legalName, userEmail, userName, userPhone, filingState, changeOfAgent},
+		needed:  []columnID{companyID, userEmail, filingState, changeOfAgent},
+		hints: []string{
+			"One row makes the service's own agent the registered agent of one company in one state.",
+			"yes under Change Of Agent replaces the agent on record; no is a first appointment.",
+		},
+	},
+	filing.RegisteredAgent: {
+		sheet:   "Registered Agents",
+		columns: []columnID{companyID, legalName, userEmail, userName, userPhone, filingState, orderAgent},
+		needed:  []columnID{companyID, userEmail, filingState, orderAgent},
+		hints:   []string{"One row appoints the service's own agent for one company in one state that has none."},
+	},
+}
+
+// templateRows is how many rows of a template have drop-downs.
+const templateRows = 5000
+
+// Templates lists the products that have a template.
+func Templates() []filing.Product {
+	return slices.DeleteFunc(slices.Clone(filing.Products), func(p filing.Product) bool { _, ok := templates[p]; return !ok })
+}
+
+// WriteTemplate writes the empty workbook of a product: its columns with
+// drop-downs, one example row that is never filed, and a sheet that explains.
+func WriteTemplate(product filing.Product, path string) error {
+	t, ok := templates[product]
+	if !ok {
+		names := make([]string, 0, len(templates))
+		for _, p := range Templates() {
+			names = append(names, string(p))
+		}
+		return fmt.Errorf("there is no template for %q: there are those of %s", string(product), strings.Join(names, ", "))
+	}
+	book, err := sheet.Create(path)
+	if err != nil {
+		return err
+	}
+	defer book.Abort()
+	if err := t.writeForm(book); err != nil {
+		return err
+	}
+	if err := t.writeColumns(book); err != nil {
+		return err
+	}
+	return book.Save()
+}
+
+// example is the column's cell of the example row.
+func (t *template) example(id columnID) sheet.OutCell {
+	switch {
+	case id == companyID:
+		return sheet.Str(exampleCompany).In(sheet.StyleGrey)
+	case slices.Contains(t.empty, id):
+		return sheet.OutCell{}
+	case id == orderAgent && !slices.Contains(t.columns, agentCompanyName):
+		return sheet.Str(yes).In(sheet.StyleGrey) // nothing else is ordered in this sheet
+	}
+	return sheet.Str(columns[id].example).In(sheet.StyleGrey)
+}
+
+func (t *template) writeForm(book *sheet.Workbook) error {
+	o := sheet.SheetOptions{HeaderRows: 1, HeaderColumns: 2, TabColor: "1F3864"}
+	var header, example []sheet.OutCell
+	for i, id := range t.columns {
+		c := &columns[id]
+		header = append(header, sheet.Str(c.header).In(sheet.StyleHeader))
+		example = append(example, t.example(id))
+		o.Widths = append(o.Widths, float64(min(max(len(c.header), len(c.example))+4, 32)))
+		if c.asText() || c.kind == yearKind {
+			o.TextColumns = append(o.TextColumns, i)
+		}
+		if values := c.values(); values != nil {
+			o.Choices = append(o.Choices, sheet.Choice{Column: i, FirstRow: 2, LastRow: templateRows, Values: values, Prompt: c.about})
+		}
+	}
+	s, err := book.Sheet(t.sheet, o)
+	if err != nil {
+		return err
+	}
+	if err := s.Row(header...); err != nil {
+		return err
+	}
+	return s.Row(example...)
+}
+
+// writeColumns explains the columns. It must not look like a sheet of filings:
+// its first row names none of them.
+func (t *template) writeColumns(book *sheet.Workbook) error {
+	s, err := book.Sheet("How to fill in", sheet.SheetOptions{Widths: []float64{28, 12, 70, 34}, TabColor: "7F7F7F"})
+	if err != nil {
+		return err
+	}
+	rows := [][]sheet.OutCell{{sheet.Str("How to fill in the sheet " + t.sheet).In(sheet.StyleTitle)}}
+	for _, hint := range append(t.hints, "The grey row is an example. It is never filed, and may be deleted or written over.", "Columns may be left out, moved and added.") {
+		rows = append(rows, []sheet.OutCell{sheet.Str(hint)})
+	}
+	rows = append(rows, nil, []sheet.OutCell{
+		sheet.Str("Heading").In(sheet.StyleHeader), sheet.Str("Needed").In(sheet.StyleHeader), sheet.Str("What to write").In(sheet.StyleHeader),
+		sheet.Str("Values").In(sheet.StyleHeader),
+	})
+	for _, id := range t.columns {
+		c := &columns[id]
+		needed := "if known"
+		if slices.Contains(t.needed, id) {
+			needed = "always"
+		} else if id >= orderAgent && id <= agentZIP {
+			needed = "if wanted"
+		}
+		values := strings.Join(c.values(), ", ")
+		if c.kind == stateKind {
+			values = "two-letter code or name of a state"
+		}
+		rows = append(rows, []sheet.OutCell{
+			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(needed), sheet.Str(c.about).In(sheet.StyleWrap), sheet.Str(values).In(sheet.StyleWrap),
+		})
+	}
+	for _, row := range rows {
+		if err := s.Row(row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
