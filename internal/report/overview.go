@@ -59,32 +59,35 @@ func (o *overview) state() string {
 	return "finished"
 }
 
-// sum is a line of the money: unknown where no figure exists.
+// sum is a line of the money.
 type sum struct {
-	name    string
-	cost    money.Cost
-	unknown bool
-	note    string
+	name   string
+	figure sheet.OutCell
+	note   string
 }
 
 func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
-		{"Spent", s.Spent, false, "by " + count(s.Counts[filing.Placed], "placed row")},
-		{"Held", s.Held, false, "by " + count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+		{"Spent", amount(s.Spent), "by " + count(s.Counts[filing.Placed], "placed row")},
+		{"Held", amount(s.Held), "by " + count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
 			" in doubt or under way: it may have been spent"},
-		{"Still needed", s.Needed, false, "by " + count(s.Counts[filing.Ready], "ready row")},
+		{"Still needed", amount(s.Needed), "by " + count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {
-		return append(sums, sum{"Funds available", money.Cost{}, true,
+		return append(sums, sum{"Funds available", sheet.Str("not known").In(sheet.StyleGrey),
 			"not declared: importer deposit AMOUNT declares what was paid in"})
 	}
 	available := o.book.Available()
-	sums = append(sums, sum{"Funds available", money.Cost{Amount: available}, false,
+	funds := sheet.Money(int64(available))
+	if o.book.AtLeast {
+		funds.Format = `"at most $"#,##0.00;"at most -$"#,##0.00`
+	}
+	sums = append(sums, sum{"Funds available", funds,
 		"of the whole account, over all batches: declared deposits less everything spent and held"})
 	if short := s.Needed.Amount - available; s.Needed.Amount > 0 && short > 0 {
-		sums = append(sums, sum{"To be deposited", money.Cost{Amount: short, AtLeast: s.Needed.AtLeast || o.book.AtLeast}, false,
-			"before all ready rows can be placed"})
+		cost := money.Cost{Amount: short, AtLeast: s.Needed.AtLeast || o.book.AtLeast}
+		sums = append(sums, sum{"To be deposited", amount(cost), "before all ready rows can be placed"})
 	}
 	return sums
 }
@@ -185,11 +188,7 @@ func (o *overview) write(book *sheet.Workbook) error {
 		[]sheet.OutCell{sheet.Str("total").In(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).In(sheet.StyleBold)},
 		nil, heading("Money", "Amount", "What it is"))
 	for _, s := range o.sums() {
-		figure := sheet.Str("not known").In(sheet.StyleGrey)
-		if !s.unknown {
-			figure = amount(s.cost)
-		}
-		lines = append(lines, []sheet.OutCell{sheet.Str(s.name), figure, {}, sheet.Str(s.note)})
+		lines = append(lines, []sheet.OutCell{sheet.Str(s.name), s.figure, {}, sheet.Str(s.note)})
 	}
 	lines = append(lines, nil, heading("What to do next", "", ""))
 	for _, step := range o.steps() {

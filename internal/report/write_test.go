@@ -548,6 +548,28 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 			t.Errorf("funds available: %q", figures["Funds available"])
 		}
 	})
+	t.Run("spent in part unknown", func(t *testing.T) {
+		b := season()
+		b.funds.AtLeast = true
+		path, _ := write(t, b, "out.xlsx")
+		shown, err := open(t, path).GetRows("Summary")
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures := map[string]string{}
+		for _, line := range shown {
+			if len(line) > 1 {
+				figures[line[0]] = line[1]
+			}
+		}
+		for name, want := range map[string]string{
+			"Spent": "at least $275.00", "Held": "$600.00", "Funds available": "at most $125.00", "To be deposited": "at least $75.00",
+		} {
+			if figures[name] != want {
+				t.Errorf("%s is shown as %q, want %q", name, figures[name], want)
+			}
+		}
+	})
 	t.Run("finished", func(t *testing.T) {
 		b := season()
 		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed})
