@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -94,11 +95,13 @@ func sepLine(text string) (rune, bool) {
 	return sep, true
 }
 
-// findDelimiter chooses the delimiter under which the records of the text agree best on a number of fields. The earlier
-// the first such record the better, because a header is divided by the delimiter but hardly ever by anything else; then
-// the more fields lie in agreeing records the better.
+// findDelimiter chooses the delimiter under which most records of the text agree on a number of fields. The earlier the
+// first such record the better, because a header is divided by the delimiter but hardly ever by anything else; then the
+// more fields lie in agreeing records the better. Where no delimiter has a majority, it is the one that divides a record
+// into the most fields.
 func findDelimiter(text string) rune {
 	best, bestFirst, bestFields := ',', -1, 0
+	widest, width := ',', 1
 	for _, comma := range []byte{',', '\t', ';', '|'} {
 		counts := fieldCounts(text, comma)
 		seen := map[int]int{}
@@ -108,17 +111,20 @@ func findDelimiter(text string) rune {
 			if seen[n] > seen[usual] || seen[n] == seen[usual] && n > usual {
 				usual = n
 			}
+			if n > width {
+				widest, width = rune(comma), n
+			}
 		}
-		if usual < 2 {
+		if usual < 2 || seen[usual]*2 <= len(counts) {
 			continue
 		}
-		first, fields := 0, seen[usual]*(usual-1)
-		for counts[first] != usual {
-			first++
-		}
+		first, fields := slices.Index(counts, usual), seen[usual]*(usual-1)
 		if bestFirst < 0 || first < bestFirst || first == bestFirst && fields > bestFields {
 			best, bestFirst, bestFields = rune(comma), first, fields
 		}
+	}
+	if bestFirst < 0 {
+		return widest
 	}
 	return best
 }

@@ -205,7 +205,7 @@ func textError(head string) error {
 			control++
 		}
 	}
-	if control*50 > len(head) {
+	if control > 4+len(head)/50 { // a stray one is left out later
 		return &FormatError{Reason: "this is a binary file, neither a workbook nor text", Remedy: remedySaveAs}
 	}
 	return nil

@@ -304,7 +304,8 @@ func (w *workbook) readMain(main string) error {
 			w.date1904 = isTrue(e.attributes["date1904"])
 		case e.name == "sheet" && e.parent == "sheets":
 			t := tab{Info: Info{Name: e.attributes["name"], Visible: true}}
-			if s := strings.ToLower(e.attributes["state"]); s == "hidden" || s == "veryhidden" {
+			state := strings.ToLower(e.attributes["state"])
+			if state == "hidden" || state == "veryhidden" {
 				t.Visible = false
 			}
 			r, ok := relations[sheetRelation(e)]
@@ -319,7 +320,7 @@ func (w *workbook) readMain(main string) error {
 				skipped = append(skipped, t.Name)
 				return
 			}
-			if !t.Visible {
+			if state == "hidden" { // a very hidden sheet belongs to a program, and nobody knows of it
 				hidden = append(hidden, t.Name)
 			}
 			w.tabs = append(w.tabs, t)
@@ -420,20 +421,28 @@ func noSheet(name string) error {
 	return &FormatError{Reason: fmt.Sprintf("there is no sheet %q", name), Remedy: "Check the name on its tab"}
 }
 
-func (w *workbook) rows(sheet string) (source, error) {
+// tab finds a sheet by its name.
+func (w *workbook) tab(sheet string) (tab, error) {
 	for _, t := range w.tabs {
-		if t.Name != sheet {
-			continue
+		if t.Name == sheet {
+			return t, nil
 		}
-		table, err := w.strings()
-		if err != nil {
-			return nil, err
-		}
-		content, err := w.open(t.part, w.limits.PartBytes)
-		if err != nil {
-			return nil, err
-		}
-		return &sheetSource{workbook: w, part: t.part, content: content, scanner: newScanner(content), strings: table}, nil
 	}
-	return nil, noSheet(sheet)
+	return tab{}, noSheet(sheet)
+}
+
+func (w *workbook) rows(sheet string) (source, error) {
+	t, err := w.tab(sheet)
+	if err != nil {
+		return nil, err
+	}
+	table, err := w.strings()
+	if err != nil {
+		return nil, err
+	}
+	content, err := w.open(t.part, w.limits.PartBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &sheetSource{workbook: w, part: t.part, content: content, scanner: newScanner(content), strings: table}, nil
 }
