@@ -50,9 +50,13 @@ func IsUserID(s string) bool    { return hasShape(s, "user_", idByte) }
 func IsCompanyID(s string) bool { return hasShape(s, "comp_", idByte) }
 
 // IsSlug recognises a company's URL slug. Assumption: its alphabet is not
-// shown; it only has to be safe in a path.
+// shown; it only has to be safe in a path, and not be a company id or a slip in
+// writing one.
 func IsSlug(s string) bool {
-	return !strings.HasPrefix(s, "comp_") && hasShape(s, "", func(c byte) bool { return idByte(c) || c == '.' }) && idByte(s[0])
+	if len(s) >= 5 && strings.EqualFold(s[:5], "comp_") {
+		return false
+	}
+	return hasShape(s, "", func(c byte) bool { return idByte(c) || c == '.' }) && idByte(s[0])
 }
 
 // IsEmail recognises an e-mail address as people write it: one @, a domain with
@@ -108,7 +112,7 @@ func (r *Request) checkParties(vs *violations) {
 	switch ref := r.Company.Ref; {
 	case ref == "":
 		vs.add("company.required", "companyId", "", "no company is named: give its Company ID (comp_…) or its slug")
-	case strings.HasPrefix(ref, "comp_") && !IsCompanyID(ref), !strings.HasPrefix(ref, "comp_") && !IsSlug(ref):
+	case !IsCompanyID(ref) && !IsSlug(ref):
 		vs.add("company.id", "companyId", ref, "%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", ref)
 	}
 }

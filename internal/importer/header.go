@@ -123,12 +123,18 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 }
 
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
+	if len(groups) > len(cells) {
+		cells = append(slices.Clone(cells), make([]sheet.Cell, len(groups)-len(cells))...)
+	}
 	l := &layout{headings: make([]heading, len(cells))}
 	group := ""
 	seen := map[columnID]bool{}
 	for i, cell := range cells {
 		if i < len(groups) && groups[i].Text != "" {
 			group = groups[i].Text
+		}
+		if cell.Kind == sheet.Blank && i < len(groups) {
+			cell = groups[i] // a header that is merged with the row above
 		}
 		h := heading{text: cell.Text, folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
 		if cell.Kind == sheet.Text {

@@ -194,9 +194,15 @@ func (im *Import) findSheet(m *matcher) error {
 			visible = append(visible, c)
 		}
 	}
-	if i := slices.IndexFunc(visible, func(c candidate) bool { return c.Name == attentionSheet }); i >= 0 &&
-		slices.ContainsFunc(sheets, func(s sheet.Info) bool { return s.Name == resultsSheet }) {
-		im.choose(visible[i])
+	if i, ours := resultsWorkbook(all); ours {
+		if all[i].layout == nil || all[i].layout.rows == 0 {
+			return &sheet.FormatError{
+				File: filepath.Base(im.path), Sheet: attentionSheet,
+				Reason: "this is a results workbook, and nothing in it is left to correct",
+				Remedy: fmt.Sprintf("Say --sheet %s to go through all its rows again; what was bought is not bought again", resultsSheet),
+			}
+		}
+		im.choose(all[i])
 		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
 		return nil
 	}
@@ -223,6 +229,16 @@ func (im *Import) findSheet(m *matcher) error {
 		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
 		Remedy: "Say which one with --sheet, such as --sheet " + names[0] + ", and run the others after it",
 	}
+}
+
+// resultsWorkbook recognises a workbook of ours that is fed back, by its
+// sheets, and finds the one to correct.
+func resultsWorkbook(all []candidate) (attention int, ours bool) {
+	named := func(name string) int {
+		return slices.IndexFunc(all, func(c candidate) bool { return c.Visible && c.Name == name })
+	}
+	attention = named(attentionSheet)
+	return attention, attention >= 0 && named(resultsSheet) >= 0
 }
 
 // dropProse leaves out sheets that happen to have a row with two of our words,

@@ -71,12 +71,17 @@ func isASCII(s string) bool {
 
 // isEmptyWord recognises what people write into a cell that has no value.
 func isEmptyWord(s string) bool {
-	if len(s) > 4 {
+	if len(s) > 4 || s == "" {
 		return false
 	}
-	switch strings.ToLower(s) {
-	case "na", "n/a", "n.a.", "n.a", "-", "--", "---", "–", "—", "none", "null", "nil", "(na)":
-		return true
+	switch s[0] {
+	case 'n', 'N':
+		switch strings.ToLower(s) {
+		case "na", "n/a", "n.a.", "n.a", "none", "null", "nil":
+			return true
+		}
+	default:
+		return strings.Trim(s, "-–—") == ""
 	}
 	return false
 }
