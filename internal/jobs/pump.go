@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -33,6 +34,45 @@ func (w *Worker) pumpLoop() {
 // onItsWay is how long a chunk that was enqueued is not enqueued again.
 const onItsWay = 2 * time.Second
 
+// onQueue remembers which chunks this process enqueued lately and has not seen
+// again.
+type onQueue struct {
+	mu     sync.Mutex
+	chunks map[int64]time.Time
+}
+
+// half reports whether more than half of the window is on its way: then the
+// ledger need not be asked for more.
+func (q *onQueue) half(now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.chunks)*chunkRows <= window/2 {
+		return false
+	}
+	for chunk, at := range q.chunks {
+		if now.Sub(at) >= onItsWay {
+			delete(q.chunks, chunk)
+		}
+	}
+	return len(q.chunks)*chunkRows > window/2
+}
+
+func (q *onQueue) add(chunk int64, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if at, ok := q.chunks[chunk]; ok && now.Sub(at) < onItsWay {
+		return false
+	}
+	q.chunks[chunk] = now
+	return true
+}
+
+func (q *onQueue) remove(chunk int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.chunks, chunk)
+}
+
 func (w *Worker) pump(ctx context.Context) error {
 	now := w.now()
 	limit := window
@@ -57,6 +97,9 @@ func (w *Worker) pump(ctx context.Context) error {
 	if !w.gate.open(now) {
 		return nil
 	}
+	if w.onQueue.half(now) {
+		return nil
+	}
 	ids, err := w.ledger.Sendable(ctx, w.only, limit)
 	if err != nil {
 		return err
@@ -71,12 +114,11 @@ func (w *Worker) pump(ctx context.Context) error {
 		chunks[chunk] = append(chunks[chunk], id)
 	}
 	for _, chunk := range order {
-		if sent, ok := w.lately.Load(chunk); ok && now.Sub(sent.(time.Time)) < onItsWay {
+		if !w.onQueue.add(chunk, now) {
 			continue
 		}
-		w.lately.Store(chunk, now)
 		if err := w.queue.put(ctx, chunk, chunks[chunk], now); err != nil {
-			w.lately.Delete(chunk)
+			w.onQueue.remove(chunk)
 			return err
 		}
 	}

@@ -57,34 +57,45 @@ func (w *Worker) Await(ctx context.Context, batch string, p Patience) (Ending, e
 }
 
 func (w *Worker) ended(ctx context.Context, batch string, p Patience) (Ending, error) {
-	left, err := w.ledger.Unfinished(ctx, batch)
-	if err != nil {
-		return Ending{}, err
-	}
-	if left.Placing+left.Moving > 0 {
-		return Ending{}, nil // answers are out: they may change anything
-	}
-	if left.Sendable+left.Later == 0 {
-		return w.standing(ctx, batch, left, p)
-	}
 	halted, err := w.ledger.Standstill(ctx)
 	if err != nil {
 		return Ending{}, err
 	}
+	end := w.halting(halted, p)
+	if end.Reason == "" {
+		// The common case, many times a run: there is more to send.
+		more, err := w.ledger.Sendable(ctx, batch, 1)
+		if err != nil || len(more) > 0 {
+			return Ending{}, err
+		}
+	}
+	left, err := w.ledger.Unfinished(ctx, batch)
+	switch {
+	case err != nil:
+		return Ending{}, err
+	case left.Placing+left.Moving > 0:
+		return Ending{}, nil // answers are out: they may change anything
+	case left.Sendable+left.Later > 0:
+		return end, nil
+	}
+	return w.standing(ctx, batch, left, p)
+}
+
+// halting is the ending that what halts the fleet amounts to, if any.
+func (w *Worker) halting(halted ledger.Halted, p Patience) Ending {
 	now := w.now()
 	switch {
 	case halted.Reason == filing.ForKey:
-		return Ending{Reason: KeyRefused, Halted: halted}, nil
-	case halted.Reason == filing.ForFunds && now.Before(halted.Until) && !p.Funds:
-		return Ending{Reason: OutOfFunds, Halted: halted}, nil
+		return Ending{Reason: KeyRefused, Halted: halted}
 	case p.Funds:
-		return Ending{}, nil
-	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence:
-		return Ending{Reason: ServiceDown, Halted: halted}, nil
-	case w.gate.silence(now) > p.Silence:
-		return Ending{Reason: ServiceDown, Halted: halted}, nil
+		return Ending{}
+	case halted.Reason == filing.ForFunds && now.Before(halted.Until):
+		return Ending{Reason: OutOfFunds, Halted: halted}
+	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence,
+		w.gate.silence(now) > p.Silence:
+		return Ending{Reason: ServiceDown, Halted: halted}
 	}
-	return Ending{}, nil
+	return Ending{}
 }
 
 // standing is the ending of a batch of which nothing can be sent.

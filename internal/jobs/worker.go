@@ -40,11 +40,11 @@ type Worker struct {
 	placer *placer
 	server *asynq.Server
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	loops  sync.WaitGroup
-	wake   chan struct{} // something ended: there may be room on the queue
-	lately sync.Map      // chunk → when this process enqueued it; gone once it is handled
+	ctx     context.Context
+	cancel  context.CancelFunc
+	loops   sync.WaitGroup
+	wake    chan struct{} // something ended: there may be room on the queue
+	onQueue onQueue
 
 	again map[string]string // batch → why repeated purchases are wanted
 	mu    sync.Mutex
@@ -65,6 +65,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		wake:  make(chan struct{}, 1),
 		again: make(map[string]string),
 	}
+	w.onQueue.chunks = make(map[int64]time.Time)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
 		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
@@ -78,7 +79,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServer(c.Queue.connect, asynq.Config{
 		// Handlers wait on look-ups and slots; with three times as many chunks
 		// as fill the slots, the slots are never short of resolved rows.
-		Concurrency:       max(4, 3*c.Concurrency/chunkRows),
+		Concurrency:       max(4, 8*c.Concurrency/chunkRows),
 		Queues:            map[string]int{queueName: 1},
 		TaskCheckInterval: 20 * time.Millisecond,
 		ShutdownTimeout:   c.Drain,
@@ -118,7 +119,7 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 	}
 	defer func() {
 		for _, id := range ids {
-			w.lately.Delete(id / chunkRows)
+			w.onQueue.remove(id / chunkRows)
 		}
 	}()
 	rows, err := w.ledger.ReadyRows(w.ctx, ids)

@@ -56,59 +56,41 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	return created, nil
 }
 
-// newRow is a row on its way in.
-type newRow struct {
-	Number  int           `json:"number"`
-	Cells   string        `json:"cells"`
-	Faults  string        `json:"faults"`
-	Request string        `json:"request"`
-	Result  filing.Result `json:"result"`
-	Message string        `json:"message"`
-	Cost    int64         `json:"cost"`
-	AtLeast int           `json:"at_least"`
-}
+// newRow are the columns of a row on its way in.
+var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least bigint", "at bigint"}
 
 // AddRows appends rows to a batch under import, in the order of the input.
 // Only the result of the check (ready, invalid, skipped) is possible here.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
-	in := make([]newRow, len(rows))
+	records := make([]record, len(rows))
 	for i, r := range rows {
-		n := newRow{Number: r.Number, Cells: string(r.Cells), Result: r.Result, Message: r.Message, Cost: int64(r.Cost.Amount), AtLeast: flag(r.Cost.AtLeast)}
-		if r.Request != nil {
-			body, err := json.Marshal(r.Request)
-			if err != nil {
-				return fmt.Errorf("encode row %d: %w", r.Number, err)
-			}
-			n.Request = string(body)
+		request, err := document(r.Request, r.Request == nil)
+		if err != nil {
+			return fmt.Errorf("encode row %d: %w", r.Number, err)
 		}
-		if len(r.Faults) > 0 {
-			body, err := json.Marshal(r.Faults)
-			if err != nil {
-				return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
-			}
-			n.Faults = string(body)
+		faults, err := document(r.Faults, len(r.Faults) == 0)
+		if err != nil {
+			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
-		in[i] = n
+		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), millis(l.now())}
 	}
-	body, err := json.Marshal(in)
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.at {{v}} ORDER BY v.number`, newRow, records)
+	})
 	if err != nil {
-		return fmt.Errorf("encode rows: %w", err)
-	}
-	query := expand(`INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
-		SELECT $2, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, $3 {{v}} ORDER BY v.number`,
-		l.dialect.from("number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least int"))
-	tx, err := l.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("add rows to batch %s: %w", batch, err)
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, query, string(body), batch, millis(l.now())); err != nil {
-		return fmt.Errorf("add rows to batch %s: %w", batch, err)
-	}
-	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
 	}
 	return nil
+}
+
+// document is a value as JSON text; "" where there is none.
+func document(v any, none bool) (string, error) {
+	if none {
+		return "", nil
+	}
+	body, err := json.Marshal(v)
+	return string(body), err
 }
 
 // OpenBatch ends the import: from here on its rows may be placed.

@@ -1,44 +1,176 @@
 package ledger
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is all that differs between the two databases. Every statement is
-// written once; a group of transitions travels as one JSON array, which each
-// database turns into a table in its own way.
+// dialect is all that differs between the two databases.
 type dialect struct {
 	goose      goose.Dialect
 	migrations string
 	forUpdate  string // locks the control row; SQLite's writers lock the whole file
-	unnest     func(columns []string) string
+	together   bool   // a group of records travels in one statement
 }
 
-var sqlite = dialect{
-	goose:      goose.DialectSQLite3,
-	migrations: "migrations/sqlite",
-	unnest: func(columns []string) string {
-		selected := make([]string, len(columns))
-		for i, c := range columns {
-			name, _, _ := strings.Cut(c, " ")
-			selected[i] = fmt.Sprintf("value->>'$.%s' AS %s", name, name)
+// Every statement over a group of records is written once, with {{v}} where the
+// records stand as the table v. PostgreSQL is a network away, so it gets them
+// all at once, as one array per column. SQLite is in the process and gets them
+// one by one through a prepared statement, which is several times quicker there
+// than to unpack an array.
+var (
+	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite"}
+	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", forUpdate: " FOR UPDATE", together: true}
+)
+
+// columns names and types the columns of v: "id bigint", "message text".
+type columns []string
+
+// record is one line of v, its values in the order of the columns: int64 for
+// bigint, string for text.
+type record []any
+
+// expand puts v into a query.
+func (d dialect) expand(query string, c columns) string {
+	var v strings.Builder
+	for i, column := range c {
+		name, kind, _ := strings.Cut(column, " ")
+		if i > 0 {
+			v.WriteString(", ")
 		}
-		return "(SELECT " + strings.Join(selected, ", ") + " FROM json_each($1)) AS v"
-	},
+		if d.together {
+			fmt.Fprintf(&v, "$%d::%s[]", i+1, kind)
+		} else {
+			fmt.Fprintf(&v, "$%d AS %s", i+1, name)
+		}
+	}
+	table := "(SELECT " + v.String() + ") AS v"
+	if d.together {
+		names := make([]string, len(c))
+		for i, column := range c {
+			names[i], _, _ = strings.Cut(column, " ")
+		}
+		table = "unnest(" + v.String() + ") AS v(" + strings.Join(names, ", ") + ")"
+	}
+	return strings.Replace(query, "{{v}}", " FROM "+table+" ", 1)
 }
 
-var postgres = dialect{
-	goose:      goose.DialectPostgres,
-	migrations: "migrations/postgres",
-	forUpdate:  " FOR UPDATE",
-	unnest: func(columns []string) string {
-		return "jsonb_to_recordset($1::jsonb) AS v(" + strings.Join(columns, ", ") + ")"
-	},
+// arrays are the records as one array per column.
+func (d dialect) arrays(c columns, records []record) []any {
+	all := make([]any, len(c))
+	for i, column := range c {
+		if strings.HasSuffix(column, " text") {
+			all[i] = array[string](records, i)
+		} else {
+			all[i] = array[int64](records, i)
+		}
+	}
+	return all
 }
 
-// from names the group parameter $1 as the table v with columns such as
-// "id bigint" or "message text".
-func (d dialect) from(columns ...string) string { return " FROM " + d.unnest(columns) + " " }
+func array[T any](records []record, column int) []T {
+	values := make([]T, len(records))
+	for i, r := range records {
+		values[i] = r[column].(T)
+	}
+	return values
+}
+
+// statements are SQLite's prepared ones, by their text. One is prepared on its
+// second use: the first is within a transaction, which has the only connection.
+type statements struct {
+	mu     sync.Mutex
+	ready  map[string]*sql.Stmt
+	wanted []string
+}
+
+// use returns the statement for a transaction.
+func (s *statements) use(ctx context.Context, tx *sql.Tx, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	stmt, ok := s.ready[query]
+	if !ok && !slices.Contains(s.wanted, query) {
+		s.wanted = append(s.wanted, query)
+	}
+	s.mu.Unlock()
+	if ok {
+		return tx.StmtContext(ctx, stmt), nil
+	}
+	return tx.PrepareContext(ctx, query)
+}
+
+// prepare makes what was wanted lately, between transactions.
+func (s *statements) prepare(ctx context.Context, db *sql.DB) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, query := range s.wanted {
+		if stmt, err := db.PrepareContext(ctx, query); err == nil {
+			s.ready[query] = stmt
+		}
+	}
+	s.wanted = nil
+}
+
+// exec runs a statement over records within a transaction.
+func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, c columns, records []record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	query = l.dialect.expand(query, c)
+	if l.dialect.together {
+		_, err := tx.ExecContext(ctx, query, l.dialect.arrays(c, records)...)
+		return err
+	}
+	stmt, err := l.statements.use(ctx, tx, query)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if _, err := stmt.ExecContext(ctx, r...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// query reads with a statement over records within a transaction.
+func (l *Ledger) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record, each func(scan func(...any) error) error) error {
+	if len(records) == 0 {
+		return nil
+	}
+	query = l.dialect.expand(query, c)
+	if l.dialect.together {
+		return drain(tx.QueryContext(ctx, query, l.dialect.arrays(c, records)...))(each)
+	}
+	stmt, err := l.statements.use(ctx, tx, query)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := drain(stmt.QueryContext(ctx, r...))(each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain hands every line of an answer to a function.
+func drain(rows *sql.Rows, err error) func(each func(scan func(...any) error) error) error {
+	return func(each func(scan func(...any) error) error) error {
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := each(rows.Scan); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+}

@@ -25,7 +25,7 @@ func (l *Ledger) remember(ctx context.Context, table, ref string, record any) er
 	if err != nil {
 		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
 	}
-	if err := l.submit(ctx, &transition{fact: &fact{Table: table, Ref: ref, Record: string(body), At: millis(l.now())}}); err != nil {
+	if err := l.submit(ctx, &transition{fact: &fact{table: table, ref: ref, record: string(body), at: millis(l.now())}}); err != nil {
 		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
 	}
 	return nil
@@ -46,18 +46,8 @@ func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) 
 	if len(refs) == 0 {
 		return known, nil
 	}
-	type reference struct {
-		Ref string `json:"ref"`
-	}
-	asked := make([]reference, len(refs))
-	for i, r := range refs {
-		asked[i].Ref = r
-	}
-	body, err := json.Marshal(asked)
-	if err != nil {
-		return nil, fmt.Errorf("recall %s: %w", table, err)
-	}
-	rows, err := l.read.QueryContext(ctx, expand(`SELECT t.ref, t.record {{v}} JOIN `+table+` t ON t.ref = v.ref`, l.dialect.from("ref text")), string(body))
+	in, args := list(refs)
+	rows, err := l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("recall %s: %w", table, err)
 	}

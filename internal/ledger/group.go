@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,33 +28,31 @@ type groupWriter struct {
 	covers    map[string][]*purchase
 
 	changed []*standing
-	starts  []attemptStart
-	ends    []attemptEnd
-	claims  []*purchase
-	bought  []keyRef
-	freed   []keyRef
-	entries []entryRow
-	items   []itemRow
+	claims  []record
+	bought  []filing.Key
+	freed   []filing.Key
+	ended   []record
+	entries []record
+	items   []record
 	facts   map[string][]*fact
 	funds   bool // money was set free
 }
 
 // standing is the part of a row that transitions read and change.
 type standing struct {
-	ID       int64         `json:"id"`
-	Result   filing.Result `json:"result"`
-	Message  string        `json:"message"`
-	CostN    int64         `json:"cost"`
-	AtLeast  int           `json:"at_least"`
-	HeldN    int64         `json:"held"`
-	Attempts int           `json:"attempts"`
-	Tries    int           `json:"tries"`
-	Doubt    int           `json:"doubt"`
-	Dropped  string        `json:"dropped"`
-	Owner    string        `json:"owner"`
-	Due      int64         `json:"due"`
-	Waits    string        `json:"waits"`
-	At       int64         `json:"at"`
+	id       int64
+	result   filing.Result
+	message  string
+	cost     money.Cost
+	held     money.Cents
+	attempts int
+	tries    int
+	doubt    bool
+	dropped  string
+	owner    string
+	due      int64
+	waits    string
+	since    int64 // of the present state
 
 	batch            string
 	paused, canceled bool
@@ -63,60 +60,14 @@ type standing struct {
 	touched          bool
 }
 
-var standingColumns = []string{"id bigint", "result text", "message text", "cost bigint", "at_least int", "held bigint", "attempts bigint", "tries bigint", "doubt int", "dropped text", "owner text", "due bigint", "waits text", "at bigint"}
-
 type purchase struct {
-	Key     filing.Key     `json:"key"`
-	Row     int64          `json:"row"`
-	Product filing.Product `json:"product"`
-	Cover   string         `json:"cover"`
-	Year    int            `json:"year"`
-	Why     string         `json:"why"`
-	At      int64          `json:"at"`
-
-	batch  string
-	bought bool
-}
-
-type attemptStart struct {
-	Row   int64  `json:"row"`
-	Try   int    `json:"try"`
-	Owner string `json:"owner"`
-	At    int64  `json:"at"`
-}
-
-type attemptEnd struct {
-	Row     int64        `json:"row"`
-	Try     int          `json:"try"`
-	At      int64        `json:"at"`
-	Class   filing.Class `json:"class"`
-	Status  int          `json:"status"`
-	Message string       `json:"message"`
-}
-
-type keyRef struct {
-	Key filing.Key `json:"key"`
-}
-
-type entryRow struct {
-	At     int64     `json:"at"`
-	Kind   EntryKind `json:"kind"`
-	Amount int64     `json:"amount"`
-	Row    int64     `json:"row"`
-	Note   string    `json:"note"`
-}
-
-type itemRow struct {
-	Row          int64          `json:"row"`
-	Product      filing.Product `json:"product"`
-	OrderType    string         `json:"order_type"`
-	OrderID      string         `json:"order_id"`
-	Status       string         `json:"filing_status"`
-	Date         string         `json:"filing_date"`
-	Subscription string         `json:"subscription_status"`
-	Cost         int64          `json:"cost"`
-	AtLeast      int            `json:"at_least"`
-	At           int64          `json:"at"`
+	key     filing.Key
+	row     int64
+	product filing.Product
+	cover   string
+	year    int
+	batch   string
+	bought  bool
 }
 
 // write applies the group. Outcomes come first: they set money and keys free
@@ -140,7 +91,7 @@ func (g *groupWriter) write(group []*transition) error {
 			if g.facts == nil {
 				g.facts = make(map[string][]*fact)
 			}
-			g.facts[t.fact.Table] = append(g.facts[t.fact.Table], t.fact)
+			g.facts[t.fact.table] = append(g.facts[t.fact.table], t.fact)
 		}
 	}
 	return g.writeAll()
@@ -151,8 +102,8 @@ func (g *groupWriter) settle(o *Outcome) error {
 	if !ok {
 		return ErrNotFound
 	}
-	g.ends = append(g.ends, attemptEnd{o.Row, o.Try, g.now, o.Answer.Class, o.Answer.Status, o.Answer.Message})
-	current := s.Tries == o.Try && (s.Result == filing.Placing || s.Result == filing.Uncertain)
+	g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message})
+	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain)
 	if !current {
 		// Somebody settled the attempt as lost and went on. What the service
 		// made of it is kept as evidence; it moves nothing.
@@ -160,27 +111,27 @@ func (g *groupWriter) settle(o *Outcome) error {
 		return nil
 	}
 	next := o.Verdict.Next
-	if s.Result == filing.Uncertain {
+	if s.result == filing.Uncertain {
 		// The true answer arrived after all, from a process given up for dead.
 		if next == filing.Uncertain {
 			return nil
 		}
-		if !s.Result.CanBecome(next) {
+		if !s.result.CanBecome(next) {
 			next = filing.Ready
 		}
 	}
-	if !s.Result.CanBecome(next) {
-		return fmt.Errorf("%w: %s to %s", ErrTransition, s.Result, next)
+	if !s.result.CanBecome(next) {
+		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, next)
 	}
 	g.c.learn(o.Row, o.Answer, o.Verdict, g.now)
 	if !o.Verdict.Attempt {
-		s.Attempts--
+		s.attempts--
 	}
-	s.Doubt = flag(o.Verdict.Doubt)
-	s.Due, s.Message, s.Owner = millis(o.Due), o.Message, ""
+	s.doubt = o.Verdict.Doubt
+	s.due, s.message, s.owner = millis(o.Due), o.Message, ""
 	for _, p := range o.Drop {
 		g.buy(s, p)
-		s.Dropped = strings.Trim(s.Dropped+","+string(p), ",")
+		s.dropped = strings.Trim(s.dropped+","+string(p), ",")
 	}
 	g.move(s, next)
 	switch o.Verdict.Funds {
@@ -202,40 +153,39 @@ func (g *groupWriter) settle(o *Outcome) error {
 // post turns the row's reservation into money spent. A reservation that turns
 // out too small is topped up first, so that the book's sums always agree.
 func (g *groupWriter) post(s *standing, spent money.Cost) {
-	held := money.Cents(s.HeldN)
+	held := s.held
 	if spent.Amount > held {
-		g.entry(Reserve, spent.Amount-held, s.ID, "more than was set aside")
+		g.entry(Reserve, spent.Amount-held, s.id, "more than was set aside")
 	}
-	g.entry(Posted, spent.Amount, s.ID, "")
+	g.entry(Posted, spent.Amount, s.id, "")
 	if held > spent.Amount {
-		g.entry(Voided, held-spent.Amount, s.ID, "less than was set aside")
+		g.entry(Voided, held-spent.Amount, s.id, "less than was set aside")
 	}
 	g.c.posted += spent.Amount
 	g.c.reserved -= held
 	g.funds = g.funds || held > spent.Amount
-	s.HeldN, s.CostN, s.AtLeast = 0, int64(spent.Amount), flag(spent.AtLeast)
+	s.held, s.cost = 0, spent
 }
 
 func (g *groupWriter) void(s *standing) {
-	held := money.Cents(s.HeldN)
-	g.entry(Voided, held, s.ID, "")
-	g.c.reserved -= held
-	g.funds = g.funds || held > 0
-	s.HeldN = 0
+	g.entry(Voided, s.held, s.id, "")
+	g.c.reserved -= s.held
+	g.funds = g.funds || s.held > 0
+	s.held = 0
 }
 
 func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note string) {
 	if amount != 0 {
-		g.entries = append(g.entries, entryRow{g.now, kind, int64(amount), row, note})
+		g.entries = append(g.entries, record{g.now, string(kind), int64(amount), row, note})
 	}
 }
 
 // buy makes the row's claims purchases for ever: of one product, or all.
 func (g *groupWriter) buy(s *standing, product filing.Product) {
 	for _, p := range s.claims {
-		if !p.bought && (product == "" || p.Product == product) {
+		if !p.bought && (product == "" || p.product == product) {
 			p.bought = true
-			g.bought = append(g.bought, keyRef{p.Key})
+			g.bought = append(g.bought, p.key)
 		}
 	}
 }
@@ -244,8 +194,8 @@ func (g *groupWriter) buy(s *standing, product filing.Product) {
 func (g *groupWriter) free(s *standing) {
 	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool {
 		if !p.bought {
-			g.freed = append(g.freed, keyRef{p.Key})
-			delete(g.purchases, p.Key)
+			g.freed = append(g.freed, p.key)
+			delete(g.purchases, p.key)
 		}
 		return !p.bought
 	})
@@ -253,17 +203,16 @@ func (g *groupWriter) free(s *standing) {
 
 func (g *groupWriter) addItems(s *standing, items []Item) {
 	for _, i := range items {
-		g.items = append(g.items, itemRow{s.ID, i.Product, i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Cost.Amount), flag(i.Cost.AtLeast), g.now})
+		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Cost.Amount), flag(i.Cost.AtLeast), g.now})
 	}
 }
 
 func (g *groupWriter) move(s *standing, next filing.Result) {
-	s.Result = next
+	s.result = next
 	g.touch(s)
 }
 
 func (g *groupWriter) touch(s *standing) {
-	s.At = g.now
 	if !s.touched {
 		s.touched = true
 		g.changed = append(g.changed, s)
@@ -275,22 +224,22 @@ func (g *groupWriter) setAside(a *Aside) error {
 	if !ok {
 		return ErrNotFound
 	}
-	if s.Result != filing.Ready || s.Doubt != 0 {
-		return fmt.Errorf("%w: it is %s", ErrTransition, s.Result)
+	if s.result != filing.Ready || s.doubt {
+		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 	}
-	if a.Next != filing.Ready && !s.Result.CanBecome(a.Next) {
-		return fmt.Errorf("%w: %s to %s", ErrTransition, s.Result, a.Next)
+	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
+		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}
 	if a.Wait != "" {
 		p, held := g.purchases[a.Wait]
-		if !held || p.bought || p.Row == s.ID {
+		if !held || p.bought || p.row == s.id {
 			return nil // it was decided meanwhile: the row may try again at once
 		}
-		s.Waits = waitsForKey + string(a.Wait)
+		s.waits = waitsForKey + string(a.Wait)
 	}
-	s.Message, s.Due = a.Message, millis(a.Due)
+	s.message, s.due = a.Message, millis(a.Due)
 	if a.Next != filing.Ready {
-		s.CostN, s.AtLeast = 0, 0
+		s.cost = money.Cost{}
 	}
 	g.move(s, a.Next)
 	g.addItems(s, a.Items)
@@ -304,8 +253,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{}, ErrNotFound
 	case !g.leased:
 		return Begun{}, fmt.Errorf("this process was silent for longer than its lease")
-	case s.Result != filing.Ready || s.Waits != "" || s.Due > g.now,
-		s.Doubt == 0 && (s.paused || s.canceled):
+	case s.result != filing.Ready || s.waits != "" || s.due > g.now,
+		!s.doubt && (s.paused || s.canceled):
 		return Begun{Lost: true}, nil
 	}
 	if h, halted := g.c.halted(in.Row, g.now); halted {
@@ -314,11 +263,11 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	need := max(in.Cost.Amount-money.Cents(s.HeldN), 0)
+	need := max(in.Cost.Amount-s.held, 0)
 	if g.c.declared && need > g.c.available() {
-		s.Waits = waitsForFunds
-		s.Message = fmt.Sprintf("waits for funds: it needs %s and %s is available", in.Cost, g.c.available().Dollars())
-		s.CostN, s.AtLeast = int64(in.Cost.Amount), flag(in.Cost.AtLeast)
+		s.waits = waitsForFunds
+		s.message = fmt.Sprintf("waits for funds: it needs %s and %s is available", in.Cost, g.c.available().Dollars())
+		s.cost = in.Cost
 		g.touch(s)
 		return Begun{Short: true}, nil
 	}
@@ -326,24 +275,23 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		if _, mine := g.purchases[claim.Key]; mine {
 			continue // an attempt in doubt kept it
 		}
-		p := &purchase{Key: claim.Key, Row: s.ID, Product: claim.Product, Cover: claim.Cover, Year: claim.Year, Why: claim.Why, At: g.now, batch: s.batch}
+		p := &purchase{key: claim.Key, row: s.id, product: claim.Product, cover: claim.Cover, year: claim.Year, batch: s.batch}
 		g.purchases[claim.Key] = p
 		s.claims = append(s.claims, p)
-		g.claims = append(g.claims, p)
+		g.claims = append(g.claims, record{string(claim.Key), s.id, string(claim.Product), claim.Cover, int64(claim.Year), claim.Why, g.now})
 	}
-	s.Tries++
-	s.Attempts++
-	s.Owner, s.Message, s.Due = g.l.owner.ID, "", 0
-	s.HeldN += int64(need)
-	s.CostN, s.AtLeast = int64(in.Cost.Amount), flag(in.Cost.AtLeast)
-	g.entry(Reserve, need, s.ID, "")
+	s.tries++
+	s.attempts++
+	s.owner, s.message, s.due = g.l.owner.ID, "", 0
+	s.held += need
+	s.cost = in.Cost
+	g.entry(Reserve, need, s.id, "")
 	g.c.reserved += need
 	if g.c.paused == filing.ForFunds {
-		g.c.probeRow = s.ID
+		g.c.probeRow = s.id
 	}
-	g.starts = append(g.starts, attemptStart{s.ID, s.Tries, s.Owner, g.now})
 	g.move(s, filing.Placing)
-	return Begun{Try: s.Tries}, nil
+	return Begun{Try: s.tries}, nil
 }
 
 // taken lists the claims that other rows hold, and the subscriptions bought in
@@ -352,16 +300,16 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 func (g *groupWriter) taken(s *standing, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
-		if p, ok := g.purchases[claim.Key]; ok && p.Row != s.ID {
-			taken = append(taken, Taken{Claim: claim, Row: p.Row, Bought: p.bought})
+		if p, ok := g.purchases[claim.Key]; ok && p.row != s.id {
+			taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: p.bought})
 			continue
 		}
 		if claim.Cover == "" || claim.Why != "" {
 			continue
 		}
 		for _, p := range g.covers[claim.Cover] {
-			if p.bought && p.batch != s.batch && p.Year < claim.Year {
-				taken = append(taken, Taken{Claim: claim, Row: p.Row, Bought: true, Covers: true})
+			if p.bought && p.batch != s.batch && p.year < claim.Year {
+				taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: true, Covers: true})
 				break
 			}
 		}
@@ -371,35 +319,31 @@ func (g *groupWriter) taken(s *standing, claims []Claim) []Taken {
 
 // readAll reads whatever the group touches.
 func (g *groupWriter) readAll(group []*transition) error {
-	type rowRef struct {
-		ID int64 `json:"id"`
-	}
-	type claimRef struct {
-		Key   filing.Key `json:"key"`
-		Cover string     `json:"cover"`
-	}
-	var ids []rowRef
-	var keys []claimRef
+	var rows, settled, keys, covers []record
 	for _, t := range group {
 		switch {
 		case t.outcome != nil:
-			ids = append(ids, rowRef{t.outcome.Row})
+			rows = append(rows, record{t.outcome.Row})
+			settled = append(settled, record{t.outcome.Row})
 		case t.aside != nil:
-			ids = append(ids, rowRef{t.aside.Row})
+			rows = append(rows, record{t.aside.Row})
 			if t.aside.Wait != "" {
-				keys = append(keys, claimRef{Key: t.aside.Wait})
+				keys = append(keys, record{string(t.aside.Wait)})
 			}
 		case t.intent != nil:
-			ids = append(ids, rowRef{t.intent.Row})
+			rows = append(rows, record{t.intent.Row})
 			for _, c := range t.intent.Claims {
-				keys = append(keys, claimRef{c.Key, c.Cover})
+				keys = append(keys, record{string(c.Key)})
+				if c.Cover != "" {
+					covers = append(covers, record{c.Cover})
+				}
 			}
 		}
 	}
-	g.rows = make(map[int64]*standing, len(ids))
+	g.rows = make(map[int64]*standing, len(rows))
 	g.purchases = make(map[filing.Key]*purchase)
 	g.covers = make(map[string][]*purchase)
-	if len(ids) == 0 {
+	if len(rows) == 0 {
 		return nil
 	}
 	var expires int64
@@ -408,135 +352,136 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	err = g.query(`SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits, r.batch, b.paused, b.canceled
-		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`,
-		[]string{"id bigint"}, ids, func(scan func(...any) error) error {
-			s := &standing{}
-			if err := scan(&s.ID, &s.Result, &s.Message, &s.CostN, &s.AtLeast, &s.HeldN, &s.Attempts, &s.Tries, &s.Doubt, &s.Dropped, &s.Owner, &s.Due, &s.Waits, &s.batch, &s.paused, &s.canceled); err != nil {
-				return err
-			}
-			g.rows[s.ID] = s
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("read the rows of a group: %w", err)
-	}
-	const purchaseOf = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
-	known := func(scan func(...any) error) error {
-		p := &purchase{}
-		if err := scan(&p.Key, &p.Row, &p.Product, &p.Cover, &p.Year, &p.bought, &p.batch); err != nil {
-			return err
+	for _, r := range []struct {
+		what, query string
+		columns     columns
+		records     []record
+		add         func(scan func(...any) error) error
+	}{
+		{"rows", readStandings, columns{"id bigint"}, rows, g.addStanding},
+		{"claims", readClaims, columns{"id bigint"}, settled, g.addPurchase},
+		{"purchases", readPurchases, columns{"key text"}, keys, g.addPurchase},
+		{"subscriptions", readCovers, columns{"cover text"}, covers, g.addCover},
+	} {
+		if err := g.l.query(g.ctx, g.tx, r.query, r.columns, r.records, r.add); err != nil {
+			return fmt.Errorf("read the %s of a group: %w", r.what, err)
 		}
-		if _, ok := g.purchases[p.Key]; ok {
-			return nil
-		}
-		g.purchases[p.Key] = p
-		if s, ok := g.rows[p.Row]; ok {
-			s.claims = append(s.claims, p)
-		}
-		return nil
-	}
-	if err := g.query(purchaseOf+`p.row = v.id JOIN rows o ON o.id = p.row`, []string{"id bigint"}, ids, known); err != nil {
-		return fmt.Errorf("read the claims of a group: %w", err)
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	if err := g.query(purchaseOf+`p.key = v.key JOIN rows o ON o.id = p.row`, []string{"key text"}, keys, known); err != nil {
-		return fmt.Errorf("read the purchases of a group: %w", err)
-	}
-	keys = slices.DeleteFunc(keys, func(k claimRef) bool { return k.Cover == "" })
-	if len(keys) == 0 {
-		return nil
-	}
-	err = g.query(purchaseOf+`p.cover = v.cover JOIN rows o ON o.id = p.row
-		WHERE v.cover <> '' AND p.cover <> '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`,
-		[]string{"cover text"}, keys, func(scan func(...any) error) error {
-			p := &purchase{}
-			if err := scan(&p.Key, &p.Row, &p.Product, &p.Cover, &p.Year, &p.bought, &p.batch); err != nil {
-				return err
-			}
-			g.covers[p.Cover] = append(g.covers[p.Cover], p)
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("read the subscriptions of a group: %w", err)
 	}
 	return nil
 }
 
-func (g *groupWriter) query(query string, columns []string, params any, each func(scan func(...any) error) error) error {
-	body, err := json.Marshal(params)
-	if err != nil {
+const (
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits, r.updated_at, r.batch, b.paused, b.canceled
+		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
+	readPurchase  = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
+	readClaims    = readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
+	readPurchases = readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
+	readCovers    = readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
+		WHERE p.cover <> '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`
+)
+
+func (g *groupWriter) addStanding(scan func(...any) error) error {
+	s := &standing{}
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.paused, &s.canceled); err != nil {
 		return err
 	}
-	rows, err := g.tx.QueryContext(g.ctx, expand(query, g.l.dialect.from(columns...)), string(body))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	g.rows[s.id] = s
+	return nil
 }
 
-// writeAll writes what the group decided. Claims go in plainly: should another
-// writer ever have slipped one in, the primary key fails the whole group
-// before any order leaves.
+func (g *groupWriter) addPurchase(scan func(...any) error) error {
+	p, err := scanPurchase(scan)
+	if err != nil || g.purchases[p.key] != nil {
+		return err
+	}
+	g.purchases[p.key] = p
+	if s, ok := g.rows[p.row]; ok {
+		s.claims = append(s.claims, p)
+	}
+	return nil
+}
+
+func (g *groupWriter) addCover(scan func(...any) error) error {
+	p, err := scanPurchase(scan)
+	if err == nil {
+		g.covers[p.cover] = append(g.covers[p.cover], p)
+	}
+	return err
+}
+
+func scanPurchase(scan func(...any) error) (*purchase, error) {
+	p := &purchase{}
+	return p, scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch)
+}
+
+// The statements of a group, in the order in which they run. Claims go in
+// plainly: should another writer ever have slipped one in, the primary key
+// fails the whole group before any order leaves.
+const (
+	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`
+	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, attempts = v.attempts,
+		tries = v.tries, doubt = v.doubt, dropped = v.dropped, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
+	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message)
+		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
+		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message`
+	writeBought  = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
+	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
+	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
+	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
+		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}`
+	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
+)
+
+// writeAll writes what the group decided.
 func (g *groupWriter) writeAll() error {
-	if err := g.exec(`INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`,
-		[]string{"key text", "row bigint", "product text", "cover text", "year int", "why text", "at bigint"}, g.claims, len(g.claims)); err != nil {
-		return fmt.Errorf("claim: %w", err)
+	changed := make([]record, len(g.changed))
+	for i, s := range g.changed {
+		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.attempts),
+			int64(s.tries), flag(s.doubt), s.dropped, s.owner, s.due, s.waits, g.now}
 	}
-	if err := g.exec(`UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, attempts = v.attempts,
-			tries = v.tries, doubt = v.doubt, dropped = v.dropped, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at
-		{{v}} WHERE rows.id = v.id`, standingColumns, g.changed, len(g.changed)); err != nil {
-		return fmt.Errorf("move rows: %w", err)
-	}
-	if err := g.exec(`INSERT INTO attempts (row, try, owner, started_at) SELECT v.row, v.try, v.owner, v.at {{v}}`,
-		[]string{"row bigint", "try bigint", "owner text", "at bigint"}, g.starts, len(g.starts)); err != nil {
-		return fmt.Errorf("record attempts: %w", err)
-	}
-	if err := g.exec(`UPDATE attempts SET ended_at = v.at, class = v.class, status = v.status, message = v.message {{v}} WHERE attempts.row = v.row AND attempts.try = v.try`,
-		[]string{"row bigint", "try bigint", "at bigint", "class text", "status int", "message text"}, g.ends, len(g.ends)); err != nil {
-		return fmt.Errorf("record answers: %w", err)
-	}
-	if err := g.exec(`UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`, []string{"key text"}, g.bought, len(g.bought)); err != nil {
-		return fmt.Errorf("record purchases: %w", err)
-	}
-	if err := g.exec(`DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`, []string{"key text"}, g.freed, len(g.freed)); err != nil {
-		return fmt.Errorf("free claims: %w", err)
-	}
-	if err := g.exec(`INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`,
-		[]string{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries, len(g.entries)); err != nil {
-		return fmt.Errorf("enter money: %w", err)
-	}
-	if err := g.exec(`INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
-			SELECT v.row, v.product, v.order_type, v.order_id, v.filing_status, v.filing_date, v.subscription_status, v.cost, v.at_least, v.at {{v}}`,
-		[]string{"row bigint", "product text", "order_type text", "order_id text", "filing_status text", "filing_date text", "subscription_status text", "cost bigint", "at_least int", "at bigint"}, g.items, len(g.items)); err != nil {
-		return fmt.Errorf("record items: %w", err)
+	for _, w := range []struct {
+		what, query string
+		columns     columns
+		records     []record
+	}{
+		{"claim purchases", writeClaims, columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}, g.claims},
+		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "owner text", "due bigint", "waits text", "at bigint"}, changed},
+		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
+		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
+		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
+		{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
+		{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
+	} {
+		if err := g.l.exec(g.ctx, g.tx, w.query, w.columns, w.records); err != nil {
+			return fmt.Errorf("%s: %w", w.what, err)
+		}
 	}
 	for table, facts := range g.facts {
-		if err := g.exec(`INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
-			[]string{"ref text", "record text", "at bigint"}, lastOfEach(facts), len(facts)); err != nil {
+		if err := g.l.exec(g.ctx, g.tx, `INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
+			columns{"ref text", "record text", "at bigint"}, lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
 	}
 	return g.wake()
 }
 
+func keyRecords(keys []filing.Key) []record {
+	records := make([]record, len(keys))
+	for i, k := range keys {
+		records[i] = record{string(k)}
+	}
+	return records
+}
+
 // lastOfEach keeps the newest fact about each reference: one statement may not
 // touch a record twice.
-func lastOfEach(facts []*fact) []*fact {
+func lastOfEach(facts []*fact) []record {
 	seen := make(map[string]bool, len(facts))
-	var last []*fact
+	var last []record
 	for _, f := range slices.Backward(facts) {
-		if !seen[f.Ref] {
-			seen[f.Ref] = true
-			last = append(last, f)
+		if !seen[f.ref] {
+			seen[f.ref] = true
+			last = append(last, record{f.ref, f.record, f.at})
 		}
 	}
 	return last
@@ -544,17 +489,23 @@ func lastOfEach(facts []*fact) []*fact {
 
 // wake lets rows go on that waited for a key now decided, or for money now free.
 func (g *groupWriter) wake() error {
-	waits := make([]keyRef, 0, len(g.bought)+len(g.freed)+1)
+	freed := g.funds && g.c.declared
+	if len(g.bought)+len(g.freed) == 0 && !freed {
+		return nil
+	}
+	var waiting bool
+	if err := g.tx.QueryRowContext(g.ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE waits <> '')`).Scan(&waiting); err != nil || !waiting {
+		return err
+	}
+	var waits []record
 	for _, k := range slices.Concat(g.bought, g.freed) {
-		waits = append(waits, keyRef{waitsForKey + k.Key})
+		waits = append(waits, record{waitsForKey + string(k)})
 	}
-	if g.funds && g.c.declared {
-		waits = append(waits, keyRef{waitsForFunds})
+	if freed {
+		waits = append(waits, record{waitsForFunds})
 	}
-	if err := g.exec(`UPDATE rows SET waits = '', message = '' WHERE waits <> '' AND waits IN (SELECT v.key {{v}})`, []string{"key text"}, waits, len(waits)); err != nil {
+	if err := g.l.exec(g.ctx, g.tx, writeWakes, columns{"key text"}, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)
 	}
 	return nil
 }
-
-func expand(query, from string) string { return strings.Replace(query, "{{v}}", from, 1) }

@@ -52,6 +52,7 @@ type Ledger struct {
 	now     func() time.Time
 	lease   time.Duration
 
+	statements  statements
 	transitions chan *transition
 	stop        chan struct{}
 	stopped     sync.WaitGroup
@@ -69,6 +70,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	}
 	l := &Ledger{
 		dir: c.Dir, now: c.Now, lease: c.Lease,
+		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
 	}
@@ -181,6 +183,12 @@ func (l *Ledger) disconnect() error {
 // and leaves a settled book. It serves the rare changes of people; the placer's
 // own go through the group commit.
 func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	if !l.dialect.together {
+		// SQLite waits for nothing but its own disk, and watching a context
+		// costs it a goroutine a statement.
+		ctx = context.WithoutCancel(ctx)
+		l.statements.prepare(ctx, l.write)
+	}
 	tx, err := l.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin a change of the ledger: %w", err)
@@ -220,7 +228,7 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-func flag(b bool) int {
+func flag(b bool) int64 {
 	if b {
 		return 1
 	}

@@ -17,12 +17,12 @@ func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string
 		for i, id := range orderIDs {
 			items[i] = Item{OrderID: id}
 			if i < len(s.claims) {
-				items[i].Product = s.claims[i].Product
+				items[i].Product = s.claims[i].product
 			}
 		}
-		s.Message, s.Doubt = why, 0
+		s.message, s.doubt = why, false
 		g.move(s, filing.Placed)
-		g.post(s, money.Cost{Amount: money.Cents(s.HeldN), AtLeast: s.AtLeast == 1})
+		g.post(s, money.Cost{Amount: s.held, AtLeast: s.cost.AtLeast})
 		g.buy(s, "")
 		g.addItems(s, items)
 	})
@@ -32,7 +32,7 @@ func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string
 // and it may be sent again.
 func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) error {
 	return l.resolve(ctx, row, func(g *groupWriter, s *standing) {
-		s.Message, s.Doubt, s.Due, s.Attempts = why, 0, 0, 0
+		s.message, s.doubt, s.due, s.attempts = why, false, 0, 0
 		g.move(s, filing.Ready)
 		g.void(s)
 		g.free(s)
@@ -49,8 +49,8 @@ func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWrite
 		switch {
 		case !ok:
 			return ErrNotFound
-		case s.Result != filing.Uncertain:
-			return fmt.Errorf("%w: it is %s", ErrTransition, s.Result)
+		case s.result != filing.Uncertain:
+			return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 		}
 		decide(g, s)
 		return g.writeAll()

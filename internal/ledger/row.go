@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"strconv"
+	"slices"
 	"strings"
 
 	"bulkfiling/internal/filing"
@@ -107,8 +107,9 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 	for i, r := range page {
 		ids[i] = r.ID
 	}
+	in, refs := list(ids)
 	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least FROM items
-		WHERE row IN (`+list(ids)+`) ORDER BY id`)
+		WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
 	}
@@ -145,7 +146,8 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+list(ids)+`)) ORDER BY r.id`, millis(l.now()))
+	in, args := list(ids, millis(l.now()))
+	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+in+`)) ORDER BY r.id`, args...)
 }
 
 // Sendable lists the ids of rows that may be sent now: some of every batch, so
@@ -193,16 +195,19 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	return ids, nil
 }
 
-// list writes ids for IN; they are numbers, so nothing can be injected.
-func list(ids []int64) string {
+// list writes the placeholders of an IN and its arguments, numbered from
+// beyond the arguments that come before.
+func list[T any](values []T, before ...any) (string, []any) {
 	var b strings.Builder
-	for i, id := range ids {
+	args := slices.Clone(before)
+	for i, v := range values {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.FormatInt(id, 10))
+		args = append(args, v)
+		fmt.Fprintf(&b, "$%d", len(args))
 	}
-	return b.String()
+	return b.String(), args
 }
 
 // Unfinished counts what is left of a batch and when the next row is due.

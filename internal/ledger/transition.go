@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -81,10 +80,10 @@ type Aside struct {
 
 // fact is a looked-up user or company to remember.
 type fact struct {
-	Table  string `json:"-"`
-	Ref    string `json:"ref"`
-	Record string `json:"record"`
-	At     int64  `json:"at"`
+	table  string
+	ref    string
+	record string
+	at     int64
 }
 
 // transition is one caller's wish, answered only after its commit.
@@ -211,20 +210,4 @@ func (l *Ledger) commitTogether(group []*transition) error {
 		g.tx, g.c = tx, c
 		return g.write(group)
 	})
-}
-
-// group collects a statement's rows and runs it once.
-func (g *groupWriter) exec(query string, columns []string, rows any, count int) error {
-	if count == 0 {
-		return nil
-	}
-	body, err := json.Marshal(rows)
-	if err != nil {
-		return fmt.Errorf("encode a group: %w", err)
-	}
-	query = expand(query, g.l.dialect.from(columns...))
-	if _, err := g.tx.ExecContext(g.ctx, query, string(body)); err != nil {
-		return fmt.Errorf("write a group: %w", err)
-	}
-	return nil
 }
