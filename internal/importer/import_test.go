@@ -17,11 +17,13 @@ var july = time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC)
 func saved(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := writeFile(path, text); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
+
+func writeFile(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 
 // tab is a sheet of a workbook in a test.
 type tab struct {

@@ -68,6 +68,15 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 	c.row.Problems = append(c.row.Problems, p)
 }
 
+// byColumn orders problems as the eye goes along the row; those without a cell
+// come last.
+func byColumn(a, b Problem) int {
+	if (a.ColumnIndex < 0) != (b.ColumnIndex < 0) {
+		return b.ColumnIndex - a.ColumnIndex
+	}
+	return a.ColumnIndex - b.ColumnIndex
+}
+
 // stands is what the row has in a column, as it was given.
 func (c *checker) stands(b *binding) string {
 	if b.index >= 0 && b.index < len(c.row.Cells) {

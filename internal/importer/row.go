@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bulkfiling/internal/filing"
@@ -91,6 +92,9 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		return
 	}
 	c.violated(d.request.Violations(c.year))
+	if len(out.Problems) > 1 {
+		slices.SortStableFunc(out.Problems, byColumn)
+	}
 	for i := range out.Problems {
 		if out.Problems[i].Severity == Error {
 			out.Result = filing.Invalid

@@ -1,0 +1,217 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+func TestHeaderWordings(t *testing.T) {
+	for header, want := range map[string]columnID{
+		"Company ID": companyID, "companyId": companyID, "COMPANY_ID": companyID, " company  id ": companyID, "Company Slug": companyID,
+		"Entity Name": legalName, "Company": legalName, "legalName": legalName,
+		"Jurisdiction": filingState, "filingState": filingState,
+		"Report Year": filingYear, "annualReport.filingYear": filingYear, "Year": filingYear,
+		"RA": orderAgent, "Order Our Registered Agent": orderAgent, "registeredAgent": orderAgent,
+		"isChangeOfAgent": changeOfAgent, "registeredAgent.isChangeOfAgent": changeOfAgent, "Change of Agent?": changeOfAgent,
+		"RA Zip": agentZIP, "Agent Postal Code": agentZIP, "annualReport.registeredAgent.addressZip": agentZIP, "Registered Agent Street Address": agentStreet,
+		"Agent Name": agentCompanyName, "RA First Name": agentFirstName,
+		"E-mail": userEmail, "Email": userEmail, "email": userEmail, "fullName": userName, "userId": userID,
+		"State of Incorporation": formationState, "formationState": formationState, "Date Formed": formationDate,
+		"Zip": principalPostalCode, "Street": principalLine1, "Mailing Zip": mailingPostalCode, "principalAddress.line1": principalLine1,
+		"SSN": partySSN, "Officer 2 ZIP": firstOfficer + 12 + 10,
+		"EIN": none, "Notes": none, "Filing Status": none, "Компания": none, "": none,
+	} {
+		m, err := newMatcher(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.means(header).column; got != want {
+			t.Errorf("%q means column %d, want %d", header, got, want)
+		}
+	}
+}
+
+// Every header of the table means its own column, and no wording means two.
+func TestColumnTable(t *testing.T) {
+	for id := range columnID(len(columns)) {
+		c := &columns[id]
+		if w := wordings[filing.FoldName(c.header)]; w.column != id || w.strength != exact {
+			t.Errorf("%s: %+v", c.header, w)
+		}
+		if c.about == "" || c.rule == "" || c.field == "" {
+			t.Errorf("%s is not explained", c.header)
+		}
+		if !strings.Contains(c.header, "Officer") && !strings.Contains(ColumnTable(), "| `"+c.header+"` |") {
+			t.Errorf("%s is not in the table of the README", c.header)
+		}
+		if got := columnOfField(c.field); got != id {
+			t.Errorf("%s: field %s is column %d", c.header, c.field, got)
+		}
+		for _, a := range c.aliases {
+			if w := wordings[filing.FoldName(a)]; w.column != id && w.strength == alias {
+				t.Errorf("%q is a wording of %s and of %s", a, c.header, columns[w.column].header)
+			}
+		}
+	}
+}
+
+// A sheet's header is found, or refused with an error that says what to do.
+func TestOpen(t *testing.T) {
+	const rest = ",User Email,Filing State,Filing Year\n"
+	const row = ",a@example.com,DE,2026\n"
+	for _, c := range []struct {
+		why     string
+		text    string
+		options Options
+		columns []string
+		product filing.Product
+		note    string // a part of one of the notes
+		err     string // a part of the error
+	}{
+		{why: "plain", text: "Company ID" + rest + "comp_1" + row, columns: []string{"Company ID", "User Email", "Filing State", "Filing Year"}, product: filing.AnnualReport, note: "Read as annual-report"},
+		{why: "titles above", text: "Acme Accounting\nSeason 2026,,as of,7/1/2026\n\nCompany ID" + rest + "comp_1" + row, columns: []string{"Company ID", "User Email", "Filing State", "Filing Year"}, product: filing.AnnualReport},
+		{why: "groups above", text: "Company,,,,Registered Agent,,,\nID,Legal Name,Filing State,Filing Year,Name,Street,City,ZIP\ncomp_1,Acme,DE,2026\n", columns: []string{"Company ID", "Legal Name", "Filing State", "Filing Year", "Registered Agent Name", "Registered Agent Street", "Registered Agent City", "Registered Agent ZIP"}, product: filing.AnnualReport},
+		{why: "merged with the row above", text: "Company ID,Filing State,Filing Year,Agent,\n,,,Street,City\ncomp_1,DE,2026,a,b\n", columns: []string{"Company ID", "Filing State", "Filing Year", "Agent Street", "Agent City"}, product: filing.AnnualReport},
+		{why: "only a list of companies", text: "Company ID\ncomp_1\n", options: Options{State: "de", FilingYear: "2026", User: "user_1"}, columns: []string{"Company ID"}, product: filing.AnnualReport},
+		{why: "agent change by its column", text: "Company ID,User Email,State,Change Of Agent\ncomp_1,a@example.com,DE,yes\n", product: filing.AgentChange},
+		{why: "new agents by their column", text: "Company ID,User Email,State,Order Registered Agent\ncomp_1,a@example.com,DE,yes\n", product: filing.RegisteredAgent},
+		{why: "annual report with an agent", text: "Company ID,State,Year,Order Registered Agent,Change Of Agent\ncomp_1,DE,2026,yes,no\n", product: filing.AnnualReport},
+		{why: "annual report or agent change", text: "Company ID,State,Year,Change Of Agent\ncomp_1,DE,2026,yes\n", err: "agent-change, annual-report"},
+		{why: "nothing tells the product", text: "Company ID,Legal Name,State\ncomp_1,Acme,DE\n", err: "--product"},
+		{why: "product that cannot be placed yet", text: "Company ID,Order EIN,User ID\ncomp_1,yes,user_1\n", err: "ein orders cannot be placed"},
+		{why: "unknown product", text: "Company ID\ncomp_1\n", options: Options{Product: "annual"}, err: `no product "annual"`},
+		{why: "unknown state option", text: "Company ID\n", options: Options{State: "Delawere"}, err: "not a US state"},
+		{why: "two-digit year option", text: "Company ID\n", options: Options{FilingYear: "26"}, err: "four digits"},
+		{why: "user option", text: "Company ID\n", options: Options{User: "ana"}, err: "neither a user id"},
+		{why: "several columns of one name", text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n", err: `"Filing State" (B1), "Filing State" (D1)`},
+		{why: "four columns headed State", text: "Company ID,Filing Year,State,State,State,State\ncomp_1,2026,DE,DE,DE,DE\n", err: "(C1)"},
+		{why: "our header wins over another wording", text: "Company ID,Filing Year,Jurisdiction,Filing State\ncomp_1,2026,NY,DE\n", product: filing.AnnualReport, note: `"Jurisdiction" (C1)`},
+		{why: "a copy that the product has no use for", text: "Company ID,Filing Year,Filing State,Title,Title\ncomp_1,2026,DE\n", product: filing.AnnualReport},
+		{why: "State beside an address is not the filing state", text: "Company ID,Filing Year,Street,City,State,Zip\ncomp_1,2026,a,b,NY,10001\n", options: Options{State: "DE"}, product: filing.AnnualReport, note: `"State" (E1)`},
+		{why: "an unknown column is noted", text: "Company ID,Filing Year,Filing State,Colour\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: `Not used: "Colour" (D1)`},
+		{why: "a near miss is suggested", text: "Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: `--map "Legl Nam=Legal Name"`},
+		{why: "a near miss of what every row needs", text: "Compnay ID,Filing Year,Filing State\ncomp_1,2026,DE\n", err: `--map "Compnay ID=Company ID"`},
+		{why: "mapped", text: "Nr,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"nr": "Company ID"}}, columns: []string{"Nr", "Filing Year", "Filing State"}, product: filing.AnnualReport},
+		{why: "mapped from another alphabet", text: "Компания,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"Компания": "companyId"}}, product: filing.AnnualReport},
+		{why: "mapped to nothing", text: "Company ID,Filing Year,Filing State,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"Filing State": ""}, State: "DE"}, product: filing.AnnualReport},
+		{why: "mapped to no column of ours", text: "Company ID\n", options: Options{Map: map[string]string{"a": "Compny ID"}}, err: `did you mean "Company ID"`},
+		{why: "another language", text: "Firma,Staat,Jahr\nAcme,DE,2026\n", err: `row 1 with "Firma", "Staat", "Jahr"`},
+		{why: "no rows", text: "Company ID" + rest, err: "no rows below the header in row 1"},
+		{why: "no such column", text: "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: "No column gives the User ID or the User Email"},
+		{why: "our answers are passed over", text: "Company ID,Filing Year,Filing State,Result,Message,Order IDs,Filing Status,Filing Date,Cost,Attempts,Updated At\ncomp_1,2026,DE\n", product: filing.AnnualReport},
+		{why: "a CSV has no sheets", text: "Company ID" + rest, options: Options{Sheet: "June"}, err: "--sheet"},
+		{why: "agents in a sheet of agent changes", text: "Company ID,State,Change Of Agent,Agent Company Name\ncomp_1,DE,yes,Acme Agents\n", product: filing.AgentChange, note: "service's own agent"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			o := c.options
+			o.Now = july
+			im, err := Open(saved(t, "in.csv", c.text), o)
+			if c.err != "" {
+				if err == nil {
+					im.Close()
+					t.Fatalf("no error; %q", im.Notes())
+				}
+				if !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer im.Close()
+			if c.columns != nil && !slices.Equal(im.Columns(), c.columns) {
+				t.Errorf("columns %q", im.Columns())
+			}
+			if im.Product() != c.product {
+				t.Errorf("product %s", im.Product())
+			}
+			if c.note != "" && !slices.ContainsFunc(im.Notes(), func(n string) bool { return strings.Contains(n, c.note) }) {
+				t.Errorf("notes %q", im.Notes())
+			}
+			if c.why == "our answers are passed over" {
+				for _, n := range im.Notes() {
+					if strings.Contains(n, "Not used") {
+						t.Errorf("note %q", n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Of several sheets, none is read silently in place of the others.
+func TestSheets(t *testing.T) {
+	header := texts("Company ID", "User Email", "Filing State", "Filing Year", "Legal Name")
+	row := texts("comp_1", "a@example.com", "DE", "2026", "Acme LLC")
+	filings := [][]sheet.OutCell{header, row}
+	empty := [][]sheet.OutCell{header}
+	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
+	for _, c := range []struct {
+		why   string
+		tabs  []tab
+		named string
+		sheet string
+		note  string
+		err   string
+	}{
+		{why: "one", tabs: []tab{{name: "June", rows: filings}}, sheet: "June"},
+		{why: "with a sheet of prose", tabs: []tab{{name: "Read me", rows: prose}, {name: "June", rows: filings}}, sheet: "June"},
+		{why: "with an empty copy", tabs: []tab{{name: "Blank", rows: empty}, {name: "June", rows: filings}}, sheet: "June"},
+		{why: "two", tabs: []tab{{name: "June", rows: filings}, {name: "July", rows: filings}}, err: `"June", "July"`},
+		{why: "two, one named", tabs: []tab{{name: "June", rows: filings}, {name: "July", rows: filings}}, named: "july", sheet: "July"},
+		{why: "none of that name", tabs: []tab{{name: "June", rows: filings}}, named: "May", err: `It has "June"`},
+		{why: "hidden beside visible", tabs: []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}}, sheet: "June", note: `"Old"`},
+		{why: "hidden, named", tabs: []tab{{name: "June", rows: filings}, {name: "Old", rows: filings, hidden: true}}, named: "Old", sheet: "Old"},
+		{why: "hidden alone", tabs: []tab{{name: "Read me", rows: prose}, {name: "Old", rows: filings, hidden: true}}, err: `--sheet "Old"`},
+		{why: "a legend that has two of our words", tabs: []tab{{name: "June", rows: filings}, {name: "Legend", rows: [][]sheet.OutCell{texts("State", "Email"), texts("DE", "Delaware")}}}, sheet: "June", note: `"Legend"`},
+		{why: "results fed back", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, sheet: "Needs Attention", note: "results workbook"},
+		{why: "results with nothing to correct", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}}}, err: "nothing in it is left to correct"},
+		{why: "results by name", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, named: "Results", sheet: "Results"},
+		{why: "prose alone", tabs: []tab{{name: "Read me", rows: prose}}, err: `in sheet "Read me" row 1 with "Read me"`},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			im, err := Open(workbook(t, c.tabs...), Options{Sheet: c.named, Now: july})
+			if c.err != "" {
+				var format *sheet.FormatError
+				if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer im.Close()
+			if im.Sheet() != c.sheet {
+				t.Errorf("sheet %q", im.Sheet())
+			}
+			if c.note != "" && !slices.ContainsFunc(im.Notes(), func(n string) bool { return strings.Contains(n, c.note) }) {
+				t.Errorf("notes %q", im.Notes())
+			}
+		})
+	}
+}
+
+// The header may stand as deep as the rows that are looked at, and no deeper.
+func TestHeaderDepth(t *testing.T) {
+	text := func(above int) string {
+		var b strings.Builder
+		for i := range above {
+			fmt.Fprintf(&b, "line %d of a long preface\n", i+1)
+		}
+		return b.String() + "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n"
+	}
+	if im := opened(t, saved(t, "in.csv", text(headRows-1)), Options{}); im.layout.row != headRows {
+		t.Errorf("row %d", im.layout.row)
+	}
+	if _, err := Open(saved(t, "in.csv", text(headRows)), Options{}); err == nil {
+		t.Error("found below the rows that are looked at")
+	}
+}

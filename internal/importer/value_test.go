@@ -1,0 +1,167 @@
+package importer
+
+import (
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/sheet"
+)
+
+// valueOf reads one cell as a column of an annual report.
+func valueOf(id columnID, cell sheet.Cell) (string, []Problem) {
+	im := &Import{plan: &plan{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
+	c := im.newChecker()
+	c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
+	value := c.read(&binding{column: &columns[id], id: id, header: columns[id].header}, cell)
+	return value, c.row.Problems
+}
+
+// Every way in which a cell is read, and every reason for which it is not.
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		column columnID
+		kind   sheet.Kind
+		text   string
+		want   string
+		fault  string // a part of the message; "" where there is none
+		rule   string
+	}{
+		{"blank", filingState, sheet.Blank, "", "", "", ""},
+		{"NA", filingState, sheet.Text, "NA", "", "", ""},
+		{"n/a", userEmail, sheet.Text, "n/a", "", "", ""},
+		{"dash", userPhone, sheet.Text, "-", "", "", ""},
+		{"long dash", userPhone, sheet.Text, "—", "", "", ""},
+		{"none", orderAgent, sheet.Text, "None", "", "", ""},
+		{"null", companyID, sheet.Text, "null", "", "", ""},
+		{"NA is a name in a column of names", legalName, sheet.Text, "NA", "NA", "", ""},
+		{"None is a surname", agentLastName, sheet.Text, "None", "None", "", ""},
+		{"error cell", filingYear, sheet.Error, "#N/A", "", "error #N/A", "cell.error"},
+		{"error in a CSV", filingYear, sheet.Text, "#REF!", "", "error #REF!", "cell.error"},
+		{"a column too narrow, saved as CSV", userPhone, sheet.Text, "########", "", "error ####", "cell.error"},
+		{"hash in a name", legalName, sheet.Text, "#1 Cleaners LLC", "#1 Cleaners LLC", "", ""},
+		{"formula without result", filingYear, sheet.Formula, "", "", "without its result", "cell.formula"},
+
+		{"state code", filingState, sheet.Text, "DE", "DE", "", ""},
+		{"state in small letters", filingState, sheet.Text, "ny", "NY", "", ""},
+		{"state by name", filingState, sheet.Text, "new york", "NY", "", ""},
+		{"unknown state", filingState, sheet.Text, "Delawere", "", "not a US state", "filing-state.known"},
+		{"unknown agent state", agentState, sheet.Text, "ZZ", "", "not a US state", "agent.addressState"},
+
+		{"year as number", filingYear, sheet.Number, "2026", "2026", "", ""},
+		{"year as text", filingYear, sheet.Text, "2026", "2026", "", ""},
+		{"year as float", filingYear, sheet.Text, "2026.0", "2026", "", ""},
+		{"year of two digits", filingYear, sheet.Number, "26", "", "two digits", "annual-report.year"},
+		{"year with an apostrophe", filingYear, sheet.Text, "'26", "", "two digits", "annual-report.year"},
+		{"year as a date", filingYear, sheet.Date, "2026-01-01", "", "not a year", "annual-report.year"},
+
+		{"yes", orderAgent, sheet.Text, "Yes", yes, "", ""},
+		{"Y", orderAgent, sheet.Text, "Y", yes, "", ""},
+		{"TRUE", orderAgent, sheet.Bool, "TRUE", yes, "", ""},
+		{"1", orderAgent, sheet.Number, "1", yes, "", ""},
+		{"x", orderAgent, sheet.Text, "x", yes, "", ""},
+		{"no", orderAgent, sheet.Text, "NO", no, "", ""},
+		{"FALSE", orderAgent, sheet.Bool, "FALSE", no, "", ""},
+		{"0", orderAgent, sheet.Text, "0", no, "", ""},
+		{"maybe", changeOfAgent, sheet.Text, "maybe", "", "neither yes nor no", "registered-agent.change"},
+		{"an agent's name under Order Registered Agent", orderAgent, sheet.Text, "Acme Agents", "", `--map "Order Registered Agent=Agent Company Name"`, "registered-agent.order"},
+
+		{"Excel date", formationDate, sheet.Date, "2019-04-30", "2019-04-30", "", ""},
+		{"Excel date and time", formationDate, sheet.Date, "2019-04-30T10:00:00", "2019-04-30", "", ""},
+		{"ISO", formationDate, sheet.Text, "2019-04-30", "2019-04-30", "", ""},
+		{"US", formationDate, sheet.Text, "4/30/2019", "2019-04-30", "", ""},
+		{"US with zeros", formationDate, sheet.Text, "04/03/2019", "2019-04-03", "", ""},
+		{"month by name", formationDate, sheet.Text, "Mar 1, 2026", "2026-03-01", "", ""},
+		{"day first, month by name", formationDate, sheet.Text, "1-Mar-2026", "2026-03-01", "", ""},
+		{"two-digit year", formationDate, sheet.Text, "4/30/19", "", "two digits", "company.formationDate"},
+		{"two-digit year, month by name", formationDate, sheet.Text, "1-Mar-26", "", "two digits", "company.formationDate"},
+		{"day first in digits", formationDate, sheet.Text, "30/4/2019", "", "without guessing", "company.formationDate"},
+		{"bare integer in a CSV", formationDate, sheet.Text, "43585", "", "bare number", "company.formationDate"},
+		{"number cell", formationDate, sheet.Number, "43585", "", "bare number", "company.formationDate"},
+		{"no such day", formationDate, sheet.Text, "2019-02-30", "", "not a date", "company.formationDate"},
+		{"the day that never was", formationDate, sheet.Date, "1900-02-29", "", "not a date", "company.formationDate"},
+
+		{"LLC", entityType, sheet.Text, "L.L.C.", "LLC", "", ""},
+		{"corporation", entityType, sheet.Text, "Corporation", "CORP", "", ""},
+		{"Inc.", entityType, sheet.Text, "Inc.", "CORP", "", ""},
+		{"LP", entityType, sheet.Text, "LP", "", "limited partnership", "company.entityType"},
+		{"PLLC", entityType, sheet.Text, "PLLC", "", "professional LLC", "company.entityType"},
+		{"nonprofit", entityType, sheet.Text, "Non-Profit", "", "nonprofit", "company.entityType"},
+		{"nothing known", entityType, sheet.Text, "GmbH", "", "use LLC or CORP", "company.entityType"},
+
+		{"agent type", agentType, sheet.Text, "person", "PERSON", "", ""},
+		{"agent type in other words", agentType, sheet.Text, "Individual", "PERSON", "", ""},
+		{"agent type unknown", agentType, sheet.Text, "robot", "", "PERSON, COMPANY", "agent.type"},
+		{"month", fiscalEndMonth, sheet.Text, "dec", "December", "", ""},
+
+		{"e-mail", userEmail, sheet.Text, "ana@example.com", "ana@example.com", "", ""},
+		{"mailto", userEmail, sheet.Text, "mailto:ana@example.com", "", "write ana@example.com", "user.email"},
+		{"display name", userEmail, sheet.Text, "Ana <ana@example.com>", "", "write ana@example.com", "user.email"},
+		{"several", userEmail, sheet.Text, "ana@example.com; bo@example.com", "", "several addresses", "user.email"},
+		{"no e-mail", userEmail, sheet.Text, "Ana", "", "not an e-mail", "user.email"},
+
+		{"ten digits", userPhone, sheet.Text, "3025550142", "+13025550142", "", ""},
+		{"number cell of ten digits", userPhone, sheet.Number, "3025550142", "+13025550142", "", ""},
+		{"written out", userPhone, sheet.Text, "(302) 555-0142", "+13025550142", "", ""},
+		{"eleven digits", userPhone, sheet.Text, "1-302-555-0142", "+13025550142", "", ""},
+		{"E.164", userPhone, sheet.Text, "+13025550142", "+13025550142", "", ""},
+		{"abroad", userPhone, sheet.Text, "+44 20 7946 0018", "+442079460018", "", ""},
+		{"extension", userPhone, sheet.Text, "302-555-0142 x12", "", "extension", "user.phone"},
+		{"too short", userPhone, sheet.Text, "555-0142", "", "not a phone number", "user.phone"},
+
+		{"smart quotes", legalName, sheet.Text, "O’Neill & “Sons”", `O'Neill & "Sons"`, "", ""},
+		{"accents stay", legalName, sheet.Text, "Zoë’s Café", "Zoë's Café", "", ""},
+		{"lost letters", legalName, sheet.Text, "Caf\uFFFD LLC", "Caf\uFFFD LLC", "lost", "text.lost-letters"},
+		{"looks like a formula", legalName, sheet.Text, "+1 Fitness LLC", "+1 Fitness LLC", "", ""},
+		{"SSN is never shown", partySSN, sheet.Error, "#N/A", "", "error", "cell.error"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			value, problems := valueOf(c.column, sheet.Cell{Kind: c.kind, Text: c.text})
+			if value != c.want {
+				t.Errorf("%q, want %q", value, c.want)
+			}
+			switch {
+			case c.fault == "" && len(problems) > 0:
+				t.Errorf("%+v", problems)
+			case c.fault != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, c.fault) || problems[0].Rule != c.rule || problems[0].Cell != "A5"):
+				t.Errorf("%+v, want %q", problems, c.fault)
+			}
+		})
+	}
+}
+
+// What is right already costs nothing to read.
+func TestCleanValuesDoNotAllocate(t *testing.T) {
+	im := &Import{plan: &plan{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
+	c := im.newChecker()
+	c.row = &Row{Number: 5}
+	for _, v := range []struct {
+		id   columnID
+		text string
+	}{{filingState, "DE"}, {filingYear, "2026"}, {orderAgent, "yes"}, {entityType, "LLC"}, {userEmail, "a@example.com"}, {userPhone, "+13025550142"}, {legalName, "Acme LLC"}, {agentZIP, "19713"}, {formationDate, "2019-04-30"}} {
+		b := &binding{column: &columns[v.id], id: v.id}
+		cell := sheet.Cell{Kind: sheet.Text, Text: v.text}
+		c.read(b, cell)
+		if n := testing.AllocsPerRun(100, func() { c.read(b, cell) }); n > 0 {
+			t.Errorf("%s: %v allocations", columns[v.id].header, n)
+		}
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	f.Add("4/30/19", uint8(sheet.Text))
+	f.Add("Ana <mailto:ana@example.com>", uint8(sheet.Text))
+	f.Add("+1 (302) 555-0142 ext. 9", uint8(sheet.Text))
+	f.Add("2026.0", uint8(sheet.Number))
+	f.Fuzz(func(t *testing.T, text string, k uint8) {
+		for id := range columnID(len(columns)) {
+			if columns[id].header == "Officer 2 Type" {
+				break
+			}
+			value, problems := valueOf(id, sheet.Cell{Kind: sheet.Kind(k % 7), Text: text})
+			if value != "" && len(problems) > 0 && problems[0].Severity == Error {
+				t.Errorf("%s: %q with %+v", columns[id].header, value, problems)
+			}
+		}
+	})
+}
