@@ -95,10 +95,10 @@ func sepLine(text string) (rune, bool) {
 	return sep, true
 }
 
-// findDelimiter chooses the delimiter under which most records of the text agree on a number of fields. The earlier the
-// first such record the better, because a header is divided by the delimiter but hardly ever by anything else; then the
-// more fields lie in agreeing records the better. Where no delimiter has a majority, it is the one that divides a record
-// into the most fields.
+// findDelimiter chooses the delimiter under which most records of the text agree on a number of fields. The earlier two
+// such records follow each other the better, because a header is divided by the delimiter but hardly ever by anything else,
+// and a title above it may be, but not into as many; then the more fields lie in agreeing records the better. Where no
+// delimiter has a majority, it is the one that divides a record into the most fields.
 func findDelimiter(text string) rune {
 	best, bestFirst, bestFields := ',', -1, 0
 	widest, width := ',', 1
@@ -119,6 +119,12 @@ func findDelimiter(text string) rune {
 			continue
 		}
 		first, fields := slices.Index(counts, usual), seen[usual]*(usual-1)
+		for i := range len(counts) - 1 {
+			if counts[i] == usual && counts[i+1] == usual {
+				first = i
+				break
+			}
+		}
 		if bestFirst < 0 || first < bestFirst || first == bestFirst && fields > bestFields {
 			best, bestFirst, bestFields = rune(comma), first, fields
 		}

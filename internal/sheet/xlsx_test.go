@@ -31,12 +31,13 @@ func sharedStrings(items ...string) string {
 
 // styleSheet has a style for each format code, from style 1 on.
 func styleSheet(codes ...string) string {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;")
 	var formats, xfs strings.Builder
 	for i, code := range codes {
-		fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, 164+i, strings.ReplaceAll(strings.ReplaceAll(code, "&", "&amp;"), `"`, "&quot;"))
+		fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, 164+i, escape.Replace(code))
 		fmt.Fprintf(&xfs, `<xf numFmtId="%d"/>`, 164+i)
 	}
-	return `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>` + strings.ReplaceAll(formats.String(), "<=", "&lt;=") +
+	return `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>` + formats.String() +
 		`</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>` + xfs.String() + `</cellXfs></styleSheet>`
 }
 
