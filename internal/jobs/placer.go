@@ -60,7 +60,7 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
-	var notes []string
+	notes := differences(row.Request.Company.Sheet, company)
 	for {
 		quote := p.quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
@@ -75,6 +75,21 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 		order = order.Drop(held.product)
 		notes = append(notes, fmt.Sprintf("the %s was bought before (%s) and not ordered again", held.product.Title(), held.where))
 	}
+}
+
+// differences tells the reader where the sheet and the service's record of the
+// company disagree: the state's fee follows the record.
+func differences(sheet, service filing.Company) []string {
+	var notes []string
+	for _, d := range []struct{ what, sheet, service string }{
+		{"entity type", string(sheet.EntityType), string(service.EntityType)},
+		{"formation state", string(sheet.FormationState), string(service.FormationState)},
+	} {
+		if d.sheet != "" && d.service != "" && d.sheet != d.service {
+			notes = append(notes, fmt.Sprintf("the sheet gives the %s as %s, the service has %s, which counts", d.what, d.sheet, d.service))
+		}
+	}
+	return notes
 }
 
 // agentHeld asks for the order to be sent without an item that is bought already.

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"bulkfiling/internal/environment"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is what every command works with: the terminal and the environment.
+type app struct {
+	in     io.Reader
+	out    io.Writer // results
+	err    io.Writer // progress, questions and complaints
+	getenv func(string) string
+	live   bool
+	paint  painter
+}
+
+func newApp(in io.Reader, out, err io.Writer, getenv func(string) string) *app {
+	a := &app{in: in, out: out, err: err, getenv: getenv}
+	a.paint = painter{on: a.terminal(err) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+	return a
+}
+
+// terminal reports whether w is one.
+func (a *app) terminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// complain prints an error as a person reads it: whole sentences keep their
+// form, and nothing is printed twice.
+func (a *app) complain(err error) {
+	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
+}
+
+// say prints a line of the story beside the results.
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+
+// environment reads the variables.
+func (a *app) environment() (environment.Environment, error) {
+	e, err := environment.Read(a.getenv)
+	e.Live = e.Live || a.live
+	return e, err
+}
+
+// usage is an error of the command line.
+func usage(format string, args ...any) error {
+	return fmt.Errorf(format+" (see --help)", args...)
+}
+
+// painter colours text where a person reads it.
+type painter struct{ on bool }
+
+func (p painter) colour(code, s string) string {
+	if !p.on {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p painter) red(s string) string    { return p.colour("31", s) }
+func (p painter) green(s string) string  { return p.colour("32", s) }
+func (p painter) yellow(s string) string { return p.colour("33", s) }
+func (p painter) bold(s string) string   { return p.colour("1", s) }
+func (p painter) dim(s string) string    { return p.colour("2", s) }
+
+// command is the whole tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "importer",
+		Short: "Place bulk business filings from a spreadsheet, each exactly once",
+		Long: `importer reads a spreadsheet of companies (CSV or XLSX), checks every row, says
+what it will cost, places each filing once with the filing service, and writes
+the same sheet back with an answer beside every row.
+
+The same command again is always safe: it resumes.`,
+		Example: `  importer demo                                   a whole run on a sandbox, no account needed
+  importer template annual-report                 an empty sheet with drop-downs
+  importer check companies.xlsx                   every mistake at its cell; nothing is sent
+  importer run companies.xlsx                     check, quote, ask, place, answer
+  importer run roster.csv --state DE --filing-year 2026 --yes`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live key: real filings for real money")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w", err)
+	})
+	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "try", Title: "To try it:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
+	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.retryCommand(), a.resolveCommand())
+	add("money", a.balanceCommand(), a.depositCommand())
+	add("try", a.demoCommand(), a.sandboxCommand())
+	root.SetHelpTemplate(helpTemplate)
+	return root
+}
+
+// helpTemplate adds the exit codes and the environment to every help text.
+var helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}
+Exit status:
+  0    every row is placed, exists or was skipped
+  1    the command could not do its work
+  2    done, and some rows need correction
+  3    stopped with rows still ready (funds, key, service): the same command continues
+  4    some rows are uncertain: importer resolve
+  130  interrupted; everything is recorded
+{{if not .HasParent}}
+Environment:
+` + environmentHelp() + `{{end}}`
+
+func environmentHelp() string {
+	var b strings.Builder
+	for _, v := range environment.Variables {
+		meaning := v.Meaning
+		if v.Default != "" {
+			meaning += " (" + v.Default + ")"
+		}
+		fmt.Fprintf(&b, "  %-19s %s\n", v.Name, meaning)
+	}
+	b.WriteString("  NO_COLOR            set: no colours\n")
+	return b.String()
+}
+
+// oneFile is the argument check of commands that take a file.
+func oneFile(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s takes one file", c.CommandPath())
+	}
+	return nil
+}
+
+// atMostOne is the argument check of commands that take a batch or nothing.
+func atMostOne(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage("%s takes one batch", c.CommandPath())
+	}
+	return nil
+}
+
+// oneBatch is the argument check of commands that change a batch.
+func oneBatch(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%s takes one batch: its id, or the beginning of it, from `importer batches`", c.CommandPath())
+	}
+	return nil
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// confirm asks a yes-or-no question; anything but yes is no.
+func (a *app) confirm(question string) (bool, error) {
+	if !a.terminal(a.in) {
+		return false, errors.New("there is nobody to ask: run it with --yes")
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	var answer string
+	if _, err := fmt.Fscanln(a.in, &answer); err != nil {
+		return false, nil
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) balanceCommand() *cobra.Command {
+	var last int
+	c := &cobra.Command{
+		Use:   "balance",
+		Short: "Print the book: what was deposited, spent and set aside, and every entry",
+		Long: `balance prints the book of the prepaid balance as the ledger keeps it, and proves
+it: available = deposits + adjustments - posted - reserved. The service has no
+way to read the balance, so the book knows what it was told and what it did.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				if err := l.Audit(c.Context()); err != nil {
+					return err
+				}
+				return a.printBook(c, l, last)
+			})
+		},
+	}
+	c.Flags().IntVar(&last, "last", 20, "how many entries to print, the newest; 0 for all")
+	return c
+}
+
+func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
+	book, err := l.Book(c.Context())
+	if err != nil {
+		return err
+	}
+	var entries []ledger.Entry
+	total := 0
+	for e, err := range l.Entries(c.Context()) {
+		if err != nil {
+			return err
+		}
+		total++
+		entries = append(entries, e)
+		if last > 0 && len(entries) > last {
+			entries = entries[1:]
+		}
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range []struct {
+		name   string
+		amount money.Cents
+	}{
+		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"posted", -book.Posted}, {"reserved", -book.Reserved}, {"available", book.Available()},
+	} {
+		text := line.amount.Dollars()
+		if line.name == "available" && !book.Declared {
+			text = "not known: no deposit was ever declared"
+		}
+		fmt.Fprintf(table, "%s\t%s\t\n", line.name, text)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if book.AtLeast {
+		fmt.Fprintln(a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  importer deposit --adjust AMOUNT")
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	fmt.Fprintf(a.out, "\nThe last %d of %d entries:\n", len(entries), total)
+	table = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		what := e.Note
+		if e.Batch != "" {
+			what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", e.At.Local().Format("2006-01-02 15:04:05"), e.Kind, e.Amount.Dollars(), what)
+	}
+	return table.Flush()
+}
+
+func (a *app) depositCommand() *cobra.Command {
+	var note string
+	var adjust bool
+	c := &cobra.Command{
+		Use:   "deposit AMOUNT",
+		Short: "Declare money paid into the prepaid balance",
+		Long: `deposit tells the book of a top-up. From the first deposit on, nothing is sent
+that the book cannot pay for. Rows that wait for funds are tried again.
+
+--adjust corrects the book to agree with the service, up or down.`,
+		Example: "  importer deposit 2500\n  importer deposit --adjust -- -12.50 --note \"state fee in MA\"",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("deposit takes one amount in dollars, such as 2500 or 1,250.50")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			amount, err := money.Parse(args[0])
+			if err != nil {
+				return err
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				enter := l.Deposit
+				if adjust {
+					enter = l.Adjust
+				}
+				if err := enter(c.Context(), amount, note); err != nil {
+					return err
+				}
+				book, err := l.Book(c.Context())
+				if err == nil {
+					fmt.Fprintf(a.out, "%s entered; %s is available.\n", amount.Dollars(), book.Available().Dollars())
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&note, "note", "", "a note beside the entry")
+	c.Flags().BoolVar(&adjust, "adjust", false, "an adjustment instead of a deposit; may be negative")
+	return c
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+// withLedger runs a command that needs no service.
+func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	l, err := env.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(l)
+	if closing := l.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func (a *app) batchesCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "batches",
+		Short: "List the batches, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				batches, err := l.Batches(c.Context())
+				if err != nil {
+					return err
+				}
+				if len(batches) == 0 && !asJSON {
+					a.say("No batch yet. Begin with: importer run FILE")
+					return nil
+				}
+				return a.listBatches(c.Context(), l, batches, asJSON)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per batch")
+	return c
+}
+
+func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledger.Batch, asJSON bool) error {
+	lines := json.NewEncoder(a.out)
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE")
+	}
+	for _, b := range batches {
+		if asJSON {
+			s, err := report.Summarise(ctx, l, b.ID)
+			if err == nil {
+				err = lines.Encode(s)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		counts, err := l.Counts(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, b.Rows, batchState(b, counts))
+	}
+	return table.Flush()
+}
+
+// batchState is a batch in a few words.
+func batchState(b ledger.Batch, counts ledger.Counts) string {
+	var words []string
+	switch {
+	case !b.Open:
+		words = append(words, "not started")
+	case b.Canceled:
+		words = append(words, "canceled:")
+	case b.Paused:
+		words = append(words, "paused:")
+	}
+	for _, r := range filing.Results {
+		if n := counts[r]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s,", n, r))
+		}
+	}
+	return strings.TrimSuffix(strings.Join(words, " "), ",")
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status [BATCH]",
+		Short: "Show how a batch stands; without BATCH, the newest",
+		Args:  atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				b, err := l.Batch(c.Context(), first(args))
+				if err != nil {
+					return err
+				}
+				s, err := report.Summarise(c.Context(), l, b.ID)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return json.NewEncoder(a.out).Encode(s)
+				}
+				return a.showStatus(c.Context(), l, b, s)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line, as run --json ends with")
+	return c
+}
+
+func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, s report.Summary) error {
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "batch\t%s\n", b.ID)
+	fmt.Fprintf(table, "file\t%s\n", b.File)
+	fmt.Fprintf(table, "product\t%s\n", b.Product.Title())
+	fmt.Fprintf(table, "started\t%s by %s\n", b.CreatedAt.Local().Format("2006-01-02 15:04"), b.CreatedBy)
+	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, batchState(b, s.Counts))
+	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
+	if s.Held.Amount > 0 || s.Held.AtLeast {
+		fmt.Fprintf(table, "held\t%s for rows whose answer is not known\n", s.Held)
+	}
+	halted, err := l.Standstill(ctx)
+	if err != nil {
+		return err
+	}
+	if text := standstill(halted); text != "" {
+		fmt.Fprintf(table, "halted\t%s\n", text)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	shown := 0
+	for row, err := range l.Rows(ctx, b.ID) {
+		if err != nil {
+			return err
+		}
+		switch row.Result {
+		case filing.Invalid, filing.Rejected, filing.Uncertain:
+		default:
+			continue
+		}
+		if shown == 0 {
+			fmt.Fprintln(a.out, "\nTo look at:")
+		}
+		if shown++; shown > 20 {
+			fmt.Fprintf(a.out, "  … and more: importer results %s -o FILE\n", b.ID)
+			break
+		}
+		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, rowMessage(row))
+	}
+	return nil
+}
+
+// rowMessage is what stands beside a row.
+func rowMessage(r ledger.Row) string {
+	if r.Message != "" || len(r.Faults) == 0 {
+		return r.Message
+	}
+	text := r.Faults[0].Message
+	if more := len(r.Faults) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// standstill is what halts the fleet, in words.
+func standstill(h ledger.Halted) string {
+	switch h.Reason {
+	case filing.ForFunds:
+		return fmt.Sprintf("the service says that the prepaid balance is too low (%s); after a top-up: importer deposit AMOUNT, or the same run again", h.Note)
+	case filing.ForKey:
+		return fmt.Sprintf("the service refuses the API key (%s); correct FILING_API_KEY and run again", h.Note)
+	case filing.ForRate:
+		return fmt.Sprintf("the service asked for a pause until %s", h.Until.Local().Format("15:04:05"))
+	}
+	return ""
+}
+
+func (a *app) resultsCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:     "results BATCH -o FILE",
+		Short:   "Write the results workbook of a batch as of now",
+		Example: "  importer results b7k2 -o march.xlsx\n  importer results b7k2 -o march.csv",
+		Args:    oneBatch,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output == "" {
+				return usage("say where to: -o FILE.xlsx or -o FILE.csv")
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				b, err := l.Batch(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				s, err := report.Write(c.Context(), l, b.ID, output)
+				if err != nil {
+					return err
+				}
+				a.say("%s: %s", output, batchState(b, s.Counts))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the file to write: .xlsx or .csv")
+	return c
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"bulkfiling/internal/importer"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var f sheetFlags
+	var asJSON bool
+	var output string
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Show every mistake of a sheet at its cell; nothing is sent",
+		Long: `check reads a sheet and holds every row to every rule that can be known without
+the service. It needs no network and no key. Where something is wrong it writes
+FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`,
+		Example: "  importer check companies.xlsx\n  importer check export.csv --map \"Corp Name=Legal Name\" --filing-year 2026\n  importer check companies.xlsx --json",
+		Args:    oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.check(c.Context(), args[0], output, f, asJSON)
+		},
+	}
+	f.register(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "a JSON line per problem, the tally last")
+	c.Flags().StringVarP(&output, "output", "o", "", "the marked workbook (default FILE.checked.xlsx)")
+	return c
+}
+
+// shownProblems is how many problems a person is shown; the workbook has all.
+const shownProblems = 50
+
+func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
+	imp, err := importer.Open(path, f.options())
+	if err != nil {
+		return err
+	}
+	defer imp.Close()
+	lines := json.NewEncoder(a.out)
+	problems := 0
+	tally, err := imp.Check(ctx, func(p importer.Problem) error {
+		problems++
+		switch {
+		case asJSON:
+			return lines.Encode(p)
+		case problems <= shownProblems:
+			a.showProblem(p)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, note := range imp.Notes() {
+		a.say("%s", note)
+	}
+	marked := ""
+	if problems > 0 {
+		if marked = output; marked == "" {
+			marked = strings.TrimSuffix(path, filepath.Ext(path)) + ".checked.xlsx"
+		}
+		if err := imp.WriteChecked(ctx, marked); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := lines.Encode(tally); err != nil {
+			return err
+		}
+	} else {
+		a.showTally(tally, problems, marked, imp)
+	}
+	if tally.Invalid > 0 {
+		return exit(exitCorrect)
+	}
+	return nil
+}
+
+func (a *app) showProblem(p importer.Problem) {
+	where := p.Cell
+	if where == "" {
+		where = fmt.Sprintf("row %d", p.Row)
+	}
+	if p.Sheet != "" {
+		where = p.Sheet + "!" + where
+	}
+	paint := a.paint.red
+	if p.Severity == importer.Warning {
+		paint = a.paint.yellow
+	}
+	fmt.Fprintf(a.out, "%s  %s: %s\n", paint(where), p.Column, p.Message)
+}
+
+func (a *app) showTally(t importer.Tally, problems int, marked string, imp *importer.Import) {
+	if problems > shownProblems {
+		fmt.Fprintf(a.out, "… and %d more\n", problems-shownProblems)
+	}
+	if problems > 0 {
+		fmt.Fprintln(a.out)
+	}
+	fmt.Fprintf(a.out, "%d rows of %s: %d ready", t.Rows, imp.Product().Title(), t.Ready)
+	if t.Invalid > 0 {
+		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to correct", t.Invalid)))
+	}
+	if t.Skipped > 0 {
+		fmt.Fprintf(a.out, ", %d skipped", t.Skipped)
+	}
+	fmt.Fprintln(a.out)
+	if marked != "" {
+		fmt.Fprintf(a.out, "The cells at fault are marked in %s\n", marked)
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sandbox"
+	"bulkfiling/samples"
+
+	"github.com/spf13/cobra"
+)
+
+// The demo's money: enough for most of the sample, so that it runs dry.
+const (
+	demoOpening = 9_000_00
+	demoTopUp   = 15_000_00
+	demoKey     = "sk_test_demo"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a sample of 60 companies against a sandbox and tell the story",
+		Long: `demo starts the filing service's sandbox within this process, runs a sample sheet
+of sixty Delaware companies against it, some of them wrong, lets the money run
+out half-way, tops it up, runs the same command again, and once more for nothing.
+It needs no account, no server and no network.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
+	}
+	c.Flags().StringVar(&dir, "dir", "bulkfiling-demo", "where the sample, the ledger and the results go")
+	return c
+}
+
+func (a *app) demo(ctx context.Context, dir string) error {
+	file := filepath.Join(dir, samples.AnnualReportsName)
+	fees := filepath.Join(dir, "state-fees.csv")
+	if err := prepareDemo(dir, file, fees); err != nil {
+		return err
+	}
+	service := sandbox.New(sandbox.Config{OpeningBalance: demoOpening, Latency: 20 * time.Millisecond, AutoSeed: true, Seed: 2026})
+	if err := seedDemo(ctx, service, file); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("start the sandbox: %w", err)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(serving, listener) }()
+	defer func() { stop(); <-served }()
+
+	visitor := a.demoVisitor(map[string]string{
+		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": demoKey,
+		"FILING_DATA_DIR": filepath.Join(dir, ".bulkfiling"), "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
+	})
+
+	a.act("An accountant has a sheet of sixty Delaware companies. What is wrong with it?", "importer check "+file)
+	if err := asIntended(visitor.check(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
+		return err
+	}
+	a.act(fmt.Sprintf("The rest is right. The service holds %s of prepaid money; place what it allows.", money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
+	flags := runFlags{yes: true, patience: time.Minute}
+	if err := asIntended(visitor.run(ctx, file, flags), exitStopped); err != nil {
+		return err
+	}
+	service.Deposit(demoTopUp)
+	a.act(fmt.Sprintf("The money ran out; nothing was lost, and nobody asked twice. %s are paid in, and the same command goes on.", money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
+	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
+		return err
+	}
+	before := service.Books()
+	a.act("And by mistake once more:", "importer run "+file+" --yes")
+	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
+		return err
+	}
+	return a.demoBooks(before, service.Books(), file)
+}
+
+// prepareDemo lays a fresh sample and the sandbox's state fees out. The ledger
+// of an earlier demo is cleared away: its sandbox is gone.
+func prepareDemo(dir, file, fees string) error {
+	if err := os.RemoveAll(filepath.Join(dir, ".bulkfiling")); err != nil {
+		return fmt.Errorf("clear the last demo away: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the demo's folder: %w", err)
+	}
+	if err := os.WriteFile(file, samples.AnnualReports, 0o644); err != nil {
+		return fmt.Errorf("lay out the sample: %w", err)
+	}
+	f, err := os.Create(fees)
+	if err != nil {
+		return fmt.Errorf("lay out the state fees: %w", err)
+	}
+	defer f.Close()
+	lines := csv.NewWriter(f)
+	_ = lines.Write([]string{"product", "state", "entityType", "amount"})
+	for _, fee := range sandbox.DefaultFees() {
+		if fee.State == "DE" && fee.Product == "annual_report" {
+			_ = lines.Write([]string{"annual-report", fee.State, fee.EntityType, money.Cents(fee.Cents).String()})
+		}
+	}
+	lines.Flush()
+	return errors.Join(lines.Error(), f.Close())
+}
+
+// seedDemo puts the sample's companies on the service's record, as they are in
+// the sheet. Every eighth lacks its entity type there, and is completed from
+// the sheet.
+func seedDemo(ctx context.Context, service *sandbox.Service, file string) error {
+	imp, err := importer.Open(file, importer.Options{})
+	if err != nil {
+		return err
+	}
+	defer imp.Close()
+	n := 0
+	return imp.Each(ctx, func(r *importer.Row) error {
+		if r.Result != filing.Ready {
+			return nil
+		}
+		n++
+		known := r.Request.Company.Sheet
+		c := sandbox.Company{ID: r.Request.Company.Ref, LegalName: known.LegalName, EntityType: string(known.EntityType), FormationState: string(known.FormationState)}
+		if n%8 == 0 {
+			c.EntityType = ""
+		}
+		if r.Request.Order.RegisteredAgent == nil && r.Request.Order.AnnualReport.RegisteredAgent == nil {
+			c.Agents = map[string]sandbox.Agent{string(r.Request.Order.FilingState): sandbox.ActiveService}
+		}
+		service.AddCompany(c)
+		return nil
+	})
+}
+
+// demoVisitor is the same program in an environment of the demo's own.
+func (a *app) demoVisitor(env map[string]string) *app {
+	return newApp(a.in, a.out, a.err, func(name string) string {
+		if v, ok := env[name]; ok {
+			return v
+		}
+		if name == "NO_COLOR" || name == "TERM" {
+			return a.getenv(name)
+		}
+		return ""
+	})
+}
+
+func (a *app) act(story, command string) {
+	fmt.Fprintf(a.out, "\n%s\n%s\n", a.paint.bold(story), a.paint.dim("$ "+command))
+}
+
+// asIntended passes the exit code that the story wants.
+func asIntended(err error, want int) error {
+	var s *status
+	switch {
+	case errors.As(err, &s) && s.code == want && s.err == nil:
+		return nil
+	case err == nil:
+		return fmt.Errorf("the demo went otherwise than intended: exit status 0 instead of %d", want)
+	}
+	return err
+}
+
+func (a *app) demoBooks(before, after sandbox.Books, file string) error {
+	fmt.Fprintf(a.out, "\n%s\n", a.paint.bold("What the service's own books say:"))
+	fmt.Fprintf(a.out, "%d orders, %s charged; %d filings bought twice; %d orders refused for funds\n",
+		len(after.Orders), money.Cents(after.Charged).Dollars(), len(after.Duplicates()), after.Refused[402])
+	fmt.Fprintf(a.out, "the last run sent %d orders\n", len(after.Orders)-len(before.Orders))
+	results := file[:len(file)-len(filepath.Ext(file))] + ".results.xlsx"
+	fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint.bold("Open the answered sheet:"), results)
+	if len(after.Duplicates()) > 0 || len(after.Orders) != len(before.Orders) {
+		return errors.New("a filing was bought twice: this must not happen")
+	}
+	return nil
+}

@@ -1,0 +1,380 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the options of run beyond those of reading a sheet.
+type runFlags struct {
+	sheet    sheetFlags
+	output   string
+	yes      bool
+	asJSON   bool
+	wait     bool
+	dryRun   bool
+	patience time.Duration
+	verbose  bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Check a sheet, quote it, ask, place every filing once, write the answers",
+		Long: `run reads a sheet of companies, checks every row, says what it will cost, asks,
+places each filing exactly once, and writes the sheet back with an answer beside
+every row. Rows that break a rule are never sent.
+
+Run the same command again whenever it was interrupted, ran out of funds, or the
+computer died: it continues where it was, and buys nothing twice.`,
+		Example: `  importer run companies.xlsx
+  importer run companies.xlsx --dry-run
+  importer run roster.csv --product annual-report --state DE --filing-year 2026 --yes
+  importer run companies.xlsx -o answers.xlsx --yes --wait`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
+	}
+	f.sheet.register(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "", "the results: .xlsx or .csv (default FILE.results.xlsx)")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "place without asking")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds, and for a service that is down, instead of ending")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "without --wait, give up after this long without one answer")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
+	return c
+}
+
+// filingRun is one run of one file.
+type filingRun struct {
+	*app
+	flags  runFlags
+	path   string
+	env    environment.Environment
+	client *filingapi.Client
+	ledger *ledger.Ledger
+	batch  ledger.Batch
+	log    *slog.Logger
+}
+
+func (a *app) run(ctx context.Context, path string, f runFlags) error {
+	r := &filingRun{app: a, flags: f, path: path}
+	var err error
+	if r.env, err = a.environment(); err != nil {
+		return err
+	}
+	if r.client, err = r.env.Client(); err != nil {
+		return err
+	}
+	if _, err := r.env.Fees(); err != nil {
+		return err
+	}
+	level := slog.LevelError + 1
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	r.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	if r.flags.output == "" {
+		r.flags.output = strings.TrimSuffix(path, filepath.Ext(path)) + ".results.xlsx"
+	}
+	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
+		return err
+	}
+	err = r.take(ctx)
+	if closing := r.ledger.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// take brings the file into the ledger and what is left of it to its answers.
+func (r *filingRun) take(ctx context.Context) error {
+	if err := r.ledger.Bind(ctx, r.env.Mode()); err != nil {
+		return err
+	}
+	if err := r.record(ctx); err != nil {
+		return err
+	}
+	counts, err := r.ledger.Counts(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	if counts[filing.Ready]+counts[filing.Placing] == 0 || r.batch.Canceled {
+		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
+	}
+	quoter, ending, err := r.prices(ctx)
+	if err != nil {
+		return err
+	}
+	if quoter == nil {
+		return r.finish(ctx, ending)
+	}
+	if !r.batch.Open {
+		agreed, err := r.agree(ctx, quoter)
+		if err != nil || !agreed {
+			return err
+		}
+		if err := r.ledger.OpenBatch(ctx, r.batch.ID); err != nil {
+			return err
+		}
+	}
+	if ending, err = r.place(ctx, quoter); err != nil {
+		return err
+	}
+	return r.finish(ctx, ending)
+}
+
+// prices asks the service what things cost, with patience: it is the first
+// question of a run, so it is also where a refused key or a service that is
+// down shows, before anything is at stake.
+func (r *filingRun) prices(ctx context.Context) (*balance.Quoter, jobs.Ending, error) {
+	began := time.Now()
+	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		prices, err := r.client.Prices(ctx)
+		var answered *filingapi.Error
+		errors.As(err, &answered)
+		switch {
+		case err == nil:
+			quoter, err := r.env.Quoter(prices)
+			if err != nil {
+				return nil, jobs.Ending{}, err
+			}
+			return quoter, jobs.Ending{}, r.ledger.KeyAccepted(ctx)
+		case ctx.Err() != nil:
+			return nil, jobs.Ending{Reason: jobs.Interrupted}, nil
+		case errors.Is(err, filingapi.ErrKeyRefused):
+			return nil, jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, r.ledger.KeyRefused(ctx, answered.Message)
+		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
+			return nil, jobs.Ending{}, fmt.Errorf("ask %s for its prices: %w", r.env.BaseURL, err)
+		case !r.flags.wait && time.Since(began)+wait > r.flags.patience:
+			return nil, jobs.Ending{Reason: jobs.ServiceDown}, nil
+		}
+		if answered != nil && answered.RetryAfter > 0 {
+			wait = max(wait, answered.RetryAfter)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// agree shows the quote and asks for a yes.
+func (r *filingRun) agree(ctx context.Context, quoter *balance.Quoter) (bool, error) {
+	if !r.flags.yes {
+		// A quote to decide on deserves the companies' real entity types.
+		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Concurrency, r.batch.ID); err != nil {
+			return false, err
+		}
+	}
+	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	if err != nil {
+		return false, err
+	}
+	book, err := r.ledger.Book(ctx)
+	if err != nil {
+		return false, err
+	}
+	r.showQuote(q, book)
+	if r.flags.dryRun {
+		r.say("Nothing was sent (--dry-run).")
+		return false, r.endDry(ctx)
+	}
+	if r.flags.yes {
+		return true, nil
+	}
+	yes, err := r.confirm(fmt.Sprintf("Place %d filings for %s?", q.Rows, q.Total))
+	if err == nil && !yes {
+		r.say("Nothing was sent.")
+	}
+	return yes, err
+}
+
+func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
+	for _, line := range q.Lines {
+		r.say("  %6d x %-24s %s", line.Count, line.Product.Title(), line.Total)
+	}
+	r.say("  %s %s", r.paint.bold("total"), r.paint.bold(q.Total.String()))
+	if q.Total.AtLeast {
+		r.say("  Some state fees are not known: the true cost is higher. FILING_FEES can name them.")
+	}
+	if book.Declared {
+		r.say("  available %s", book.Available().Dollars())
+		if short := q.Total.Amount - book.Available(); short > 0 {
+			r.say("  %s", r.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.", short.Dollars())))
+		}
+	}
+}
+
+// place runs the worker until nothing more can be placed for now.
+func (r *filingRun) place(ctx context.Context, quoter *balance.Quoter) (jobs.Ending, error) {
+	queue, err := r.env.OpenQueue()
+	if err != nil {
+		return jobs.Ending{}, err
+	}
+	defer queue.Close()
+	// The same run again means: funds may be back.
+	if err := r.ledger.AskAgain(ctx); err != nil {
+		return jobs.Ending{}, err
+	}
+	worker, err := jobs.Start(ctx, jobs.Config{
+		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Concurrency: r.env.Concurrency,
+		Only: r.batch.ID, Drain: r.env.Timeout + 10*time.Second, Log: r.log,
+	})
+	if err != nil {
+		return jobs.Ending{}, err
+	}
+	stop, err := r.watch(ctx, r.ledger, r.batch.ID)
+	if err != nil {
+		worker.Stop()
+		return jobs.Ending{}, err
+	}
+	ending, err := worker.Await(ctx, r.batch.ID, jobs.Patience{Silence: r.flags.patience, Funds: r.flags.wait})
+	if ending.Reason == jobs.Interrupted {
+		r.say("\nInterrupted: waiting for the answers that are out (Ctrl-C again ends at once; that is safe, but they may become uncertain).")
+	}
+	worker.Stop()
+	stop()
+	return ending, err
+}
+
+// finish writes the results and says how it ended.
+func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
+	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
+	summary, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
+	if err != nil {
+		return err
+	}
+	if err := r.summarise(summary, ending); err != nil {
+		return err
+	}
+	if ending.Reason == jobs.Interrupted {
+		return exit(exitInterrupted)
+	}
+	return exit(summary.ExitCode())
+}
+
+func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
+	if r.flags.asJSON {
+		return json.NewEncoder(r.out).Encode(s)
+	}
+	r.printSummary(s)
+	switch ending.Reason {
+	case jobs.OutOfFunds:
+		if ending.Short > 0 {
+			r.say("%s: the book cannot pay for %d rows. After a top-up: importer deposit AMOUNT, then the same command.", r.paint.yellow("Out of funds"), ending.Short)
+		} else {
+			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"), ending.Halted.Note)
+		}
+	case jobs.KeyRefused:
+		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.", r.paint.red("The service refuses the API key"), ending.Halted.Note)
+	case jobs.ServiceDown:
+		r.say("%s: no answer from %s. The same command continues later; --wait stays.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL)
+	case jobs.Paused:
+		r.say("The batch is paused: importer resume %s", s.Batch)
+	case jobs.Interrupted:
+		r.say("Interrupted. Everything is recorded; the same command continues.")
+	}
+	return nil
+}
+
+// printSummary is the end of a run for a person.
+func (r *filingRun) printSummary(s report.Summary) {
+	for _, line := range summaryLines {
+		if n := s.Counts[line.result]; n > 0 {
+			text := fmt.Sprintf("%6d  %s", n, line.text)
+			fmt.Fprintln(r.out, line.paint(r.paint, text))
+		}
+	}
+	spent := s.Spent.String() + " spent"
+	if s.Held.Amount > 0 {
+		spent += ", " + money.Cost{Amount: s.Held.Amount, AtLeast: s.Held.AtLeast}.String() + " held for rows whose answer is not known"
+	}
+	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", spent, s.Output, s.Batch)
+	if s.Counts[filing.Uncertain] > 0 {
+		fmt.Fprintf(r.out, "Settle the uncertain rows with: importer resolve %s\n", s.Batch)
+	}
+}
+
+var summaryLines = []struct {
+	result filing.Result
+	text   string
+	paint  func(painter, string) string
+}{
+	{filing.Placed, "placed", painter.green},
+	{filing.Exists, "bought before; nothing was ordered", painter.green},
+	{filing.Skipped, "skipped: repeats, other states, or covered already", painter.dim},
+	{filing.Ready, "not sent yet", painter.yellow},
+	{filing.Invalid, "to correct; never sent (sheet Needs Attention)", painter.red},
+	{filing.Rejected, "refused by the service (sheet Needs Attention)", painter.red},
+	{filing.Uncertain, "uncertain: sent, and no answer came", painter.yellow},
+	{filing.Canceled, "canceled", painter.dim},
+}
+
+// record finds the file's batch, or makes it. Nothing can be sent of a batch
+// that is not open yet.
+func (r *filingRun) record(ctx context.Context) error {
+	imp, err := importer.Open(r.path, r.flags.sheet.options())
+	if err != nil {
+		return err
+	}
+	defer imp.Close()
+	recorded, created, err := imp.Record(ctx, unopened{r.ledger}, person(), nil)
+	if err != nil {
+		return err
+	}
+	if r.batch, err = r.ledger.Batch(ctx, recorded.ID); err != nil {
+		return err
+	}
+	for _, note := range imp.Notes() {
+		r.say("%s", note)
+	}
+	if !created {
+		r.say("This file was taken in before (batch %s): the run continues it.", r.batch.ID)
+	}
+	return nil
+}
+
+// unopened records a batch that nothing is sent of until somebody has said yes
+// to its quote.
+type unopened struct{ *ledger.Ledger }
+
+func (unopened) OpenBatch(context.Context, string) error { return nil }
+
+// endDry ends a dry run with the code of what was found.
+func (r *filingRun) endDry(ctx context.Context) error {
+	s, err := report.Summarise(ctx, r.ledger, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	if r.flags.asJSON {
+		if err := json.NewEncoder(r.out).Encode(s); err != nil {
+			return err
+		}
+	} else {
+		r.printSummary(s)
+	}
+	if s.Counts[filing.Invalid] > 0 {
+		return exit(exitCorrect)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+
+	"github.com/spf13/cobra"
+)
+
+// sheetFlags are the options that say how a sheet is read.
+type sheetFlags struct {
+	product, state, year, user, sheet, again string
+	columns                                  map[string]string
+}
+
+func (f *sheetFlags) register(c *cobra.Command) {
+	c.Flags().StringVar(&f.product, "product", "", "what is ordered: annual-report, agent-change or registered-agent (default: told from the columns)")
+	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
+	c.Flags().StringVar(&f.year, "filing-year", "", "fill the filing year in")
+	c.Flags().StringVar(&f.user, "user", "", "fill the user in: an id (user_…) or an e-mail")
+	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet to read, where a workbook has several")
+	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID"`)
+	c.Flags().StringVar(&f.again, "again", "", `buy again what was bought before; the reason is recorded: --again="why"`)
+	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
+	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions([]string{"annual-report", "agent-change", "registered-agent"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *sheetFlags) options() importer.Options {
+	return importer.Options{
+		Product: filing.Product(f.product), State: filing.State(f.state), FilingYear: f.year, User: f.user,
+		Map: f.columns, Sheet: f.sheet, Again: f.again, Now: time.Now(),
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) templateCommand() *cobra.Command {
+	var output string
+	names := make([]string, 0, len(importer.Templates()))
+	for _, p := range importer.Templates() {
+		names = append(names, string(p))
+	}
+	c := &cobra.Command{
+		Use:       "template PRODUCT",
+		Short:     "Write an empty sheet with drop-downs, an example and an explanation",
+		Long:      "template writes an empty workbook for one product: " + strings.Join(names, ", ") + ".",
+		Example:   "  importer template annual-report\n  importer template agent-change -o changes.xlsx",
+		ValidArgs: names,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("template takes one product: %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if output == "" {
+				output = args[0] + ".xlsx"
+			}
+			if err := importer.WriteTemplate(filing.Product(args[0]), output); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s is ready to be filled in. Then: importer check %s\n", output, output)
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "", "the file to write (default PRODUCT.xlsx)")
+	return c
+}
