@@ -12,14 +12,14 @@ type Assumption struct {
 // it, and a test holds the two together.
 var Assumptions = []Assumption{
 	{"success status codes", "any 2xx is success", ""},
-	{"fields of answers beyond those listed", "kept with the record, otherwise ignored", ""},
+	{"fields of answers beyond those listed", "ignored", ""},
 	{"the full set of orderType values", "matched without regard to style (`annual_report`, `annualReport`); an unmatched item is recorded with its order id", ""},
 	{"the full set of filingStatus values", "an open set, shown in the service's own words", ""},
 	{"price types other than `ein`", "matched without regard to style to annual report, registered agent, foreign qualification, tier 1 and tier 2", "`FILING_PRICE_TYPES=annual-report=their_name,…`"},
 	{"the unit of price amounts", "dollars", ""},
 	{"state filing fees", "`FILING_FEES`, then the built-in table where its figure is certain; otherwise unknown, and the cost is shown as \"at least\"", "`FILING_FEES=fees.csv`"},
 	{"the expedited service charge", "unknown unless `FILING_FEES` has a line for `expedited-service`", "`FILING_FEES=fees.csv`"},
-	{"error bodies beyond a message", "the text of `message`, `error` or `error.message`; otherwise the status line", ""},
+	{"error bodies beyond a message", "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status line", ""},
 	{"status codes of authentication failures", "401 and 403: everything stops", ""},
 	{"status codes of validation failures", "any 4xx that has no meaning of its own is a refusal, with the service's message", ""},
 	{"rate limits", "429 and 503 are obeyed with `Retry-After`; without it, a second and then twice as long", "`FILING_RATE`"},

@@ -73,7 +73,7 @@ func (c *Client) GoString() string { return c.String() }
 // New checks the configuration and returns a client. It connects to nothing.
 // No error of it holds the key.
 func New(cfg Config) (*Client, error) {
-	base, err := checkBase(cfg.BaseURL)
+	base, err := checkBase(cfg.BaseURL, strings.HasPrefix(cfg.Key, livePrefix))
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,14 @@ func (c *Client) Close() {
 	}
 }
 
-// checkBase returns the base address without its trailing slash.
+// livePrefix begins the keys that spend real money. Source: spec section 5.
+const livePrefix = "sk_live_"
+
+// checkBase returns the base address without its trailing slash. A live key
+// leaves the machine only under TLS; a test key may go to a sandbox in the next
+// container.
 // Source: spec section 9 (the version is part of the address).
-func checkBase(base string) (string, error) {
+func checkBase(base string, live bool) (string, error) {
 	if base == "" {
 		return "", errors.New("the address of the filing service is missing: set FILING_BASE_URL, for example https://api.example.com/v1")
 	}
@@ -125,8 +130,8 @@ func checkBase(base string) (string, error) {
 	if !strings.HasSuffix(u.Path, "/v1") {
 		return "", fmt.Errorf("the address of the filing service, %s, lacks the version: it must end in /v1", u)
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return "", fmt.Errorf("the address of the filing service, %s, would carry the key in the clear: use https", u)
+	if live && u.Scheme == "http" && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("the address of the filing service, %s, would carry the live key in the clear: use https", u)
 	}
 	return u.String(), nil
 }
@@ -146,7 +151,7 @@ func checkKey(key string, live bool) error {
 		return errors.New("the API key is missing: set FILING_API_KEY or FILING_API_KEY_FILE")
 	case strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
 		return errors.New("the API key holds a space, a line break or another character that no key has")
-	case strings.HasPrefix(key, "sk_live_") && !live:
+	case strings.HasPrefix(key, livePrefix) && !live:
 		return errors.New("this is a live key, which spends real money: give --live or set FILING_LIVE=1 to use it")
 	}
 	return nil
