@@ -1,0 +1,97 @@
+package importer
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/sheet"
+)
+
+// nasty are small files that have something wrong with them.
+var nasty = []string{
+	"",
+	"Company ID",
+	"Company ID,Filing State,Filing Year\n",
+	"Company ID,Filing State,Filing Year\ncomp_1,DE,26\nTotal,,\n",
+	"\ufeffCompany ID;Filing State;Filing Year\r\ncomp_1;DE;2026\r\n",
+	"sep=|\nCompany ID|Filing State|Filing Year\ncomp_1|DE|2026\n",
+	"Titel\n\nCompany ID\tState\tYear\ncomp_1\tDE\t'26\n",
+	"Company,,,Agent,,\nID,Filing State,Filing Year,Street,City,Zip\ncomp_1,DE,2026,a,b,2134\n",
+	"State,State,State,State\nDE,DE,DE,DE\n",
+	"Company ID,Filing State,Filing Year\n\"comp_1,DE,2026\n",
+	"Company ID,Filing State,Filing Year\ncomp_1,DE\ncomp_2,DE,2026,,,,extra\n#N/A,#REF!,#####\n",
+	"Company ID,User Email,Phone,SSN,Filing Year\ncomp_1,mailto:a@b.co <a@b.co>,+1 (302) 555-0142 x1,078-05-1120,2026.0\n",
+	"\xff\xfeC\x00o\x00m\x00p\x00a\x00n\x00y\x00 \x00I\x00D\x00",
+	"<html><table><tr><td>Company ID</td></tr></table>",
+	"PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+}
+
+// Whatever the bytes, a file is refused or every row of it gets one answer, in
+// bounded time.
+func FuzzCheck(f *testing.F) {
+	for _, text := range nasty {
+		f.Add([]byte(text), uint8(0))
+	}
+	for i, t := range []tab{
+		{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), {sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("26")}}},
+		{name: "Needs Attention", rows: [][]sheet.OutCell{texts("Company ID", "Filing Year", "Message"), {sheet.Str("comp_1"), {Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}}}},
+		{name: "x", rows: [][]sheet.OutCell{{}, texts("Company", "", "Agent", ""), texts("ID", "Filing Year", "Street", "ZIP"), {sheet.Str("Total"), number("7")}}},
+	} {
+		data, err := os.ReadFile(workbook(f, t))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint8(i))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
+		start := time.Now()
+		path := filepath.Join(dir, "in")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Now: july, Limits: sheet.Limits{FileBytes: 1 << 20, TotalBytes: 4 << 20, PartBytes: 4 << 20, StringBytes: 1 << 20, Rows: 1 << 14, Columns: 1 << 9, Cells: 1 << 18}}
+		if how&1 != 0 {
+			o.Product = "annual-report"
+		}
+		if how&2 != 0 {
+			o.State, o.FilingYear, o.User = "DE", "2026", "user_1"
+		}
+		im, err := Open(path, o)
+		if err != nil {
+			return
+		}
+		defer im.Close()
+		last := 0
+		var tally Tally
+		err = im.Each(context.Background(), func(r *Row) error {
+			if r.Number <= last {
+				t.Errorf("row %d after row %d", r.Number, last)
+			}
+			last = r.Number
+			tally.add(r.Result)
+			if (r.Request != nil) != (r.Result == "ready") || (r.Message != "") == (r.Result == "ready") {
+				t.Errorf("row %d: %s %q", r.Number, r.Result, r.Message)
+			}
+			return nil
+		})
+		if err == nil && tally.Rows != tally.Ready+tally.Invalid+tally.Skipped {
+			t.Errorf("%+v", tally)
+		}
+		im.Notes()
+		if how&4 != 0 {
+			if err := im.WriteChecked(context.Background(), path+".checked.xlsx"); err == nil && tally.Rows < 100 {
+				if again, err := Open(path+".checked.xlsx", o); err == nil {
+					again.Close()
+				}
+			}
+			os.Remove(path + ".checked.xlsx")
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
+)
+
+func openLedger(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(context.Background(), ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// Every row is in the ledger with its cells, faults, order and expected cost,
+// and the same command again finds the batch.
+func TestRecord(t *testing.T) {
+	ctx := context.Background()
+	l := openLedger(t)
+	im := opened(t, filepath.Join(root, "samples/annual-reports-de-2026.xlsx"), Options{})
+	price := func(r *filing.Request) money.Cost { return money.Cost{Amount: 12500} }
+	batch, created, err := im.Record(ctx, l, "ana@host", price)
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	kept, err := l.Batch(ctx, batch.ID)
+	if err != nil || kept.Rows != 60 || !kept.Open || kept.Sheet != "Annual Reports 2026" || kept.CreatedBy != "ana@host" || kept.Options != "--product annual-report --sheet 'Annual Reports 2026'" {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	n := 0
+	for r, err := range l.Rows(ctx, batch.ID) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		cells, err := sheet.DecodeCells(r.Cells)
+		if err != nil || len(cells) == 0 {
+			t.Errorf("row %d: %v", r.Number, err)
+		}
+		switch ready := r.Result == filing.Ready; {
+		case ready != (r.Request != nil), ready != (r.Cost.Amount == 12500), ready != (r.Message == ""), (r.Result == filing.Invalid) != (len(r.Faults) > 0):
+			t.Errorf("row %d: %+v", r.Number, r)
+		}
+	}
+	if n != 60 {
+		t.Errorf("%d rows", n)
+	}
+	again, created, err := opened(t, im.path, Options{}).Record(ctx, l, "ana@host", price)
+	if err != nil || created || again.ID != batch.ID {
+		t.Errorf("%v %s %v", created, again.ID, err)
+	}
+}
+
+// A batch is known by the content of its file and by its options.
+func TestBatchID(t *testing.T) {
+	text := "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"
+	id := func(name, text string, o Options) string {
+		t.Helper()
+		id, err := opened(t, saved(t, name, text), o).BatchID()
+		if err != nil || len(id) != 16 {
+			t.Fatal(id, err)
+		}
+		return id
+	}
+	first := id("a.csv", text, Options{})
+	for _, c := range []struct {
+		why  string
+		same bool
+		text string
+		o    Options
+	}{
+		{"another name of the file", true, text, Options{}},
+		{"the product named that was told", true, text, Options{Product: filing.AnnualReport}},
+		{"another day", true, text, Options{Now: july.AddDate(0, 1, 0)}},
+		{"another row", false, text + "comp_2,user_1,DE,2026\n", Options{}},
+		{"a state", false, text, Options{State: "DE"}},
+		{"a year", false, text, Options{FilingYear: "2026"}},
+		{"a user", false, text, Options{User: "user_1"}},
+		{"a mapping", false, text, Options{Map: map[string]string{"Nothing": ""}}},
+		{"once more, deliberately", false, text, Options{Again: "the state lost it"}},
+	} {
+		if got := id("b.csv", c.text, c.o); (got == first) != c.same {
+			t.Errorf("%s: %s and %s", c.why, first, got)
+		}
+	}
+	state, code := id("a.csv", text, Options{State: "Delaware"}), id("a.csv", text, Options{State: "de"})
+	if state != code {
+		t.Error("a state by name and by code are two batches")
+	}
+}
+
+// Social Security numbers do not reach the ledger, problems or workbooks.
+func TestSecrets(t *testing.T) {
+	ctx := context.Background()
+	const ssn = "078-05-1120"
+	text := "Company ID,User ID,Filing State,Filing Year,Owner SSN,Responsible Party SSN\ncomp_1,user_1,DE,2026," + ssn + ",\ncomp_2,user_1,DE,26,," + ssn + "\n"
+	im := opened(t, saved(t, "in.csv", text), Options{Product: filing.AnnualReport})
+	l := openLedger(t)
+	batch, _, err := im.Record(ctx, l, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range l.Rows(ctx, batch.ID) {
+		if err != nil || strings.Contains(string(r.Cells), ssn) || !strings.Contains(string(r.Cells), masked) {
+			t.Errorf("%s %v", r.Cells, err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "in.checked.xlsx")
+	if err := im.WriteChecked(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || !strings.Contains(lines, masked) {
+		t.Error(lines)
+	}
+}
+
+type brokenRecorder struct{ *ledger.Ledger }
+
+func (brokenRecorder) AddRows(context.Context, string, []ledger.Row) error {
+	return errors.New("disk full")
+}
+
+// A batch whose rows could not all be recorded is not opened.
+func TestRecordFails(t *testing.T) {
+	ctx := context.Background()
+	l := openLedger(t)
+	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"), Options{})
+	batch, created, err := im.Record(ctx, brokenRecorder{l}, "", nil)
+	if err == nil || created {
+		t.Fatal("no error")
+	}
+	if kept, err := l.Batch(ctx, batch.ID); err != nil || kept.Open {
+		t.Errorf("%+v %v", kept, err)
+	}
+	if _, created, err = im.Record(ctx, l, "", nil); err != nil || !created {
+		t.Errorf("the next attempt: %v %v", created, err)
+	}
+}
+
+// The marked workbook has every cell at its address.
+func TestWriteChecked(t *testing.T) {
+	ctx := context.Background()
+	im := opened(t, filepath.Join(root, "samples/annual-reports-de-2026.xlsx"), Options{})
+	path := filepath.Join(t.TempDir(), "x.checked.xlsx")
+	if err := im.WriteChecked(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	before, after := cellsOf(t, im.path), cellsOf(t, path)
+	if len(before) != len(after) {
+		t.Fatalf("%d rows of %d", len(after), len(before))
+	}
+	messages := 0
+	for i := 1; i < len(before); i++ {
+		number, cells, _ := strings.Cut(after[i], " ")
+		row, err := sheet.DecodeCells([]byte(cells))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(row) == 16 && i > 2 {
+			messages++
+			row = row[:15]
+		} else if len(row) == 16 {
+			row = row[:15] // the header
+		}
+		for len(row) > 0 && row[len(row)-1].Kind == sheet.Blank {
+			row = row[:len(row)-1]
+		}
+		if got := number + " " + string(sheet.EncodeCells(row)); got != before[i] {
+			t.Errorf("%s\nwas %s", got, before[i])
+		}
+	}
+	if messages != 7 {
+		t.Errorf("%d messages", messages)
+	}
+	// Fed back it says the same.
+	again := opened(t, path, Options{})
+	tally, err := again.Check(ctx, func(Problem) error { return nil })
+	if err != nil || tally != (Tally{60, 53, 6, 1}) {
+		t.Errorf("%+v %v %q", tally, err, again.Notes())
+	}
+	if err := again.WriteChecked(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	if twice := cellsOf(t, path); strings.Join(twice, "\n") != strings.Join(after, "\n") {
+		t.Error("checked twice, the workbook is another")
+	}
+}
+
+// Where nothing is wrong, nothing is written.
+func TestWriteCheckedNothing(t *testing.T) {
+	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"), Options{})
+	path := filepath.Join(t.TempDir(), "in.checked.xlsx")
+	if err := im.WriteChecked(context.Background(), path); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
+		t.Errorf("%v %v", left, err)
+	}
+}
