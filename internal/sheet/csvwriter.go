@@ -3,6 +3,7 @@ package sheet
 import (
 	"bufio"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"unicode/utf8"
 )
@@ -24,7 +25,7 @@ type CSVFile struct {
 func CreateCSV(path string) (*CSVFile, error) {
 	file, err := createAtomic(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	buf := bufio.NewWriterSize(file, 64<<10)
 	return &CSVFile{path: path, file: file, buf: buf, csv: csv.NewWriter(buf), ascii: true}, nil
@@ -53,18 +54,21 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Save puts the file in its place.
+// Save puts the file in its place. Whether or not it succeeds, no temporary file is left.
 func (f *CSVFile) Save() error {
 	f.csv.Flush()
 	err := f.csv.Error()
 	if err == nil && !f.ascii {
 		err = f.mark()
 	}
+	if err == nil {
+		err = f.file.commit()
+	}
 	if err != nil {
 		f.file.abort()
-		return err
+		return fmt.Errorf("save %s: %w", f.path, err)
 	}
-	return f.file.commit()
+	return nil
 }
 
 // mark writes the file anew with a byte order mark in front. Whether it needs one is known only now.

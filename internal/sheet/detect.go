@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -34,12 +35,14 @@ var signatures = []struct {
 	{"\x09\x08\x10\x00", "an old Excel (.xls) workbook"},
 	{"\xff\xfe\x00\x00", "a text in UTF-32"},
 	{"\x00\x00\xfe\xff", "a text in UTF-32"},
-	{"ID;P", "a SYLK (.slk) sheet"},
 	{"TABLE\r\n0,1", "a DIF (.dif) sheet"},
 	{"TABLE\n0,1", "a DIF (.dif) sheet"},
 	{"MIME-Version:", "a web archive (.mht)"},
 	{"-----BEGIN ", "a key or a certificate"},
 }
+
+// sylk matches a SYLK sheet by its first two records. The first alone may be the header of a CSV: "ID;Product;Name".
+var sylk = regexp.MustCompile(`^ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])`)
 
 func notASheet(what string) *FormatError {
 	return &FormatError{Reason: "this is " + what + ", which cannot be read here", Remedy: remedySaveAs}
@@ -53,6 +56,9 @@ func detect(file io.ReaderAt, size int64) (Format, error) {
 	}
 	if len(head) == 0 {
 		return "", &FormatError{Reason: "the file is empty", Remedy: "Check that it was saved, or exported, completely"}
+	}
+	if sylk.Match(head) {
+		return "", notASheet("a SYLK (.slk) sheet")
 	}
 	for _, s := range signatures {
 		if bytes.HasPrefix(head, []byte(s.prefix)) {

@@ -265,12 +265,7 @@ func (f *File) Rows(sheet string) (*Reader, error) {
 }
 
 // Close closes the file. Readers of it are of no use after that.
-func (f *File) Close() error {
-	if f.file == nil {
-		return nil
-	}
-	return f.file.Close()
-}
+func (f *File) Close() error { return f.file.Close() }
 
 // Reader reads the rows of one sheet. It is not for concurrent use.
 type Reader struct {

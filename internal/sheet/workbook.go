@@ -38,7 +38,7 @@ type Workbook struct {
 func Create(path string) (*Workbook, error) {
 	file, err := createAtomic(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	return &Workbook{file: file, book: excelize.NewFile(), styles: map[look]int{}}, nil
 }

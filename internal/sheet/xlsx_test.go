@@ -397,7 +397,7 @@ func TestDetect(t *testing.T) {
 		{"XML of Excel 2003", `<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">`, "Excel 2003"},
 		{"JSON object", `{"companies": [{"name": "A"}]}`, "JSON"},
 		{"JSON array", `[{"name": "A"}]`, "JSON"},
-		{"SYLK", "ID;PWXL;N;E\n", "SYLK"},
+		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", "SYLK"},
 		{"picture", "\x89PNG\r\n\x1a\n", "picture"},
 		{"program", "\x7fELF\x02\x01", "program"},
 		{"noise", strings.Repeat("\x01\x02\x03\x04 ab", 50), "binary"},
@@ -410,7 +410,7 @@ func TestDetect(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{"[Name],[State]\nA,DE\n", "{Name},State\n", "<Name>,State\n"} {
+	for _, text := range []string{"[Name],[State]\nA,DE\n", "{Name},State\n", "ID;Product;State\nC;x;DE\n", "<Name>,State\n"} {
 		if rows, _, err := readBytes([]byte(text), Limits{}); err != nil || len(rows) == 0 {
 			t.Errorf("%q is refused: %v", text, err)
 		}
