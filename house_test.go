@@ -1,0 +1,144 @@
+// Package bulkfiling_test holds the house to its plan: who may import whom, and
+// that the README says what the code does.
+package bulkfiling_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+)
+
+// rooms says which of our packages each of them may import. What is not listed
+// may not exist.
+var rooms = map[string][]string{
+	"internal/money":       {},
+	"internal/filing":      {"money"},
+	"internal/sheet":       {},
+	"internal/filingapi":   {"filing", "money"},
+	"internal/ledger":      {"filing", "money"},
+	"internal/balance":     {"filing", "money", "ledger"},
+	"internal/importer":    {"sheet", "filing", "money", "ledger"},
+	"internal/report":      {"sheet", "filing", "money", "ledger"},
+	"internal/jobs":        {"filing", "filingapi", "balance", "ledger", "report", "importer", "money"},
+	"internal/sandbox":     {},
+	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs"},
+	"samples":              {},
+	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples"},
+	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger"},
+}
+
+func TestImportsFollowThePlan(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath, "bulkfiling/")
+		if name == "bulkfiling" {
+			continue // this file's own package
+		}
+		allowed, planned := rooms[name]
+		if !planned {
+			t.Errorf("%s is not in the plan of the house", name)
+			continue
+		}
+		seen++
+		for _, i := range p.Imports {
+			room, ours := strings.CutPrefix(i, "bulkfiling/")
+			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) {
+				t.Errorf("%s may not import %s", name, room)
+			}
+		}
+	}
+	if seen != len(rooms) {
+		t.Errorf("%d of %d planned rooms exist", seen, len(rooms))
+	}
+}
+
+var update = flag.Bool("update", false, "write the README's generated parts anew")
+
+// generated are the parts of the documents that come from the code, between
+// <!-- name --> and <!-- /name -->.
+var generated = []struct {
+	file, name string
+	make       func() string
+}{
+	{"README.md", "states", stateDiagram},
+	{"README.md", "assumptions", assumptionTable},
+	{"README.md", "environment", environmentTable},
+	{"docs/columns.md", "columns", importer.ColumnTable},
+}
+
+func TestDocumentsSayWhatTheCodeDoes(t *testing.T) {
+	for _, g := range generated {
+		content, err := os.ReadFile(g.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- "+g.name+" -->\n", "<!-- /"+g.name+" -->"
+		before, rest, found := strings.Cut(string(content), begin)
+		part, after, closed := strings.Cut(rest, end)
+		if !found || !closed {
+			t.Errorf("%s has no part %s", g.file, g.name)
+			continue
+		}
+		want := strings.TrimRight(g.make(), "\n") + "\n"
+		switch {
+		case part == want:
+		case !*update:
+			t.Errorf("%s: the part %s is not what the code says; go test . -update writes it", g.file, g.name)
+		default:
+			if err := os.WriteFile(g.file, []byte(before+begin+want+end+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func stateDiagram() string {
+	var b strings.Builder
+	b.WriteString("```mermaid\nstateDiagram-v2\n    direction LR\n")
+	for _, r := range []filing.Result{filing.Invalid, filing.Skipped, filing.Ready} {
+		fmt.Fprintf(&b, "    [*] --> %s\n", r)
+	}
+	for _, e := range filing.Edges {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", e.From, e.To, strings.ReplaceAll(e.Why, ":", ","))
+	}
+	b.WriteString("```\n")
+	return b.String()
+}
+
+func assumptionTable() string {
+	var b strings.Builder
+	b.WriteString("| not shown | taken | to change it |\n|---|---|---|\n")
+	for _, a := range filing.Assumptions {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.NotShown, a.Taken, a.Override)
+	}
+	return b.String()
+}
+
+func environmentTable() string {
+	var b strings.Builder
+	b.WriteString("| variable | default | |\n|---|---|---|\n")
+	for _, v := range environment.Variables {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, v.Default, v.Meaning)
+	}
+	return b.String()
+}
