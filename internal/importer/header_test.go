@@ -174,7 +174,7 @@ func TestSheets(t *testing.T) {
 		{why: "results fed back", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, sheet: "Needs Attention", note: "results workbook"},
 		{why: "results with nothing to correct", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}}}, err: "nothing in it is left to correct"},
 		{why: "results by name", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, named: "Results", sheet: "Results"},
-		{why: "prose alone", tabs: []tab{{name: "Read me", rows: prose}}, err: `in sheet "Read me" row 1 with "Read me"`},
+		{why: "prose alone", tabs: []tab{{name: "Read me", rows: prose}}, err: `row 1 with "Read me" in sheet "Read me"`},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			im, err := Open(workbook(t, c.tabs...), Options{Sheet: c.named, Now: july})

@@ -37,6 +37,7 @@ type Import struct {
 	sheet   string // empty for a CSV
 	layout  *layout
 	plan    *plan
+	text    bool // a CSV
 	told    bool // the product was told from the columns
 	head    []sheet.Row
 
@@ -62,7 +63,7 @@ func Open(path string, o Options) (*Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Import{path: path, options: o, file: file}
+	im := &Import{path: path, options: o, file: file, text: file.Format() == sheet.CSV}
 	if err := im.open(m); err != nil {
 		file.Close()
 		return nil, err
@@ -316,7 +317,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		if !c.Visible && len(all) > 1 {
 			continue
 		}
-		text := "nothing"
+		text := "no rows"
 		if widest := widestRow(c.head); widest != nil {
 			var cells []string
 			for _, cell := range widest.Cells {
@@ -332,7 +333,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 			text = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
 		}
 		if c.Name != "" {
-			text = fmt.Sprintf("in sheet %q %s", c.Name, text)
+			text += fmt.Sprintf(" in sheet %q", c.Name)
 		}
 		found = append(found, text)
 		if len(found) == 5 && len(all) > 6 {

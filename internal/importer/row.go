@@ -82,6 +82,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 			c.values[b.id] = c.read(b, in.Cells[b.index])
 		}
 	}
+	c.checkWidth()
 	if why := c.fill(); why != "" {
 		out.skip(why)
 		return
@@ -104,6 +105,18 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	}
 	out.Request = &d.request
 	out.key = c.keys.of(&d.request)
+}
+
+// checkWidth refuses a row of a CSV that is longer than its header: most often
+// a delimiter within a name was not quoted, and all cells after it are shifted.
+func (c *checker) checkWidth() {
+	i := len(c.im.layout.headings)
+	if i >= len(c.row.Cells) || !c.im.text {
+		return
+	}
+	b := &binding{column: &column{}, id: none, index: i}
+	c.problem(b, c.row.Cells[i].Text, Error, "row.too-long",
+		"the row has more cells than the header: put quotation marks around a name that has a delimiter in it, or give the column a header")
 }
 
 // fill puts in what the command line says, and tells why the row is left out
@@ -194,10 +207,13 @@ func (c *checker) noFiling() string {
 	return ""
 }
 
+// totalBeginnings spare nearly every row the folding.
+var totalBeginnings = []string{"total", "grand", "sub", "sum", "count", "number"}
+
 // isTotalWord recognises "Total", "Grand total:", "TOTALS" and "Total (60)",
 // but not "Total Wine LLC".
 func isTotalWord(text string) bool {
-	if len(text) > 40 {
+	if len(text) > 40 || !slices.ContainsFunc(totalBeginnings, func(b string) bool { return len(text) >= len(b) && strings.EqualFold(text[:len(b)], b) }) {
 		return false
 	}
 	folded := filing.FoldName(text)
@@ -274,7 +290,7 @@ func (c *checker) repeatsHeader() bool {
 		if cell.Kind == sheet.Blank {
 			continue
 		}
-		if i >= len(headings) || foldHeader(cell.Text) != headings[i].folded {
+		if i >= len(headings) || !strings.EqualFold(cell.Text, headings[i].text) {
 			return false
 		}
 	}

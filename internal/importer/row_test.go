@@ -72,6 +72,8 @@ func TestAnnualReport(t *testing.T) {
 		{"of another state, whatever else is wrong", ",,LP,a,NY,26\n", Options{State: "DE"}, filing.Skipped, "", "filing state is NY", nil},
 		{"of no state, which is not guessed", "comp_1,,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid, "E2", "filing state is missing", nil},
 		{"of a state that cannot be read", "comp_1,,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid, "E2", "not a US state", nil},
+		{"a delimiter that was not quoted", "comp_1,Acme, Inc.,CORP,a@example.com,DE,2026\n", Options{}, filing.Invalid, "D2 E2 F2 G2", "D2", nil},
+		{"more cells than the header", "comp_1,,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid, "Q2", "more cells than the header", nil},
 		{"slug", "acme-llc,,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
 		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2", "neither a company id", nil},
 		{"id in capitals", "COMP_1,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2", "neither a company id", nil},
