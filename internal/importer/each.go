@@ -198,7 +198,7 @@ func (l *last) note() {
 		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))
 	}
 	if n := len(l.noFiling); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s no filings and skipped: %s.", plural(n, "row was taken for", "rows were taken for"), listed(l.noFiling)))
+		notes = append(notes, fmt.Sprintf("%s: %s.", plural(n, "row is no filing and was skipped", "rows are no filings and were skipped"), listed(l.noFiling)))
 	}
 	l.im.mu.Lock()
 	l.im.found = notes
