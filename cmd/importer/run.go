@@ -182,7 +182,7 @@ func (r *filingRun) prices(ctx context.Context) (*balance.Quoter, jobs.Ending, e
 func (r *filingRun) agree(ctx context.Context, quoter *balance.Quoter) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
-		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Concurrency, r.batch.ID); err != nil {
+		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Pace(), r.env.Concurrency, r.batch.ID); err != nil {
 			return false, err
 		}
 	}
@@ -237,7 +237,7 @@ func (r *filingRun) place(ctx context.Context, quoter *balance.Quoter) (jobs.End
 		return jobs.Ending{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Concurrency: r.env.Concurrency,
+		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Pace: r.env.Pace(), Concurrency: r.env.Concurrency,
 		Only: r.batch.ID, Drain: r.env.Timeout + 10*time.Second, Log: r.log,
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func run(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer queue.Close()
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service: client, Ledger: l, Queue: queue, Quoter: quoter, Concurrency: env.Concurrency,
+		Service: client, Ledger: l, Queue: queue, Quoter: quoter, Pace: env.Pace(), Concurrency: env.Concurrency,
 		Drain: env.Timeout + 10*time.Second, Log: log,
 	})
 	if err != nil {

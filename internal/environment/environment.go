@@ -124,11 +124,15 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	case e.key() == "":
 		return nil, errors.New("FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
 	}
-	c := filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency}
-	if e.Rate > 0 {
-		c.Limiter = rate.NewLimiter(rate.Limit(e.Rate), max(1, int(e.Rate/10)))
+	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency})
+}
+
+// Pace is the rate that the variables set; nil for none.
+func (e Environment) Pace() jobs.Pace {
+	if e.Rate == 0 {
+		return nil
 	}
-	return filingapi.New(c)
+	return rate.NewLimiter(rate.Limit(e.Rate), max(1, int(e.Rate/10)))
 }
 
 // Mode is "live" for live keys and "test" for any other: a ledger holds orders

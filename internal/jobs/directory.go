@@ -19,7 +19,8 @@ import (
 type directory struct {
 	service Service
 	ledger  *ledger.Ledger
-	slots   chan struct{}      // look-ups in flight
+	slots   chan struct{} // look-ups in flight
+	pace    Pace
 	answer  func()             // the service gave an answer
 	flights singleflight.Group // by reference
 
@@ -28,9 +29,9 @@ type directory struct {
 	users     map[string]filing.User
 }
 
-func newDirectory(s Service, l *ledger.Ledger, concurrency int, answer func()) *directory {
+func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, answer func()) *directory {
 	return &directory{
-		service: s, ledger: l, slots: make(chan struct{}, concurrency), answer: answer,
+		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, answer: answer,
 		companies: make(map[string]filing.Company), users: make(map[string]filing.User),
 	}
 }
@@ -232,13 +233,16 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 
 // ask takes a look-up slot and notes that the service answered.
 func ask[T any](d *directory, ctx context.Context, call func() (T, error)) (T, error) {
+	var none T
 	select {
 	case d.slots <- struct{}{}:
 	case <-ctx.Done():
-		var none T
 		return none, ctx.Err()
 	}
 	defer func() { <-d.slots }()
+	if err := d.pace.Wait(ctx); err != nil {
+		return none, err
+	}
 	v, err := call()
 	if err == nil || errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrRefused) || errors.Is(err, filingapi.ErrConflict) {
 		d.answer()

@@ -31,6 +31,12 @@ type Quoter interface {
 	Quote(*filing.Order, balance.Facts, func(filing.State) bool) balance.Quote
 }
 
+// Pace spaces requests out. An order waits its turn before its intent, so that
+// a slow pace leaves nothing in doubt.
+type Pace interface {
+	Wait(context.Context) error // the context's error, when it ends first
+}
+
 // maxAttempts is how often an order whose repetition is harmless is sent
 // without a trustworthy answer before a person has to look.
 const maxAttempts = 8
@@ -43,6 +49,7 @@ type placer struct {
 	directory *directory
 	gate      *gate
 	slots     chan struct{} // orders in flight
+	pace      Pace
 	now       func() time.Time
 	log       *slog.Logger
 }
@@ -64,14 +71,10 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	for {
 		quote := p.quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
-		var held *agentHeld
-		if !errors.As(err, &held) {
+		var held *itemHeld
+		if done || !errors.As(err, &held) {
 			return err
 		}
-		if done {
-			return nil
-		}
-		// The agent was bought with another order: the rest goes without it.
 		order = order.Drop(held.product)
 		notes = append(notes, fmt.Sprintf("the %s was bought before (%s) and not ordered again", held.product.Title(), held.where))
 	}
@@ -92,19 +95,20 @@ func differences(sheet, service filing.Company) []string {
 	return notes
 }
 
-// agentHeld asks for the order to be sent without an item that is bought already.
-type agentHeld struct {
+// itemHeld asks for the order to be sent without an item that was bought with
+// another one.
+type itemHeld struct {
 	product filing.Product
 	where   string
 }
 
-func (*agentHeld) Error() string { return "an item is bought already" }
+func (*itemHeld) Error() string { return "an item is bought already" }
 
 // send makes the intent durable, sends the order and makes the answer durable.
 // The slot is taken before the intent, so that a crash leaves no more rows in
 // doubt than there were orders in flight.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
-	if !p.gate.open(p.now()) {
+	if !p.gate.open(p.now()) || p.pace.Wait(ctx) != nil {
 		return true, nil
 	}
 	select {
@@ -124,7 +128,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		return true, nil
 	}
 
-	begun, err := p.ledger.Begin(context.WithoutCancel(ctx), ledger.Intent{Row: row.ID, Claims: claims(order, again), Cost: quote.Total})
+	begun, err := p.ledger.Begin(context.WithoutCancel(ctx), ledger.Intent{Row: row.ID, Tries: row.Tries, Claims: claims(order, again), Cost: quote.Total})
 	switch {
 	case err != nil:
 		return true, err
@@ -281,7 +285,7 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 	case !t.Bought:
 		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
 		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it", t.Claim.Product.Title(), where)
-	case len(order.Products()) == 1 || !agent(t.Claim.Product):
+	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:
 		aside.Next = filing.Exists
 		aside.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
 		for _, item := range holder.Items {
@@ -289,15 +293,13 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 			aside.Items = append(aside.Items, item)
 		}
 	default:
-		return false, &agentHeld{t.Claim.Product, where}
+		return false, &itemHeld{t.Claim.Product, where}
 	}
 	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return true, err
 	}
 	return true, nil
 }
-
-func agent(p filing.Product) bool { return p == filing.RegisteredAgent || p == filing.AgentChange }
 
 // place says where another row is, in the words of somebody reading row.
 func place(row, other ledger.Row) string {

@@ -17,8 +17,11 @@ import (
 // LookUp resolves the users and companies of a batch's ready rows ahead of its
 // quote, and remembers them. What cannot be found is left for the row's own
 // answer; nothing is sent but look-ups and completions.
-func LookUp(ctx context.Context, s Service, l *ledger.Ledger, concurrency int, batch string) error {
-	d := newDirectory(s, l, concurrency, func() {})
+func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurrency int, batch string) error {
+	if pace == nil {
+		pace = unpaced{}
+	}
+	d := newDirectory(s, l, concurrency, pace, func() {})
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	for page, err := range readyPages(ctx, l, batch) {

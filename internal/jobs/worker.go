@@ -22,6 +22,7 @@ type Config struct {
 	Queue       *Queue
 	Quoter      Quoter
 	Concurrency int           // orders in flight, and as many look-ups
+	Pace        Pace          // of all requests; nil for none
 	Only        string        // pump this batch alone; empty for all
 	Drain       time.Duration // how long Stop waits for answers; longer than the client's time-out
 	Now         func() time.Time
@@ -59,6 +60,9 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	if c.Pace == nil {
+		c.Pace = unpaced{}
+	}
 	w := &Worker{
 		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log,
 		gate:  &gate{heard: c.Now()},
@@ -70,7 +74,8 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.placer = &placer{
 		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
 		slots:     make(chan struct{}, c.Concurrency),
-		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, func() { w.gate.answered(w.now()) }),
+		pace:      c.Pace,
+		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, func() { w.gate.answered(w.now()) }),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -219,6 +224,11 @@ func (w *Worker) sweepLoop() {
 		}
 	}
 }
+
+// unpaced is the pace of no limit.
+type unpaced struct{}
+
+func (unpaced) Wait(ctx context.Context) error { return ctx.Err() }
 
 // quiet hands asynq's complaints to our log.
 type quiet struct{ log *slog.Logger }

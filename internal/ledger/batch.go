@@ -20,10 +20,6 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	if err != nil {
 		return false, fmt.Errorf("encode the columns of batch %s: %w", b.ID, err)
 	}
-	owners, err := l.owners(ctx)
-	if err != nil {
-		return false, err
-	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var open bool
 		var owner string
@@ -34,6 +30,11 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		case open:
 			return nil
 		default:
+			// Read in here: an owner that came to the list a moment ago counts.
+			owners, err := l.owners(ctx, tx)
+			if err != nil {
+				return err
+			}
 			for _, o := range owners {
 				if o.ID == owner && o.ID != l.owner.ID && l.alive(o) {
 					return fmt.Errorf("process %d on %s is importing the same file at this moment", o.PID, o.Host)
@@ -75,11 +76,30 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), millis(l.now())}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := l.importing(ctx, tx, batch); err != nil {
+			return err
+		}
 		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
 			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.at {{v}} ORDER BY v.number`, newRow, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
+	}
+	return nil
+}
+
+// importing makes sure that the batch is still this process's to fill: another
+// may have taken it for dead and begun the import anew.
+func (l *Ledger) importing(ctx context.Context, tx *sql.Tx, batch string) error {
+	var open bool
+	var owner string
+	switch err := tx.QueryRowContext(ctx, `SELECT open, owner FROM batches WHERE id = $1`, batch).Scan(&open, &owner); {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	case open || owner != l.owner.ID:
+		return ErrImport
 	}
 	return nil
 }
@@ -95,7 +115,17 @@ func document(v any, none bool) (string, error) {
 
 // OpenBatch ends the import: from here on its rows may be placed.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`)
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := l.importing(ctx, tx, batch); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("open batch %s: %w", batch, err)
+	}
+	return nil
 }
 
 // PauseBatch keeps the batch's rows from being sent until ResumeBatch.
@@ -179,7 +209,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 // Batch finds a batch by its id, by an unambiguous beginning of it, or, for "",
 // the newest.
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
-	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 ORDER BY created_at DESC, id LIMIT 2`, len(id), id)
+	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, created_at DESC, id LIMIT 2`, len(id), id)
 	switch {
 	case err != nil:
 		return Batch{}, err
@@ -187,10 +217,8 @@ func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 		return Batch{}, fmt.Errorf("there is no batch yet: %w", ErrNotFound)
 	case len(batches) == 0:
 		return Batch{}, fmt.Errorf("batch %s: %w", id, ErrNotFound)
-	case len(batches) == 2 && id != "" && batches[0].ID != id && batches[1].ID != id:
+	case len(batches) == 2 && id != "" && batches[0].ID != id:
 		return Batch{}, fmt.Errorf("several batches begin with %q: give more of the id", id)
-	case len(batches) == 2 && batches[1].ID == id:
-		return batches[1], nil
 	}
 	return batches[0], nil
 }

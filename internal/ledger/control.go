@@ -67,7 +67,7 @@ func (c *control) available() money.Cents { return c.deposits + c.adjustments - 
 // Backoffs between probes for funds, and between answers of a busy service that
 // names no time of its own.
 const (
-	firstProbe = 15 * time.Second
+	firstProbe = 5 * time.Second
 	lastProbe  = 10 * time.Minute
 	firstHold  = time.Second
 	lastHold   = time.Minute

@@ -253,7 +253,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{}, ErrNotFound
 	case !g.leased:
 		return Begun{}, fmt.Errorf("this process was silent for longer than its lease")
-	case s.result != filing.Ready || s.waits != "" || s.due > g.now,
+	case s.result != filing.Ready || s.tries != in.Tries || s.waits != "" || s.due > g.now,
 		!s.doubt && (s.paused || s.canceled):
 		return Begun{Lost: true}, nil
 	}
@@ -444,11 +444,11 @@ func (g *groupWriter) writeAll() error {
 		columns     columns
 		records     []record
 	}{
-		{"claim purchases", writeClaims, columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}, g.claims},
 		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "owner text", "due bigint", "waits text", "at bigint"}, changed},
 		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
 		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
+		{"claim purchases", writeClaims, columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}, g.claims}, // one freed above may be claimed anew
 		{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
 		{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
 	} {

@@ -30,6 +30,9 @@ var (
 	// ErrMode is returned when a ledger that holds test orders is opened for
 	// live ones, or the other way round: their purchases must not meet.
 	ErrMode = errors.New("the ledger belongs to another environment")
+	// ErrImport is returned for rows added to a batch that is not, or no
+	// longer, under import by this process.
+	ErrImport = errors.New("the batch is not under import by this process")
 	// ErrTransition is returned for a change that the row's state does not allow.
 	ErrTransition = errors.New("the row's state does not allow it")
 )
@@ -55,6 +58,7 @@ type Ledger struct {
 	statements  statements
 	transitions chan *transition
 	stop        chan struct{}
+	committed   chan struct{} // closed after the last group
 	stopped     sync.WaitGroup
 	closing     sync.Once
 
@@ -73,6 +77,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
+		committed:   make(chan struct{}),
 	}
 	if l.now == nil {
 		l.now = time.Now

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -115,8 +116,8 @@ func (l *Ledger) alive(o Owner) bool {
 }
 
 // owners lists every process on the list.
-func (l *Ledger) owners(ctx context.Context) ([]Owner, error) {
-	rows, err := l.read.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at FROM owners`)
+func (l *Ledger) owners(ctx context.Context, q querier) ([]Owner, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at FROM owners`)
 	if err != nil {
 		return nil, fmt.Errorf("list the living processes: %w", err)
 	}
@@ -137,34 +138,33 @@ func (l *Ledger) owners(ctx context.Context) ([]Owner, error) {
 // Orphans finds the rows in placing whose process is gone, and strikes such
 // processes off the list once nothing of theirs is left.
 func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
-	owners, err := l.owners(ctx)
+	// The rows first: whoever owns one of them is on the list by now, unless it
+	// is gone. The other way round a process that has just begun would be missed.
+	var placing []Row
+	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
+		if err != nil {
+			return nil, err
+		}
+		placing = append(placing, row)
+	}
+	owners, err := l.owners(ctx, l.read)
 	if err != nil {
 		return nil, err
 	}
 	living := make(map[string]bool, len(owners))
 	for _, o := range owners {
-		living[o.ID] = l.alive(o)
-	}
-	var orphans []Row
-	for row, err := range l.rows(ctx, `r.result = 'placing' ORDER BY r.id`) {
-		if err != nil {
-			return nil, err
-		}
-		if !living[row.Owner] {
-			orphans = append(orphans, row)
-		}
-	}
-	for _, o := range owners {
-		if living[o.ID] {
+		if living[o.ID] = l.alive(o); living[o.ID] {
 			continue
 		}
-		_, err := l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID)
+		struck, err := affected(l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}
-		if o.Host == l.owner.Host {
+		// While rows of it are left its lock stays, to tell whoever looks next
+		// that it is dead.
+		if struck > 0 && o.Host == l.owner.Host {
 			_ = os.Remove(o.Lock)
 		}
 	}
-	return orphans, nil
+	return slices.DeleteFunc(placing, func(r Row) bool { return living[r.Owner] }), nil
 }

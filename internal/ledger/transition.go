@@ -34,6 +34,7 @@ type Claim struct {
 // Intent is what must be durable before the first byte of an order leaves.
 type Intent struct {
 	Row    int64
+	Tries  int // Row.Tries as it was read: an order made from an older reading is Lost
 	Claims []Claim
 	Cost   money.Cost
 }
@@ -43,7 +44,7 @@ type Begun struct {
 	Try    int    // the attempt that began; 0 where none did
 	Halted Halted // the fleet may not send now
 	Short  bool   // the book cannot pay: the row waits for funds
-	Lost   bool   // the row is no longer ours to send: taken, canceled, paused
+	Lost   bool   // the row is no longer ours to send: taken, sent since it was read, canceled, paused
 	Taken  []Taken
 }
 
@@ -112,7 +113,15 @@ func (l *Ledger) submit(ctx context.Context, t *transition) error {
 	}
 	// Once handed over it will be committed or refused; leaving early would
 	// make the answer a guess.
-	<-t.done
+	select {
+	case <-t.done:
+	case <-l.committed:
+		select {
+		case <-t.done:
+		default:
+			return ErrClosed // it came after the last group
+		}
+	}
 	return t.err
 }
 
@@ -143,17 +152,17 @@ func (l *Ledger) SetAside(ctx context.Context, a Aside) error {
 }
 
 // commitGroups is the only writer of transitions in this process: it commits
-// whatever is waiting, in one transaction.
+// whatever is waiting, in one transaction. When the ledger closes it commits
+// what waits by then, and ends.
 func (l *Ledger) commitGroups() {
 	defer l.stopped.Done()
+	defer close(l.committed)
 	for {
 		var group []*transition
 		select {
 		case t := <-l.transitions:
 			group = append(group, t)
 		case <-l.stop:
-			l.refuseWaiting()
-			return
 		}
 	fill:
 		for len(group) < maxGroup {
@@ -164,21 +173,12 @@ func (l *Ledger) commitGroups() {
 				break fill
 			}
 		}
+		if len(group) == 0 {
+			return
+		}
 		l.commit(group)
 		for _, t := range group {
 			close(t.done)
-		}
-	}
-}
-
-func (l *Ledger) refuseWaiting() {
-	for {
-		select {
-		case t := <-l.transitions:
-			t.err = ErrClosed
-			close(t.done)
-		default:
-			return
 		}
 	}
 }
