@@ -338,11 +338,11 @@ func (r *filingRun) record(ctx context.Context) error {
 		return err
 	}
 	defer imp.Close()
-	recorded, created, err := imp.Record(ctx, unopened{r.ledger}, person(), nil)
+	id, created, err := imp.Record(ctx, r.ledger, person())
 	if err != nil {
 		return err
 	}
-	if r.batch, err = r.ledger.Batch(ctx, recorded.ID); err != nil {
+	if r.batch, err = r.ledger.Batch(ctx, id); err != nil {
 		return err
 	}
 	for _, note := range imp.Notes() {
@@ -353,12 +353,6 @@ func (r *filingRun) record(ctx context.Context) error {
 	}
 	return nil
 }
-
-// unopened records a batch that nothing is sent of until somebody has said yes
-// to its quote.
-type unopened struct{ *ledger.Ledger }
-
-func (unopened) OpenBatch(context.Context, string) error { return nil }
 
 // endDry ends a dry run with the code of what was found.
 func (r *filingRun) endDry(ctx context.Context) error {
