@@ -155,15 +155,18 @@ func (l *Ledger) onBatch(ctx context.Context, batch, query string) error {
 	})
 }
 
+const takenBack = "taken back before it was sent"
+
 // CancelBatch takes back every row that was not sent and returns their number.
-// Rows with an attempt in doubt are left: they are settled by sending again.
+// Rows at the service follow when they come back unsent. Those with an attempt
+// in doubt are left: they are settled by sending again.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = 'taken back before it was sent', updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now())))
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack))
 		return err
 	})
 	if err != nil {
@@ -172,11 +175,16 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// RetryBatch makes every rejected row ready again and returns their number.
+// RetryBatch makes every rejected row ready again and returns their number. In
+// a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
 			WHERE batch = $1 AND result = 'rejected'`, batch, millis(l.now())))
+		if err != nil || rows == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch)
 		return err
 	})
 	if err != nil {

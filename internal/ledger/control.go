@@ -106,7 +106,9 @@ func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64)
 			c.probeWait = backoff(c.probeWait, firstProbe, lastProbe)
 			c.probeAt = now + c.probeWait
 		}
-		c.pausedNote = a.Message
+		if c.paused == filing.ForFunds {
+			c.pausedNote = a.Message
+		}
 	case filing.ForKey:
 		c.paused, c.pausedAt, c.pausedNote = filing.ForKey, now, a.Message
 	case filing.ForRate:

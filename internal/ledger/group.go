@@ -102,8 +102,10 @@ func (g *groupWriter) settle(o *Outcome) error {
 	if !ok {
 		return ErrNotFound
 	}
-	g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message})
 	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain)
+	if current || o.Answer.Class != filing.NoAnswer { // a sweeper's guess does not blot out what is known
+		g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message})
+	}
 	if !current {
 		// Somebody settled the attempt as lost and went on. What the service
 		// made of it is kept as evidence; it moves nothing.
@@ -147,7 +149,17 @@ func (g *groupWriter) settle(o *Outcome) error {
 		g.free(s)
 	}
 	g.addItems(s, o.Items)
+	g.takeBack(s)
 	return nil
+}
+
+// takeBack cancels a row that comes back, unsent, to a batch that was canceled
+// meanwhile: nothing would ever send it.
+func (g *groupWriter) takeBack(s *standing) {
+	if s.canceled && s.result == filing.Ready && !s.doubt {
+		s.message = takenBack
+		g.move(s, filing.Canceled)
+	}
 }
 
 // post turns the row's reservation into money spent. A reservation that turns
@@ -428,7 +440,8 @@ const (
 	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
 	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
 	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
-		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}`
+		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}
+		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
 

@@ -36,6 +36,7 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) er
 		g.move(s, filing.Ready)
 		g.void(s)
 		g.free(s)
+		g.takeBack(s)
 	})
 }
 
