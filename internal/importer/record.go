@@ -12,9 +12,7 @@ import (
 	"sort"
 	"strings"
 
-	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 	"bulkfiling/internal/sheet"
 )
 
@@ -22,54 +20,40 @@ import (
 type Recorder interface {
 	CreateBatch(ctx context.Context, b ledger.Batch) (created bool, err error)
 	AddRows(ctx context.Context, batch string, rows []ledger.Row) error
-	OpenBatch(ctx context.Context, batch string) error
 }
 
-// Pricer tells what an order is expected to cost; nil where that is not known.
-type Pricer func(*filing.Request) money.Cost
-
-// Record puts the rows into the ledger as one batch, and opens it for placing.
-// The same file with the same options is the same batch: it is found again, and
-// created is false. by is the person or process that asks.
-func (im *Import) Record(ctx context.Context, to Recorder, by string, price Pricer) (batch ledger.Batch, created bool, err error) {
-	batch, err = im.batch()
+// Record puts the rows into the ledger as one batch. Nothing of it is sent
+// before the caller opens the batch. The same file with the same options is the
+// same batch: it is found again, and created is false. by is the person or
+// process that asks.
+func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string, created bool, err error) {
+	batch, err := im.batch()
 	if err != nil {
-		return batch, false, err
+		return "", false, err
 	}
 	batch.CreatedBy = by
 	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
-		return batch, false, err
+		return batch.ID, false, err
 	}
 	var out []ledger.Row
 	err = im.stretches(ctx, func(rows []Row) error {
 		out = out[:0]
 		for i := range rows {
-			out = append(out, im.record(&rows[i], price))
+			out = append(out, im.record(&rows[i]))
 		}
-		batch.Rows += len(rows)
 		if len(out) == 0 {
 			return nil
 		}
 		return to.AddRows(ctx, batch.ID, out)
 	})
-	if err != nil {
-		return batch, false, err
-	}
-	if err := to.OpenBatch(ctx, batch.ID); err != nil {
-		return batch, false, err
-	}
-	batch.Open = true
-	return batch, true, nil
+	return batch.ID, err == nil, err
 }
 
 // record is the ledger's row of a row.
-func (im *Import) record(r *Row, price Pricer) ledger.Row {
+func (im *Import) record(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number: r.Number, Cells: sheet.EncodeCells(im.masked(r.Cells)),
 		Request: r.Request, Result: r.Result, Message: r.Message,
-	}
-	if r.Request != nil && price != nil {
-		row.Cost = price(r.Request)
 	}
 	for _, p := range r.Problems {
 		row.Faults = append(row.Faults, ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning})

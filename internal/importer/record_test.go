@@ -10,7 +10,6 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 	"bulkfiling/internal/sheet"
 )
 
@@ -24,23 +23,28 @@ func openLedger(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-// Every row is in the ledger with its cells, faults, order and expected cost,
-// and the same command again finds the batch.
+// Every row is in the ledger with its cells, faults and order, nothing may be
+// sent yet, and the same command again finds the batch once it is open.
 func TestRecord(t *testing.T) {
 	ctx := context.Background()
 	l := openLedger(t)
 	im := opened(t, filepath.Join(root, "samples/annual-reports-de-2026.xlsx"), Options{})
-	price := func(r *filing.Request) money.Cost { return money.Cost{Amount: 12500} }
-	batch, created, err := im.Record(ctx, l, "ana@host", price)
+	id, created, err := im.Record(ctx, l, "ana@host")
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
-	kept, err := l.Batch(ctx, batch.ID)
-	if err != nil || kept.Rows != 60 || !kept.Open || kept.Sheet != "Annual Reports 2026" || kept.CreatedBy != "ana@host" || kept.Options != "--product annual-report --sheet 'Annual Reports 2026'" {
+	if kept, err := l.Batch(ctx, id); err != nil || kept.Open {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	if err := l.OpenBatch(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := l.Batch(ctx, id)
+	if err != nil || kept.Rows != 60 || kept.Sheet != "Annual Reports 2026" || kept.CreatedBy != "ana@host" || kept.Options != "--product annual-report --sheet 'Annual Reports 2026'" {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	n := 0
-	for r, err := range l.Rows(ctx, batch.ID) {
+	for r, err := range l.Rows(ctx, id) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,16 +54,16 @@ func TestRecord(t *testing.T) {
 			t.Errorf("row %d: %v", r.Number, err)
 		}
 		switch ready := r.Result == filing.Ready; {
-		case ready != (r.Request != nil), ready != (r.Cost.Amount == 12500), ready != (r.Message == ""), (r.Result == filing.Invalid) != (len(r.Faults) > 0):
+		case ready != (r.Request != nil), ready != (r.Message == ""), (r.Result == filing.Invalid) != (len(r.Faults) > 0):
 			t.Errorf("row %d: %+v", r.Number, r)
 		}
 	}
 	if n != 60 {
 		t.Errorf("%d rows", n)
 	}
-	again, created, err := opened(t, im.path, Options{}).Record(ctx, l, "ana@host", price)
-	if err != nil || created || again.ID != batch.ID {
-		t.Errorf("%v %s %v", created, again.ID, err)
+	again, created, err := opened(t, im.path, Options{}).Record(ctx, l, "ana@host")
+	if err != nil || created || again != id {
+		t.Errorf("%v %s %v", created, again, err)
 	}
 }
 
@@ -108,11 +112,11 @@ func TestSecrets(t *testing.T) {
 	text := "Company ID,User ID,Filing State,Filing Year,Owner SSN,Responsible Party SSN\ncomp_1,user_1,DE,2026," + ssn + ",\ncomp_2,user_1,DE,26,," + ssn + "\n"
 	im := opened(t, saved(t, "in.csv", text), Options{Product: filing.AnnualReport})
 	l := openLedger(t)
-	batch, _, err := im.Record(ctx, l, "", nil)
+	id, _, err := im.Record(ctx, l, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range l.Rows(ctx, batch.ID) {
+	for r, err := range l.Rows(ctx, id) {
 		if err != nil || strings.Contains(string(r.Cells), ssn) || !strings.Contains(string(r.Cells), masked) {
 			t.Errorf("%s %v", r.Cells, err)
 		}
@@ -137,14 +141,14 @@ func TestRecordFails(t *testing.T) {
 	ctx := context.Background()
 	l := openLedger(t)
 	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"), Options{})
-	batch, created, err := im.Record(ctx, brokenRecorder{l}, "", nil)
+	id, created, err := im.Record(ctx, brokenRecorder{l}, "")
 	if err == nil || created {
 		t.Fatal("no error")
 	}
-	if kept, err := l.Batch(ctx, batch.ID); err != nil || kept.Open {
+	if kept, err := l.Batch(ctx, id); err != nil || kept.Open {
 		t.Errorf("%+v %v", kept, err)
 	}
-	if _, created, err = im.Record(ctx, l, "", nil); err != nil || !created {
+	if _, created, err = im.Record(ctx, l, ""); err != nil || !created {
 		t.Errorf("the next attempt: %v %v", created, err)
 	}
 }
