@@ -76,7 +76,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 		return err
 	}
 	service.Deposit(demoTopUp)
-	a.act(fmt.Sprintf("The money ran out; nothing was lost, and nobody asked twice. %s are paid in, and the same command goes on.", money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
+	a.act(fmt.Sprintf("The money ran out; nothing was lost and nothing is in doubt. %s are paid in, and the same command goes on.", money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
 	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func seedDemo(ctx context.Context, service *sandbox.Service, file string) error 
 
 // demoVisitor is the same program in an environment of the demo's own.
 func (a *app) demoVisitor(env map[string]string) *app {
-	return newApp(a.in, a.out, a.err, func(name string) string {
+	return newApp(a.in, a.out, a.out, func(name string) string {
 		if v, ok := env[name]; ok {
 			return v
 		}
