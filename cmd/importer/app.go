@@ -171,6 +171,14 @@ func first(args []string) string {
 	return args[0]
 }
 
+// count is a number of things in words: "1 row", "12 rows".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // confirm asks a yes-or-no question; anything but yes is no.
 func (a *app) confirm(question string) (bool, error) {
 	if !a.terminal(a.in) {

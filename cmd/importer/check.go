@@ -105,7 +105,7 @@ func (a *app) showTally(t importer.Tally, problems int, marked string, imp *impo
 	if problems > 0 {
 		fmt.Fprintln(a.out)
 	}
-	fmt.Fprintf(a.out, "%d rows of %s: %d ready", t.Rows, imp.Product().Title(), t.Ready)
+	fmt.Fprintf(a.out, "%s, %s: %d ready", count(t.Rows, "row"), imp.Product().Title(), t.Ready)
 	if t.Invalid > 0 {
 		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to correct", t.Invalid)))
 	}

@@ -52,9 +52,9 @@ func (a *app) cancelCommand() *cobra.Command {
 		if err != nil {
 			return "", err
 		}
-		text := fmt.Sprintf("%d rows of batch %s were taken back. What was placed stays placed.", n, b.ID)
+		text := fmt.Sprintf("Batch %s is canceled: %s taken back. What was placed stays placed.", b.ID, count(n, "row"))
 		if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
-			text += fmt.Sprintf(" %d rows are at the service and their answer is still out.", doubt)
+			text += fmt.Sprintf(" At the service, with no answer yet: %s.", count(doubt, "row"))
 		}
 		return text, nil
 	})
@@ -63,6 +63,6 @@ func (a *app) cancelCommand() *cobra.Command {
 func (a *app) retryCommand() *cobra.Command {
 	return a.change("retry", "Make the rejected rows of a batch ready again", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
 		n, err := l.RetryBatch(ctx, b.ID)
-		return fmt.Sprintf("%d rejected rows of batch %s are ready again. The same `importer run` sends them; a worker does so by itself.", n, b.ID), err
+		return fmt.Sprintf("Ready again: %s of batch %s. The same `importer run` sends what is ready; a worker does so by itself.", count(n, "rejected row"), b.ID), err
 	})
 }

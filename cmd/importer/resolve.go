@@ -92,7 +92,7 @@ func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batc
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%d rows of batch %s were sent and have no trustworthy answer:\n", len(rows), b.ID)
+	fmt.Fprintf(a.out, "Sent, and without a trustworthy answer: %s of batch %s.\n", count(len(rows), "row"), b.ID)
 	for _, r := range rows {
 		fmt.Fprintf(a.out, "\nrow %d  %s\n  company     %s\n  last sent   %s\n  what came   %s\n  money held  %s\n", r.Number, r.Request.Product.Title(), r.Request.Company.Ref,
 			r.UpdatedAt.Local().Format("2006-01-02 15:04:05"), r.Message, r.Held.Dollars())

@@ -202,7 +202,7 @@ func (r *filingRun) agree(ctx context.Context, quoter *balance.Quoter) (bool, er
 	if r.flags.yes {
 		return true, nil
 	}
-	yes, err := r.confirm(fmt.Sprintf("Place %d filings for %s?", q.Rows, q.Total))
+	yes, err := r.confirm(fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total))
 	if err == nil && !yes {
 		r.say("Nothing was sent.")
 	}
@@ -215,7 +215,7 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 	}
 	r.say("  %s %s", r.paint.bold("total"), r.paint.bold(q.Total.String()))
 	if q.Total.AtLeast {
-		r.say("  Some state fees are not known: the true cost is higher. FILING_FEES can name them.")
+		r.say("  Some state fees are not known yet, by state or by entity type: the true cost may be higher. FILING_FEES can name fees.")
 	}
 	if book.Declared {
 		r.say("  available %s", book.Available().Dollars())
@@ -281,7 +281,7 @@ func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
-			r.say("%s: the book cannot pay for %d rows. After a top-up: importer deposit AMOUNT, then the same command.", r.paint.yellow("Out of funds"), ending.Short)
+			r.say("%s: the book cannot pay for %s. After a top-up: importer deposit AMOUNT, then the same command.", r.paint.yellow("Out of funds"), count(ending.Short, "row"))
 		} else {
 			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"), ending.Halted.Note)
 		}
