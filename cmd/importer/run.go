@@ -354,9 +354,10 @@ func (r *filingRun) record(ctx context.Context) error {
 	return nil
 }
 
-// endDry ends a dry run with the code of what was found.
+// endDry ends a dry run with the quote beside every row, and with the code of
+// what was found.
 func (r *filingRun) endDry(ctx context.Context) error {
-	s, err := report.Summarise(ctx, r.ledger, r.batch.ID)
+	s, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
 	if err != nil {
 		return err
 	}

@@ -246,19 +246,11 @@ func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.I
 		}
 		for _, line := range quote.Lines {
 			if line.Product == made[i].Product && made[i].Product != "" {
-				made[i].Cost = lineCost(line)
+				made[i].Cost = line.Cost()
 			}
 		}
 	}
 	return made
-}
-
-func lineCost(l balance.Line) money.Cost {
-	sum, err := l.Wholesale.Plus(l.StateFee)
-	if err != nil {
-		return money.Cost{AtLeast: true}
-	}
-	return sum
 }
 
 func orderIDs(items []filing.Item) []string {

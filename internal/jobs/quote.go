@@ -59,7 +59,8 @@ type ProductQuote struct {
 }
 
 // QuoteBatch quotes every ready row of a batch from what the sheet and the
-// ledger know. It asks the service nothing.
+// ledger know, keeps each row's quote, and sums them up. It asks the service
+// nothing.
 func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch string) (BatchQuote, error) {
 	var q BatchQuote
 	lines := make(map[filing.Product]*ProductQuote)
@@ -75,9 +76,11 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 		if err != nil {
 			return q, err
 		}
-		for _, row := range page {
+		quotes := make([]ledger.RowQuote, len(page))
+		for i, row := range page {
 			facts := factsOf(known[row.Request.Company.Ref], row.Request.Company.Sheet)
 			quote := quoter.Quote(&row.Request.Order, facts, nil)
+			quotes[i] = ledger.RowQuote{Row: row.ID, Cost: quote.Total}
 			q.Rows++
 			if q.Total, err = q.Total.Plus(quote.Total); err != nil {
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
@@ -89,10 +92,13 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 					lines[line.Product] = sum
 				}
 				sum.Count++
-				if sum.Total, err = sum.Total.Plus(lineCost(line)); err != nil {
+				if sum.Total, err = sum.Total.Plus(line.Cost()); err != nil {
 					return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
 				}
 			}
+		}
+		if err := l.KeepQuotes(ctx, quotes); err != nil {
+			return q, err
 		}
 	}
 	for _, p := range filing.Products {

@@ -1,0 +1,33 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"bulkfiling/internal/money"
+)
+
+// RowQuote is what a row is expected to cost.
+type RowQuote struct {
+	Row  int64
+	Cost money.Cost
+}
+
+// KeepQuotes notes what rows that were never sent are expected to cost, for
+// their reader and for the sum of what is still needed.
+func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
+	records := make([]record, len(quotes))
+	for i, q := range quotes {
+		records[i] = record{q.Row, int64(q.Cost.Amount), flag(q.Cost.AtLeast), "not sent yet; it will cost " + q.Cost.String()}
+	}
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		return l.exec(ctx, tx, `UPDATE rows SET cost = v.cost, at_least = v.at_least, message = v.message {{v}}
+			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
+			columns{"id bigint", "cost bigint", "at_least bigint", "message text"}, records)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the quotes of %d rows: %w", len(quotes), err)
+	}
+	return nil
+}
