@@ -7,37 +7,44 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 )
 
+// store is one database under test, and a clock that stands still until it is
+// moved.
+type store struct {
+	*testing.T
+	config ledger.Config
+
+	mu  sync.Mutex
+	now time.Time
+}
+
 // onBothDatabases runs one suite on SQLite and, where TEST_DATABASE_URL names a
-// server, on PostgreSQL. On CI the server must be there.
-func onBothDatabases(t *testing.T, suite func(t *testing.T, open func(...func(*ledger.Config)) *ledger.Ledger)) {
-	run := func(name string, base ledger.Config) {
+// server, on PostgreSQL. On CI the server must be there. After each suite the
+// book must add up.
+func onBothDatabases(t *testing.T, suite func(*store)) {
+	run := func(name string, database func(*testing.T) string) {
 		t.Run(name, func(t *testing.T) {
-			suite(t, func(options ...func(*ledger.Config)) *ledger.Ledger {
-				c := base
-				for _, o := range options {
-					o(&c)
-				}
-				if c.Dir == "" {
-					c.Dir = t.TempDir()
-				}
-				l, err := ledger.Open(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { l.Close() })
-				return l
-			})
+			s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+			// Nothing renews a lease while the clock stands still.
+			s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database(t), Now: s.clock, Lease: 24 * time.Hour}
+			suite(s)
+			if err := s.open().Audit(t.Context()); err != nil {
+				t.Error(err)
+			}
 		})
 	}
-	run("SQLite", ledger.Config{Dir: t.TempDir()})
+	run("SQLite", func(*testing.T) string { return "" })
 	server := os.Getenv("TEST_DATABASE_URL")
 	if server == "" {
 		if os.Getenv("CI") != "" {
@@ -45,10 +52,123 @@ func onBothDatabases(t *testing.T, suite func(t *testing.T, open func(...func(*l
 		}
 		return
 	}
-	run("PostgreSQL", ledger.Config{Dir: t.TempDir(), DatabaseURL: newDatabase(t, server)})
+	run("PostgreSQL", func(t *testing.T) string { return newDatabase(t, server) })
 }
 
-// newDatabase makes an empty database on the server and drops it after the test.
+func (s *store) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// pass lets time go by.
+func (s *store) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+// open opens the ledger as one more process.
+func (s *store) open() *ledger.Ledger {
+	s.Helper()
+	l, err := ledger.Open(s.Context(), s.config)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { l.Close() })
+	return l
+}
+
+// sql is a connection beside the ledger, for what no method does.
+func (s *store) sql() *sql.DB {
+	s.Helper()
+	driver, name := "pgx", s.config.DatabaseURL
+	if name == "" {
+		driver, name = "sqlite", "file:"+filepath.Join(s.config.Dir, "ledger.db")+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { db.Close() })
+	return db
+}
+
+func (s *store) exec(query string, args ...any) {
+	s.Helper()
+	if _, err := s.sql().ExecContext(s.Context(), query, args...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// must fails the test on an error.
+func (s *store) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// row reads a row as it is now.
+func (s *store) row(l *ledger.Ledger, id int64) ledger.Row {
+	s.Helper()
+	r, err := l.Row(s.Context(), id)
+	s.must(err)
+	return r
+}
+
+func (s *store) book(l *ledger.Ledger) ledger.Book {
+	s.Helper()
+	b, err := l.Book(s.Context())
+	s.must(err)
+	return b
+}
+
+// begin commits an intent and reports what the ledger said.
+func (s *store) begin(l *ledger.Ledger, in ledger.Intent) ledger.Begun {
+	s.Helper()
+	begun, err := l.Begin(s.Context(), in)
+	s.must(err)
+	return begun
+}
+
+// send is begin for a row that must be let through.
+func (s *store) send(l *ledger.Ledger, r ledger.Row) int {
+	s.Helper()
+	begun := s.begin(l, intent(s.row(l, r.ID)))
+	if begun.Try == 0 {
+		s.Fatalf("row %d was not let through: %+v", r.ID, begun)
+	}
+	return begun.Try
+}
+
+// answer settles the present attempt of a row.
+func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.Class) ledger.Row {
+	s.Helper()
+	now := s.row(l, r.ID)
+	s.must(l.Settle(s.Context(), outcome(now, now.Tries, class)))
+	return s.row(l, r.ID)
+}
+
+// place takes a row all the way.
+func (s *store) place(l *ledger.Ledger, r ledger.Row) ledger.Row {
+	s.Helper()
+	s.send(l, r)
+	return s.answer(l, r, filing.Accepted)
+}
+
+// want checks a row's state and what is set aside for it.
+func (s *store) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held money.Cents) ledger.Row {
+	s.Helper()
+	got := s.row(l, r.ID)
+	if got.Result != result || got.Held != held {
+		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Held, result, held, got.Message)
+	}
+	return got
+}
+
+// newDatabase makes an empty place on the server, a schema of its own, and drops
+// it after the test.
 func newDatabase(t *testing.T, server string) string {
 	t.Helper()
 	db, err := sql.Open("pgx", server)
@@ -56,11 +176,11 @@ func newDatabase(t *testing.T, server string) string {
 		t.Fatal(err)
 	}
 	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
 			t.Error(err)
 		}
 		db.Close()
@@ -69,100 +189,118 @@ func newDatabase(t *testing.T, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
 	return u.String()
 }
 
-// addBatch records a batch of n annual reports of as many companies.
-func addBatch(t *testing.T, l *ledger.Ledger, id string, n int) []ledger.Row {
-	t.Helper()
-	ctx := t.Context()
-	if created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}}); err != nil || !created {
-		t.Fatalf("CreateBatch: %v, %v", created, err)
-	}
+// reports are n annual reports of as many companies, named after the batch.
+func reports(batch string, n int) []ledger.Row {
 	var rows []ledger.Row
 	for i := range n {
-		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: 7500}, Request: &filing.Request{
-			Product: filing.AnnualReport,
-			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%s%d", id, i)},
-			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-		}})
-	}
-	if err := l.AddRows(ctx, id, rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.OpenBatch(ctx, id); err != nil {
-		t.Fatal(err)
-	}
-	rows = rows[:0]
-	for r, err := range l.Rows(ctx, id) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows = append(rows, r)
-	}
-	if len(rows) != n {
-		t.Fatalf("got %d rows, want %d", len(rows), n)
+		rows = append(rows, report(fmt.Sprintf("comp_%s%d", batch, i), "2026"))
 	}
 	return rows
+}
+
+func report(company, year string) ledger.Row {
+	return ledger.Row{Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: cost}, Request: &filing.Request{
+		Product: filing.AnnualReport,
+		Company: filing.CompanyRef{Ref: company},
+		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: year}},
+	}}
+}
+
+// agentOrder is an order that may be sent twice without harm.
+func agentOrder(company string) ledger.Row {
+	r := report(company, "")
+	r.Request.Product = filing.RegisteredAgent
+	r.Request.Order.AnnualReport, r.Request.Order.RegisteredAgent = nil, &filing.RegisteredAgentItem{}
+	return r
+}
+
+// cost of every row, unless a test says otherwise.
+const cost = money.Cents(7500)
+
+// add records a batch of rows and opens it.
+func (s *store) add(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
+	s.Helper()
+	ctx := s.Context()
+	created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
+	if err != nil || !created {
+		s.Fatalf("CreateBatch: %v, %v", created, err)
+	}
+	for i := range rows {
+		rows[i].Number = i + 2
+	}
+	s.must(l.AddRows(ctx, id, rows))
+	s.must(l.OpenBatch(ctx, id))
+	return s.rows(l, id)
+}
+
+func (s *store) rows(l *ledger.Ledger, batch string) []ledger.Row {
+	s.Helper()
+	var rows []ledger.Row
+	for r, err := range l.Rows(s.Context(), batch) {
+		s.must(err)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// sweep settles what dead processes left, as the jobs do, and reports how much.
+func (s *store) sweep(l *ledger.Ledger) int {
+	s.Helper()
+	orphans, err := l.Orphans(s.Context())
+	s.must(err)
+	for _, r := range orphans {
+		o := outcome(r, r.Tries, filing.NoAnswer)
+		s.must(l.Settle(s.Context(), o))
+	}
+	return len(orphans)
 }
 
 func intent(r ledger.Row) ledger.Intent {
 	o := r.Request.Order
 	o.CompanyID = r.Request.Company.Ref
-	return ledger.Intent{Row: r.ID, Cost: r.Cost, Claims: []ledger.Claim{{
-		Product: filing.AnnualReport, Key: o.Keys()[filing.AnnualReport], Cover: o.CompanyID + "|DE", Year: 2026,
-	}}}
+	for _, p := range r.Dropped {
+		o = o.Drop(p)
+	}
+	in := ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost}
+	keys := o.Keys()
+	for _, p := range o.Products() {
+		c := ledger.Claim{Product: p, Key: keys[p]}
+		if p == filing.AnnualReport {
+			c.Cover = o.CompanyID + "|DE"
+			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
+		}
+		in.Claims = append(in.Claims, c)
+	}
+	return in
 }
 
-func outcome(r ledger.Row, try int, class filing.Class, s filing.Standing) ledger.Outcome {
+// outcome is what the placer makes of an answer to an attempt of a row.
+func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	a := filing.Answer{Class: class, Message: "said the service"}
-	return ledger.Outcome{Row: r.ID, Try: try, Answer: a, Verdict: filing.Decide(a, s), Cost: r.Cost,
-		Items: []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: fmt.Sprintf("order_%d", r.ID), Cost: r.Cost}}}
-}
-
-func TestPlacedOnce(t *testing.T) {
-	onBothDatabases(t, func(t *testing.T, open func(...func(*ledger.Config)) *ledger.Ledger) {
-		l, ctx := open(), t.Context()
-		if err := l.Deposit(ctx, 100000, "opening"); err != nil {
-			t.Fatal(err)
+	out := ledger.Outcome{Row: r.ID, Try: try, Answer: a, Message: "it is " + string(class), Cost: r.Cost}
+	o := r.Request.Order
+	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
+	if class == filing.Accepted {
+		for _, p := range o.Products() {
+			out.Items = append(out.Items, ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: r.Cost})
 		}
-		row := addBatch(t, l, "a", 1)[0]
-		begun, err := l.Begin(ctx, intent(row))
-		if err != nil || begun.Try != 1 {
-			t.Fatalf("Begin: %+v, %v", begun, err)
-		}
-		if again, err := l.Begin(ctx, intent(row)); err != nil || !again.Lost {
-			t.Fatalf("second Begin: %+v, %v", again, err)
-		}
-		if err := l.Settle(ctx, outcome(row, 1, filing.Accepted, filing.Standing{})); err != nil {
-			t.Fatal(err)
-		}
-		got, err := l.Row(ctx, row.ID)
-		if err != nil || got.Result != filing.Placed || len(got.Items) != 1 || got.Attempts != 1 {
-			t.Fatalf("row: %+v, %v", got, err)
-		}
-		book, err := l.Book(ctx)
-		if err != nil || book.Posted != 7500 || book.Reserved != 0 || book.Available() != 92500 {
-			t.Fatalf("book: %+v, %v", book, err)
-		}
-		if err := l.Audit(ctx); err != nil {
-			t.Fatal(err)
-		}
-	})
+	}
+	return out
 }
 
 func BenchmarkTransitions(b *testing.B) {
-	for _, server := range []string{"", os.Getenv("TEST_DATABASE_URL")} {
-		name := "SQLite"
-		if server != "" {
-			name = "PostgreSQL"
+	for name, server := range map[string]string{"SQLite": "", "PostgreSQL": os.Getenv("TEST_DATABASE_URL")} {
+		if name == "PostgreSQL" && server == "" {
+			continue
 		}
 		b.Run(name, func(b *testing.B) {
-			t := &testing.T{}
-			_ = t
-			url := server
-			l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: url})
+			l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: server})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -178,12 +316,7 @@ func benchmarkTransitions(b *testing.B, l *ledger.Ledger) {
 	if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
 		b.Fatal(err)
 	}
-	rows := make([]ledger.Row, b.N)
-	for i := range rows {
-		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: 7500}, Request: &filing.Request{
-			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%s%d", id, i)},
-			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}}}
-	}
+	rows := reports(id, b.N)
 	if err := l.AddRows(ctx, id, rows); err != nil {
 		b.Fatal(err)
 	}
@@ -205,7 +338,7 @@ func benchmarkTransitions(b *testing.B, l *ledger.Ledger) {
 				if e != nil || begun.Try == 0 {
 					err = fmt.Errorf("%+v %w", begun, e)
 				}
-				if e := l.Settle(ctx, outcome(r, begun.Try, filing.Accepted, filing.Standing{})); e != nil {
+				if e := l.Settle(ctx, outcome(r, begun.Try, filing.Accepted)); e != nil {
 					err = e
 				}
 			}

@@ -1,0 +1,330 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+func TestBatchKeepsWhatItWasGiven(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		want := ledger.Batch{
+			ID: "b1", File: "Jahr’s “end”.xlsx", Sheet: "Sheet 1", Product: filing.AnnualReport, Options: "--state DE", Again: "asked for by Ana",
+			Columns: []string{"Company ID", "", "Année"}, CreatedBy: "ana", CreatedAt: s.clock(),
+		}
+		created, err := l.CreateBatch(s.Context(), want)
+		if err != nil || !created {
+			s.Fatal(created, err)
+		}
+		rows := []ledger.Row{
+			{Number: 3, Cells: []byte(`["comp_1","ü"]`), Result: filing.Ready, Cost: money.Cost{Amount: 1, AtLeast: true}, Request: report("comp_1", "2026").Request},
+			{Number: 5, Cells: []byte(`[""]`), Result: filing.Invalid, Message: "no company", Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"}, {Column: -1, Rule: "x", Warning: true}}},
+			{Number: 9, Cells: []byte(`["comp_1"]`), Result: filing.Skipped, Message: "as row 3", Request: report("comp_1", "2026").Request},
+		}
+		s.must(l.AddRows(s.Context(), "b1", rows[:1]))
+		s.must(l.AddRows(s.Context(), "b1", rows[1:]))
+		if b, err := l.Batch(s.Context(), "b1"); err != nil || b.Open || b.Rows != 0 {
+			s.Fatalf("under import: %+v, %v", b, err)
+		}
+		if ids, err := l.Sendable(s.Context(), "", 10); err != nil || len(ids) > 0 {
+			s.Fatalf("rows of a batch under import are sendable: %v, %v", ids, err)
+		}
+		s.must(l.OpenBatch(s.Context(), "b1"))
+		want.Rows, want.Open = 3, true
+		got, err := s.open().Batch(s.Context(), "") // another process reads the same
+		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			s.Fatalf("got  %+v, %v\nwant %+v", got, err, want)
+		}
+		for i, r := range s.rows(l, "b1") {
+			want := rows[i]
+			if r.Number != want.Number || string(r.Cells) != string(want.Cells) || r.Result != want.Result || r.Message != want.Message || r.Cost != want.Cost || !slices.Equal(r.Faults, want.Faults) {
+				s.Errorf("got %+v, want %+v", r, want)
+			}
+			if (r.Request == nil) != (want.Request == nil) || r.Request != nil && r.Request.Order.AnnualReport.FilingYear != "2026" {
+				s.Errorf("request of row %d: %+v", r.Number, r.Request)
+			}
+		}
+		counts, err := l.Counts(s.Context(), "b1")
+		if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 || counts.Total() != 3 {
+			s.Errorf("%v, %v", counts, err)
+		}
+	})
+}
+
+// The same file again finds its batch; an import that a crash cut short is begun
+// anew; one that a living process is at is left alone.
+func TestImportIsMadeOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other := s.open(), s.open()
+		ctx, b := s.Context(), ledger.Batch{ID: "b1", Product: filing.AnnualReport}
+		create := func(l *ledger.Ledger) bool {
+			s.Helper()
+			created, err := l.CreateBatch(ctx, b)
+			s.must(err)
+			return created
+		}
+		create(l)
+		s.must(l.AddRows(ctx, "b1", reports("b1", 3)))
+		if _, err := other.CreateBatch(ctx, b); err == nil || !strings.Contains(err.Error(), "importing the same file") {
+			s.Fatalf("another process is at it: %v", err)
+		}
+		if !create(l) {
+			s.Fatal("the process itself may begin anew: its first import failed half-way")
+		}
+		s.must(l.AddRows(ctx, "b1", reports("b1", 2)))
+		s.must(l.Close()) // the process is gone, the import not ended
+		if !create(other) {
+			s.Fatal("an import that a crash cut short is begun anew")
+		}
+		s.must(other.AddRows(ctx, "b1", reports("b1", 4)))
+		s.must(other.OpenBatch(ctx, "b1"))
+		if create(s.open()) || create(other) {
+			s.Fatal("the same file again is the same batch")
+		}
+		if rows := s.rows(other, "b1"); len(rows) != 4 {
+			s.Fatalf("%d rows, want 4: an earlier import shows", len(rows))
+		}
+	})
+}
+
+// A process that was taken for dead while it imported must not add its rows to
+// the import that took its place: rows out = rows in.
+func TestImportTakenOver(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		slow, next := s.open(), s.open()
+		ctx, b := s.Context(), ledger.Batch{ID: "b1", Product: filing.AnnualReport}
+		_, err := slow.CreateBatch(ctx, b)
+		s.must(err)
+		s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = (SELECT owner FROM batches)`)
+		if created, err := next.CreateBatch(ctx, b); err != nil || !created {
+			s.Fatal(created, err)
+		}
+		if err := slow.AddRows(ctx, "b1", reports("b1", 3)); !errors.Is(err, ledger.ErrImport) {
+			s.Errorf("AddRows: %v", err)
+		}
+		if err := slow.OpenBatch(ctx, "b1"); !errors.Is(err, ledger.ErrImport) {
+			s.Errorf("OpenBatch: %v", err)
+		}
+		s.must(next.AddRows(ctx, "b1", reports("b1", 3)))
+		s.must(next.OpenBatch(ctx, "b1"))
+		if err := next.AddRows(ctx, "b1", reports("b1", 3)); !errors.Is(err, ledger.ErrImport) {
+			s.Errorf("AddRows to an open batch: %v", err)
+		}
+		if err := next.AddRows(ctx, "none", reports("none", 1)); !errors.Is(err, ledger.ErrNotFound) {
+			s.Errorf("AddRows to no batch: %v", err)
+		}
+		if n := len(s.rows(next, "b1")); n != 3 {
+			s.Errorf("%d rows, want 3", n)
+		}
+	})
+}
+
+func TestBatchByTheBeginningOfItsID(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		if _, err := l.Batch(s.Context(), ""); !errors.Is(err, ledger.ErrNotFound) {
+			s.Errorf("no batch yet: %v", err)
+		}
+		for _, id := range []string{"ab", "abcd", "abce", "x%"} {
+			s.add(l, id)
+			s.pass(1e9)
+		}
+		for _, c := range []struct{ asked, found string }{
+			{"", "x%"}, {"x", "x%"}, {"abcd", "abcd"}, {"ab", "ab"}, {"abc", ""}, {"a", ""}, {"y", ""}, {"%", ""}, {"abcdef", ""}, {"AB", ""},
+		} {
+			b, err := l.Batch(s.Context(), c.asked)
+			if b.ID != c.found || (err == nil) != (c.found != "") {
+				s.Errorf("%q: %q, %v", c.asked, b.ID, err)
+			}
+		}
+		all, err := l.Batches(s.Context())
+		var ids []string
+		for _, b := range all {
+			ids = append(ids, b.ID)
+		}
+		if err != nil || !slices.Equal(ids, []string{"x%", "abce", "abcd", "ab"}) {
+			s.Errorf("%v, %v", ids, err)
+		}
+	})
+}
+
+// Rows come out in the order in which they went in, however many pages that is
+// and whatever became of them.
+func TestRowsInOrder(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "other", reports("other", 3)...)
+		rows := s.add(l, "b1", reports("b1", 2345)...)
+		if len(rows) != 2345 {
+			s.Fatalf("%d rows", len(rows))
+		}
+		for _, i := range []int{2344, 0, 1000, 999} {
+			s.place(l, rows[i])
+		}
+		n := 0
+		for i, r := range s.rows(l, "b1") {
+			if r.Number != i+2 || r.Batch != "b1" {
+				s.Fatalf("row %d is number %d of %s", i, r.Number, r.Batch)
+			}
+			n += len(r.Items)
+		}
+		if n != 4 {
+			s.Errorf("%d items, want 4", n)
+		}
+		for r, err := range l.Rows(s.Context(), "b1") { // leaving early is fine
+			s.must(err)
+			if r.Number > 3 {
+				break
+			}
+		}
+	})
+}
+
+// No batch waits behind another: each gets its share of what may be sent.
+func TestSendableShares(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		large, small := s.add(l, "large", reports("large", 50)...), s.add(l, "small", reports("small", 2)...)
+		ids, err := l.Sendable(s.Context(), "", 10)
+		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) || !slices.Contains(ids, large[4].ID) {
+			s.Fatalf("%v, %v", ids, err)
+		}
+		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID || ids[9] != large[9].ID {
+			s.Fatalf("%v, %v", ids, err)
+		}
+		s.must(l.PauseBatch(s.Context(), "large"))
+		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) > 0 {
+			s.Fatalf("of a paused batch: %v, %v", ids, err)
+		}
+		if ready, err := l.ReadyRows(s.Context(), []int64{large[0].ID, small[1].ID, small[0].ID, 999999}); err != nil || len(ready) != 2 || ready[0].ID != small[0].ID {
+			s.Fatalf("%v, %v", ready, err)
+		}
+		if ready, err := l.ReadyRows(s.Context(), nil); err != nil || ready != nil {
+			s.Fatal(ready, err)
+		}
+	})
+}
+
+func TestPauseAndResume(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "b1", reports("b1", 2)...)
+		s.send(l, rows[0])
+		s.must(l.PauseBatch(s.Context(), "b1"))
+		if begun := s.begin(l, intent(rows[1])); !begun.Lost {
+			s.Fatalf("a row of a paused batch: %+v", begun)
+		}
+		s.answer(l, rows[0], filing.Accepted) // what is out is recorded all the same
+		s.want(l, rows[0], filing.Placed, 0)
+		s.must(l.ResumeBatch(s.Context(), "b1"))
+		s.place(l, rows[1])
+		for _, err := range []error{l.PauseBatch(s.Context(), "none"), l.ResumeBatch(s.Context(), "none"), l.OpenBatch(s.Context(), "none")} {
+			if !errors.Is(err, ledger.ErrNotFound) {
+				s.Error(err)
+			}
+		}
+	})
+}
+
+func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "b1", append(reports("b1", 5), agentOrder("comp_a"))...)
+		placed, refused, lost, back, unsent, doubt := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+		s.place(l, placed)
+		s.send(l, doubt)
+		s.answer(l, doubt, filing.NoAnswer)
+		for _, r := range []ledger.Row{refused, lost, back} {
+			s.send(l, r)
+		}
+		n, err := l.CancelBatch(s.Context(), "b1")
+		if err != nil || n != 1 {
+			s.Fatalf("%d rows taken back, %v; want the one that was not sent", n, err)
+		}
+		s.answer(l, refused, filing.Refused)
+		s.answer(l, lost, filing.NoAnswer)
+		s.answer(l, back, filing.NoFunds)
+		s.want(l, placed, filing.Placed, 0)
+		s.want(l, unsent, filing.Canceled, 0)
+		s.want(l, refused, filing.Rejected, 0)
+		s.want(l, lost, filing.Uncertain, cost)
+		s.want(l, back, filing.Canceled, 0) // it came back unsent, to a batch that is no more
+		if r := s.want(l, doubt, filing.Ready, cost); !r.Doubt {
+			s.Fatalf("%+v", r)
+		}
+		s.must(l.ResolveNotPlaced(s.Context(), lost.ID, "not on the dashboard"))
+		s.want(l, lost, filing.Canceled, 0)
+		s.must(l.AskAgain(s.Context())) // for the 402 above
+		s.place(l, doubt)               // in doubt is settled by sending again, canceled or not
+
+		// Canceled again, nothing is left; a retry is a new wish.
+		if n, err := l.CancelBatch(s.Context(), "b1"); err != nil || n != 0 {
+			s.Error(n, err)
+		}
+		if n, err := l.RetryBatch(s.Context(), "b1"); err != nil || n != 1 {
+			s.Fatal(n, err)
+		}
+		s.place(l, refused)
+		s.want(l, unsent, filing.Canceled, 0)
+	})
+}
+
+func TestRetryMakesRejectedRowsReady(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "b1", reports("b1", 3)...)
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.Refused)
+		s.must(l.SetAside(s.Context(), ledger.Aside{Row: rows[1].ID, Next: filing.Rejected, Message: "no such company"}))
+		s.place(l, rows[2])
+		if n, err := l.RetryBatch(s.Context(), "b1"); err != nil || n != 2 {
+			s.Fatal(n, err)
+		}
+		for _, r := range rows[:2] {
+			if got := s.want(l, r, filing.Ready, 0); got.Attempts != 0 || got.Message != "" {
+				s.Errorf("%+v", got)
+			}
+			s.place(l, r)
+		}
+	})
+}
+
+func TestProgress(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.must(l.Deposit(s.Context(), 4*cost, ""))
+		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
+		s.place(l, rows[0])
+		s.send(l, rows[1])
+		s.answer(l, rows[1], filing.NoAnswer)
+		s.send(l, rows[2])
+		s.send(l, rows[3])
+		if begun := s.begin(l, intent(rows[4])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(l.SetAside(s.Context(), ledger.Aside{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
+		p, err := l.Progress(s.Context(), "b1")
+		if err != nil || p.Spent != int64(cost) || p.Held != 3*int64(cost) || p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
+			s.Fatalf("%+v, %v", p, err)
+		}
+		u, err := l.Unfinished(s.Context(), "b1")
+		if err != nil || u != (ledger.Unfinished{Placing: 2, Funds: 1, Keys: 1}) {
+			s.Fatalf("%+v, %v", u, err)
+		}
+		s.answer(l, rows[2], filing.Accepted)
+		out := outcome(s.row(l, rows[3].ID), 1, filing.NotSent)
+		out.Due = s.clock().Add(1e10)
+		s.must(l.Settle(s.Context(), out))
+		u, err = l.Unfinished(s.Context(), "b1")
+		if err != nil || u != (ledger.Unfinished{Sendable: 1, Later: 1, NextDue: out.Due.UnixMilli(), Keys: 1}) {
+			s.Fatalf("the void lets the short row go: %+v, %v", u, err)
+		}
+	})
+}

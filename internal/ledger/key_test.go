@@ -1,0 +1,242 @@
+package ledger_test
+
+import (
+	"sync"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// One business key, one purchase: of rows that ask for the same in one batch, in
+// two and in two processes, all at once, exactly one is let through.
+func TestOneKeyOneRow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		one, two := s.open(), s.open()
+		var rows []ledger.Row
+		for _, batch := range []string{"a", "b"} {
+			for range 5 {
+				rows = append(rows, report("comp_1", "2026"))
+			}
+			rows = append(rows[:len(rows)-5], s.add(one, batch, rows[len(rows)-5:]...)...)
+		}
+		var flying sync.WaitGroup
+		begun := make([]ledger.Begun, len(rows))
+		errs := make([]error, len(rows))
+		for i, r := range rows {
+			l := one
+			if i%2 == 0 {
+				l = two
+			}
+			flying.Go(func() { begun[i], errs[i] = l.Begin(s.Context(), intent(r)) })
+		}
+		flying.Wait()
+		var sent, taken int
+		for i := range rows {
+			s.must(errs[i])
+			switch {
+			case begun[i].Try == 1:
+				sent++
+			case len(begun[i].Taken) == 1 && !begun[i].Taken[0].Bought:
+				taken++
+			}
+		}
+		if sent != 1 || taken != len(rows)-1 {
+			s.Fatalf("%d sent, %d told that it is taken", sent, taken)
+		}
+	})
+}
+
+// A row that waits for another row's purchase goes on when that is decided, not
+// before, and finds it bought or free.
+func TestWaitingForAKey(t *testing.T) {
+	for _, c := range []struct {
+		class filing.Class
+		wakes bool
+		buys  bool // the waiting row may buy then
+	}{
+		{filing.Accepted, true, false},
+		{filing.HasItem, true, false},
+		{filing.Refused, true, true},
+		{filing.NotSent, true, true},
+		{filing.NoAnswer, false, false},
+	} {
+		t.Run(string(c.class), func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l, other := s.open(), s.open()
+				first := s.add(l, "a", report("comp_1", "2026"))[0]
+				second := s.add(other, "b", report("comp_1", "2026"))[0]
+				s.send(l, first)
+				begun := s.begin(other, intent(second))
+				if len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID || begun.Taken[0].Bought {
+					s.Fatalf("%+v", begun)
+				}
+				wait := ledger.Aside{Row: second.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key, Message: "waits"}
+				s.must(other.SetAside(s.Context(), wait))
+				if begun := s.begin(other, intent(second)); !begun.Lost {
+					s.Fatalf("a waiting row: %+v", begun)
+				}
+				u, err := other.Unfinished(s.Context(), "b")
+				if err != nil || u != (ledger.Unfinished{Keys: 1, Moving: 1}) {
+					s.Fatalf("%+v, %v", u, err)
+				}
+				s.answer(l, first, c.class)
+				ids, err := other.Sendable(s.Context(), "b", 10)
+				if err != nil || (len(ids) == 1) != c.wakes {
+					s.Fatalf("sendable: %v, %v", ids, err)
+				}
+				if !c.wakes {
+					// The first row is uncertain: nobody is on the way to decide it.
+					u, err := other.Unfinished(s.Context(), "b")
+					if err != nil || u != (ledger.Unfinished{Keys: 1}) {
+						s.Fatalf("%+v, %v", u, err)
+					}
+					s.must(l.ResolvePlaced(s.Context(), first.ID, nil, ""))
+				}
+				// What was decided meanwhile is not waited for.
+				s.must(other.SetAside(s.Context(), wait))
+				begun = s.begin(other, intent(second))
+				if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
+					s.Fatalf("%+v", begun)
+				}
+			})
+		})
+	}
+}
+
+// A row that waits for an order in doubt keeps a run waiting only where that
+// order is the run's own to send again.
+func TestWaitingForADoubt(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_1"))
+		foreign := s.add(l, "b", agentOrder("comp_1"))[0]
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoAnswer)
+		for _, r := range []ledger.Row{rows[1], foreign} {
+			s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: filing.Ready, Wait: intent(r).Claims[0].Key}))
+		}
+		if u, err := l.Unfinished(s.Context(), "a"); err != nil || u != (ledger.Unfinished{Sendable: 1, Keys: 1, Moving: 1}) {
+			s.Errorf("%+v, %v", u, err)
+		}
+		if u, err := l.Unfinished(s.Context(), "b"); err != nil || u != (ledger.Unfinished{Keys: 1}) {
+			s.Errorf("%+v, %v", u, err)
+		}
+	})
+}
+
+// --again buys the same once more, once: under a key of its own.
+func TestAgain(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.place(l, s.add(l, "a", report("comp_1", "2026"))[0])
+		rows := s.add(l, "b", report("comp_1", "2026"), report("comp_1", "2026"))
+		again := func(r ledger.Row) ledger.Intent {
+			in := intent(r)
+			in.Claims[0].Key += "|again|b: lost in the mail"
+			in.Claims[0].Why = "b: lost in the mail"
+			return in
+		}
+		if begun := s.begin(l, again(rows[0])); begun.Try != 1 {
+			s.Fatalf("%+v", begun)
+		}
+		s.answer(l, rows[0], filing.Accepted)
+		if begun := s.begin(l, again(rows[1])); len(begun.Taken) != 1 || begun.Taken[0].Row != rows[0].ID {
+			s.Fatalf("%+v", begun)
+		}
+		var why string
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT why FROM purchases WHERE row = $1`, rows[0].ID).Scan(&why))
+		if why != "b: lost in the mail" {
+			s.Errorf("the reason is not recorded: %q", why)
+		}
+	})
+}
+
+// A subscription bought earlier covers later years, of other batches, while it
+// is not canceled.
+func TestCovers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"))
+		s.place(l, rows[0])
+		s.place(l, rows[1]) // two years of one file are both meant
+		s.send(l, rows[2])  // not bought: covers nothing yet
+
+		next := s.add(l, "b", report("comp_1", "2028"), report("comp_1", "2025"), report("comp_2", "2027"), report("comp_3", "2027"))
+		covered := s.begin(l, intent(next[0]))
+		if len(covered.Taken) != 1 || !covered.Taken[0].Covers || !covered.Taken[0].Bought {
+			s.Fatalf("a later year: %+v", covered)
+		}
+		for i, r := range next[1:] {
+			if begun := s.begin(l, intent(r)); begun.Try != 1 {
+				s.Errorf("row %d of another year or company: %+v", i+1, begun)
+			}
+		}
+		why := intent(next[0])
+		why.Claims[0].Why = "asked for"
+		s.must(l.SetAside(s.Context(), ledger.Aside{Row: next[0].ID, Next: filing.Skipped, Message: "covered"}))
+		last := s.add(l, "c", report("comp_1", "2028"))[0]
+		in := intent(last)
+		in.Claims[0].Why = "asked for"
+		if begun := s.begin(l, in); begun.Try != 1 {
+			s.Errorf("with a reason: %+v", begun)
+		}
+		s.answer(l, last, filing.Refused)
+		s.exec(`UPDATE items SET subscription_status = 'canceled'`)
+		after := s.add(l, "d", report("comp_1", "2029"))[0]
+		if begun := s.begin(l, intent(after)); begun.Try != 1 {
+			s.Errorf("after the subscription was canceled: %+v", begun)
+		}
+	})
+}
+
+func TestAgentActive(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", agentOrder("comp_1"))[0]
+		active := func(company string, state filing.State) bool {
+			s.Helper()
+			is, err := l.AgentActive(s.Context(), company, state)
+			s.must(err)
+			return is
+		}
+		s.send(l, row)
+		if active("comp_1", "DE") {
+			s.Error("while the answer is out")
+		}
+		s.answer(l, row, filing.Accepted)
+		if !active("comp_1", "DE") || active("comp_1", "NV") || active("comp_2", "DE") {
+			s.Error("after the purchase")
+		}
+		s.exec(`UPDATE items SET subscription_status = 'canceled'`)
+		if active("comp_1", "DE") {
+			s.Error("after it was canceled")
+		}
+	})
+}
+
+func TestDirectoryIsRemembered(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1"}))
+		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1", EntityType: filing.LLC}))
+		s.must(l.RememberUser(ctx, "ana@example.com", filing.User{ID: "user_1"}))
+		var flying sync.WaitGroup
+		for range 20 { // one reference many times in one group
+			flying.Go(func() { l.RememberUser(ctx, "bo@example.com", filing.User{ID: "user_2"}) })
+		}
+		flying.Wait()
+		other := s.open()
+		companies, err := other.Companies(ctx, []string{"acme", "none"})
+		if err != nil || len(companies) != 1 || companies["acme"].EntityType != filing.LLC {
+			s.Errorf("%+v, %v", companies, err)
+		}
+		users, err := other.Users(ctx, []string{"ana@example.com", "bo@example.com", "acme"})
+		if err != nil || len(users) != 2 || users["bo@example.com"].ID != "user_2" {
+			s.Errorf("%+v, %v", users, err)
+		}
+		if none, err := other.Users(ctx, nil); err != nil || len(none) != 0 {
+			s.Error(none, err)
+		}
+	})
+}
