@@ -16,7 +16,6 @@ import (
 	"github.com/gofrs/flock"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 )
 
@@ -144,11 +143,7 @@ func (l *Ledger) migrate(ctx context.Context, file bool) error {
 		}
 		defer guard.Unlock()
 	} else {
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return fmt.Errorf("prepare the migration lock: %w", err)
-		}
-		options = append(options, goose.WithSessionLocker(locker))
+		options = append(options, goose.WithSessionLocker(migrationLock{}))
 	}
 	provider, err := goose.NewProvider(l.dialect.goose, l.write, fsys, options...)
 	if err != nil {
@@ -158,6 +153,23 @@ func (l *Ledger) migrate(ctx context.Context, file bool) error {
 		return fmt.Errorf("prepare the ledger's tables: %w", err)
 	}
 	return nil
+}
+
+// migrationLock lets one process migrate a PostgreSQL ledger at a time. goose's
+// own asks every five seconds; of a fleet that starts at once the last member
+// would wait a minute.
+type migrationLock struct{}
+
+const migrationLockID = 0x62756c6b66696c65 // "bulkfile"
+
+func (migrationLock) SessionLock(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(migrationLockID))
+	return err
+}
+
+func (migrationLock) SessionUnlock(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, int64(migrationLockID))
+	return err
 }
 
 // Close records what is still waiting, leaves the list of living processes and

@@ -1,0 +1,342 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+func TestBookAddsUp(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		if b := s.book(l); b != (ledger.Book{}) {
+			s.Fatalf("a new book: %+v", b)
+		}
+		for _, amount := range []money.Cents{0, -1} {
+			if err := l.Deposit(ctx, amount, ""); !errors.Is(err, ledger.ErrAmount) {
+				s.Errorf("a deposit of %s: %v", amount, err)
+			}
+		}
+		s.must(l.Deposit(ctx, 50000, "wire 1"))
+		s.must(l.Adjust(ctx, -1000, "fee of the bank"))
+		s.must(l.Adjust(ctx, 500, "found"))
+		rows := s.add(l, "a", reports("a", 3)...)
+		s.place(l, rows[0])
+		s.send(l, rows[1])
+		s.answer(l, rows[1], filing.Refused)
+		s.send(l, rows[2])
+		want := ledger.Book{Declared: true, Deposits: 50000, Adjustments: -500, Posted: cost, Reserved: cost}
+		if b := s.book(s.open()); b != want || b.Available() != 50000-500-2*cost {
+			s.Errorf("%+v, available %s", b, b.Available())
+		}
+		var kinds []ledger.EntryKind
+		for e, err := range l.Entries(ctx) {
+			s.must(err)
+			kinds = append(kinds, e.Kind)
+			switch {
+			case e.Row == 0 && e.Note == "", e.Row != 0 && (e.Batch != "a" || e.Number < 2), !e.At.Equal(s.clock()):
+				s.Errorf("%+v", e)
+			}
+		}
+		if !slices.Equal(kinds, []ledger.EntryKind{"deposit", "adjustment", "adjustment", "reserve", "post", "reserve", "void", "reserve"}) {
+			s.Errorf("%v", kinds)
+		}
+		for range l.Entries(ctx) {
+			break // leaving early is fine
+		}
+		s.must(l.Audit(ctx))
+	})
+}
+
+// Audit finds every disagreement between the sums, the entries and the rows.
+func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
+	for _, spoil := range []string{
+		`UPDATE control SET deposits = deposits + 1`,
+		`UPDATE control SET adjustments = adjustments - 1`,
+		`UPDATE control SET posted = posted + 1`,
+		`UPDATE control SET reserved = reserved - 1`,
+		`DELETE FROM entries WHERE kind = 'reserve'`,
+		`UPDATE entries SET amount = amount + 1 WHERE kind = 'post'`,
+		`UPDATE rows SET held = held + 1 WHERE result = 'placing'`,
+		`UPDATE rows SET cost = cost + 1 WHERE result = 'placed'`,
+	} {
+		t.Run(spoil, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				s.must(l.Deposit(s.Context(), 50000, ""))
+				rows := s.add(l, "a", reports("a", 2)...)
+				s.place(l, rows[0])
+				s.send(l, rows[1])
+				s.must(l.Audit(s.Context()))
+				s.exec(spoil)
+				if err := l.Audit(s.Context()); !errors.Is(err, ledger.ErrBook) {
+					s.Error(err)
+				}
+				s.config.Dir, s.config.DatabaseURL = s.TempDir(), "" // the rest is not to be audited
+			})
+		})
+	}
+}
+
+// Without a deposit ever declared nothing is gated; with one, a row goes only
+// when the book can pay for it, to the cent.
+func TestFundsGate(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		rows := s.add(l, "a", reports("a", 6)...)
+		s.place(l, rows[0])
+		s.must(l.Deposit(ctx, 3*cost-1, "")) // of which one was spent before
+		s.send(l, rows[1])
+		short := s.begin(l, intent(rows[2]))
+		if !short.Short || short.Try != 0 {
+			s.Fatalf("one cent is missing: %+v", short)
+		}
+		if r := s.want(l, rows[2], filing.Ready, 0); r.Waits != "funds" || r.Message == "" || r.Attempts != 0 {
+			s.Errorf("%+v", r)
+		}
+		cheap := intent(rows[3])
+		cheap.Cost.Amount = cost - 1
+		if begun := s.begin(l, cheap); begun.Try != 1 {
+			s.Errorf("a row that the book can pay for waits behind one that it cannot: %+v", begun)
+		}
+		if b := s.book(l); b.Available() != 0 {
+			s.Errorf("%+v", b)
+		}
+		s.must(l.Adjust(ctx, 1, "the missing cent"))
+		if r := s.row(l, rows[2].ID); r.Waits != "" {
+			s.Errorf("an adjustment did not wake it: %+v", r)
+		}
+		if begun := s.begin(l, intent(rows[2])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		s.answer(l, rows[1], filing.Refused) // voids its reservation
+		if r := s.row(l, rows[2].ID); r.Waits != "" {
+			s.Errorf("a void did not wake it: %+v", r)
+		}
+		s.send(l, rows[2])
+		if begun := s.begin(l, intent(rows[4])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		s.answer(l, rows[2], filing.Accepted) // sets nothing free
+		if r := s.row(l, rows[4].ID); r.Waits != "funds" {
+			s.Errorf("%+v", r)
+		}
+		s.must(l.Deposit(ctx, 2*cost, "top-up"))
+		s.place(l, rows[4])
+		if b := s.book(l); b.Available() != cost+1 || b.Posted != 3*cost {
+			s.Errorf("%+v, available %s", b, b.Available())
+		}
+	})
+}
+
+// A 402 halts everybody; then one row at a time asks, at growing intervals, until
+// one is accepted.
+func TestProbeForFunds(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other, ctx := s.open(), s.open(), s.Context()
+		rows := s.add(l, "a", reports("a", 12)...)
+		for _, r := range rows[:3] {
+			s.send(l, r)
+		}
+		began := s.clock()
+		for _, r := range rows[:3] { // in flight together: one moment, one backoff
+			s.answer(l, r, filing.NoFunds)
+		}
+		h, err := other.Standstill(ctx)
+		if err != nil || h.Reason != filing.ForFunds || !h.Since.Equal(began) || h.Note != "said the service" {
+			s.Fatalf("%+v, %v", h, err)
+		}
+		wait := h.Until.Sub(began)
+		if wait <= 0 || wait > time.Minute {
+			s.Fatalf("the first probe is due in %s", wait)
+		}
+		halted := func(r ledger.Row) {
+			s.Helper()
+			if begun := s.begin(other, intent(s.row(l, r.ID))); begun.Halted.Reason != filing.ForFunds {
+				s.Fatalf("%+v", begun)
+			}
+		}
+		halted(rows[3])
+		halted(rows[0])
+		for probes := range 4 {
+			s.pass(wait)
+			s.send(l, rows[3+probes]) // exactly one passes
+			halted(rows[8])
+			halted(rows[9])
+			s.answer(l, rows[3+probes], filing.NoFunds)
+			halted(rows[8])
+			h, err = l.Standstill(ctx)
+			s.must(err)
+			if next := h.Until.Sub(s.clock()); next != 2*wait {
+				s.Fatalf("after %d probes the next is due in %s, want %s", probes+1, next, 2*wait)
+			}
+			wait *= 2
+		}
+		// A deposit asks at once, and begins anew.
+		s.must(l.Deposit(ctx, 100*cost, ""))
+		s.send(l, rows[8])
+		halted(rows[9])
+		s.answer(l, rows[8], filing.Refused) // says nothing about funds
+		s.send(l, rows[9])
+		halted(rows[10])
+		s.answer(l, rows[9], filing.Accepted)
+		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.Nothing {
+			s.Fatalf("a row was accepted: %+v, %v", h, err)
+		}
+		s.send(l, rows[10])
+		s.send(other, rows[11])
+		for _, r := range s.rows(l, "a")[:8] {
+			s.want(l, r, filing.Ready, 0)
+			if r.Attempts != 0 {
+				s.Errorf("a 402 used up an attempt: %+v", r)
+			}
+		}
+	})
+}
+
+// The backoff between probes has an end.
+func TestProbeBackoffIsBounded(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", reports("a", 1)...)[0]
+		var h ledger.Halted
+		for range 15 {
+			s.send(l, row)
+			s.answer(l, row, filing.NoFunds)
+			var err error
+			h, err = l.Standstill(s.Context())
+			s.must(err)
+			s.pass(h.Until.Sub(s.clock()))
+		}
+		if wait := s.clock().Sub(s.row(l, row.ID).UpdatedAt); wait > 10*time.Minute {
+			s.Errorf("the fleet asks every %s", wait)
+		}
+	})
+}
+
+// A prober that dies does not keep everybody waiting.
+func TestDeadProberIsReplaced(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, prober := s.open(), s.open()
+		rows := s.add(l, "a", reports("a", 3)...)
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoFunds)
+		s.pass(time.Hour)
+		s.send(prober, rows[1])
+		if begun := s.begin(l, intent(rows[2])); begun.Halted.Reason != filing.ForFunds {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(prober.Close())
+		if n := s.sweep(l); n != 1 {
+			s.Fatalf("%d orphans", n)
+		}
+		s.want(l, rows[1], filing.Uncertain, cost)
+		s.place(l, rows[2])
+	})
+}
+
+// 429 and 503 hold the whole fleet back for as long as they say, or for a second
+// and then twice as long where they do not say.
+func TestHoldForRate(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other, ctx := s.open(), s.open(), s.Context()
+		rows := s.add(l, "a", reports("a", 4)...)
+		busy := func(r ledger.Row, retryAfter time.Duration) {
+			s.Helper()
+			try := s.send(l, r)
+			out := outcome(r, try, filing.Busy)
+			out.Answer.RetryAfter = retryAfter
+			s.must(l.Settle(ctx, out))
+		}
+		held := func(d time.Duration) {
+			s.Helper()
+			h, err := other.Standstill(ctx)
+			if err != nil || h.Reason != filing.ForRate || !h.Until.Equal(s.clock().Add(d)) {
+				s.Fatalf("%+v, %v, want until %s", h, err, s.clock().Add(d))
+			}
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForRate {
+				s.Fatalf("%+v", begun)
+			}
+			s.pass(d - time.Millisecond)
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForRate {
+				s.Fatalf("a millisecond early: %+v", begun)
+			}
+			s.pass(time.Millisecond)
+			if h, err := other.Standstill(ctx); err != nil || h.Reason != filing.Nothing {
+				s.Fatalf("%+v, %v", h, err)
+			}
+		}
+		busy(rows[0], 7*time.Second)
+		held(7 * time.Second)
+		for _, want := range []time.Duration{1, 2, 4} {
+			busy(rows[0], 0)
+			held(want * time.Second)
+		}
+		s.place(l, rows[1]) // an answer that is one: the backoff begins anew
+		s.must(l.Busy(ctx, 0))
+		held(time.Second)
+		// Of two that overlap the longer counts.
+		s.must(l.Busy(ctx, 9*time.Second))
+		s.must(l.Busy(ctx, time.Second))
+		held(9 * time.Second)
+		if r := s.row(l, rows[0].ID); r.Attempts != 0 {
+			s.Errorf("it used up an attempt: %+v", r)
+		}
+	})
+}
+
+// 401 and 403 stop everything until the service has answered to a key.
+func TestKeyRefusedStopsEverything(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other, ctx := s.open(), s.open(), s.Context()
+		rows := s.add(l, "a", reports("a", 4)...)
+		stopped := func() {
+			s.Helper()
+			h, err := other.Standstill(ctx)
+			if err != nil || h.Reason != filing.ForKey || !h.Until.IsZero() || h.Note != "said the service" {
+				s.Fatalf("%+v, %v", h, err)
+			}
+			s.pass(time.Hour)
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForKey {
+				s.Fatalf("%+v", begun)
+			}
+		}
+		s.send(l, rows[0])
+		s.send(l, rows[1])
+		s.answer(l, rows[0], filing.KeyRefused)
+		stopped()
+		s.answer(l, rows[1], filing.NoFunds) // was on its way
+		stopped()
+		s.must(l.AskAgain(ctx)) // funds have nothing to do with it
+		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.ForKey {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(l.KeyAccepted(ctx))
+		s.place(l, rows[3])
+		s.must(l.KeyRefused(ctx, "said the service")) // by a look-up
+		if begun := s.begin(other, intent(rows[2])); begun.Halted.Reason != filing.ForKey {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(l.KeyAccepted(ctx))
+		s.place(l, rows[2])
+	})
+}
+
+// Test orders and live ones never meet in one ledger.
+func TestBind(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		for range 2 {
+			s.must(l.Bind(s.Context(), "test"))
+		}
+		if err := s.open().Bind(s.Context(), "live"); !errors.Is(err, ledger.ErrMode) {
+			s.Error(err)
+		}
+		s.must(l.Bind(s.Context(), "test"))
+	})
+}

@@ -1,0 +1,293 @@
+package ledger_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// TestMain lets the test binary be a process that dies.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("LEDGER_CHILD_DIR"); dir != "" {
+		child(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// child begins the first row of batch a, begins and places the second, and says
+// so, each only after the ledger has; then it waits to be killed.
+func child(dir string) {
+	t := context.Background()
+	l, err := ledger.Open(t, ledger.Config{Dir: dir, DatabaseURL: os.Getenv("LEDGER_CHILD_DATABASE")})
+	if err != nil {
+		panic(err)
+	}
+	var said []string
+	for r, err := range l.Rows(t, "a") {
+		if err != nil {
+			panic(err)
+		}
+		begun, err := l.Begin(t, intent(r))
+		if err != nil || begun.Try == 0 {
+			panic(fmt.Sprint(begun, err))
+		}
+		said = append(said, "began")
+		if len(said) > 1 {
+			if err := l.Settle(t, outcome(r, begun.Try, filing.Accepted)); err != nil {
+				panic(err)
+			}
+			said = append(said, "placed")
+		}
+	}
+	fmt.Println(strings.Join(said, " "))
+	select {}
+}
+
+// killed runs child on the store's first batch and kills it.
+func (s *store) killed() {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "LEDGER_CHILD_DIR="+s.config.Dir, "LEDGER_CHILD_DATABASE="+s.config.DatabaseURL)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	s.must(err)
+	s.must(cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	s.must(err)
+	if line != "began began placed\n" {
+		s.Fatalf("the child said %q", line)
+	}
+	s.must(cmd.Process.Kill())
+	_ = cmd.Wait()
+}
+
+// A caller is answered only after its commit: what a killed process was told is
+// there. And a process killed on this machine is known to be dead at once, by
+// every other that looks, however often.
+func TestKilledProcess(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Now = nil // the child's clock is the wall's
+		l, other := s.open(), s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		s.killed()
+		s.want(l, rows[0], filing.Placing, cost)
+		s.want(l, rows[1], filing.Placed, 0)
+		for range 2 { // whoever looked first may have died before it settled anything
+			for _, l := range []*ledger.Ledger{l, other} {
+				orphans, err := l.Orphans(s.Context())
+				if err != nil || len(orphans) != 1 || orphans[0].ID != rows[0].ID || orphans[0].Request == nil {
+					s.Fatalf("%+v, %v", orphans, err)
+				}
+			}
+		}
+		if n := s.sweep(other); n != 1 {
+			s.Fatalf("%d orphans", n)
+		}
+		s.want(l, rows[0], filing.Uncertain, cost)
+		if n := s.sweep(l) + s.sweep(l); n != 0 {
+			s.Fatalf("%d orphans left", n)
+		}
+		var owners int
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&owners))
+		locks, err := os.ReadDir(s.config.Dir + "/locks")
+		if err != nil || owners != 2 || len(locks) > 3 { // the two of the living, and that of the migration
+			s.Errorf("%d owners and %d locks are left of the dead, %v", owners, len(locks), err)
+		}
+	})
+}
+
+// A living process on this machine is never robbed, however slow it is: its
+// lock says so when its lease no longer does.
+func TestSlowProcessIsNotRobbed(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		slow, other := s.open(), s.open()
+		rows := s.add(slow, "a", reports("a", 2)...)
+		s.send(slow, rows[0])
+		s.pass(48 * time.Hour) // twice the lease
+		if n := s.sweep(other); n != 0 {
+			s.Fatal("robbed")
+		}
+		if _, err := slow.Begin(s.Context(), intent(rows[1])); err == nil {
+			s.Error("a process without a lease began to send")
+		}
+		s.answer(slow, rows[0], filing.Accepted)
+		s.want(slow, rows[0], filing.Placed, 0)
+	})
+}
+
+// A process on another machine is dead when its lease has run out, not before.
+func TestLeaseOfAnotherMachine(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		far, near := s.open(), s.open()
+		rows := s.add(far, "a", reports("a", 1)...)
+		s.send(far, rows[0])
+		s.exec(`UPDATE owners SET host = 'elsewhere' WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+		s.pass(24*time.Hour - time.Millisecond)
+		if n := s.sweep(near); n != 0 {
+			s.Fatal("robbed before its lease ran out")
+		}
+		s.pass(time.Millisecond)
+		if n := s.sweep(near); n != 1 {
+			s.Fatal("not settled after its lease ran out")
+		}
+		s.want(near, rows[0], filing.Uncertain, cost)
+	})
+}
+
+// A process that leaves in order leaves nothing behind; rows that it was placing
+// all the same are settled as crashed.
+func TestClosedProcess(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, leaving := s.open(), s.open()
+		row := s.add(l, "a", reports("a", 1)...)[0]
+		s.send(leaving, row)
+		s.must(leaving.Close())
+		if n := s.sweep(l); n != 1 {
+			s.Fatalf("%d orphans", n)
+		}
+	})
+}
+
+// The lease is renewed while the process lives.
+func TestLeaseIsRenewed(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Lease, s.config.Now = 60*time.Millisecond, nil
+		l := s.open()
+		var first, now int64
+		db := s.sql()
+		read := func(to *int64) {
+			s.must(db.QueryRowContext(s.Context(), `SELECT MAX(expires_at) FROM owners`).Scan(to))
+		}
+		read(&first)
+		for deadline := time.Now().Add(10 * time.Second); now <= first+60; read(&now) {
+			if time.Now().After(deadline) {
+				s.Fatal("the lease is not renewed")
+			}
+		}
+		s.exec(`DELETE FROM owners`) // taken for dead: it comes back to the list by itself
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			var n int
+			s.must(db.QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&n))
+			if n == 1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				s.Fatal("a living process does not come back")
+			}
+		}
+		s.must(l.Close())
+	})
+}
+
+// The true answer of a process that was given up for dead settles what was
+// uncertain, and never moves a row that has gone on since.
+func TestLateAnswer(t *testing.T) {
+	for _, c := range []struct {
+		class  filing.Class
+		result filing.Result
+		held   bool
+	}{
+		{filing.Accepted, filing.Placed, false},
+		{filing.Refused, filing.Ready, false}, // it may go again, and is refused again
+		{filing.NoFunds, filing.Ready, false},
+		{filing.NoAnswer, filing.Uncertain, true},
+		{filing.ServerError, filing.Uncertain, true},
+	} {
+		t.Run(string(c.class), func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				slow, l := s.open(), s.open()
+				row := s.add(l, "a", reports("a", 1)...)[0]
+				s.send(slow, row)
+				s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+				if n := s.sweep(l); n != 1 {
+					s.Fatalf("%d orphans", n)
+				}
+				if _, err := slow.Begin(s.Context(), intent(row)); err == nil {
+					s.Error("a process that was struck off began to send")
+				}
+				s.must(slow.Settle(s.Context(), outcome(row, 1, c.class)))
+				s.want(l, row, c.result, map[bool]money.Cents{true: cost}[c.held])
+			})
+		})
+	}
+}
+
+func TestLateAnswerMovesNothingThatWentOn(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		slow, l := s.open(), s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), agentOrder("comp_1"))
+		for _, r := range rows {
+			s.send(slow, r)
+		}
+		s.must(slow.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
+		s.must(slow.Settle(s.Context(), outcome(rows[1], 1, filing.NoAnswer)))
+		s.must(l.ResolvePlaced(s.Context(), rows[0].ID, []string{"order_seen"}, "seen"))
+		s.send(l, rows[1]) // in doubt, sent again by another process
+		for _, r := range rows {
+			s.must(slow.Settle(s.Context(), outcome(r, 1, filing.Accepted)))
+		}
+		if r := s.want(l, rows[0], filing.Placed, 0); len(r.Items) != 2 {
+			s.Errorf("the late answer's order id is evidence: %+v", r.Items)
+		}
+		s.want(l, rows[1], filing.Placing, cost)
+		s.answer(l, rows[1], filing.Accepted)
+		if b := s.book(l); b.Posted != 2*cost || b.Reserved != 0 {
+			s.Errorf("%+v", b)
+		}
+		// A sweeper that read its orphans long ago changes nothing either.
+		stale := outcome(rows[1], 2, filing.NoAnswer)
+		s.must(l.Settle(s.Context(), stale))
+		var class string
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT class FROM attempts WHERE row = $1 AND try = 2`, rows[1].ID).Scan(&class))
+		if class != string(filing.Accepted) {
+			s.Errorf("the record of the attempt says %s", class)
+		}
+	})
+}
+
+// Any number of processes may open a new ledger at the same moment.
+func TestTenProcessesMigrate(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		var opening sync.WaitGroup
+		ledgers := make([]*ledger.Ledger, 10)
+		errs := make([]error, len(ledgers))
+		for i := range ledgers {
+			opening.Go(func() { ledgers[i], errs[i] = ledger.Open(s.Context(), s.config) })
+		}
+		opening.Wait()
+		s.must(errors.Join(errs...))
+		var flying sync.WaitGroup
+		rows := s.add(ledgers[0], "a", reports("a", 40)...)
+		for i, r := range rows {
+			flying.Go(func() {
+				l := ledgers[i%len(ledgers)]
+				begun, err := l.Begin(s.Context(), intent(r))
+				if err != nil || begun.Try != 1 {
+					s.Errorf("%+v, %v", begun, err)
+					return
+				}
+				if err := l.Settle(s.Context(), outcome(r, 1, filing.Accepted)); err != nil {
+					s.Error(err)
+				}
+			})
+		}
+		flying.Wait()
+		if b := s.book(ledgers[9]); b.Posted != 40*cost {
+			s.Errorf("%+v", b)
+		}
+		for _, l := range ledgers {
+			s.must(l.Close())
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Only an uncertain row is resolved, either way, and its money goes with it.
+func TestResolve(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 3*cost, ""))
+		rows := s.add(l, "a", reports("a", 3)...)
+		for _, r := range rows[:2] {
+			s.send(l, r)
+			s.answer(l, r, filing.NoAnswer)
+		}
+		s.add(l, "b", reports("b", 1)...)
+		var ids []int64
+		uncertain, err := l.UncertainRows(ctx, "")
+		for _, r := range uncertain {
+			ids = append(ids, r.ID)
+		}
+		if err != nil || !slices.Equal(ids, []int64{rows[0].ID, rows[1].ID}) {
+			s.Fatal(ids, err)
+		}
+		if none, err := l.UncertainRows(ctx, "b"); err != nil || len(none) > 0 {
+			s.Fatal(none, err)
+		}
+
+		s.must(l.ResolvePlaced(ctx, rows[0].ID, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
+		r := s.want(l, rows[0], filing.Placed, 0)
+		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport || r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
+			s.Errorf("%+v", r)
+		}
+		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, "not there"))
+		if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
+			s.Errorf("%+v", r)
+		}
+		if b := s.book(l); b.Posted != cost || b.Reserved != 0 {
+			s.Errorf("%+v", b)
+		}
+		s.place(l, rows[1])
+		// The key of the first is bought for ever.
+		rival := s.add(l, "c", report("comp_a0", "2026"))[0]
+		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("%+v", begun)
+		}
+
+		s.send(l, rows[2])
+		for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
+			for _, err := range []error{l.ResolvePlaced(ctx, id, nil, ""), l.ResolveNotPlaced(ctx, id, "")} {
+				if !errors.Is(err, ledger.ErrTransition) {
+					s.Errorf("row %d: %v", id, err)
+				}
+			}
+		}
+		if err := l.ResolvePlaced(ctx, 1<<40, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+		if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+	})
+}
+
+// A row that waited for an uncertain purchase goes on when it is resolved.
+func TestResolveWakes(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, cost, ""))
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoAnswer)
+		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Wait: intent(rows[0]).Claims[0].Key}))
+		if begun := s.begin(l, intent(rows[2])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, ""))
+		for _, r := range rows {
+			if got := s.want(l, r, filing.Ready, 0); got.Waits != "" {
+				s.Errorf("%+v", got)
+			}
+		}
+		s.place(l, rows[1])
+	})
+}
