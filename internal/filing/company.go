@@ -100,6 +100,32 @@ type Company struct {
 	Officers         []Officer  `json:"officers,omitempty"`
 }
 
+// NewCompany is the body of POST /companies. Source: spec section 4.
+type NewCompany struct {
+	LegalName        string     `json:"legalName"`
+	EntityType       EntityType `json:"entityType"`
+	FormationDate    string     `json:"formationDate,omitempty"`
+	FormationState   State      `json:"formationState"`
+	PrincipalAddress *Address   `json:"principalAddress,omitempty"`
+	MailingAddress   *Address   `json:"mailingAddress,omitempty"`
+	Officers         []Officer  `json:"officers,omitempty"`
+	UserID           string     `json:"userId"`
+}
+
+// ForUser makes a company that a sheet describes into one to be created.
+func (c Company) ForUser(userID string) NewCompany {
+	return NewCompany{
+		LegalName: c.LegalName, EntityType: c.EntityType, FormationDate: c.FormationDate, FormationState: c.FormationState,
+		PrincipalAddress: c.PrincipalAddress, MailingAddress: c.MailingAddress, Officers: c.Officers, UserID: userID,
+	}
+}
+
+// Key is the business key of the creation: the service has no guard against a
+// second one.
+func (c NewCompany) Key() Key {
+	return join(string(CompanyRecord), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
+}
+
 // User is a customer of the organization. Source: spec section 2, User.
 type User struct {
 	ID          string `json:"id,omitempty"` // user_<id>

@@ -17,6 +17,10 @@ const (
 	ForeignQualification Product = "foreign-qualification"
 )
 
+// CompanyRecord is what the creation of a company makes: no product, and yet
+// something that must not be made twice.
+const CompanyRecord Product = "company"
+
 // Products lists all products in the order help texts show them.
 var Products = []Product{AnnualReport, AgentChange, RegisteredAgent, Formation, EIN, ForeignQualification}
 
@@ -33,6 +37,7 @@ var productTitles = map[Product]string{
 	Formation:            "formation",
 	EIN:                  "EIN",
 	ForeignQualification: "foreign qualification",
+	CompanyRecord:        "company record",
 }
 
 // Repeatable reports whether ordering the same item twice is harmless at the

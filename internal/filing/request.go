@@ -33,8 +33,12 @@ type CompanyRef struct {
 	Sheet Company `json:"sheet"`
 }
 
-// Needs tells which facts of the company record an order of this product
-// depends on. Source: spec section 4, rules 9 and 10.
+// CreatesCompany reports whether the order is for a company that the service
+// does not know yet, and that the sheet describes.
+func (r *Request) CreatesCompany() bool { return r.Order.Formation == nil && r.Company.Ref == "" }
+
+// NeedsCompanyFacts reports whether the order depends on the company's entity
+// type and formation state. Source: spec section 4, rules 9 and 10.
 func (r *Request) NeedsCompanyFacts() bool {
 	return r.Order.AnnualReport != nil || r.Order.ForeignQualification != nil
 }

@@ -50,3 +50,31 @@ func empty(c filing.Company) bool {
 		c.FiscalEndMonth == "" && c.FormationDate == "" && c.FormationState == "" &&
 		c.PrincipalAddress == nil && c.MailingAddress == nil && len(c.Officers) == 0
 }
+
+// CreateCompany creates a company, once. Like an order, every outcome is an
+// answer, for the service has no guard against a second one; CompanyID is set
+// where it was made.
+//
+// Source: spec section 4, POST /companies.
+func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
+	if !c.recovered(ctx) {
+		return filing.Answer{Class: filing.NotSent, Message: "not sent: " + errOpen.Error()}
+	}
+	o := c.do(ctx, http.MethodPost, "/companies", company)
+	a := filing.Answer{Class: o.class(), Status: o.status}
+	switch a.Class {
+	case filing.Accepted:
+		var made filing.Company
+		if err := o.decode(&made); err == nil && made.ID != "" {
+			a.CompanyID = made.ID
+			return a
+		}
+		a.Class = filing.Unreadable
+		a.Message = c.clean("the service answered " + statusLine(o.status) + " without a company id")
+		return a
+	case filing.Busy:
+		a.RetryAfter = o.retryAfter()
+	}
+	a.Message = c.message(o)
+	return a
+}
