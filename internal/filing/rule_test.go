@@ -48,7 +48,6 @@ func TestViolations(t *testing.T) {
 		{"ok", "ZIP of nine digits", "", false, supplied(func(a *Agent) { a.ZIP = "19713-1234" })},
 		{"ok", "a new agent alone", "", false, &Request{Product: RegisteredAgent, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{}}}},
 		{"ok", "a change of agent alone", "", false, &Request{Product: AgentChange, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{IsChangeOfAgent: true}}}},
-		{"ok", "a formation has no company yet", "", false, &Request{Product: Formation, User: UserRef{ID: "user_1"}, Order: Order{FilingState: "DE", Formation: &FormationItem{}}}},
 
 		{"user.required", "", "userId", false, report(func(r *Request) { r.User = UserRef{Name: "Ana"} })},
 		{"user.id", "no prefix", "userId", false, report(func(r *Request) { r.User = UserRef{ID: "ana"} })},

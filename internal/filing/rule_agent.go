@@ -1,0 +1,81 @@
+package filing
+
+import "strings"
+
+// bothAgents is what is wrong with an order that has two agents for one state.
+const bothAgents = "the row both orders a registered agent and supplies one: keep one of the two"
+
+// checkSupplied checks the agents that the customer supplies; one that several
+// products of the order share is checked once.
+func (o *Order) checkSupplied(vs *violations) {
+	var first *Agent
+	check := func(a *Agent, path string) {
+		if a == nil || first != nil && *a == *first {
+			return
+		}
+		if first == nil {
+			first = a
+		}
+		a.check(vs, path, o.FilingState)
+	}
+	if o.Formation != nil {
+		check(o.Formation.RegisteredAgent, "formation.registeredAgent.")
+	}
+	if o.AnnualReport != nil {
+		check(o.AnnualReport.RegisteredAgent, "annualReport.registeredAgent.")
+	}
+	if o.ForeignQualification != nil {
+		check(o.ForeignQualification.RegisteredAgent, "foreignQualification.registeredAgent.")
+	}
+}
+
+// check holds a supplied agent to its rules. Source: spec section 2, Supplied
+// registered agent; section 4, rules 4, 9 and 10 (its state is the filing state).
+func (a *Agent) check(vs *violations, path string, filingState State) {
+	missing := func(field, column string) {
+		vs.add("agent."+field, path+field, "", "%s is missing: a supplied agent needs it", column)
+	}
+	switch a.Type {
+	case Person:
+		if a.FirstName == "" {
+			missing("firstName", "Agent First Name")
+		}
+		if a.LastName == "" {
+			missing("lastName", "Agent Last Name")
+		}
+		if a.CompanyName != "" {
+			vs.add("agent.companyName", path+"companyName", a.CompanyName, "an agent of type PERSON has no company name: clear it, or set Agent Type to COMPANY")
+		}
+	case CompanyParty:
+		if a.CompanyName == "" {
+			missing("companyName", "Agent Company Name")
+		}
+		if a.FirstName != "" || a.LastName != "" {
+			vs.add("agent.firstName", path+"firstName", strings.TrimSpace(a.FirstName+" "+a.LastName), "an agent of type COMPANY has no first or last name: clear them, or set Agent Type to PERSON")
+		}
+	case "":
+		missing("type", "Agent Type (PERSON or COMPANY)")
+	default:
+		vs.add("agent.type", path+"type", string(a.Type), "an agent is a PERSON or a COMPANY")
+	}
+	if a.Street == "" {
+		missing("addressStreet", "Agent Street")
+	}
+	if a.City == "" {
+		missing("addressCity", "Agent City")
+	}
+	switch {
+	case a.State == "":
+		missing("addressState", "Agent State")
+	case !a.State.Known():
+		vs.add("agent.addressState", path+"addressState", string(a.State), "%q is not a US state: use a two-letter code such as DE", string(a.State))
+	case filingState.Known() && a.State != filingState:
+		vs.add("agent.state-is-filing-state", path+"addressState", string(a.State), "the agent is in %s but the filing goes to %s: an agent must have its address in the filing state", a.State, filingState)
+	}
+	switch z := a.ZIP; {
+	case z == "":
+		missing("addressZip", "Agent ZIP")
+	case !IsZIP(z):
+		checkZIP(vs, "agent.addressZip", path+"addressZip", z)
+	}
+}

@@ -1,0 +1,230 @@
+package filing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Choices of the service, as it writes them. Source: spec section 2, Company.
+var (
+	StructureTypes = []string{"MEMBER", "MANAGER"}
+	TaxElections   = []string{"C Corporation", "S Corporation"}
+	Months         = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+)
+
+// Titles are the titles of officers by entity type. Source: spec section 4, rule 3.
+var Titles = map[EntityType][]string{
+	LLC:  {"Managing Member", "Member", "Manager"},
+	Corp: {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
+}
+
+// IsNew reports whether the company is to be created before the order is
+// placed: the row names none that exists and describes one.
+func (c CompanyRef) IsNew() bool { return c.Ref == "" && len(c.lacks()) == 0 }
+
+// lacks lists the columns without which a company cannot be created.
+// Assumption: which fields are required is not shown in the spec; these are the
+// ones that orders on the company depend on, and those every sample has.
+func (c CompanyRef) lacks() []string {
+	s := &c.Sheet
+	a := s.PrincipalAddress
+	if a == nil {
+		a = &Address{}
+	}
+	var missing []string
+	for _, needed := range []struct{ column, value string }{
+		{"Legal Name", s.LegalName}, {"Entity Type", string(s.EntityType)}, {"Formation State", string(s.FormationState)},
+		{"Formation Date", s.FormationDate}, {"Principal Line 1", a.Line1}, {"Principal City", a.City},
+	} {
+		if needed.value == "" {
+			missing = append(missing, needed.column)
+		}
+	}
+	return missing
+}
+
+// checkNewCompany: a row without a Company ID either describes a new company
+// whole, or is told what is missing of it. Source: spec section 2,
+// create-company request fields.
+func (r *Request) checkNewCompany(vs *violations, thisYear int) {
+	if missing := r.Company.lacks(); len(missing) > 0 {
+		vs.add("company.required", "companyId", "", "no company is named: give its Company ID (comp_…) or its slug; a company that is new to the service is described instead, and lacks %s", strings.Join(missing, ", "))
+		return
+	}
+	c := &r.Company.Sheet
+	if !c.FormationState.Known() {
+		vs.add("company.formationState", "company.formationState", string(c.FormationState), "%q is not a US state: use a two-letter code such as DE", string(c.FormationState))
+	}
+	switch formed, err := time.Parse(time.DateOnly, c.FormationDate); {
+	case err != nil:
+		vs.add("company.formationDate", "company.formationDate", c.FormationDate, "%q is not a date: write it as YYYY-MM-DD", c.FormationDate)
+	case formed.Year() > thisYear:
+		vs.add("company.formationDate", "company.formationDate", c.FormationDate, "the company exists already, but its formation date %s is still to come", c.FormationDate)
+	}
+	c.check(vs, "company.")
+	if len(c.Officers) > 0 {
+		checkOfficers(vs, "company.", c.EntityType, c.Officers)
+	}
+}
+
+// check holds what a company is described with to the service's forms. What is
+// missing is left to those who know what is required.
+func (c *Company) check(vs *violations, path string) {
+	switch c.EntityType {
+	case LLC, Corp:
+	case "":
+	default:
+		vs.add("company.entityType", path+"entityType", string(c.EntityType), "%q is not an entity type: use LLC or CORP", string(c.EntityType))
+	}
+	if s := c.StructureType; s != "" && !slices.Contains(StructureTypes, s) {
+		vs.add("company.structureType", path+"structureType", s, "%q is not one of %s", s, strings.Join(StructureTypes, ", "))
+	} else if s != "" && c.EntityType == Corp {
+		vs.add("company.structureType", path+"structureType", s, "a corporation has no structure type: clear it, or correct the Entity Type")
+	}
+	if e := c.TaxElection; e != "" && !slices.Contains(TaxElections, e) {
+		vs.add("company.taxElection", path+"taxElection", e, "%q is not one of %s", e, strings.Join(TaxElections, ", "))
+	} else if e != "" && c.EntityType == LLC {
+		vs.add("company.taxElection", path+"taxElection", e, "an LLC has no tax election here: clear it, or correct the Entity Type")
+	}
+	if m := c.FiscalEndMonth; m != "" && !slices.Contains(Months, m) {
+		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m, "%q is not the name of a month, such as December", m)
+	}
+	c.PrincipalAddress.check(vs, path+"principalAddress.", "Principal ", companyPart("principalAddress"))
+	c.MailingAddress.check(vs, path+"mailingAddress.", "Mailing ", companyPart("mailingAddress"))
+}
+
+func companyPart(address string) func(string) string {
+	return func(part string) string { return "company." + address + "." + part }
+}
+
+// checkOfficers. Source: spec section 4, rule 3; section 8, primary officer.
+func checkOfficers(vs *violations, path string, t EntityType, officers []Officer) {
+	primaries, members := 0, 0
+	for i := range officers {
+		o := &officers[i]
+		at := fmt.Sprintf("%sofficers[%d].", path, i)
+		o.check(vs, at, t)
+		if o.Title == "Managing Member" || o.Title == "Member" {
+			members++
+		}
+		if o.IsPrimary {
+			if primaries++; primaries > 1 {
+				vs.add("officer.primary", at+"isPrimary", "yes", "more than one officer is marked as primary: mark exactly one")
+			}
+		}
+	}
+	if primaries == 0 {
+		vs.add("officer.primary", path+"officers[0].isPrimary", "", "no officer is marked as primary: say yes for exactly one")
+	}
+	if t == LLC && members == 0 {
+		vs.add("officer.member", path+"officers[0].title", officers[0].Title, "no officer of this LLC is a Member or a Managing Member, and at least one must be")
+	}
+}
+
+// check holds one officer to its rules. Source: spec section 2, Officer;
+// section 4, rule 3.
+func (o *Officer) check(vs *violations, path string, t EntityType) {
+	missing := func(rule, field, column string) {
+		vs.add("officer."+rule, path+field, "", "%s is missing: every officer needs it", column)
+	}
+	switch o.Type {
+	case Person:
+		if o.FirstName == "" {
+			missing("first-name", "firstName", "the first name")
+		}
+		if o.LastName == "" {
+			missing("last-name", "lastName", "the last name")
+		}
+		if o.CompanyName != "" {
+			vs.add("officer.company-name", path+"companyName", o.CompanyName, "an officer of type PERSON has no company name: clear it, or set the type to COMPANY")
+		}
+	case CompanyParty:
+		if o.CompanyName == "" {
+			missing("company-name", "companyName", "the company name")
+		}
+		if o.FirstName != "" || o.LastName != "" {
+			vs.add("officer.first-name", path+"firstName", strings.TrimSpace(o.FirstName+" "+o.LastName), "an officer of type COMPANY has no first or last name: clear them, or set the type to PERSON")
+		}
+	case "":
+		missing("type", "type", "the type (PERSON or COMPANY)")
+	default:
+		vs.add("officer.type", path+"type", string(o.Type), "an officer is a PERSON or a COMPANY")
+	}
+	switch titles := Titles[t]; {
+	case o.Title == "":
+		missing("title", "title", "the title")
+	case titles != nil && !slices.Contains(titles, o.Title):
+		what := "an LLC"
+		if t == Corp {
+			what = "a corporation"
+		}
+		vs.add("officer.title", path+"title", o.Title, "%q is not a title in %s: use one of %s", o.Title, what, strings.Join(titles, ", "))
+	}
+	if o.Address == nil {
+		vs.add("officer.address", path+"address.line1", "", "the officer has no address, and every officer needs one")
+		return
+	}
+	o.Address.check(vs, path+"address.", "", func(part string) string { return officerPart[part] })
+}
+
+// officerPart names the rules of an officer's address as its columns do.
+var officerPart = map[string]string{
+	"line1": "officer.line-1", "city": "officer.city", "state": "officer.state", "postalCode": "officer.postal-code", "country": "officer.country",
+}
+
+// territories are places that are no states and have US addresses.
+var territories = map[string]string{"PR": "PUERTO RICO", "VI": "US VIRGIN ISLANDS", "GU": "GUAM", "AS": "AMERICAN SAMOA", "MP": "NORTHERN MARIANA ISLANDS"}
+
+// ParseUSPlace reads the state or territory of a US address, by code or name.
+func ParseUSPlace(text string) (code string, ok bool) {
+	if s, ok := ParseState(text); ok {
+		return string(s), true
+	}
+	folded := strings.ToUpper(strings.TrimSpace(text))
+	for code, name := range territories {
+		if folded == code || folded == name {
+			return code, true
+		}
+	}
+	return "", false
+}
+
+// check holds an address to its form; a nil one has none to hold to.
+// Assumption: line1, city and country are required, being in every sample of the
+// spec; state and postal code are sent where they are given.
+func (a *Address) check(vs *violations, path, column string, rule func(part string) string) {
+	if a == nil {
+		return
+	}
+	if a.Line1 == "" {
+		vs.add(rule("line1"), path+"line1", "", "%sLine 1 is missing: an address needs its street", column)
+	}
+	if a.City == "" {
+		vs.add(rule("city"), path+"city", "", "%sCity is missing: an address needs it", column)
+	}
+	switch c := a.Country; {
+	case c == "":
+		vs.add(rule("country"), path+"country", "", "%sCountry is missing: give its two-letter code, such as US; it is only known without it where the state is one of the US", column)
+	case len(c) != 2 || c[0] < 'A' || c[0] > 'Z' || c[1] < 'A' || c[1] > 'Z':
+		vs.add(rule("country"), path+"country", c, "%q is not a two-letter country code, such as US", c)
+	case c == "US":
+		if _, known := ParseUSPlace(a.State); a.State != "" && !known {
+			vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
+		}
+		if a.PostalCode != "" && !IsZIP(a.PostalCode) {
+			checkZIP(vs, rule("postalCode"), path+"postalCode", a.PostalCode)
+		}
+	}
+}
+
+// checkZIP names the usual cause: a spreadsheet took the leading zero away. It
+// is never put back silently, for 2134 may as well be a slip for 21340.
+func checkZIP(vs *violations, rule, field, z string) {
+	if len(z) < 5 && strings.Trim(z, "0123456789") == "" {
+		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: write %s, and format the column as text", z, strings.Repeat("0", 5-len(z))+z)
+		return
+	}
+	vs.add(rule, field, z, "%q is not a ZIP code: use five digits, or five and four", z)
+}
