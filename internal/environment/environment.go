@@ -30,6 +30,7 @@ var Variables = []Variable{
 	{"FILING_API_KEY", "", "the API key; FILING_API_KEY_FILE names a file that holds it"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
+	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://, rediss://, redis-sentinel://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
@@ -52,7 +53,8 @@ type Environment struct {
 	FeesFile    string
 	PriceTypes  string
 
-	key func() string // a function, so that printing an Environment cannot show it
+	seal func() string
+	key  func() string // a function, so that printing an Environment cannot show it
 }
 
 // Read reads the variables. It opens nothing but the key's file.
@@ -73,6 +75,8 @@ func Read(getenv func(string) string) (Environment, error) {
 		DatabaseURL: value("DATABASE_URL"), RedisURL: value("REDIS_URL"),
 		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
 	}
+	seal := value("FILING_SEAL_KEY")
+	e.seal = func() string { return seal }
 	key := value("FILING_API_KEY")
 	e.key = func() string { return key }
 	var err error
@@ -110,7 +114,7 @@ func (e Environment) WithService(baseURL, key string) Environment {
 
 // OpenLedger opens the ledger that the variables name.
 func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
-	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL})
+	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL, SealKey: e.seal()})
 }
 
 // OpenQueue opens the queue that the variables name.

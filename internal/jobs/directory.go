@@ -89,6 +89,10 @@ func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID stri
 	if r.Order.Formation != nil {
 		return userID, filing.Company{}, nil
 	}
+	if r.CreatesCompany() {
+		created, err := d.created(ctx, r.Company.Sheet.ForUser(userID).Key())
+		return userID, created, err
+	}
 	if filing.IsCompanyID(r.Company.Ref) && !r.NeedsCompanyFacts() {
 		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
@@ -175,12 +179,35 @@ func (d *directory) company(ctx context.Context, ref string) (filing.Company, er
 	return found.(filing.Company), nil
 }
 
+// created finds a company that was created for a row, this one or another.
+func (d *directory) created(ctx context.Context, key filing.Key) (filing.Company, error) {
+	d.mu.RLock()
+	c, known := d.companies[string(key)]
+	d.mu.RUnlock()
+	if known {
+		return c, nil
+	}
+	recalled, err := d.ledger.Companies(ctx, []string{string(key)})
+	if err != nil {
+		return filing.Company{}, err
+	}
+	if c, known = recalled[string(key)]; known {
+		d.learn(string(key), c)
+	}
+	return c, nil
+}
+
+// learn keeps a company in memory.
+func (d *directory) learn(ref string, c filing.Company) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.companies[ref] = c
+}
+
 // keep remembers a company: for this run in any case, for the next ones only
 // when nothing is left to complete.
 func (d *directory) keep(ctx context.Context, ref string, c filing.Company) error {
-	d.mu.Lock()
-	d.companies[ref] = c
-	d.mu.Unlock()
+	d.learn(ref, c)
 	if c.EntityType == "" || c.FormationState == "" {
 		return nil
 	}

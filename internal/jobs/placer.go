@@ -24,6 +24,7 @@ type Service interface {
 	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
 	User(ctx context.Context, idOrEmail string) (filing.User, error)
 	CreateUser(context.Context, filing.User) (filing.User, error)
+	CreateCompany(context.Context, filing.NewCompany) filing.Answer
 }
 
 // Quoter says what an order will cost.
@@ -61,6 +62,9 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	userID, company, err := p.directory.resolve(ctx, row.Request)
 	if err != nil {
 		return p.meet(ctx, row, err)
+	}
+	if company.ID == "" && row.Request.CreatesCompany() {
+		return p.create(ctx, row, userID)
 	}
 	order := row.Request.Order
 	order.UserID, order.CompanyID = userID, company.ID
@@ -104,17 +108,50 @@ type itemHeld struct {
 
 func (*itemHeld) Error() string { return "an item is bought already" }
 
-// send makes the intent durable, sends the order and makes the answer durable.
-// The slot is taken before the intent, so that a crash leaves no more rows in
-// doubt than there were orders in flight.
+// send sends an order once, or says which of its items is bought already.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
+	full, err := p.unseal(ctx, row, order)
+	if errors.Is(err, ledger.ErrSealed) {
+		return true, p.meet(ctx, row, &obstacle{next: filing.Rejected, message: "the Social Security number was sealed with another key, or is gone: run the sheet with the number again"})
+	}
+	if err != nil {
+		return true, err
+	}
+	begun, err := p.attempt(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: claims(order, again), Cost: quote.Total},
+		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
+		func(try int, a filing.Answer) error { return p.settle(row, order, try, a, quote, notes) })
+	if err == nil && len(begun.Taken) > 0 {
+		return p.yield(ctx, row, order, begun.Taken)
+	}
+	return true, err
+}
+
+// unseal puts the Social Security number into an order that is about to leave.
+func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order) (*filing.Order, error) {
+	if order.EIN == nil || order.EIN.ResponsiblePartyIsForeign {
+		return order, nil
+	}
+	ssn, err := p.ledger.Unseal(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	full, ein := *order, *order.EIN
+	ein.ResponsiblePartySSN = ssn
+	full.EIN = &ein
+	return &full, nil
+}
+
+// attempt makes an intent durable, sends, and makes the answer durable. The
+// slot is taken before the intent, so that a crash leaves no more rows in doubt
+// than there were orders in flight. What it returns says why nothing was sent.
+func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer, settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.gate.open(p.now()) || p.pace.Wait(ctx) != nil {
-		return true, nil
+		return begun, nil
 	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		return true, nil
+		return begun, nil
 	}
 	holding := true
 	release := func() {
@@ -125,21 +162,14 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	}
 	defer release()
 	if ctx.Err() != nil || !p.gate.open(p.now()) {
-		return true, nil
+		return begun, nil
 	}
-
-	begun, err := p.ledger.Begin(context.WithoutCancel(ctx), ledger.Intent{Row: row.ID, Tries: row.Tries, Claims: claims(order, again), Cost: quote.Total})
-	switch {
-	case err != nil:
-		return true, err
-	case begun.Halted.Reason != filing.Nothing:
-		p.gate.hold(p.now(), begun.Halted)
-		return true, nil
-	case len(begun.Taken) > 0:
-		release()
-		return p.yield(ctx, row, order, begun.Taken)
-	case begun.Try == 0:
-		return true, nil // short of funds, or no longer ours
+	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
+	if err != nil || begun.Try == 0 {
+		if begun.Halted.Reason != filing.Nothing {
+			p.gate.hold(p.now(), begun.Halted)
+		}
+		return begun, err
 	}
 
 	// From here on the order may be at the service: an answer is recorded,
@@ -147,13 +177,11 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	answer := filing.Answer{Class: filing.NoAnswer, Message: "the sending broke off"}
 	defer func() {
 		release()
-		if e := p.settle(row, order, begun.Try, answer, quote, notes); e != nil {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, settle(begun.Try, answer))
 	}()
-	answer = p.service.PlaceOrder(context.WithoutCancel(ctx), order)
+	answer = send(context.WithoutCancel(ctx))
 	p.gate.learn(p.now(), answer)
-	return true, nil
+	return begun, nil
 }
 
 // claims are the purchases that the order makes.
@@ -174,8 +202,7 @@ func claims(o *filing.Order, again string) []ledger.Claim {
 	return all
 }
 
-// settle records the outcome of an attempt, as often as it takes: the answer
-// to an order exists only here.
+// settle records the outcome of an attempt.
 func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.Answer, quote balance.Quote, notes []string) error {
 	verdict := filing.Decide(a, filing.Standing{
 		Repeatable: order.Repeatable(),
@@ -196,12 +223,21 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 	if verdict.Drop {
 		out.Drop, out.Due = []filing.Product{a.Has}, time.Time{}
 	}
+	if order.Formation != nil {
+		out.Company = a.CompanyID
+	}
+	return p.record(row, out)
+}
+
+// record writes an outcome down, as often as it takes: the answer exists only
+// here.
+func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
 		if err == nil {
 			return nil
 		}
-		p.log.Error("an answer could not be recorded", "batch", row.Batch, "row", row.ID, "class", a.Class, "orders", orderIDs(a.Items), "error", err)
+		p.log.Error("an answer could not be recorded", "batch", row.Batch, "row", row.ID, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID, "error", err)
 		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) {
 			return err
 		}
@@ -342,6 +378,9 @@ func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []str
 			titles = append(titles, p.Title())
 		}
 		text = "placed: " + strings.Join(titles, " and ")
+		if order.Formation != nil && a.CompanyID != "" {
+			text += "; the new company is " + a.CompanyID
+		}
 	case v.Next == filing.Exists:
 		text = "the service has it already: " + a.Message
 	case v.Next == filing.Rejected:

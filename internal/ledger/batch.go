@@ -40,7 +40,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 					return fmt.Errorf("process %d on %s is importing the same file at this moment", o.PID, o.Host)
 				}
 			}
-			for _, query := range []string{`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+			for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 				if _, err := tx.ExecContext(ctx, query, b.ID); err != nil {
 					return err
 				}
@@ -64,8 +64,17 @@ var newRow = columns{"batch text", "number bigint", "cells text", "faults text",
 // Only the result of the check (ready, invalid, skipped) is possible here.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	records := make([]record, len(rows))
+	var secrets []record
 	for i, r := range rows {
-		request, err := document(r.Request, r.Request == nil)
+		stored, secret := withoutSecret(r.Request)
+		if secret != "" && r.Result == filing.Ready {
+			sealed, err := l.seal(batch, r.Number, secret)
+			if err != nil {
+				return fmt.Errorf("seal the number of row %d: %w", r.Number, err)
+			}
+			secrets = append(secrets, record{batch, int64(r.Number), sealed})
+		}
+		request, err := document(stored, stored == nil)
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Number, err)
 		}
@@ -77,6 +86,10 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
+			return err
+		}
+		if err := l.exec(ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
+			columns{"batch text", "number bigint", "sealed text"}, secrets); err != nil {
 			return err
 		}
 		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
@@ -167,6 +180,10 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		}
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
 			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
 		return err
 	})
 	if err != nil {

@@ -21,14 +21,22 @@ func (l *Ledger) RememberUser(ctx context.Context, ref string, u filing.User) er
 }
 
 func (l *Ledger) remember(ctx context.Context, table, ref string, record any) error {
-	body, err := json.Marshal(record)
+	f, err := newFact(table, ref, record, millis(l.now()))
 	if err != nil {
-		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
+		return err
 	}
-	if err := l.submit(ctx, &transition{fact: &fact{table: table, ref: ref, record: string(body), at: millis(l.now())}}); err != nil {
+	if err := l.submit(ctx, &transition{fact: f}); err != nil {
 		return fmt.Errorf("remember %s of %s: %w", ref, table, err)
 	}
 	return nil
+}
+
+func newFact(table, ref string, record any, at int64) (*fact, error) {
+	body, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("remember %s of %s: %w", ref, table, err)
+	}
+	return &fact{table: table, ref: ref, record: string(body), at: at}, nil
 }
 
 // Companies recalls the companies that were looked up before, by reference.

@@ -49,12 +49,15 @@ type standing struct {
 	tries    int
 	doubt    bool
 	dropped  string
+	company  string
+	creating bool
 	owner    string
 	due      int64
 	waits    string
 	since    int64 // of the present state
 
 	batch            string
+	number           int
 	paused, canceled bool
 	claims           []*purchase
 	touched          bool
@@ -88,10 +91,7 @@ func (g *groupWriter) write(group []*transition) error {
 		case t.intent != nil:
 			t.begun, t.err = g.begin(t.intent)
 		case t.fact != nil:
-			if g.facts == nil {
-				g.facts = make(map[string][]*fact)
-			}
-			g.facts[t.fact.table] = append(g.facts[t.fact.table], t.fact)
+			g.remember(t.fact)
 		}
 	}
 	return g.writeAll()
@@ -131,10 +131,24 @@ func (g *groupWriter) settle(o *Outcome) error {
 	}
 	s.doubt = o.Verdict.Doubt
 	s.due, s.message, s.owner = millis(o.Due), o.Message, ""
+	if o.Company != "" {
+		s.company = o.Company
+	}
+	if o.Made != nil {
+		f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
+		if err != nil {
+			return err
+		}
+		g.remember(f)
+	}
 	for _, p := range o.Drop {
 		g.buy(s, p)
+		if p == filing.CompanyRecord {
+			continue // no item of the order
+		}
 		s.dropped = strings.Trim(s.dropped+","+string(p), ",")
 	}
+	s.creating = s.creating && next == filing.Uncertain
 	g.move(s, next)
 	switch o.Verdict.Funds {
 	case filing.Post:
@@ -219,6 +233,13 @@ func (g *groupWriter) addItems(s *standing, items []Item) {
 	}
 }
 
+func (g *groupWriter) remember(f *fact) {
+	if g.facts == nil {
+		g.facts = make(map[string][]*fact)
+	}
+	g.facts[f.table] = append(g.facts[f.table], f)
+}
+
 func (g *groupWriter) move(s *standing, next filing.Result) {
 	s.result = next
 	g.touch(s)
@@ -272,6 +293,10 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if h, halted := g.c.halted(in.Row, g.now); halted {
 		return Begun{Halted: h}, nil
 	}
+	if in.Creating && g.c.paused == filing.ForFunds {
+		// A company costs nothing: its creation says nothing about funds.
+		return Begun{Halted: Halted{Reason: filing.ForFunds, Note: g.c.pausedNote, Until: moment(g.c.probeAt)}}, nil
+	}
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
@@ -296,6 +321,10 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	s.attempts++
 	s.owner, s.message, s.due = g.l.owner.ID, "", 0
 	s.held += need
+	s.creating = in.Creating
+	if in.Company != "" {
+		s.company = in.Company
+	}
 	s.cost = in.Cost
 	g.entry(Reserve, need, s.id, "")
 	g.c.reserved += need
@@ -383,7 +412,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.due, r.waits, r.updated_at, r.batch, b.paused, b.canceled
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, b.paused, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase  = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
 	readClaims    = readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
@@ -394,7 +423,7 @@ const (
 
 func (g *groupWriter) addStanding(scan func(...any) error) error {
 	s := &standing{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.paused, &s.canceled); err != nil {
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -432,7 +461,7 @@ func scanPurchase(scan func(...any) error) (*purchase, error) {
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`
 	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, attempts = v.attempts,
-		tries = v.tries, doubt = v.doubt, dropped = v.dropped, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
+		tries = v.tries, doubt = v.doubt, dropped = v.dropped, company = v.company, creating = v.creating, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
 		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message`
@@ -450,14 +479,14 @@ func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
 		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.attempts),
-			int64(s.tries), flag(s.doubt), s.dropped, s.owner, s.due, s.waits, g.now}
+			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
 	}
 	for _, w := range []struct {
 		what, query string
 		columns     columns
 		records     []record
 	}{
-		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "owner text", "due bigint", "waits text", "at bigint"}, changed},
+		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
 		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
 		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
@@ -474,6 +503,9 @@ func (g *groupWriter) writeAll() error {
 			columns{"ref text", "record text", "at bigint"}, lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
+	}
+	if err := g.forget(); err != nil {
+		return err
 	}
 	return g.wake()
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/cipher"
 	"database/sql"
 	"embed"
 	"errors"
@@ -41,6 +42,7 @@ type Config struct {
 	Dir         string           // the data folder; holds the SQLite file and the locks of living processes
 	DatabaseURL string           // postgres://…; empty for SQLite in Dir
 	Now         func() time.Time // nil for the wall clock
+	SealKey     string           // seals Social Security numbers, 64 hexadecimal digits; empty for a key file in Dir
 	Lease       time.Duration    // how long a silent process counts as alive; 0 for 30 s
 }
 
@@ -61,6 +63,11 @@ type Ledger struct {
 	stopped     sync.WaitGroup
 	closing     sync.Once
 
+	sealKey string
+	sealing sync.Once
+	aead    cipher.AEAD
+	sealErr error
+
 	owner     Owner
 	ownerLock *flock.Flock
 }
@@ -72,7 +79,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	l := &Ledger{
-		dir: c.Dir, now: c.Now, lease: c.Lease,
+		dir: c.Dir, now: c.Now, lease: c.Lease, sealKey: c.SealKey,
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),

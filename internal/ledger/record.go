@@ -42,6 +42,8 @@ type Row struct {
 	Doubt     bool             // an attempt without a known outcome is behind it
 	Held      money.Cents      // set aside for it now
 	Dropped   []filing.Product // items the service turned out to have already
+	Company   string           // the company's id, once it is known
+	Creating  bool             // the attempt under way, or in doubt, creates the company
 	Owner     string           // the process that is placing it
 	Waits     string           // what a ready row waits for: funds, or another row's purchase
 	UpdatedAt time.Time

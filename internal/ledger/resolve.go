@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"bulkfiling/internal/filing"
@@ -12,7 +13,10 @@ import (
 // ResolvePlaced settles an uncertain row as placed: a person, or an event, has
 // seen that the orders exist. The money that was held is spent.
 func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) {
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+		if s.creating {
+			return ErrCreating
+		}
 		items := make([]Item, len(orderIDs))
 		for i, id := range orderIDs {
 			items[i] = Item{OrderID: id}
@@ -25,22 +29,49 @@ func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string
 		g.post(s, money.Cost{Amount: s.held, AtLeast: s.cost.AtLeast})
 		g.buy(s, "")
 		g.addItems(s, items)
+		return nil
+	})
+}
+
+// ErrCreating is returned for an order given to a row of which only the
+// company's creation is in doubt.
+var ErrCreating = errors.New("what is in doubt is the creation of the company: give the company's id")
+
+// ResolveCreated settles a row whose company's creation was in doubt: a person
+// has seen that the company exists. Every row that waits for it may go on.
+func (l *Ledger) ResolveCreated(ctx context.Context, row int64, ref string, company filing.Company, why string) error {
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+		if !s.creating {
+			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
+		}
+		f, err := newFact("companies", ref, company, g.now)
+		if err != nil {
+			return err
+		}
+		g.remember(f)
+		s.message, s.due, s.attempts, s.creating, s.company = why, 0, 0, false, company.ID
+		g.move(s, filing.Ready)
+		g.void(s)
+		g.buy(s, filing.CompanyRecord)
+		g.takeBack(s)
+		return nil
 	})
 }
 
 // ResolveNotPlaced settles an uncertain row as never made: its money is free
 // and it may be sent again.
 func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) {
-		s.message, s.doubt, s.due, s.attempts = why, false, 0, 0
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+		s.message, s.doubt, s.due, s.attempts, s.creating = why, false, 0, 0, false
 		g.move(s, filing.Ready)
 		g.void(s)
 		g.free(s)
 		g.takeBack(s)
+		return nil
 	})
 }
 
-func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing)) error {
+func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
@@ -53,7 +84,9 @@ func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWrite
 		case s.result != filing.Uncertain:
 			return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 		}
-		decide(g, s)
+		if err := decide(g, s); err != nil {
+			return err
+		}
 		return g.writeAll()
 	})
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.owner, r.waits, r.updated_at`
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.updated_at`
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
 	var cells, faults, request, dropped string
 	var updated int64
 	var cost, held int64
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Owner, &r.Waits, &updated); err != nil {
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &updated); err != nil {
 		return r, err
 	}
 	r.Cells, r.Cost.Amount, r.Held = []byte(cells), money.Cents(cost), money.Cents(held)

@@ -37,6 +37,9 @@ type Intent struct {
 	Tries  int // Row.Tries as it was read: an order made from an older reading is Lost
 	Claims []Claim
 	Cost   money.Cost
+
+	Company  string // the company's id, where it is known
+	Creating bool   // the attempt creates the company; the order comes after
 }
 
 // Verdict of the ledger on an intent.
@@ -66,7 +69,15 @@ type Outcome struct {
 	Cost    money.Cost       // spent, where the verdict posts
 	Items   []Item           // what was bought, or found
 	Drop    []filing.Product // items found to be there: their claims become purchases
+	Company string           // the id of the company that the attempt made
+	Made    *MadeCompany     // what to remember of a company that was created
 	Due     time.Time        // the earliest next attempt of a row that goes back to ready
+}
+
+// MadeCompany is a created company and the reference under which rows find it.
+type MadeCompany struct {
+	Ref    string
+	Record filing.Company
 }
 
 // Aside is an outcome without an attempt: a ready row that need not, or cannot, be sent.
