@@ -38,6 +38,7 @@ func TestScript(t *testing.T) {
 			"interrupt": interrupt,
 			"jsonlast":  jsonLast,
 			"keep":      keep,
+			"port":      port,
 			"sandbox":   sandboxControl,
 			"sheet":     showSheet,
 			"xlsx":      writeXLSX,

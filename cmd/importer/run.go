@@ -273,9 +273,12 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 
 func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 	if r.flags.asJSON {
-		return json.NewEncoder(r.out).Encode(s)
+		if err := json.NewEncoder(r.out).Encode(s); err != nil {
+			return err
+		}
+	} else {
+		r.printSummary(s)
 	}
-	r.printSummary(s)
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {

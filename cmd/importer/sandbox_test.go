@@ -88,6 +88,19 @@ func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// port puts a free address of the loopback into a variable:
+//
+//	port ADDR
+func port(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port VARIABLE")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], listener.Addr().String())
+	ts.Check(listener.Close())
+}
+
 func options(ts *testscript.TestScript, args []string) map[string]string {
 	given := make(map[string]string)
 	for _, arg := range args {
@@ -190,7 +203,9 @@ func (s *service) seed(ts *testscript.TestScript, file string) {
 			case "formationState":
 				c.FormationState = value
 			case "email":
-				c.UserID = s.AddUser(sandbox.User{Email: value}).ID
+				if value != "" {
+					c.UserID = s.AddUser(sandbox.User{Email: value}).ID
+				}
 			case "agent":
 				for _, state := range strings.Fields(value) {
 					c.Agents[state] = sandbox.ActiveService
@@ -258,6 +273,8 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 			return strconv.Itoa(books.Requests["POST /orders"]), true
 		case "patches":
 			return strconv.Itoa(books.Requests["PATCH /companies/{id}"]), true
+		case "created-users":
+			return strconv.Itoa(books.Requests["POST /users"]), true
 		case "requests":
 			return strconv.Itoa(all), true
 		case "402":
