@@ -18,7 +18,8 @@ func (a *app) balanceCommand() *cobra.Command {
 		Long: `balance prints the book of the prepaid balance as the ledger keeps it, and proves
 it: available = deposits + adjustments - posted - reserved. The service has no
 way to read the balance, so the book knows what it was told and what it did.`,
-		Args: cobra.NoArgs,
+		Example: "  importer balance\n  importer balance --last 0",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				if err := l.Audit(c.Context()); err != nil {

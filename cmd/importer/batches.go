@@ -34,9 +34,10 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 func (a *app) batchesCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "batches",
-		Short: "List the batches, the newest first",
-		Args:  cobra.NoArgs,
+		Use:     "batches",
+		Short:   "List the batches, the newest first",
+		Example: "  importer batches\n  importer batches --json",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				batches, err := l.Batches(c.Context())
@@ -103,9 +104,10 @@ func batchState(b ledger.Batch, counts ledger.Counts) string {
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "status [BATCH]",
-		Short: "Show how a batch stands; without BATCH, the newest",
-		Args:  atMostOne,
+		Use:     "status [BATCH]",
+		Short:   "Show how a batch stands; without BATCH, the newest",
+		Example: "  importer status\n  importer status b7k2 --json",
+		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), first(args))
@@ -133,6 +135,9 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	fmt.Fprintf(table, "file\t%s\n", b.File)
 	fmt.Fprintf(table, "product\t%s\n", b.Product.Title())
 	fmt.Fprintf(table, "started\t%s by %s\n", b.CreatedAt.Local().Format("2006-01-02 15:04"), b.CreatedBy)
+	if b.Again != "" {
+		fmt.Fprintf(table, "again\t%s\n", b.Again)
+	}
 	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, batchState(b, s.Counts))
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if s.Held.Amount > 0 || s.Held.AtLeast {
@@ -209,6 +214,9 @@ func (a *app) resultsCommand() *cobra.Command {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), args[0])
 				if err != nil {
+					return err
+				}
+				if output, err = outputFor(output, b.File, ".results.xlsx", ".xlsx", ".csv"); err != nil {
 					return err
 				}
 				s, err := report.Write(c.Context(), l, b.ID, output)

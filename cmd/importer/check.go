@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"bulkfiling/internal/importer"
 
@@ -38,6 +36,10 @@ FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`
 const shownProblems = 50
 
 func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
+	marked, err := outputFor(output, path, ".checked.xlsx", ".xlsx")
+	if err != nil {
+		return err
+	}
 	imp, err := importer.Open(path, f.options())
 	if err != nil {
 		return err
@@ -61,11 +63,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	for _, note := range imp.Notes() {
 		a.say("%s", note)
 	}
-	marked := ""
 	if problems > 0 {
-		if marked = output; marked == "" {
-			marked = strings.TrimSuffix(path, filepath.Ext(path)) + ".checked.xlsx"
-		}
 		if err := imp.WriteChecked(ctx, marked); err != nil {
 			return err
 		}
@@ -113,7 +111,7 @@ func (a *app) showTally(t importer.Tally, problems int, marked string, imp *impo
 		fmt.Fprintf(a.out, ", %d skipped", t.Skipped)
 	}
 	fmt.Fprintln(a.out)
-	if marked != "" {
+	if problems > 0 {
 		fmt.Fprintf(a.out, "The cells at fault are marked in %s\n", marked)
 	}
 }

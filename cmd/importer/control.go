@@ -13,7 +13,7 @@ import (
 // change is a command that changes one batch.
 func (a *app) change(use, short string, do func(context.Context, *ledger.Ledger, ledger.Batch) (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " BATCH", Short: short, Args: oneBatch,
+		Use: use + " BATCH", Short: short, Example: "  importer " + use + " b7k2", Args: oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), args[0])

@@ -35,8 +35,9 @@ func (a *app) demoCommand() *cobra.Command {
 of sixty Delaware companies against it, some of them wrong, lets the money run
 out half-way, tops it up, runs the same command again, and once more for nothing.
 It needs no account, no server and no network.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
+		Example: "  importer demo\n  importer demo --dir /tmp/demo",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
 	}
 	c.Flags().StringVar(&dir, "dir", "bulkfiling-demo", "where the sample, the ledger and the results go")
 	return c

@@ -34,9 +34,11 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"bytes":     writeBytes,
 			"exits":     exits,
+			"helps":     helps,
 			"interrupt": interrupt,
 			"jsonlast":  jsonLast,
 			"keep":      keep,
+			"port":      port,
 			"sandbox":   sandboxControl,
 			"sheet":     showSheet,
 			"xlsx":      writeXLSX,
@@ -70,6 +72,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if got := exitStatus(ts, ts.Exec(args[1], args[2:]...)); got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// helps wants a help text to be whole.
+func helps(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: helps command [argument...]")
+	}
+	ts.Check(ts.Exec(args[0], append(args[1:], "--help")...))
+	text := ts.ReadFile("stdout")
+	for _, part := range []string{"Usage:\n  " + strings.Join(args, " "), "Examples:\n", "Flags:\n", "Exit status:\n  0 "} {
+		if !strings.Contains(text, part) {
+			ts.Fatalf("%s --help lacks %q", strings.Join(args, " "), part)
+		}
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"bulkfiling/internal/balance"
@@ -93,8 +91,8 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		level = slog.LevelInfo
 	}
 	r.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
-	if r.flags.output == "" {
-		r.flags.output = strings.TrimSuffix(path, filepath.Ext(path)) + ".results.xlsx"
+	if r.flags.output, err = outputFor(f.output, path, ".results.xlsx", ".xlsx", ".csv"); err != nil {
+		return err
 	}
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
@@ -262,7 +260,7 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	summary, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err, r.batch.ID)
 	}
 	if err := r.summarise(summary, ending); err != nil {
 		return err
@@ -275,9 +273,12 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 
 func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 	if r.flags.asJSON {
-		return json.NewEncoder(r.out).Encode(s)
+		if err := json.NewEncoder(r.out).Encode(s); err != nil {
+			return err
+		}
+	} else {
+		r.printSummary(s)
 	}
-	r.printSummary(s)
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {

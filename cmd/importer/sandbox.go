@@ -41,6 +41,9 @@ under /admin that its page names.`,
 			if err != nil {
 				return err
 			}
+			if style := sandbox.Style(style); style != sandbox.Snake && style != sandbox.Camel {
+				return usage("--order-types is snake or camel, not %s", style)
+			}
 			service := sandbox.New(sandbox.Config{
 				OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
 				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -87,6 +88,19 @@ func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// port puts a free address of the loopback into a variable:
+//
+//	port ADDR
+func port(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: port VARIABLE")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], listener.Addr().String())
+	ts.Check(listener.Close())
+}
+
 func options(ts *testscript.TestScript, args []string) map[string]string {
 	given := make(map[string]string)
 	for _, arg := range args {
@@ -105,7 +119,8 @@ func parseMoney(ts *testscript.TestScript, text string) money.Cents {
 	return amount
 }
 
-// start serves on a free port of the loopback and points the environment at it.
+// start serves on a free port of the loopback and points the environment at it,
+// in place of an earlier sandbox of the script.
 func (s *service) start(ts *testscript.TestScript, args []string) {
 	given := map[string]string{"balance": "10000", "latency": "1ms", "key": scriptKey, "known": "all", "types": string(sandbox.Snake)}
 	for name, value := range options(ts, args) {
@@ -114,6 +129,7 @@ func (s *service) start(ts *testscript.TestScript, args []string) {
 		}
 		given[name] = value
 	}
+	ts.Check(s.halt())
 	latency, err := time.ParseDuration(given["latency"])
 	ts.Check(err)
 	s.Service = sandbox.New(sandbox.Config{
@@ -129,20 +145,27 @@ func (s *service) start(ts *testscript.TestScript, args []string) {
 	ts.Setenv("FILING_API_KEY", given["key"])
 }
 
-// end stops the service, and holds what must be true of every script: nothing
-// was sent that the spec forbids, and the key was written nowhere.
-func (s *service) end(env *testscript.Env) {
+// halt stops the sandbox. No script may have sent it what the spec forbids.
+func (s *service) halt() error {
 	if s.Service == nil {
-		return
+		return nil
 	}
 	s.stop()
 	if err := <-s.served; err != nil {
-		env.T().Fatal(err)
+		return err
 	}
 	for _, v := range s.Violations() {
 		if !v.Hidden {
-			env.T().Fatal("sent against the rules: ", v)
+			return fmt.Errorf("sent against the rules: %s", v)
 		}
+	}
+	return nil
+}
+
+// end stops the sandbox, and looks whether the key was written anywhere.
+func (s *service) end(env *testscript.Env) {
+	if err := s.halt(); err != nil {
+		env.T().Fatal(err)
 	}
 	err := fs.WalkDir(os.DirFS(env.WorkDir), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -161,7 +184,7 @@ func (s *service) end(env *testscript.Env) {
 
 // seed puts companies on record from a CSV with the columns id, legalName,
 // entityType, formationState, agent (the states with active service, separated
-// by blanks) and slug.
+// by blanks), slug and email (of the user, who is put on record too).
 func (s *service) seed(ts *testscript.TestScript, file string) {
 	records, err := csv.NewReader(strings.NewReader(ts.ReadFile(file))).ReadAll()
 	ts.Check(err)
@@ -179,6 +202,10 @@ func (s *service) seed(ts *testscript.TestScript, file string) {
 				c.EntityType = value
 			case "formationState":
 				c.FormationState = value
+			case "email":
+				if value != "" {
+					c.UserID = s.AddUser(sandbox.User{Email: value}).ID
+				}
 			case "agent":
 				for _, state := range strings.Fields(value) {
 					c.Agents[state] = sandbox.ActiveService
@@ -246,6 +273,8 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 			return strconv.Itoa(books.Requests["POST /orders"]), true
 		case "patches":
 			return strconv.Itoa(books.Requests["PATCH /companies/{id}"]), true
+		case "created-users":
+			return strconv.Itoa(books.Requests["POST /users"]), true
 		case "requests":
 			return strconv.Itoa(all), true
 		case "402":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"bulkfiling/internal/filing"
@@ -29,8 +30,12 @@ func (a *app) templateCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if output == "" {
-				output = args[0] + ".xlsx"
+			output, err := outputFor(output, args[0], ".xlsx", ".xlsx")
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(output); err == nil {
+				return usage("%s is there already, and perhaps filled in: name another file with -o", output)
 			}
 			if err := importer.WriteTemplate(filing.Product(args[0]), output); err != nil {
 				return err

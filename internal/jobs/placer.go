@@ -341,8 +341,8 @@ func place(row, other ledger.Row) string {
 func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 	var o *obstacle
 	switch {
-	case errors.Is(err, context.Canceled):
-		return nil
+	case ctx.Err() != nil:
+		return nil // we broke the look-up off ourselves: that says nothing of the service
 	case !errors.As(err, &o):
 		return err
 	case errors.Is(o.err, filingapi.ErrKeyRefused):

@@ -90,7 +90,9 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		ShutdownTimeout:   c.Drain,
 		Logger:            quiet{c.Log},
 		LogLevel:          asynq.WarnLevel,
-		BaseContext:       func() context.Context { return w.ctx },
+		// Not w.ctx: the server waits for no handler whose context has ended,
+		// and Stop has to wait for the answers that are out.
+		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
 	})
 	if err := w.server.Start(asynq.HandlerFunc(w.handle)); err != nil {
 		w.cancel()

@@ -1,0 +1,107 @@
+package filing
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestKeys(t *testing.T) {
+	agent := func(change bool) *RegisteredAgentItem { return &RegisteredAgentItem{IsChangeOfAgent: change} }
+	formation := func(name string) *FormationItem { return &FormationItem{Company: Company{LegalName: name}} }
+	for _, c := range []struct {
+		name    string
+		order   Order
+		product Product
+		key     Key
+	}{
+		{"annual report: company, state, year", Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE", AnnualReport: &AnnualReportItem{FilingYear: "2026"}}, AnnualReport, "annual-report|comp_1|DE|2026"},
+		{"annual report: not the agent supplied", Order{UserID: "user_2", CompanyID: "comp_1", FilingState: "DE", AnnualReport: &AnnualReportItem{FilingYear: "2026", RegisteredAgent: &Agent{City: "Dover"}}}, AnnualReport, "annual-report|comp_1|DE|2026"},
+		// An agent appointed and an agent changed are one purchase on purpose:
+		// both buy the one service of a company in a state, for which it pays
+		// once a year. Under two keys a file of changes after a file of
+		// appointments would be taken for something new.
+		{"agent: company, state", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(false)}, RegisteredAgent, "registered-agent|comp_1|DE"},
+		{"agent changed: the same", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(true)}, AgentChange, "registered-agent|comp_1|DE"},
+		{"EIN: company, whatever the state", Order{CompanyID: "comp_1", FilingState: "DE", EIN: &EINItem{}}, EIN, "ein|comp_1"},
+		{"qualification: company, state", Order{CompanyID: "comp_1", FilingState: "CA", ForeignQualification: &QualificationItem{}}, ForeignQualification, "foreign-qualification|comp_1|CA"},
+		{"formation: user, name folded, state", Order{UserID: "user_1", FilingState: "DE", Formation: formation("Harbor  Light, L.L.C.")}, Formation, "formation|user_1|harbor light llc|DE"},
+		{"EIN of a formation", Order{UserID: "user_1", FilingState: "DE", Formation: formation("A LLC"), EIN: &EINItem{}}, EIN, "ein|formation|user_1|a llc|DE"},
+		{"agent of a formation", Order{UserID: "user_1", FilingState: "DE", Formation: formation("A LLC"), RegisteredAgent: agent(false)}, RegisteredAgent, "registered-agent|formation|user_1|a llc|DE|DE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			keys := c.order.Keys()
+			if keys[c.product] != c.key {
+				t.Errorf("%q", keys)
+			}
+			if len(keys) != len(c.order.Products()) {
+				t.Errorf("%d keys for %d items", len(keys), len(c.order.Products()))
+			}
+		})
+	}
+}
+
+// Two orders have a key in common exactly when they buy the same thing.
+func TestKeysTellPurchasesApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func() (Order, [4]string) {
+			company := rapid.SampledFrom([]string{"comp_1", "comp_11"}).Draw(t, "company")
+			state := rapid.SampledFrom([]State{"DE", "CA"}).Draw(t, "state")
+			year := rapid.SampledFrom([]string{"2026", "2027"}).Draw(t, "year")
+			o := Order{CompanyID: company, FilingState: state}
+			switch kind := rapid.SampledFrom([]Product{AnnualReport, EIN, ForeignQualification, RegisteredAgent, AgentChange}).Draw(t, "product"); kind {
+			case AnnualReport:
+				o.AnnualReport = &AnnualReportItem{FilingYear: year}
+				return o, [4]string{"report", company, string(state), year}
+			case EIN:
+				o.EIN = &EINItem{}
+				return o, [4]string{"ein", company}
+			case ForeignQualification:
+				o.ForeignQualification = &QualificationItem{}
+				return o, [4]string{"qualification", company, string(state)}
+			default:
+				o.RegisteredAgent = &RegisteredAgentItem{IsChangeOfAgent: kind == AgentChange}
+				return o, [4]string{"agent", company, string(state)}
+			}
+		}
+		a, what := draw()
+		b, other := draw()
+		if same := a.Keys()[a.Products()[0]] == b.Keys()[b.Products()[0]]; same != (what == other) {
+			t.Fatalf("%v and %v have one key: %v", what, other, same)
+		}
+	})
+}
+
+func TestFoldLegalName(t *testing.T) {
+	for _, c := range []struct{ a, b string }{
+		{"Acme LLC", "ACME, L.L.C."},
+		{"Acme LLC", "  acme   limited liability company "},
+		{"Acme LLC", "Acme, Limited Liability Co."},
+		{"Acme L L C", "Acme LLC"},
+		{"Smith & Sons Inc.", "Smith and Sons, Incorporated"},
+		{"O'Neill Corp", "O’Neill Corporation"},
+		{"Foo-Bar LLC", "Foo Bar LLC"},
+		{"Café LLC", "café llc"},
+	} {
+		if FoldLegalName(c.a) != FoldLegalName(c.b) {
+			t.Errorf("%q and %q: %q, %q", c.a, c.b, FoldLegalName(c.a), FoldLegalName(c.b))
+		}
+	}
+	for _, c := range []struct{ a, b string }{
+		{"Acme LLC", "Acme Inc"},
+		{"Acme LLC", "Acme 2 LLC"},
+		{"Acme Corp", "Acme Inc"},
+		{"Acme LLC", "Acme Holdings LLC"},
+		{"Café LLC", "Cafe LLC"},
+	} {
+		if FoldLegalName(c.a) == FoldLegalName(c.b) {
+			t.Errorf("%q and %q are two companies: %q", c.a, c.b, FoldLegalName(c.a))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.String().Draw(t, "name")
+		if once := FoldLegalName(name); FoldLegalName(once) != once {
+			t.Fatalf("%q folds to %q and that to %q", name, once, FoldLegalName(once))
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package filing
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// whole is an order with every item.
+func whole() Order {
+	return Order{
+		UserID: "user_1", CompanyID: "comp_1", FilingState: "DE",
+		Formation: &FormationItem{}, EIN: &EINItem{}, RegisteredAgent: &RegisteredAgentItem{},
+		AnnualReport: &AnnualReportItem{FilingYear: "2026"}, ForeignQualification: &QualificationItem{},
+	}
+}
+
+func TestProductsAndDrop(t *testing.T) {
+	o := whole()
+	all := []Product{Formation, AnnualReport, ForeignQualification, EIN, RegisteredAgent}
+	if got := o.Products(); !slices.Equal(got, all) {
+		t.Fatal(got)
+	}
+	for i, p := range all {
+		want := slices.Delete(slices.Clone(all), i, i+1)
+		dropped := o.Drop(p)
+		if got := dropped.Products(); !slices.Equal(got, want) {
+			t.Errorf("without %s: %v", p, got)
+		}
+	}
+	if got := o.Products(); !slices.Equal(got, all) {
+		t.Errorf("Drop changed the order itself: %v", got)
+	}
+	o.RegisteredAgent.IsChangeOfAgent = true
+	if got := o.Products(); got[4] != AgentChange {
+		t.Error(got)
+	}
+	if got := o.Drop(AgentChange); got.RegisteredAgent != nil {
+		t.Error("an agent is one item, appointed or changed")
+	}
+	if got := (&Order{}).Products(); got != nil {
+		t.Error(got)
+	}
+}
+
+// An order may be sent twice exactly when each of its items may.
+func TestRepeatable(t *testing.T) {
+	harmless := []Product{EIN, ForeignQualification, RegisteredAgent, AgentChange}
+	for _, p := range Products {
+		if p.Repeatable() != slices.Contains(harmless, p) {
+			t.Errorf("%s: %v", p, p.Repeatable())
+		}
+		if !p.Valid() || p.Title() == "" {
+			t.Errorf("%s has no title", p)
+		}
+	}
+	if Product("dba").Valid() {
+		t.Error("dba cannot be ordered")
+	}
+	o := whole()
+	for _, p := range []Product{Formation, AnnualReport} {
+		if o.Repeatable() {
+			t.Errorf("%v may be sent twice", o.Products())
+		}
+		o = o.Drop(p)
+	}
+	if !o.Repeatable() {
+		t.Errorf("%v may not be sent twice", o.Products())
+	}
+}
+
+func TestQualificationTravelsInBothForms(t *testing.T) {
+	for _, c := range []struct {
+		item QualificationItem
+		json string
+	}{
+		{QualificationItem{}, `true`},
+		{QualificationItem{RegisteredAgent: &Agent{Type: Person, FirstName: "Grace", LastName: "Okafor", State: "CA"}},
+			`{"registeredAgent":{"type":"PERSON","firstName":"Grace","lastName":"Okafor","addressStreet":"","addressCity":"","addressState":"CA","addressZip":""}}`},
+	} {
+		body, err := json.Marshal(Order{ForeignQualification: &c.item})
+		if err != nil || !strings.Contains(string(body), `"foreignQualification":`+c.json) {
+			t.Errorf("%s, %v", body, err)
+		}
+		var back Order
+		if err := json.Unmarshal(body, &back); err != nil || !reflect.DeepEqual(back.ForeignQualification, &c.item) {
+			t.Errorf("%+v, %v", back.ForeignQualification, err)
+		}
+	}
+	var o Order
+	if body, err := json.Marshal(o); err != nil || strings.Contains(string(body), "foreignQualification") {
+		t.Errorf("%s, %v", body, err)
+	}
+	if err := json.Unmarshal([]byte(`{"foreignQualification":false}`), &o); err == nil {
+		t.Errorf("false is no order: %+v", o.ForeignQualification)
+	}
+}
+
+// firstWagesDate travels even when it is null; the SSN of a foreign party not at all.
+func TestEINTravels(t *testing.T) {
+	body, err := json.Marshal(EINItem{ResponsiblePartyIsForeign: true})
+	if err != nil || !strings.Contains(string(body), `"firstWagesDate":null`) || strings.Contains(string(body), "Ssn") {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+func TestProductOfType(t *testing.T) {
+	for text, want := range map[string]Product{
+		"annual_report": AnnualReport, "annualReport": AnnualReport, "ANNUAL-REPORT": AnnualReport, "formation": Formation,
+		"registered_agent": RegisteredAgent, "registeredAgent": RegisteredAgent, "change_of_agent": AgentChange, "EIN": EIN,
+		"foreignQualification": ForeignQualification, "dba": "", "": "",
+	} {
+		if p, ok := ProductOfType(text); p != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v", text, p, ok)
+		}
+	}
+}
+
+func TestRequestRefs(t *testing.T) {
+	if (UserRef{ID: "user_1", Email: "a@b.c"}).Ref() != "user_1" || (UserRef{Email: "a@b.c"}).Ref() != "a@b.c" {
+		t.Error("an id wins over an e-mail")
+	}
+	for _, c := range []struct {
+		order Order
+		needs bool
+	}{
+		{Order{AnnualReport: &AnnualReportItem{}}, true},
+		{Order{ForeignQualification: &QualificationItem{}}, true},
+		{Order{RegisteredAgent: &RegisteredAgentItem{}}, false},
+		{Order{EIN: &EINItem{}}, false},
+	} {
+		if (&Request{Order: c.order}).NeedsCompanyFacts() != c.needs {
+			t.Errorf("%v", c.order.Products())
+		}
+	}
+}
