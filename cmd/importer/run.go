@@ -163,15 +163,19 @@ func (r *filingRun) prices(ctx context.Context) (*balance.Quoter, jobs.Ending, e
 			return nil, jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, r.ledger.KeyRefused(ctx, answered.Message)
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			return nil, jobs.Ending{}, fmt.Errorf("ask %s for its prices: %w", r.env.BaseURL, err)
-		case !r.flags.wait && time.Since(began)+wait > r.flags.patience:
+		case !r.flags.wait && time.Since(began) >= r.flags.patience:
 			return nil, jobs.Ending{Reason: jobs.ServiceDown}, nil
 		}
-		if answered != nil && answered.RetryAfter > 0 {
-			wait = max(wait, answered.RetryAfter)
+		pause := wait
+		if answered != nil {
+			pause = max(pause, answered.RetryAfter)
+		}
+		if !r.flags.wait {
+			pause = min(pause, r.flags.patience-time.Since(began))
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait):
+		case <-time.After(pause):
 		}
 	}
 }

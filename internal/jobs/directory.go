@@ -150,7 +150,10 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 		return u, d.obstacle(err, "user", ref.Email)
 	}
 	u, err = ask(d, ctx, func() (filing.User, error) { return d.service.User(ctx, ref.Email) })
-	if errors.Is(err, filingapi.ErrNotFound) {
+	switch {
+	case errors.Is(err, filingapi.ErrNotFound) && ref.Phone == "":
+		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this organization", ref.Email)}
+	case errors.Is(err, filingapi.ErrNotFound):
 		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email, ref.Phone)}
 	}
 	return u, d.obstacle(err, "user", ref.Email)
@@ -221,6 +224,19 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 	if c.EntityType != "" && c.FormationState != "" {
 		return c, nil
 	}
+	// What this row's sheet does not say is this row's affair: another row of the
+	// company may say it.
+	for _, fact := range []struct {
+		column  string
+		missing bool
+	}{
+		{"Entity Type", c.EntityType == "" && ref.Sheet.EntityType == ""},
+		{"Formation State", c.FormationState == "" && ref.Sheet.FormationState == ""},
+	} {
+		if fact.missing {
+			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service does not know the company's %s and the sheet does not say it: fill the column %q and run the corrected sheet", fact.column, fact.column)}
+		}
+	}
 	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
 		d.mu.RLock()
 		c := d.companies[ref.Ref]
@@ -231,17 +247,6 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		}
 		if c.FormationState == "" {
 			patch.FormationState = ref.Sheet.FormationState
-		}
-		for _, fact := range []struct {
-			column          string
-			missing, absent bool
-		}{
-			{"Entity Type", c.EntityType == "", patch.EntityType == ""},
-			{"Formation State", c.FormationState == "", patch.FormationState == ""},
-		} {
-			if fact.missing && fact.absent {
-				return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service does not know the company's %s and the sheet does not say it: fill the column %q and run the corrected sheet", fact.column, fact.column)}
-			}
 		}
 		if patch.EntityType == "" && patch.FormationState == "" {
 			return c, nil // completed meanwhile

@@ -67,6 +67,14 @@ func (q *onQueue) add(chunk int64, now time.Time) bool {
 	return true
 }
 
+// soon lets a chunk that was there already be enqueued again shortly: it may be
+// a task whose handler has ended and which the queue is about to forget.
+func (q *onQueue) soon(chunk int64, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.chunks[chunk] = now.Add(2*pumpPause - onItsWay)
+}
+
 func (q *onQueue) remove(chunk int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,9 +125,13 @@ func (w *Worker) pump(ctx context.Context) error {
 		if !w.onQueue.add(chunk, now) {
 			continue
 		}
-		if err := w.queue.put(ctx, chunk, chunks[chunk], now); err != nil {
+		queued, err := w.queue.put(ctx, chunk, chunks[chunk], now)
+		switch {
+		case err != nil:
 			w.onQueue.remove(chunk)
 			return err
+		case !queued:
+			w.onQueue.soon(chunk, now)
 		}
 	}
 	return nil

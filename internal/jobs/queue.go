@@ -93,23 +93,26 @@ func (q *Queue) Close() error {
 // put enqueues a chunk of rows under an id made from the rows themselves, so
 // that any number of pumps may enqueue the same chunk. The id also turns with
 // the clock: a task that Redis lost track of blocks its rows for minutes, not
-// for ever.
-func (q *Queue) put(ctx context.Context, chunk int64, rows []int64, now time.Time) error {
+// for ever. It reports false where the chunk is on the queue already.
+func (q *Queue) put(ctx context.Context, chunk int64, rows []int64, now time.Time) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
 	}
-	_, err := q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
+	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
 		asynq.TaskID(fmt.Sprintf("%d-%d", chunk, now.Unix()/300)),
 		asynq.MaxRetry(0), // attempts are counted in the ledger
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),
 	)
-	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
-		return fmt.Errorf("enqueue rows of chunk %d: %w", chunk, err)
+	switch {
+	case errors.Is(err, asynq.ErrTaskIDConflict):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("enqueue rows of chunk %d: %w", chunk, err)
 	}
-	return nil
+	return true, nil
 }
 
 func rowsOf(payload []byte) ([]int64, error) {

@@ -5,11 +5,35 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// newDatabase makes an empty database on the server and drops it after the test.
+// servers are where a test's ledger and queue are; empty for within the process.
+type servers struct{ database, redis string }
+
+// onBothTransports runs a test with SQLite and the Redis in the process and,
+// where TEST_DATABASE_URL and TEST_REDIS_URL name servers, with PostgreSQL and a
+// real Redis. On CI the servers must be there.
+func onBothTransports(t *testing.T, test func(*testing.T, servers)) {
+	t.Run("in process", func(t *testing.T) { test(t, servers{}) })
+	database, redis := os.Getenv("TEST_DATABASE_URL"), os.Getenv("TEST_REDIS_URL")
+	if database == "" || redis == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("TEST_DATABASE_URL and TEST_REDIS_URL are not set: on CI the tests on real servers must run")
+		}
+		return
+	}
+	t.Run("PostgreSQL and Redis", func(t *testing.T) {
+		test(t, servers{newDatabase(t, database), newRedis(t, redis)})
+	})
+}
+
+// newDatabase makes an empty place on the server, a schema of its own, and drops
+// it after the test.
 func newDatabase(tb testing.TB, server string) string {
 	tb.Helper()
 	db, err := sql.Open("pgx", server)
@@ -17,11 +41,11 @@ func newDatabase(tb testing.TB, server string) string {
 		tb.Fatal(err)
 	}
 	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(tb.Context(), "CREATE DATABASE "+name); err != nil {
+	if _, err := db.ExecContext(tb.Context(), "CREATE SCHEMA "+name); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
 			tb.Error(err)
 		}
 		db.Close()
@@ -30,6 +54,37 @@ func newDatabase(tb testing.TB, server string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	u.Path = "/" + name
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
 	return u.String()
+}
+
+// redisNumber is the database of the server that these tests have to themselves.
+const redisNumber = "/11"
+
+// newRedis empties the tests' own database of the server.
+func newRedis(tb testing.TB, server string) string {
+	tb.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.Path = redisNumber
+	flush(tb, u.String())
+	return u.String()
+}
+
+// flush empties a Redis database, as an operator might.
+func flush(tb testing.TB, server string) {
+	tb.Helper()
+	o, err := redis.ParseURL(server)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := redis.NewClient(o)
+	defer c.Close()
+	if err := c.FlushDB(tb.Context()).Err(); err != nil {
+		tb.Fatal(err)
+	}
 }
