@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 func (a *app) resolveCommand() *cobra.Command {
 	var row int
 	var orders []string
+	var company string
 	var notPlaced bool
 	c := &cobra.Command{
 		Use:   "resolve BATCH",
@@ -27,13 +29,20 @@ to the company's dashboard where a person can see whether the order exists.
 Such a row keeps its money set aside and is never sent again by itself.
 
 --row N settles one: with --order ID as placed, with --not-placed as never made,
-after which the same run sends it again.`,
+after which the same run sends it again. Where the creation of a new company is
+in doubt, --company ID says that it exists.`,
 		Example: "  importer resolve b7k2\n  importer resolve b7k2 --row 17 --order order_81\n  importer resolve b7k2 --row 17 --not-placed",
 		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			settling := c.Flags().Changed("row")
-			if settling != (len(orders) > 0 || notPlaced) || len(orders) > 0 && notPlaced {
-				return usage("to settle a row give --row N and either --order ID or --not-placed")
+			said := 0
+			for _, given := range []bool{len(orders) > 0, company != "", notPlaced} {
+				if given {
+					said++
+				}
+			}
+			if settling != (said == 1) || said > 1 {
+				return usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), args[0])
@@ -51,14 +60,43 @@ after which the same run sends it again.`,
 				if at < 0 {
 					return fmt.Errorf("row %d of batch %s is not uncertain", row, b.ID)
 				}
+				if company != "" {
+					return a.settleCreation(c.Context(), l, uncertain[at], company)
+				}
 				return a.settle(c.Context(), l, uncertain[at], orders)
 			})
 		},
 	}
 	c.Flags().IntVar(&row, "row", 0, "the row's number in its sheet")
 	c.Flags().StringSliceVar(&orders, "order", nil, "the order id that was found; repeat it for several items")
+	c.Flags().StringVar(&company, "company", "", "the id of the company whose creation was in doubt")
 	c.Flags().BoolVar(&notPlaced, "not-placed", false, "the order was never made")
 	return c
+}
+
+// settleCreation records that a company whose creation was in doubt exists,
+// after a look at it.
+func (a *app) settleCreation(ctx context.Context, l *ledger.Ledger, row ledger.Row, id string) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	client, err := env.Client()
+	if err != nil {
+		return err
+	}
+	company, err := client.Company(ctx, id)
+	if err != nil {
+		return err
+	}
+	if sheet := row.Request.Company.Sheet; filing.FoldLegalName(company.LegalName) != filing.FoldLegalName(sheet.LegalName) {
+		return fmt.Errorf("%s is %q, and the row's company is %q: is it the right one?", company.ID, company.LegalName, sheet.LegalName)
+	}
+	if err := l.ResolveCreated(ctx, row.ID, company, "the company was found as "+company.ID+" by "+person()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Row %d is ready again, for the company %s; the same run sends its order.\n", row.Number, company.ID)
+	return nil
 }
 
 // settle records what a person has seen, and says what it did to the money.
@@ -94,7 +132,11 @@ func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batc
 	}
 	fmt.Fprintf(a.out, "Sent, and without a trustworthy answer: %s of batch %s.\n", count(len(rows), "row"), b.ID)
 	for _, r := range rows {
-		fmt.Fprintf(a.out, "\nrow %d  %s\n  company     %s\n  last sent   %s\n  what came   %s\n  money held  %s\n", r.Number, r.Request.Product.Title(), r.Request.Company.Ref,
+		what := r.Request.Product.Title()
+		if r.Creating {
+			what = "creation of " + r.Request.Company.Sheet.LegalName
+		}
+		fmt.Fprintf(a.out, "\nrow %d  %s\n  company     %s\n  last sent   %s\n  what came   %s\n  money held  %s\n", r.Number, what, cmp.Or(r.Company, r.Request.Company.Ref, "a new one"),
 			r.UpdatedAt.Local().Format("2006-01-02 15:04:05"), r.Message, r.Held.Dollars())
 		if link, err := a.dashboard(ctx, l, env, r.Request); err != nil {
 			fmt.Fprintf(a.out, "  dashboard   no link: %s\n", err)

@@ -39,16 +39,21 @@ var ErrCreating = errors.New("what is in doubt is the creation of the company: g
 
 // ResolveCreated settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
-func (l *Ledger) ResolveCreated(ctx context.Context, row int64, ref string, company filing.Company, why string) error {
+func (l *Ledger) ResolveCreated(ctx context.Context, row int64, company filing.Company, why string) error {
 	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
 		}
-		f, err := newFact("companies", ref, company, g.now)
-		if err != nil {
-			return err
+		for _, claim := range s.claims {
+			if claim.product != filing.CompanyRecord {
+				continue
+			}
+			f, err := newFact("companies", string(claim.key), company, g.now)
+			if err != nil {
+				return err
+			}
+			g.remember(f)
 		}
-		g.remember(f)
 		s.message, s.due, s.attempts, s.creating, s.company = why, 0, 0, false, company.ID
 		g.move(s, filing.Ready)
 		g.void(s)
