@@ -46,9 +46,12 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	}
 	defer imp.Close()
 	lines := json.NewEncoder(a.out)
-	problems := 0
+	problems, errors := 0, 0
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
+		if p.Severity == importer.Error {
+			errors++
+		}
 		switch {
 		case asJSON:
 			return lines.Encode(p)
@@ -75,7 +78,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	} else {
 		a.showTally(tally, problems, marked, imp)
 	}
-	if tally.Invalid > 0 {
+	if tally.Invalid > 0 || errors > 0 { // an officer may belong to no row
 		return exit(exitCorrect)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -16,7 +17,11 @@ type sheetFlags struct {
 }
 
 func (f *sheetFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.product, "product", "", "what is ordered: annual-report, agent-change or registered-agent (default: told from the columns)")
+	names := make([]string, len(filing.Products))
+	for i, p := range filing.Products {
+		names[i] = string(p)
+	}
+	c.Flags().StringVar(&f.product, "product", "", "what is ordered: "+strings.Join(names, ", ")+" (default: told from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
 	c.Flags().StringVar(&f.year, "filing-year", "", "fill the filing year in")
 	c.Flags().StringVar(&f.user, "user", "", "fill the user in: an id (user_…) or an e-mail")
@@ -24,7 +29,7 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID"`)
 	c.Flags().StringVar(&f.again, "again", "", `buy again what was bought before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
-	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions([]string{"annual-report", "agent-change", "registered-agent"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *sheetFlags) options() importer.Options {

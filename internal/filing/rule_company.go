@@ -50,7 +50,11 @@ func (c CompanyRef) lacks() []string {
 // create-company request fields.
 func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	if missing := r.Company.lacks(); len(missing) > 0 {
-		vs.add("company.required", "companyId", "", "no company is named: give its Company ID (comp_…) or its slug; a company that is new to the service is described instead, and lacks %s", strings.Join(missing, ", "))
+		message := "no company is named: give its Company ID (comp_…) or its slug"
+		if described := len(missing) < 5; described { // by more than its name
+			message += "; or, for the company to be created, also " + strings.Join(missing, ", ")
+		}
+		vs.add("company.required", "companyId", "", "%s", message)
 		return
 	}
 	c := &r.Company.Sheet
@@ -204,13 +208,16 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 	if a.City == "" {
 		vs.add(rule("city"), path+"city", "", "%sCity is missing: an address needs it", column)
 	}
+	_, inUS := ParseUSPlace(a.State)
 	switch c := a.Country; {
+	case c == "" && a.State != "" && !inUS:
+		vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or give the country too", a.State)
 	case c == "":
 		vs.add(rule("country"), path+"country", "", "%sCountry is missing: give its two-letter code, such as US; it is only known without it where the state is one of the US", column)
 	case len(c) != 2 || c[0] < 'A' || c[0] > 'Z' || c[1] < 'A' || c[1] > 'Z':
 		vs.add(rule("country"), path+"country", c, "%q is not a two-letter country code, such as US", c)
 	case c == "US":
-		if _, known := ParseUSPlace(a.State); a.State != "" && !known {
+		if a.State != "" && !inUS {
 			vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
 		}
 		if a.PostalCode != "" && !IsZIP(a.PostalCode) {

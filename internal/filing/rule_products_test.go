@@ -123,6 +123,7 @@ func TestProductViolations(t *testing.T) {
 		{"company.principalAddress.city", "", company + "principalAddress.city", false, formed(func(c *Company) { c.PrincipalAddress.City = "" })},
 		{"company.principalAddress.country", "missing", company + "principalAddress.country", false, formed(func(c *Company) { c.PrincipalAddress.Country = "" })},
 		{"company.principalAddress.country", "a name", company + "principalAddress.country", false, formed(func(c *Company) { c.PrincipalAddress.Country = "USA" })},
+		{"company.principalAddress.state", "neither a US state nor a country", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State, c.PrincipalAddress.Country = "Delawere", "" })},
 		{"company.principalAddress.state", "", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State = "ON" })},
 		{"company.mailingAddress.postalCode", "lost its zero", company + "mailingAddress.postalCode", false, formed(func(c *Company) { c.MailingAddress.PostalCode = "2134" })},
 
@@ -237,7 +238,7 @@ func TestProductViolations(t *testing.T) {
 // What is missing of a company that is not known is named, column by column.
 func TestPartOfACompany(t *testing.T) {
 	found := founding(func(c *Company) { c.EntityType, c.PrincipalAddress.City = "", "" }).Violations(2026)
-	if len(found) != 1 || !strings.HasSuffix(found[0].Message, "lacks Entity Type, Principal City") || !strings.Contains(found[0].Message, "Company ID") {
+	if len(found) != 1 || !strings.HasSuffix(found[0].Message, "also Entity Type, Principal City") || !strings.Contains(found[0].Message, "Company ID") {
 		t.Errorf("%+v", found)
 	}
 }

@@ -30,10 +30,61 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	if err := im.Each(ctx, c.write); err != nil {
 		return err
 	}
+	if err := c.writeOfficers(book); err != nil {
+		return err
+	}
 	if c.problems == 0 {
 		return nil
 	}
 	return book.Save()
+}
+
+// writeOfficers writes the sheet of officers, without which the workbook could
+// not be fed back.
+func (c *checked) writeOfficers(book *sheet.Workbook) error {
+	list := c.im.officers
+	if list == nil {
+		return nil
+	}
+	for _, p := range c.im.orphans() {
+		c.problems++
+		c.officers[p.Cell] = append(c.officers[p.Cell], p)
+	}
+	s, err := book.Sheet(list.sheet, sheet.SheetOptions{HeaderRows: list.header})
+	if err != nil {
+		return err
+	}
+	width := 0 // of the header
+	for _, b := range list.columns {
+		width = max(width, b.index+1)
+	}
+	for _, row := range list.rows {
+		for s.Rows() < row.Number-1 {
+			if err := s.Row(); err != nil {
+				return err
+			}
+		}
+		var cells []sheet.OutCell
+		for i := range max(len(row.Cells), width) {
+			var cell sheet.Cell
+			if i < len(row.Cells) {
+				cell = row.Cells[i]
+			}
+			cell.Text = hideSSN(cell.Text)
+			out := sheet.Echo(cell)
+			if row.Number == list.header {
+				out = out.In(sheet.StyleHeader)
+			}
+			for _, p := range c.officers[sheet.CellName(i, row.Number)] {
+				mark(&out, &p)
+			}
+			cells = append(cells, out)
+		}
+		if err := s.Row(cells...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checked is the workbook of WriteChecked in the making.
@@ -44,10 +95,11 @@ type checked struct {
 	added    bool
 	cells    []sheet.OutCell
 	problems int
+	officers map[string][]Problem // by cell, of the sheet of officers
 }
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
-	c := &checked{im: im, message: len(im.layout.headings), added: true}
+	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
 	for _, h := range im.layout.headings {
 		if h.folded == filing.FoldName(messageHeader) && h.column == none {
 			c.message, c.added = h.index, false // an earlier answer, given anew
@@ -149,18 +201,11 @@ func (c *checked) write(r *Row) error {
 		if p.Severity == Warning {
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
 		}
-		if p.ColumnIndex < 0 || p.ColumnIndex >= len(c.cells) {
-			continue
+		if list := c.im.officers; list != nil && p.Sheet == list.sheet {
+			c.officers[p.Cell] = append(c.officers[p.Cell], *p)
 		}
-		cell := &c.cells[p.ColumnIndex]
-		if cell.Comment != "" {
-			cell.Comment += "\n"
-		}
-		cell.Comment += p.Message
-		if p.Severity == Error {
-			cell.Style = sheet.StyleFault
-		} else if cell.Style == sheet.StylePlain {
-			cell.Style = sheet.StyleWarn
+		if p.ColumnIndex >= 0 && p.ColumnIndex < len(c.cells) {
+			mark(&c.cells[p.ColumnIndex], p)
 		}
 	}
 	message, style := r.Message, sheet.StyleGrey
@@ -178,4 +223,17 @@ func (c *checked) write(r *Row) error {
 	}
 	c.insert(sheet.Str(message).In(style))
 	return c.sheet.Row(c.cells...)
+}
+
+// mark fills a cell at fault and says why in its comment.
+func mark(cell *sheet.OutCell, p *Problem) {
+	if cell.Comment != "" {
+		cell.Comment += "\n"
+	}
+	cell.Comment += p.Message
+	if p.Severity == Error {
+		cell.Style = sheet.StyleFault
+	} else if cell.Style == sheet.StylePlain {
+		cell.Style = sheet.StyleWarn
+	}
 }

@@ -97,6 +97,23 @@ const (
 	choiceKind // one of the column's choices
 	countKind  // a whole number
 	ssnKind    // never shown
+	openKind   // one of the column's choices, or something else that is left to the rules
+	placeKind  // the state of an address, which may be abroad
+	countryKind
+)
+
+// part is a piece of an order that only some rows have. Its columns are read in
+// those rows alone: what stands in them elsewhere is of no account.
+type part uint8
+
+const (
+	ofEvery    part = iota
+	ofAgent         // an agent that is supplied
+	ofEIN           // an EIN that is ordered
+	ofReport        // an annual report that is ordered
+	ofCompany       // a company that is new to the service
+	ofOfficers      // and its officers
+	parts
 )
 
 // column is one line of the table of columns.
@@ -110,8 +127,10 @@ type column struct {
 
 	// A product uses a column, or has it aside: then its values are read for
 	// the record, are not part of the order, and can only be warned about.
-	used, aside []filing.Product
-	tells       filing.Product // what a sheet with this column is about
+	// One that it may need has use for it in some rows, as its part says.
+	used, aside, may []filing.Product
+	part             part
+	tells            filing.Product // what a sheet with this column is about
 
 	choices []string          // of a choiceKind, as the service has them
 	means   map[string]string // folded wordings of the choices
@@ -121,7 +140,7 @@ type column struct {
 
 func (c *column) uses(p filing.Product) bool { return slices.Contains(c.used, p) }
 func (c *column) has(p filing.Product) bool {
-	return slices.Contains(c.used, p) || slices.Contains(c.aside, p)
+	return slices.Contains(c.used, p) || slices.Contains(c.aside, p) || slices.Contains(c.may, p)
 }
 
 // values are the choices to offer in a drop-down; nil where anything may be typed.
@@ -129,7 +148,7 @@ func (c *column) values() []string {
 	switch c.kind {
 	case boolKind:
 		return []string{"yes", "no"}
-	case stateKind:
+	case placeKind, stateKind:
 		states := filing.States()
 		all := make([]string, len(states))
 		for i, s := range states {
@@ -158,71 +177,84 @@ var (
 	formation   = []filing.Product{filing.Formation}
 	ein         = []filing.Product{filing.EIN, filing.Formation}
 	annual      = []filing.Product{filing.AnnualReport}
+	onlyEIN     = []filing.Product{filing.EIN}
+	byState     = []filing.Product{filing.AnnualReport, filing.ForeignQualification, filing.Formation, filing.EIN}
+
+	qualification = []filing.Product{filing.ForeignQualification}
+
+	notEINs           = without(filing.EIN, filing.Formation)
+	notReports        = without(filing.AnnualReport)
+	notQualifications = without(filing.ForeignQualification)
 )
+
+// without is every product but some.
+func without(out ...filing.Product) []filing.Product {
+	return slices.DeleteFunc(slices.Clone(filing.Products), func(p filing.Product) bool { return slices.Contains(out, p) })
+}
 
 // columns is the table. Source: DESIGN section 8 for the headers; spec section
 // 2 for the fields, their kinds and choices; section 4 for who uses them.
 var columns = slices.Concat([]column{
 	companyID: {
-		header: "Company ID", field: "companyId", kind: companyKind, rule: "company.id", used: onExisting,
+		header: "Company ID", field: "companyId", kind: companyKind, rule: "company.id", used: onExisting, may: formation,
 		aliases: []string{"companyIdOrSlug", "Company ID or Slug", "Company Slug", "Company Identifier", "Comp ID", "Slug"},
-		about:   "The company as the filing service knows it: its id (comp_…) or its slug, the last part of its web address.",
+		about:   "The company as the filing service knows it: its id (comp_…) or its slug, the last part of its web address. Left empty, the company is created from the columns that describe it.",
 		example: "comp_8k2mP4",
 	},
 	legalName: {
 		header: "Legal Name", field: "company.legalName", kind: nameKind, rule: "company.legalName", used: formation, aside: onExisting,
 		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
-		about:   "The company's full legal name. It is for the reader; an existing company is found by its Company ID.",
+		about:   "The company's full legal name. It is for the reader; an existing company is found by its Company ID. A formation, and a company that is new to the service, take it from here.",
 		example: "Harbor Light Bakery LLC",
 	},
 	entityType: {
-		header: "Entity Type", field: "company.entityType", kind: entityKind, rule: "company.entityType", used: slices.Concat(byFacts, formation),
+		header: "Entity Type", field: "company.entityType", kind: entityKind, rule: "company.entityType", used: slices.Concat(byFacts, formation), may: slices.Concat(agentOrders, onlyEIN), part: ofCompany,
 		aliases: []string{"entityType", "Type of Entity", "Company Type", "Entity Kind", "Legal Form", "Business Type", "Type of Business"},
 		about:   "LLC or CORP, the two types the service files for. It completes a company that lacks its type.",
 		example: "LLC",
 	},
 	structureType: {
-		header: "Structure Type", field: "company.structureType", kind: choiceKind, rule: "company.structureType", used: formation,
+		header: "Structure Type", field: "company.structureType", kind: choiceKind, rule: "company.structureType", used: formation, may: onExisting, part: ofCompany,
 		aliases: []string{"structureType", "Management Structure", "Managed By", "LLC Structure"},
-		choices: []string{"MEMBER", "MANAGER"},
+		choices: filing.StructureTypes,
 		means:   map[string]string{"membermanaged": "MEMBER", "managermanaged": "MANAGER", "members": "MEMBER", "managers": "MANAGER"},
 		about:   "For an LLC: MEMBER or MANAGER, whoever manages it.", example: "MEMBER",
 	},
 	taxElection: {
-		header: "Tax Election", field: "company.taxElection", kind: choiceKind, rule: "company.taxElection", used: formation,
+		header: "Tax Election", field: "company.taxElection", kind: choiceKind, rule: "company.taxElection", used: formation, may: onExisting, part: ofCompany,
 		aliases: []string{"taxElection", "Tax Classification"},
-		choices: []string{"C Corporation", "S Corporation"},
+		choices: filing.TaxElections,
 		means:   map[string]string{"ccorp": "C Corporation", "scorp": "S Corporation", "c": "C Corporation", "s": "S Corporation"},
 		about:   "For a corporation: C Corporation or S Corporation.", example: "C Corporation",
 	},
 	formationState: {
-		header: "Formation State", field: "company.formationState", kind: stateKind, rule: "company.formationState", used: byFacts,
+		header: "Formation State", field: "company.formationState", kind: stateKind, rule: "company.formationState", used: byState, may: agentOrders, part: ofCompany,
 		aliases: []string{"formationState", "State of Formation", "State of Incorporation", "State of Organization", "Incorporation State", "Inc State", "Home State", "Domicile State", "Domestic State", "Formation Jurisdiction", "Jurisdiction of Formation", "Jurisdiction of Incorporation"},
-		about:   "The state the company was formed in. It completes a company that lacks it.", example: "DE",
+		about:   "The state the company was formed in. It completes a company that lacks it, and is the Filing State of a formation or an EIN that names none.", example: "DE",
 	},
 	formationDate: {
-		header: "Formation Date", field: "company.formationDate", kind: dateKind, rule: "company.formationDate", aside: byFacts,
+		header: "Formation Date", field: "company.formationDate", kind: dateKind, rule: "company.formationDate", aside: byFacts, may: slices.Concat(agentOrders, onlyEIN), part: ofCompany,
 		aliases: []string{"formationDate", "Date of Formation", "Date Formed", "Formed", "Formed On", "Incorporation Date", "Date of Incorporation", "Organization Date", "Inception Date"},
 		about:   "The day the company was formed, as a date or as YYYY-MM-DD.", example: "2019-04-30",
 	},
 	fiscalEndMonth: {
-		header: "Fiscal End Month", field: "company.fiscalEndMonth", kind: choiceKind, rule: "company.fiscalEndMonth", used: formation,
+		header: "Fiscal End Month", field: "company.fiscalEndMonth", kind: choiceKind, rule: "company.fiscalEndMonth", used: formation, may: onExisting, part: ofCompany,
 		aliases: []string{"fiscalEndMonth", "Fiscal Year End", "Fiscal Year End Month", "FYE", "Year End Month"},
-		choices: months[:], means: monthWords,
+		choices: filing.Months, means: monthWords,
 		about: "The last month of the company's fiscal year.", example: "December",
 	},
 	principalLine1:      address("Principal Line 1", "principalAddress.line1", textKind, "Street and number of the principal office.", "12 Market Street"),
 	principalLine2:      address("Principal Line 2", "principalAddress.line2", textKind, "Suite, floor or unit.", "Suite 400"),
 	principalCity:       address("Principal City", "principalAddress.city", textKind, "City of the principal office.", "Wilmington"),
-	principalState:      address("Principal State", "principalAddress.state", stateKind, "State of the principal office.", "DE"),
+	principalState:      address("Principal State", "principalAddress.state", placeKind, "State of the principal office.", "DE"),
 	principalPostalCode: address("Principal Postal Code", "principalAddress.postalCode", zipKind, "ZIP code of the principal office.", "19801"),
-	principalCountry:    address("Principal Country", "principalAddress.country", textKind, "Two-letter country code.", "US"),
-	mailingLine1:        address("Mailing Line 1", "mailingAddress.line1", textKind, "Street and number for mail.", "12 Market Street"),
+	principalCountry:    address("Principal Country", "principalAddress.country", countryKind, "Two-letter country code. Left empty, it is US where the state is one of the US.", "US"),
+	mailingLine1:        address("Mailing Line 1", "mailingAddress.line1", textKind, "Street and number for mail. Left empty, mail goes to the principal office.", "12 Market Street"),
 	mailingLine2:        address("Mailing Line 2", "mailingAddress.line2", textKind, "Suite, floor or unit.", "Suite 400"),
 	mailingCity:         address("Mailing City", "mailingAddress.city", textKind, "City for mail.", "Wilmington"),
-	mailingState:        address("Mailing State", "mailingAddress.state", stateKind, "State for mail.", "DE"),
+	mailingState:        address("Mailing State", "mailingAddress.state", placeKind, "State for mail.", "DE"),
 	mailingPostalCode:   address("Mailing Postal Code", "mailingAddress.postalCode", zipKind, "ZIP code for mail.", "19801"),
-	mailingCountry:      address("Mailing Country", "mailingAddress.country", textKind, "Two-letter country code.", "US"),
+	mailingCountry:      address("Mailing Country", "mailingAddress.country", countryKind, "Two-letter country code. Left empty, it is US where the state is one of the US.", "US"),
 	userID: {
 		header: "User ID", field: "userId", kind: userKind, rule: "user.id", used: anyProduct,
 		aliases: []string{"User"},
@@ -254,63 +286,63 @@ var columns = slices.Concat([]column{
 		about:   "The state that gets the filing: a two-letter code, or its name.", example: "DE",
 	},
 	filingYear: {
-		header: "Filing Year", field: "annualReport.filingYear", kind: yearKind, rule: "annual-report.year", used: annual, tells: filing.AnnualReport,
+		header: "Filing Year", field: "annualReport.filingYear", kind: yearKind, rule: "annual-report.year", used: annual, may: notReports, part: ofReport, tells: filing.AnnualReport,
 		aliases: []string{"filingYear", "Report Year", "Annual Report Year", "AR Year", "Reporting Year", "Filing Yr", "Year"},
 		about:   "The year of the report, four digits.", example: "2026",
 	},
 	orderAgent: {
 		header: "Order Registered Agent", field: "registeredAgent", kind: boolKind, rule: "registered-agent.order", tells: filing.RegisteredAgent,
-		used:    slices.Concat(agentOrders, withAgent),
+		used: slices.Concat(agentOrders, withAgent), may: onlyEIN,
 		aliases: []string{"Order Our Registered Agent", "Order Agent", "Order Our Agent", "Order RA", "Order Our RA", "Registered Agent", "RA", "Registered Agent Service", "RA Service"},
 		about:   "yes orders the service's own registered agent in the filing state, billed yearly. Leave it empty where an agent is on record or supplied.",
 		example: "no",
 	},
 	changeOfAgent: {
 		header: "Change Of Agent", field: "registeredAgent.isChangeOfAgent", kind: boolKind, rule: "registered-agent.change", tells: filing.AgentChange,
-		used:    slices.Concat(agentOrders, annual, []filing.Product{filing.ForeignQualification}),
+		used: slices.Concat(agentOrders, annual, []filing.Product{filing.ForeignQualification}), may: slices.Concat(formation, onlyEIN),
 		aliases: []string{"isChangeOfAgent", "Change Agent", "Agent Change", "Change of Registered Agent", "Change of RA", "Change RA", "RA Change"},
 		about:   "yes replaces the agent on record by the service's own; no is a first appointment.",
 		example: "yes",
 	},
 	agentType: {
-		header: "Agent Type", field: "registeredAgent.type", kind: choiceKind, rule: "agent.type", used: withAgent,
+		header: "Agent Type", field: "registeredAgent.type", kind: choiceKind, rule: "agent.type", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("type"),
 		choices: []string{string(filing.Person), string(filing.CompanyParty)}, means: partyWords,
 		about:   "Of an agent you supply: PERSON or COMPANY. Left empty, it follows from the names.",
 		example: "COMPANY",
 	},
 	agentCompanyName: {
-		header: "Agent Company Name", field: "registeredAgent.companyName", kind: nameKind, rule: "agent.companyName", used: withAgent,
+		header: "Agent Company Name", field: "registeredAgent.companyName", kind: nameKind, rule: "agent.companyName", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("company", "company name", "name", "business name", "firm"),
 		about:   "Name of a supplied agent that is a company.", example: "First State Agents Inc.",
 	},
 	agentFirstName: {
-		header: "Agent First Name", field: "registeredAgent.firstName", kind: nameKind, rule: "agent.firstName", used: withAgent,
+		header: "Agent First Name", field: "registeredAgent.firstName", kind: nameKind, rule: "agent.firstName", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("first name", "first", "given name"),
 		about:   "First name of a supplied agent that is a person.", example: "Grace",
 	},
 	agentLastName: {
-		header: "Agent Last Name", field: "registeredAgent.lastName", kind: nameKind, rule: "agent.lastName", used: withAgent,
+		header: "Agent Last Name", field: "registeredAgent.lastName", kind: nameKind, rule: "agent.lastName", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("last name", "last", "surname", "family name"),
 		about:   "Last name of a supplied agent that is a person.", example: "Okafor",
 	},
 	agentStreet: {
-		header: "Agent Street", field: "registeredAgent.addressStreet", kind: textKind, rule: "agent.addressStreet", used: withAgent,
+		header: "Agent Street", field: "registeredAgent.addressStreet", kind: textKind, rule: "agent.addressStreet", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("street", "street address", "address", "address street", "address line 1", "address 1", "line 1"),
 		about:   "Street address of a supplied agent, in the filing state.", example: "200 Continental Drive",
 	},
 	agentCity: {
-		header: "Agent City", field: "registeredAgent.addressCity", kind: textKind, rule: "agent.addressCity", used: withAgent,
+		header: "Agent City", field: "registeredAgent.addressCity", kind: textKind, rule: "agent.addressCity", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("city", "address city"),
 		about:   "City of a supplied agent.", example: "Newark",
 	},
 	agentState: {
-		header: "Agent State", field: "registeredAgent.addressState", kind: stateKind, rule: "agent.addressState", used: withAgent,
+		header: "Agent State", field: "registeredAgent.addressState", kind: stateKind, rule: "agent.addressState", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("state", "address state"),
 		about:   "State of a supplied agent. It must be the filing state.", example: "DE",
 	},
 	agentZIP: {
-		header: "Agent ZIP", field: "registeredAgent.addressZip", kind: zipKind, rule: "agent.addressZip", used: withAgent,
+		header: "Agent ZIP", field: "registeredAgent.addressZip", kind: zipKind, rule: "agent.addressZip", used: withAgent, may: onlyEIN, part: ofAgent,
 		aliases: agentWords("zip", "zip code", "postal code", "postcode", "address zip", "address postal code"),
 		about:   "ZIP code of a supplied agent: five digits, or five and four. Keep the column as text, so that leading zeros stay.",
 		example: "19713",
@@ -326,26 +358,30 @@ var columns = slices.Concat([]column{
 		about:   "Up to ten further names, divided by semicolons, in the order of preference.", example: "Harbor Light Foods LLC; Harbor Light Kitchen LLC",
 	},
 	orderEIN: {
-		header: "Order EIN", field: "ein", kind: boolKind, rule: "ein.order", used: ein, tells: filing.EIN,
+		header: "Order EIN", field: "ein", kind: boolKind, rule: "ein.order", used: ein, may: notEINs, tells: filing.EIN,
 		aliases: []string{"EIN Order", "Order Tax ID", "Get EIN"},
-		about:   "yes orders a federal employer identification number.", example: "yes",
+		about:   "yes orders a federal employer identification number, alone or with what else the row orders.", example: "yes",
 	},
 	orderAnnualReport: {
-		header: "Order Annual Report", field: "annualReport", kind: boolKind, rule: "annual-report.order", used: annual, tells: filing.AnnualReport,
+		header: "Order Annual Report", field: "annualReport", kind: boolKind, rule: "annual-report.order", used: annual, may: notReports, tells: filing.AnnualReport,
 		aliases: []string{"Annual Report", "Order AR", "File Annual Report"},
-		about:   "yes orders the annual report. Left out, every row orders it.", example: "yes",
+		about:   "yes orders the annual report, alone or with what else the row orders. Without the column, every row of a sheet of annual reports orders it.", example: "yes",
 	},
 	orderQualification: {
 		header: "Order Foreign Qualification", field: "foreignQualification", kind: boolKind, rule: "foreign-qualification.order",
-		used:  []filing.Product{filing.ForeignQualification},
+		used: qualification, may: notQualifications,
 		tells: filing.ForeignQualification, aliases: []string{"Foreign Qualification", "Order FQ", "Qualify"},
-		about: "yes qualifies the company in the filing state.", example: "yes",
+		about: "yes qualifies the company in the filing state, alone or with what else the row orders.", example: "yes",
 	},
-	businessCategory: einColumn("Business Category", "businessCategory", textKind, "What line of business it is, in the service's words, such as Consulting or Retail.", "Consulting"),
-	businessPurpose:  einColumn("Business Purpose", "businessPurpose", textKind, "What the company does, in a few words.", "Bookkeeping for small firms"),
+	businessCategory: func() column {
+		c := einColumn("Business Category", "businessCategory", openKind, "What line of business it is. The service is known to take these, and may take others.", "Consulting")
+		c.choices = filing.BusinessCategories
+		return c
+	}(),
+	businessPurpose: einColumn("Business Purpose", "businessPurpose", textKind, "What the company does, in a few words.", "Bookkeeping for small firms"),
 	applicationReason: func() column {
 		c := einColumn("Application Reason", "applicationReason", choiceKind, "Why the number is applied for.", "Started a new business")
-		c.choices = []string{"Started a new business", "Hired employee(s)", "Banking purposes", "Changed type of organization", "Purchased active business"}
+		c.choices = filing.ApplicationReasons
 		return c
 	}(),
 	vehicle55kPounds:       einColumn("Vehicle 55k Pounds", "vehicle55kPounds", boolKind, "Has a highway vehicle of 55,000 pounds or more?", "no"),
@@ -360,45 +396,77 @@ var columns = slices.Concat([]column{
 	partyFirstName:         einColumn("Responsible Party First Name", "responsiblePartyFirstName", nameKind, "First name of the person answerable to the tax authority.", "Ana"),
 	partyLastName:          einColumn("Responsible Party Last Name", "responsiblePartyLastName", nameKind, "Last name of that person.", "Silva"),
 	partyTitle:             einColumn("Responsible Party Title", "responsiblePartyTitle", nameKind, "Title of that person.", "Managing Member"),
-	partySSN:               einColumn("Responsible Party SSN", "responsiblePartySsn", ssnKind, "Social Security number of that person, nine digits. Left empty for a foreign person.", "", "SSN", "Social Security Number", "Responsible Party Social Security Number"),
+	partySSN:               einColumn("Responsible Party SSN", "responsiblePartySsn", ssnKind, "Social Security number of that person, nine digits. Left empty for a foreign person. Keep the column as text, so that leading zeros stay.", "078-05-1120", "SSN", "Social Security Number", "Responsible Party Social Security Number"),
 	partyPhone:             einColumn("Responsible Party Phone Number", "responsiblePartyPhoneNumber", phoneKind, "Phone number of that person.", "+13025550142", "Responsible Party Phone"),
 	partyIsForeign:         einColumn("Responsible Party Is Foreign", "responsiblePartyIsForeign", boolKind, "yes where that person is foreign and has no SSN.", "no", "Foreign Responsible Party"),
 }, officerColumns())
 
-// maxOfficers is how many officers a row can name.
-const maxOfficers = 10
+// maxOfficers is how many officers the columns of a row can name. A sheet of
+// officers has no such bound.
+const maxOfficers = 25
+
+// The columns of an officer, in their order within the run of each.
+const (
+	officerType columnID = iota
+	officerFirstName
+	officerLastName
+	officerCompanyName
+	officerTitle
+	officerPrimary
+	officerLine1
+	officerLine2
+	officerCity
+	officerState
+	officerPostalCode
+	officerCountry
+	officerColumnCount
+)
+
+// officerColumn is the column of officer n, from 0.
+func officerColumn(n int, part columnID) columnID {
+	return firstOfficer + columnID(n)*officerColumnCount + part
+}
+
+// officerParts are the columns of an officer but for the number in front. On a
+// sheet of officers they stand as they are.
+var officerParts = []column{
+	officerType:        {header: "Type", field: "type", kind: choiceKind, choices: []string{string(filing.Person), string(filing.CompanyParty)}, means: partyWords, about: "PERSON or COMPANY. Left empty, it follows from the names.", example: "PERSON"},
+	officerFirstName:   {header: "First Name", field: "firstName", kind: nameKind, about: "First name of a person.", example: "Ana"},
+	officerLastName:    {header: "Last Name", field: "lastName", kind: nameKind, about: "Last name of a person.", example: "Silva"},
+	officerCompanyName: {header: "Company Name", field: "companyName", kind: nameKind, about: "Name of a company."},
+	officerTitle: {
+		header: "Title", field: "title", kind: openKind, choices: slices.Concat(filing.Titles[filing.LLC], filing.Titles[filing.Corp]), means: titleWords,
+		about: "The title. At least one officer of an LLC is a Member or Managing Member.", example: "Managing Member",
+	},
+	officerPrimary:    {header: "Primary", field: "isPrimary", kind: boolKind, about: "yes for exactly one officer.", example: "yes", aliases: []string{"Is Primary", "Primary Officer"}},
+	officerLine1:      {header: "Line 1", field: "address.line1", kind: textKind, about: "Street and number.", example: "12 Market Street", aliases: []string{"Street", "Street Address", "Address", "Address Line 1"}},
+	officerLine2:      {header: "Line 2", field: "address.line2", kind: textKind, about: "Suite, floor or unit.", aliases: []string{"Address Line 2", "Suite"}},
+	officerCity:       {header: "City", field: "address.city", kind: textKind, about: "City.", example: "Wilmington", aliases: []string{"Address City"}},
+	officerState:      {header: "State", field: "address.state", kind: placeKind, about: "State.", example: "DE", aliases: []string{"Address State"}},
+	officerPostalCode: {header: "Postal Code", field: "address.postalCode", kind: zipKind, about: "ZIP code.", example: "19801", aliases: []string{"ZIP", "ZIP Code"}},
+	officerCountry:    {header: "Country", field: "address.country", kind: countryKind, about: "Two-letter country code. Left empty, it is US where the state is one of the US.", example: "US", aliases: []string{"Country Code"}},
+}
+
+// titleWords are what people write for the titles of corporations.
+var titleWords = map[string]string{
+	"chiefexecutiveofficer": "CEO", "chieffinancialofficer": "CFO", "chiefoperatingofficer": "COO",
+	"vp": "Vice President", "pres": "President", "managingmbr": "Managing Member",
+}
 
 // officerColumns are the columns of Officer 1, Officer 2 and so on.
 func officerColumns() []column {
-	parts := []column{
-		{header: "Type", field: "type", kind: choiceKind, choices: []string{string(filing.Person), string(filing.CompanyParty)}, means: partyWords, about: "PERSON or COMPANY.", example: "PERSON"},
-		{header: "First Name", field: "firstName", kind: nameKind, about: "First name of a person.", example: "Ana"},
-		{header: "Last Name", field: "lastName", kind: nameKind, about: "Last name of a person.", example: "Silva"},
-		{header: "Company Name", field: "companyName", kind: nameKind, about: "Name of a company.", example: ""},
-		{header: "Title", field: "title", kind: textKind, about: "Title, such as Managing Member or President.", example: "Managing Member"},
-		{header: "Primary", field: "isPrimary", kind: boolKind, about: "yes for exactly one officer.", example: "yes"},
-		{header: "Line 1", field: "address.line1", kind: textKind, about: "Street and number.", example: "12 Market Street"},
-		{header: "Line 2", field: "address.line2", kind: textKind, about: "Suite, floor or unit.", example: ""},
-		{header: "City", field: "address.city", kind: textKind, about: "City.", example: "Wilmington"},
-		{header: "State", field: "address.state", kind: stateKind, about: "State.", example: "DE"},
-		{header: "Postal Code", field: "address.postalCode", kind: zipKind, about: "ZIP code.", example: "19801"},
-		{header: "Country", field: "address.country", kind: textKind, about: "Two-letter country code.", example: "US"},
-	}
-	var all []column
-	for n := 1; n <= maxOfficers; n++ {
-		for _, p := range parts {
-			part := p.header
-			p.header = fmt.Sprintf("Officer %d %s", n, part)
-			p.field = fmt.Sprintf("company.officers[%d].%s", n-1, p.field)
-			p.rule = "officer." + strings.ToLower(strings.ReplaceAll(part, " ", "-"))
-			p.used, p.tells = formation, filing.Formation
-			switch part {
-			case "Postal Code":
-				p.aliases = []string{fmt.Sprintf("Officer %d ZIP", n), fmt.Sprintf("Officer %d ZIP Code", n)}
-			case "Line 1":
-				p.aliases = []string{fmt.Sprintf("Officer %d Street", n), fmt.Sprintf("Officer %d Address", n)}
-			case "Primary":
-				p.aliases = []string{fmt.Sprintf("Officer %d Is Primary", n)}
+	all := make([]column, 0, maxOfficers*int(officerColumnCount))
+	for n := range maxOfficers {
+		for _, p := range officerParts {
+			name := p.header
+			p.header = fmt.Sprintf("Officer %d %s", n+1, name)
+			p.field = fmt.Sprintf("company.officers[%d].%s", n, p.field)
+			p.rule = "officer." + strings.ToLower(strings.ReplaceAll(name, " ", "-"))
+			p.used, p.may, p.part = formation, onExisting, ofOfficers
+			words := p.aliases
+			p.aliases = nil
+			for _, word := range words {
+				p.aliases = append(p.aliases, fmt.Sprintf("Officer %d %s", n+1, word))
 			}
 			all = append(all, p)
 		}
@@ -419,7 +487,7 @@ var addressParts = map[string][]string{
 // address is a column of the principal or the mailing address. Bare wordings
 // ("Street", "Zip") are the principal address unless something else claims them.
 func address(header, field string, k kind, about, example string) column {
-	c := column{header: header, field: "company." + field, kind: k, rule: "company." + field, used: formation, about: about, example: example}
+	c := column{header: header, field: "company." + field, kind: k, rule: "company." + field, used: formation, may: onExisting, part: ofCompany, about: about, example: example}
 	which, part, _ := strings.Cut(field, ".")
 	prefixes := []string{"mailing", "mailing address", "mail"}
 	if which == "principalAddress" {
@@ -446,7 +514,7 @@ func agentWords(words ...string) []string {
 
 func einColumn(header, field string, k kind, about, example string, aliases ...string) column {
 	return column{
-		header: header, field: "ein." + field, kind: k, rule: "ein." + field, used: ein, tells: filing.EIN,
+		header: header, field: "ein." + field, kind: k, rule: "ein." + field, used: ein, may: notEINs, part: ofEIN, tells: filing.EIN,
 		aliases: append(aliases, field), about: about, example: example,
 	}
 }
@@ -458,12 +526,10 @@ var partyWords = map[string]string{
 	"corporation": string(filing.CompanyParty), "commercial": string(filing.CompanyParty), "c": string(filing.CompanyParty),
 }
 
-var months = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
-
 // monthWords are the abbreviations and numbers of the months.
 var monthWords = func() map[string]string {
-	words := make(map[string]string, 4*len(months))
-	for i, m := range months {
+	words := make(map[string]string, 4*len(filing.Months))
+	for i, m := range filing.Months {
 		words[strings.ToLower(m)] = m
 		words[strings.ToLower(m[:3])] = m
 		words[fmt.Sprint(i+1)] = m
@@ -511,7 +577,10 @@ var wordings = func() map[string]wording {
 		add(c.header, id, exact)
 		add(c.field, id, exact)
 		switch object, field, _ := strings.Cut(c.field, "."); object {
-		case "company", "annualReport", "formation", "ein":
+		case "company":
+			add(field, id, exact)
+			add("formation."+c.field, id, exact)
+		case "annualReport", "formation", "ein":
 			add(field, id, exact)
 		case "registeredAgent":
 			add("annualReport."+c.field, id, exact)

@@ -47,7 +47,15 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 		}
 		return nil
 	})
-	return t, err
+	if err != nil {
+		return t, err
+	}
+	for _, p := range im.orphans() {
+		if err := fn(p); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
 }
 
 // Each hands every row to fn, in the order of the input: as many as there are
@@ -164,6 +172,7 @@ type last struct {
 	rows     int
 	hidden   int
 	noAgent  int
+	founds   int
 	noFiling []int
 }
 
@@ -174,10 +183,11 @@ func (l *last) look(rows []Row) {
 		r := &rows[i]
 		l.rows++
 		if r.Result == filing.Ready {
-			if first, repeated := l.seen.of(r.key, r.Number); repeated {
+			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
 				r.skip(fmt.Sprintf("the same filing as row %d", first))
-			} else if r.noAgent {
-				l.noAgent++
+			} else {
+				l.noAgent += count(r.noAgent)
+				l.founds += count(r.founds)
 			}
 		}
 		if r.noFiling {
@@ -197,12 +207,22 @@ func (l *last) note() {
 	if l.noAgent > 0 {
 		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))
 	}
+	if l.founds > 0 {
+		notes = append(notes, fmt.Sprintf("%s no Company ID: the company is created from what the sheet says of it.", plural(l.founds, "row names", "rows name")))
+	}
 	if n := len(l.noFiling); n > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s.", plural(n, "row is no filing and was skipped", "rows are no filings and were skipped"), listed(l.noFiling)))
 	}
 	l.im.mu.Lock()
 	l.im.found = notes
 	l.im.mu.Unlock()
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func plural(n int, one, many string) string {

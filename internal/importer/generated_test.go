@@ -33,8 +33,16 @@ var generated = []struct {
 }{
 	{"templates/annual-report.xlsx", template4(filing.AnnualReport)},
 	{"templates/agent-change.xlsx", template4(filing.AgentChange)},
+	{"templates/registered-agent.xlsx", template4(filing.RegisteredAgent)},
+	{"templates/formation.xlsx", template4(filing.Formation)},
+	{"templates/ein.xlsx", template4(filing.EIN)},
+	{"templates/foreign-qualification.xlsx", template4(filing.ForeignQualification)},
 	{"samples/annual-reports-de-2026.xlsx", makeAnnualReports},
 	{"samples/agent-changes.csv", makeAgentChanges},
+	{"samples/registered-agents.csv", makeRegisteredAgents},
+	{"samples/formations-2026.xlsx", makeFormations},
+	{"samples/eins.csv", makeEINs},
+	{"samples/foreign-qualifications.xlsx", makeQualifications},
 }
 
 func template4(p filing.Product) func(*testing.T, string) {
@@ -112,6 +120,14 @@ func TestSamples(t *testing.T) {
 			"annual-report.year", "agent.state-is-filing-state", "agent.addressZip", "company.required", "company.entityType", "user.email",
 		}},
 		{"samples/agent-changes.csv", filing.AgentChange, Tally{20, 18, 1, 1}, []string{"filing-state.known"}},
+		{"samples/registered-agents.csv", filing.RegisteredAgent, Tally{16, 16, 0, 0}, nil},
+		{"samples/formations-2026.xlsx", filing.Formation, Tally{24, 24, 0, 0}, nil},
+		{"samples/eins.csv", filing.EIN, Tally{20, 20, 0, 0}, nil},
+		{"samples/foreign-qualifications.xlsx", filing.ForeignQualification, Tally{18, 18, 0, 0}, nil},
+		{"templates/formation.xlsx", filing.Formation, Tally{1, 0, 0, 1}, nil},
+		{"templates/ein.xlsx", filing.EIN, Tally{1, 0, 0, 1}, nil},
+		{"templates/foreign-qualification.xlsx", filing.ForeignQualification, Tally{1, 0, 0, 1}, nil},
+		{"templates/registered-agent.xlsx", filing.RegisteredAgent, Tally{1, 0, 0, 1}, nil},
 		{"templates/annual-report.xlsx", filing.AnnualReport, Tally{1, 0, 0, 1}, nil},
 		{"templates/agent-change.xlsx", filing.AgentChange, Tally{1, 0, 0, 1}, nil},
 	} {
@@ -153,7 +169,7 @@ func TestTemplateExample(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range row {
-					text.WriteString(strings.Replace(c.Text, exampleCompany, "comp_1", 1) + "\t")
+					text.WriteString(strings.NewReplacer(exampleCompany, "comp_1", exampleName, "Harbor Light Bakery LLC").Replace(c.Text) + "\t")
 				}
 				text.WriteString("\n")
 			}
@@ -162,8 +178,8 @@ func TestTemplateExample(t *testing.T) {
 				t.Errorf("product %s", im.Product())
 			}
 			for _, r := range rowsOf(t, im) {
-				if r.result != filing.Ready {
-					t.Errorf("%s: %s", r.result, r.message)
+				if r.result != filing.Ready || len(r.problems) > 0 {
+					t.Errorf("%s: %s %+v", r.result, r.message, r.problems)
 				}
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -184,15 +185,16 @@ type binding struct {
 	id     columnID
 	index  int // in the row's cells; -1 where the sheet does not have it
 	header string
-	aside  bool // the product has it for the record only
+	aside  bool   // the product has it for the record only
+	listed *place // where it is, if not in the row at hand
 }
 
 // plan is how the rows of one sheet are read for one product: made once, used
 // for every row.
 type plan struct {
 	product  filing.Product
-	core     []binding // read of every row
-	agent    []binding // read where an agent is supplied
+	parts    [parts][]binding // read where the row has the part; those of ofEvery always
+	officers []int            // which officers the sheet has columns for, from 0
 	bindings []*binding
 	secret   []int // columns that hold Social Security numbers
 }
@@ -200,8 +202,58 @@ type plan struct {
 // binding finds the sheet's column; nil where it has none.
 func (p *plan) binding(id columnID) *binding { return p.bindings[id] }
 
+// bound is how many columns of the sheet are of use.
+func (p *plan) bound() (n int) {
+	for _, b := range p.parts {
+		n += len(b)
+	}
+	return n
+}
+
+// flags are the columns that order a product along with another, yes or no.
+var flags = map[filing.Product]columnID{
+	filing.EIN: orderEIN, filing.AnnualReport: orderAnnualReport, filing.ForeignQualification: orderQualification,
+	filing.RegisteredAgent: orderAgent, filing.AgentChange: orderAgent,
+}
+
+// ask are the columns of which a sheet must have one for a part to be of any
+// use to a product that only may need it.
+var ask = [parts][]columnID{
+	ofAgent: {orderAnnualReport, orderQualification}, ofEIN: {orderEIN}, ofReport: {orderAnnualReport},
+}
+
+// takes reports whether the product has use for the column in this sheet. What
+// it only may need must be asked for by a header of its own name, not by a word
+// that people also use for other things.
+func (p *plan) takes(id columnID, claims map[columnID][]heading) bool {
+	c := &columns[id]
+	named := func(id columnID) bool {
+		return slices.ContainsFunc(claims[id], func(h heading) bool { return h.strength >= exact })
+	}
+	switch {
+	case slices.Contains(c.used, p.product), slices.Contains(c.aside, p.product):
+		return true
+	case !slices.Contains(c.may, p.product):
+		return false
+	case ask[c.part] != nil:
+		return slices.ContainsFunc(ask[c.part], named)
+	case c.part == ofEvery:
+		return named(id)
+	}
+	return true
+}
+
+// partOf is when the column is read. A description of the company belongs to
+// every row of a product that uses it.
+func (p *plan) partOf(c *column) part {
+	if (c.part == ofCompany || c.part == ofReport) && !slices.Contains(c.may, p.product) {
+		return ofEvery
+	}
+	return c.part
+}
+
 // bind makes the plan. Two headers for one column of the product are an error,
-// unless one of them says it more exactly.
+// unless one of them says it more exactly, or the product only may need it.
 func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []string, error) {
 	claims := make(map[columnID][]heading)
 	for _, h := range l.resolve() {
@@ -210,7 +262,7 @@ func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []s
 		}
 	}
 	p := &plan{product: product, bindings: make([]*binding, len(columns))}
-	var notes, unused []string
+	var unused, ofNew []string
 	for id := range columnID(len(columns)) {
 		claimed := claims[id]
 		if len(claimed) == 0 {
@@ -222,13 +274,13 @@ func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []s
 				p.secret = append(p.secret, h.index)
 			}
 		}
-		if !c.has(product) {
+		winner, rivals := strongest(claimed)
+		if !p.takes(id, claims) || len(rivals) > 0 && !c.uses(product) && !slices.Contains(c.aside, product) {
 			for _, h := range claimed {
 				unused = append(unused, h.name(l.row))
 			}
 			continue
 		}
-		winner, rivals := strongest(claimed)
 		if len(rivals) > 0 && c.uses(product) {
 			names := make([]string, 0, len(rivals)+1)
 			for _, h := range append([]heading{winner}, rivals...) {
@@ -245,31 +297,40 @@ func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []s
 				unused = append(unused, h.name(l.row))
 			}
 		}
-		b := &binding{column: c, id: id, index: winner.index, header: winner.text, aside: !c.uses(product)}
+		b := &binding{column: c, id: id, index: winner.index, header: winner.text, aside: slices.Contains(c.aside, product)}
 		p.bindings[id] = b
+		when := p.partOf(c)
+		p.parts[when] = append(p.parts[when], *b)
+		switch {
+		case product == filing.Formation:
+		case when == ofCompany, when == ofOfficers:
+			ofNew = append(ofNew, winner.name(l.row))
+		}
+		if n := int(id-firstOfficer) / int(officerColumnCount); id >= firstOfficer && !slices.Contains(p.officers, n) {
+			p.officers = append(p.officers, n)
+		}
 	}
 	for _, h := range l.headings {
 		if secretHeader(h.folded) && !slices.Contains(p.secret, h.index) {
 			p.secret = append(p.secret, h.index)
 		}
 	}
-	for _, b := range p.bindings {
-		switch {
-		case b == nil:
-		case b.id >= agentType && b.id <= agentZIP:
-			p.agent = append(p.agent, *b)
-		default:
-			p.core = append(p.core, *b)
-		}
-	}
+	return p, p.notes(l, unused, ofNew), nil
+}
+
+// notes says which columns are of no use, or only to some rows.
+func (p *plan) notes(l *layout, unused, ofNew []string) (notes []string) {
 	if len(unused) > 0 {
-		note := fmt.Sprintf("Not used for %s: %s.", article(product), strings.Join(unused, ", "))
-		if slices.Contains(agentOrders, product) && slices.ContainsFunc(l.headings, func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
+		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
+		if slices.Contains(agentOrders, p.product) && slices.ContainsFunc(l.headings, func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
 			note += " The order appoints the service's own agent; one that you supply belongs to an annual report."
 		}
 		notes = append(notes, note)
 	}
-	return p, notes, nil
+	if len(ofNew) > 0 && p.binding(companyID) != nil {
+		notes = append(notes, fmt.Sprintf("Used only where a row has no Company ID and its company is to be created: %s.", strings.Join(ofNew, ", ")))
+	}
+	return notes
 }
 
 // article is the product with its article.
@@ -402,17 +463,32 @@ var needs = []struct {
 	option   func(*Options) bool
 	remedy   string
 }{
-	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it"},
+	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it, or the columns that describe a company to be created"},
+	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it"},
+	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it"},
 	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it, or name one user for all rows with --user"},
 	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it, or run with --state"},
 	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it, or run with --filing-year"},
 }
 
+// describing are the columns without which a company cannot be created.
+var describing = []columnID{legalName, entityType, formationState, formationDate, principalLine1, principalCity}
+
 // missing notes the columns that every row will lack. Where a header comes
 // close to one it is an error, for reading on would only fail every row.
 func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []string, err error) {
 	for _, n := range needs {
-		has := func(id columnID) bool { return p.binding(id) != nil }
+		has := func(id columnID) bool {
+			switch {
+			case p.binding(id) != nil:
+				return true
+			case id == companyID:
+				return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
+			case id == filingState && slices.Contains(ein, p.product):
+				return p.binding(formationState) != nil
+			}
+			return false
+		}
 		if !slices.Contains(n.products, p.product) || slices.ContainsFunc(n.columns, has) || n.option(o) {
 			continue
 		}
@@ -435,48 +511,87 @@ func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []s
 	return notes, nil
 }
 
-// productOf tells the product from the columns.
-func productOf(l *layout, o *Options) (filing.Product, error) {
+// productOf tells the product from the columns. listed says that the workbook
+// has a sheet of officers.
+//
+// A product whose column only says yes or no can come along with any other, and
+// a row with several such columns orders what it says yes to. Which of them the
+// sheet is said to be of is then of no account.
+func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	told := map[filing.Product]bool{}
-	agentOrdered := false
+	alone := map[filing.Product]bool{} // told by more than a yes or no
+	has := map[columnID]bool{}
+	describes := listed
 	for _, h := range l.resolve() {
 		if h.column == none {
 			continue
 		}
-		if p := columns[h.column].tells; p != "" {
-			told[p] = true
+		c := &columns[h.column]
+		has[h.column] = true
+		if c.tells != "" {
+			told[c.tells] = true
+			if flags[c.tells] != h.column && c.part != ofEIN {
+				alone[c.tells] = true
+			}
 		}
-		agentOrdered = agentOrdered || h.column == orderAgent
+		describes = describes || c.part == ofOfficers || h.column == structureType || h.column == taxElection
 	}
-	if o.FilingYear != "" {
-		told[filing.AnnualReport] = true
+	if told[filing.EIN] && !has[orderEIN] {
+		alone[filing.EIN] = true
+	}
+	if o.FilingYear != "" && !told[filing.EIN] && !told[filing.ForeignQualification] && !told[filing.Formation] {
+		told[filing.AnnualReport], alone[filing.AnnualReport] = true, !has[orderAnnualReport]
+	}
+	if has[orderAnnualReport] {
+		alone[filing.AnnualReport] = false
+	}
+	if describes && !has[companyID] && !has[formationDate] && !alone[filing.AnnualReport] {
+		told[filing.Formation] = true
 	}
 	// An agent may be ordered along with anything, and a change of agent is the
 	// more particular of the two agent orders.
-	if told[filing.AgentChange] && (agentOrdered && told[filing.AnnualReport] || told[filing.ForeignQualification]) {
+	if told[filing.AgentChange] && (has[orderAgent] && (told[filing.AnnualReport] || told[filing.EIN]) || told[filing.ForeignQualification] || told[filing.Formation]) {
 		delete(told, filing.AgentChange)
 	}
 	if len(told) > 1 {
 		delete(told, filing.RegisteredAgent)
 	}
-	if told[filing.Formation] && told[filing.EIN] {
-		delete(told, filing.EIN)
+	if told[filing.Formation] && !alone[filing.AnnualReport] {
+		return filing.Formation, nil
 	}
-	if len(told) == 1 {
-		for p := range told {
-			return p, nil
+	var names, mains []string
+	for _, p := range filing.Products {
+		if told[p] {
+			names = append(names, string(p))
+			if alone[p] {
+				mains = append(mains, string(p))
+			}
 		}
 	}
-	var names []string
-	for p := range told {
-		names = append(names, string(p))
-	}
-	sort.Strings(names)
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		for _, p := range filing.Products {
 			names = append(names, string(p))
 		}
 		return "", fmt.Errorf("the columns do not tell what is to be filed: say --product with one of %s", strings.Join(names, ", "))
+	case len(mains) == 1:
+		return filing.Product(mains[0]), nil
+	case len(mains) == 0:
+		return filing.Product(names[0]), nil
 	}
-	return "", fmt.Errorf("the columns fit several products: say --product with one of %s", strings.Join(names, ", "))
+	sort.Strings(mains)
+	return "", fmt.Errorf("the columns fit several products: say --product with one of %s", strings.Join(mains, ", "))
+}
+
+// tooManyOfficers finds a header of an officer beyond those that a row can name.
+func (l *layout) tooManyOfficers() (heading, bool) {
+	for _, h := range l.headings {
+		if rest, found := strings.CutPrefix(h.folded, "officer"); found && h.column == none {
+			digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+			if n, err := strconv.Atoi(digits); err == nil && n > maxOfficers {
+				return h, true
+			}
+		}
+	}
+	return heading{}, false
 }

@@ -84,7 +84,6 @@ func TestOpen(t *testing.T) {
 		{why: "annual report with an agent", text: "Company ID,State,Year,Order Registered Agent,Change Of Agent\ncomp_1,DE,2026,yes,no\n", product: filing.AnnualReport},
 		{why: "annual report or agent change", text: "Company ID,State,Year,Change Of Agent\ncomp_1,DE,2026,yes\n", err: "agent-change, annual-report"},
 		{why: "nothing tells the product", text: "Company ID,Legal Name,State\ncomp_1,Acme,DE\n", err: "--product"},
-		{why: "product that cannot be placed yet", text: "Company ID,Order EIN,User ID\ncomp_1,yes,user_1\n", err: "ein orders cannot be placed"},
 		{why: "unknown product", text: "Company ID\ncomp_1\n", options: Options{Product: "annual"}, err: `no product "annual"`},
 		{why: "unknown state option", text: "Company ID\n", options: Options{State: "Delawere"}, err: "not a US state"},
 		{why: "two-digit year option", text: "Company ID\n", options: Options{FilingYear: "26"}, err: "four digits"},

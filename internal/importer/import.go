@@ -31,15 +31,16 @@ type Options struct {
 // Import is a file that was found to be a sheet of filings. It can be gone
 // through several times. Close it.
 type Import struct {
-	path    string
-	options Options
-	file    *sheet.File
-	sheet   string // empty for a CSV
-	layout  *layout
-	plan    *plan
-	text    bool // a CSV
-	told    bool // the product was told from the columns
-	head    []sheet.Row
+	path     string
+	options  Options
+	file     *sheet.File
+	sheet    string // empty for a CSV
+	layout   *layout
+	plan     *plan
+	text     bool // a CSV
+	told     bool // the product was told from the columns
+	head     []sheet.Row
+	officers *officerList // of a second sheet; nil where there is none
 
 	mu    sync.Mutex
 	notes []string // found when the file was opened
@@ -133,16 +134,16 @@ func (im *Import) open(m *matcher) error {
 	product := im.options.Product
 	if product == "" {
 		var err error
-		if product, err = productOf(im.layout, &im.options); err != nil {
+		if product, err = productOf(im.layout, im.listsOfficers(), &im.options); err != nil {
 			return refuse(err)
 		}
 		im.told = true
 	}
-	if builders[product] == nil {
-		return refuse(fmt.Errorf("%s orders cannot be placed from a sheet by this version: it takes annual-report, agent-change and registered-agent", product))
-	}
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
+	}
+	if h, found := im.layout.tooManyOfficers(); found {
+		return refuse(fmt.Errorf("the column %s is beyond the %d officers that a row can name: list the officers on a second sheet %q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row), maxOfficers, officersSheet))
 	}
 	plan, notes, err := bind(im.layout, product, name, im.sheet)
 	if err != nil {
@@ -157,7 +158,19 @@ func (im *Import) open(m *matcher) error {
 	if im.told {
 		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", product))
 	}
-	return nil
+	if product != filing.Formation && plan.binding(companyID) != nil {
+		return nil // the companies exist, and so do their officers
+	}
+	if im.officers, err = im.readOfficers(); err != nil || im.officers == nil {
+		return err
+	}
+	return im.match(im.officers)
+}
+
+// listsOfficers reports whether there is a sheet of officers beside the one
+// that is read.
+func (im *Import) listsOfficers() bool {
+	return slices.ContainsFunc(im.file.Sheets(), func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
 }
 
 // resultsSheet and attentionSheet are sheets of a results workbook of ours.
@@ -211,6 +224,9 @@ func (im *Import) findSheet(m *matcher) error {
 		visible = withRows
 	}
 	visible = im.dropProse(visible)
+	if len(visible) > 1 {
+		visible = slices.DeleteFunc(visible, func(c candidate) bool { return isOfficersSheet(c.Name) })
+	}
 	for _, c := range hidden {
 		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: say --sheet %q to read it.", c.Name, c.Name))
 	}
@@ -328,7 +344,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 					cells = append(cells, "…")
 					break
 				}
-				cells = append(cells, fmt.Sprintf("%q", shorten(cell.Text)))
+				cells = append(cells, fmt.Sprintf("%q", shorten(hideSSN(cell.Text))))
 			}
 			text = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
 		}

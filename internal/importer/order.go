@@ -1,29 +1,78 @@
 package importer
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"bulkfiling/internal/filing"
 )
 
-// draft is the order of one row with room for all its parts, so that a row
-// that is only checked costs no allocation.
+// draft is the order of one row with room for the parts that rows by the
+// hundred thousand have, so that such a row costs no allocation.
 type draft struct {
-	request filing.Request
-	report  filing.AnnualReportItem
-	ordered filing.RegisteredAgentItem
-	agent   filing.Agent
+	request       filing.Request
+	report        filing.AnnualReportItem
+	ordered       filing.RegisteredAgentItem
+	qualification filing.QualificationItem
+	agent         filing.Agent
 }
 
 func (d *draft) reset() { *d = draft{} }
 
-// builders make the order of a row from its values, one for each product that
-// can be placed from a sheet. A reason is returned where the row does not ask
-// for the product.
-var builders = map[filing.Product]func(*checker, *draft) (skip string){
-	filing.AnnualReport:    (*checker).annualReport,
-	filing.AgentChange:     (*checker).agentOrder,
-	filing.RegisteredAgent: (*checker).agentOrder,
+// wants reports whether the row orders a product: by a yes in its column, or,
+// where the sheet is of this product and has no such column, by being there.
+func (c *checker) wants(p filing.Product) bool {
+	if flag, ok := flags[p]; ok {
+		if b := c.im.plan.binding(flag); b != nil {
+			main := c.im.plan.product == p || slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.plan.product)
+			return c.values[flag] == yes || main && c.isBroken(flag)
+		}
+	}
+	return c.im.plan.product == p
+}
+
+// build makes the order of the row from its values: the product of the sheet
+// with what else the row says yes to. A reason is returned where it asks for
+// nothing.
+func (c *checker) build(d *draft) (skip string) {
+	main := c.im.plan.product
+	ordered := c.wants(main)
+	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain || !agentMain && c.values[orderAgent] == yes {
+		d.request.Order.RegisteredAgent = &d.ordered
+	}
+	forms, reports, qualifies, ein := main == filing.Formation, c.wants(filing.AnnualReport), c.wants(filing.ForeignQualification), c.wants(filing.EIN)
+	r := &d.request
+	if !forms && !reports && !qualifies && !ein && r.Order.RegisteredAgent == nil {
+		return fmt.Sprintf("no %s is ordered in this row: %s is not yes", main.Title(), c.at(flags[main]).header)
+	}
+	c.parties(d)
+	r.Product = main
+	if forms {
+		r.Order.Formation = c.formation()
+	}
+	if reports {
+		c.readPart(ofReport)
+		c.fillYear()
+		d.report.FilingYear = c.values[filingYear]
+		r.Order.AnnualReport = &d.report
+	}
+	if qualifies {
+		r.Order.ForeignQualification = &d.qualification
+	}
+	if ein {
+		r.Order.EIN = c.ein()
+	} else if forms && c.values[orderEIN] == "" && !c.isBroken(orderEIN) {
+		if b := c.filled(ofEIN); b != nil {
+			c.warn(b, c.stands(b), "ein.order", "the row says what an EIN needs but orders none: say yes under Order EIN to order it")
+		}
+	}
+	c.agent(d)
+	if !ordered && !slices.Contains(agentOrders, main) || r.Order.RegisteredAgent == nil && slices.Contains(agentOrders, main) {
+		r.Product = r.Order.Products()[0]
+	}
+	return ""
 }
 
 // parties sets what every order has. Source: spec section 4, rule 1.
@@ -34,66 +83,150 @@ func (c *checker) parties(d *draft) {
 	if r.User.Email == "" && strings.Contains(r.User.ID, "@") {
 		r.User.ID, r.User.Email = "", r.User.ID
 	}
-	r.Company.Ref = v[companyID]
-	r.Company.Sheet.LegalName = v[legalName]
 	r.Order.FilingState = filing.State(v[filingState])
+	known := &r.Company.Sheet
+	switch {
+	case c.im.plan.product == filing.Formation:
+		if filing.IsCompanyID(v[companyID]) { // else it is a number of the user's own
+			r.Company.Ref = v[companyID]
+		}
+	case c.isNew:
+		c.readPart(ofCompany)
+		c.describe(known)
+		known.FormationDate = v[formationDate]
+		known.FormationState = filing.State(v[formationState])
+		c.row.founds = true
+	default:
+		r.Company.Ref = v[companyID]
+		known.LegalName = v[legalName]
+		if c.im.plan.product == filing.AnnualReport || c.im.plan.product == filing.ForeignQualification {
+			known.EntityType = filing.EntityType(v[entityType])
+			known.FormationState = filing.State(v[formationState])
+			known.FormationDate = v[formationDate]
+		}
+	}
+	if slices.Contains(ein, c.im.plan.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
+		r.Order.FilingState = filing.State(v[formationState])
+	}
 }
 
-// annualReport. Source: spec section 4, rule 9.
-func (c *checker) annualReport(d *draft) string {
+// describe sets what the row says of a company that the service does not know.
+func (c *checker) describe(company *filing.Company) {
 	v := c.values
-	if v[orderAnnualReport] == no {
-		return "no annual report is asked for in this row"
+	company.LegalName = v[legalName]
+	company.EntityType = filing.EntityType(v[entityType])
+	company.StructureType, company.TaxElection, company.FiscalEndMonth = v[structureType], v[taxElection], v[fiscalEndMonth]
+	company.PrincipalAddress = c.address(func(i int) string { return v[principalLine1+columnID(i)] })
+	company.MailingAddress = c.address(func(i int) string { return v[mailingLine1+columnID(i)] })
+	company.Officers = c.readOfficers()
+}
+
+// address makes an address of the values of its six columns. One in a state of
+// the US needs no country.
+func (c *checker) address(get func(int) string) *filing.Address {
+	a := filing.Address{Line1: get(0), Line2: get(1), City: get(2), State: get(3), PostalCode: get(4), Country: get(5)}
+	if a == (filing.Address{Country: a.Country}) {
+		return nil
 	}
-	c.parties(d)
-	r := &d.request
-	r.Product = filing.AnnualReport
-	r.Company.Sheet.EntityType = filing.EntityType(v[entityType])
-	r.Company.Sheet.FormationState = filing.State(v[formationState])
-	r.Company.Sheet.FormationDate = v[formationDate]
-	d.report.FilingYear = v[filingYear]
-	r.Order.AnnualReport = &d.report
-	if c.orderAgent(d) {
+	if a.Country == "" {
+		if _, ok := filing.ParseUSPlace(a.State); ok {
+			a.Country = "US"
+		}
+	}
+	return &a
+}
+
+// formation. Source: spec section 4, rules 2 to 6.
+func (c *checker) formation() *filing.FormationItem {
+	v := c.values
+	f := &filing.FormationItem{Expedited: v[expedited] == yes}
+	c.describe(&f.Company)
+	if f.Company.MailingAddress == nil && f.Company.PrincipalAddress != nil {
+		mail := *f.Company.PrincipalAddress
+		f.Company.MailingAddress = &mail
+	}
+	for name := range strings.SplitSeq(v[alternativeNames], ";") {
+		if name = strings.TrimSpace(name); name != "" {
+			f.AlternativeNames = append(f.AlternativeNames, name)
+		}
+	}
+	if home := v[formationState]; home != "" && v[filingState] != "" && home != v[filingState] {
+		b := c.at(formationState)
+		c.faultRule(b, c.stands(b), "formation.state", "the cell says "+home+" but the filing state is "+v[filingState]+": a company is formed in the state that gets the filing")
+	}
+	return f
+}
+
+// ein. Source: spec section 4, rule 7.
+func (c *checker) ein() *filing.EINItem {
+	c.readPart(ofEIN)
+	v := c.values
+	answer := func(id columnID) bool {
+		if v[id] == "" && !c.isBroken(id) {
+			c.fault(c.at(id), "", columns[id].header+" is not answered: say yes or no, for the tax authority asks")
+		}
+		return v[id] == yes
+	}
+	number := func(id columnID) int {
+		n, _ := strconv.Atoi(v[id])
+		return n
+	}
+	e := &filing.EINItem{
+		BusinessCategory: v[businessCategory], BusinessPurpose: v[businessPurpose], ApplicationReason: v[applicationReason],
+		Vehicle55kPounds: answer(vehicle55kPounds), GamblingWagering: answer(gamblingWagering), FileForm720: answer(fileForm720),
+		AlcoholTobaccoFirearms: answer(alcoholTobaccoFirearms), FileForm944: answer(fileForm944), IsW2Expected: answer(w2Expected),
+		AgricultureEmployeesCount: number(agricultureEmployees), OtherEmployeesCount: number(otherEmployees),
+		ResponsiblePartyFirstName: v[partyFirstName], ResponsiblePartyLastName: v[partyLastName], ResponsiblePartyTitle: v[partyTitle],
+		ResponsiblePartySSN: v[partySSN], ResponsiblePartyPhoneNumber: v[partyPhone], ResponsiblePartyIsForeign: v[partyIsForeign] == yes,
+	}
+	if date := v[firstWagesDate]; date != "" {
+		e.FirstWagesDate = &date
+	}
+	return e
+}
+
+// agent sets the registered agent: the service's own where it is ordered, or
+// the one that the row supplies, in every product that needs one.
+func (c *checker) agent(d *draft) {
+	o := &d.request.Order
+	switch {
+	case o.RegisteredAgent != nil && slices.Contains(agentOrders, c.im.plan.product):
+		d.ordered.IsChangeOfAgent = c.isChange()
+		d.request.Product = filing.RegisteredAgent
+		if d.ordered.IsChangeOfAgent {
+			d.request.Product = filing.AgentChange
+		}
+	case o.RegisteredAgent != nil:
+		d.ordered.IsChangeOfAgent = c.values[changeOfAgent] == yes
+	case c.values[changeOfAgent] == yes:
+		c.fault(c.at(changeOfAgent), yes, "a change of agent is asked for, but no agent is ordered: say yes under Order Registered Agent, or clear this cell")
+	}
+	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil {
+		return
+	}
+	if o.RegisteredAgent != nil && o.Formation == nil && o.ForeignQualification == nil {
 		c.warnOfSuppliedAgent()
-	} else if c.supplyAgent(d) {
-		d.report.RegisteredAgent = &d.agent
-	} else {
-		c.row.noAgent = true
+		return
 	}
-	return ""
-}
-
-// orderAgent puts the service's agent into the order where the row wants it.
-func (c *checker) orderAgent(d *draft) bool {
-	v := c.values
-	if v[orderAgent] != yes {
-		if v[changeOfAgent] == yes {
-			c.fault(c.at(changeOfAgent), yes, "a change of agent is asked for, but no agent is ordered: say yes under Order Registered Agent, or clear this cell")
-		}
-		return false
+	if !c.supplyAgent(d) {
+		c.row.noAgent = o.RegisteredAgent == nil
+		return
 	}
-	d.ordered.IsChangeOfAgent = v[changeOfAgent] == yes
-	d.request.Order.RegisteredAgent = &d.ordered
-	return true
-}
-
-// supplies finds the first cell that supplies an agent.
-func (c *checker) supplies() *binding {
-	agent := c.im.plan.agent
-	for i := range agent {
-		if b := &agent[i]; b.index < len(c.row.Cells) {
-			if text := c.row.Cells[b.index].Text; text != "" && !isEmptyWord(text) {
-				return b
-			}
-		}
+	switch {
+	case o.Formation != nil:
+		o.Formation.RegisteredAgent = &d.agent
+	case o.ForeignQualification != nil:
+		o.ForeignQualification.RegisteredAgent = &d.agent
 	}
-	return nil
+	if o.AnnualReport != nil {
+		o.AnnualReport.RegisteredAgent = &d.agent
+	}
 }
 
 // warnOfSuppliedAgent: the agent that is ordered takes the place of the one in
 // the sheet, which the user may not expect.
 func (c *checker) warnOfSuppliedAgent() {
-	if b := c.supplies(); b != nil {
+	if b := c.filled(ofAgent); b != nil {
 		c.warn(b, c.stands(b), "annual-report.one-agent", "the service's own agent is ordered, so the agent given here is not sent: say no under Order Registered Agent to keep it")
 	}
 }
@@ -101,15 +234,10 @@ func (c *checker) warnOfSuppliedAgent() {
 // supplyAgent reads the agent that the row supplies, if it supplies one. Its
 // type follows from its names where it is not given.
 func (c *checker) supplyAgent(d *draft) bool {
-	if c.supplies() == nil {
+	if c.filled(ofAgent) == nil {
 		return false
 	}
-	agent := c.im.plan.agent
-	for i := range agent {
-		if b := &agent[i]; b.index < len(c.row.Cells) {
-			c.values[b.id] = c.read(b, c.row.Cells[b.index])
-		}
-	}
+	c.readPart(ofAgent)
 	v := c.values
 	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName} {
 		if isEmptyWord(v[id]) {
@@ -129,23 +257,6 @@ func (c *checker) supplyAgent(d *draft) bool {
 		}
 	}
 	return true
-}
-
-// agentOrder is an order of the service's agent alone, new or by a change.
-// Source: spec section 4, rule 8.
-func (c *checker) agentOrder(d *draft) string {
-	v := c.values
-	if b := c.im.plan.binding(orderAgent); b != nil && !c.isBroken(orderAgent) && v[orderAgent] != yes {
-		return "no registered agent is ordered in this row: " + b.header + " is not yes"
-	}
-	c.parties(d)
-	d.ordered.IsChangeOfAgent = c.isChange()
-	d.request.Order.RegisteredAgent = &d.ordered
-	d.request.Product = filing.RegisteredAgent
-	if d.ordered.IsChangeOfAgent {
-		d.request.Product = filing.AgentChange
-	}
-	return ""
 }
 
 // isChange tells a change of agent from a first appointment: by the row's own

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strings"
 
 	"bulkfiling/internal/filing"
@@ -27,11 +28,8 @@ type Problem struct {
 	Rule     string   `json:"rule"`    // a stable name
 	Message  string   `json:"message"` // what is wrong and what to do
 
-	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 where the sheet has no such column
+	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 where the sheet has no such column, or it is another sheet
 }
-
-// masked stands for what is never shown.
-const masked = "•••"
 
 // fault reports a value that cannot be read, under the rule of its column.
 func (c *checker) fault(b *binding, value, message string) {
@@ -41,7 +39,7 @@ func (c *checker) fault(b *binding, value, message string) {
 // faultRule is fault under another rule. A column that the product has only
 // for the record cannot stop a row.
 func (c *checker) faultRule(b *binding, value, rule, message string) {
-	if b.aside {
+	if b.aside && !c.isNew {
 		c.problem(b, value, Warning, rule, message)
 		return
 	}
@@ -54,7 +52,7 @@ func (c *checker) warn(b *binding, value, rule, message string) {
 }
 
 func (c *checker) problem(b *binding, value string, severity Severity, rule, message string) {
-	if b.kind == ssnKind && value != "" {
+	if value != "" && c.isSecret(b, value) {
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
 	}
@@ -62,8 +60,11 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 		Sheet: c.im.sheet, Row: c.row.Number, Column: b.header, Value: value,
 		Severity: severity, Rule: rule, Message: message, ColumnIndex: b.index,
 	}
+	if b.listed != nil {
+		p.Sheet, p.Row, p.ColumnIndex = b.listed.sheet, b.listed.row, -1
+	}
 	if b.index >= 0 {
-		p.Cell = sheet.CellName(b.index, c.row.Number)
+		p.Cell = sheet.CellName(b.index, p.Row)
 	}
 	c.row.Problems = append(c.row.Problems, p)
 }
@@ -79,6 +80,12 @@ func byColumn(a, b Problem) int {
 
 // stands is what the row has in a column, as it was given.
 func (c *checker) stands(b *binding) string {
+	if b.listed != nil {
+		if b.index >= 0 && b.index < len(b.listed.cells) {
+			return b.listed.cells[b.index].Text
+		}
+		return ""
+	}
 	if b.index >= 0 && b.index < len(c.row.Cells) {
 		return c.row.Cells[b.index].Text
 	}
@@ -97,19 +104,11 @@ func (c *checker) at(id columnID) *binding {
 // but for those of a cell that could not even be read.
 func (c *checker) violated(violations []filing.Violation) {
 	for _, v := range violations {
-		id := columnOfField(v.Field)
-		switch {
-		case id == none:
-			id = companyID
-		case id == userID && c.im.plan.binding(userID) == nil && c.im.plan.binding(userEmail) != nil:
-			id = userEmail
-		case id == userEmail && c.im.plan.binding(userEmail) == nil && c.im.plan.binding(userID) != nil:
-			id = userID
-		}
+		b := c.bindingOf(v.Field)
+		id := b.id
 		if c.isBroken(id) || id == userEmail && c.isBroken(userID) || id == userID && c.isBroken(userEmail) {
 			continue
 		}
-		b := c.at(id)
 		severity := Error
 		if v.Warning {
 			severity = Warning
@@ -120,6 +119,25 @@ func (c *checker) violated(violations []filing.Violation) {
 		}
 		c.problem(b, value, severity, v.Rule, v.Message)
 	}
+}
+
+// bindingOf finds where a field of the service's stands in the sheet.
+func (c *checker) bindingOf(field string) *binding {
+	if b, ok := c.officerField(field); ok {
+		return b
+	}
+	id := columnOfField(field)
+	switch has := c.im.plan.binding; {
+	case id == none:
+		id = companyID
+	case id == userID && has(userID) == nil && has(userEmail) != nil:
+		id = userEmail
+	case id == userEmail && has(userEmail) == nil && has(userID) != nil:
+		id = userID
+	case id == filingState && has(filingState) == nil && has(formationState) != nil && slices.Contains(ein, c.im.plan.product):
+		id = formationState
+	}
+	return c.at(id)
 }
 
 func (c *checker) isBroken(id columnID) bool {

@@ -61,20 +61,6 @@ func (im *Import) record(r *Row) ledger.Row {
 	return row
 }
 
-// masked are the cells without Social Security numbers.
-func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
-	if len(im.plan.secret) == 0 {
-		return cells
-	}
-	shown := slices.Clone(cells)
-	for _, index := range im.plan.secret {
-		if index < len(shown) && shown[index].Text != "" {
-			shown[index] = sheet.Cell{Text: masked, Kind: sheet.Text}
-		}
-	}
-	return shown
-}
-
 // BatchID is what the file's content and the options make the batch's id. The
 // file's name and place do not matter.
 func (im *Import) BatchID() (string, error) {

@@ -117,7 +117,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for r, err := range l.Rows(ctx, id) {
-		if err != nil || strings.Contains(string(r.Cells), ssn) || !strings.Contains(string(r.Cells), masked) {
+		if err != nil || strings.Contains(string(r.Cells), ssn) || !strings.Contains(string(r.Cells), "***-**-1120") {
 			t.Errorf("%s %v", r.Cells, err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestSecrets(t *testing.T) {
 	if err := im.WriteChecked(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || !strings.Contains(lines, masked) {
+	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || !strings.Contains(lines, "***-**-1120") {
 		t.Error(lines)
 	}
 }

@@ -21,7 +21,8 @@ type Row struct {
 	hidden   bool
 	noFiling bool // a total, a footnote or a header, not a filing
 	noAgent  bool // neither orders nor supplies an agent
-	key      key
+	founds   bool // its company is to be created first
+	keys     []key
 }
 
 // skip takes the row out with a reason.
@@ -41,6 +42,10 @@ func (r *Row) message() string {
 			b.WriteString("; ")
 		}
 		if p.Cell != "" {
+			if p.ColumnIndex < 0 {
+				b.WriteString(p.Sheet)
+				b.WriteByte('!')
+			}
 			b.WriteString(p.Cell)
 			b.WriteString(": ")
 		}
@@ -55,11 +60,12 @@ type checker struct {
 	year   int
 	values []string // of the row at hand, by column
 	broken []columnID
+	isNew  bool // the row names no company, and so describes one
 	phones map[string]string
 	keys   keyMaker
 
-	row   *Row
-	draft *draft
+	row      *Row
+	officers []officerAt // of the row's request
 }
 
 func (im *Import) newChecker() *checker {
@@ -68,27 +74,27 @@ func (im *Import) newChecker() *checker {
 
 // check reads one row. What it finds is in out, whose request is in d.
 func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
-	*out = Row{Number: in.Number, Cells: in.Cells, Problems: out.Problems[:0], Result: filing.Ready, hidden: in.Hidden}
-	c.row, c.draft, c.broken = out, d, c.broken[:0]
+	*out = Row{Number: in.Number, Cells: in.Cells, Problems: out.Problems[:0], Result: filing.Ready, hidden: in.Hidden, keys: out.keys[:0]}
+	c.row, c.broken, c.officers = out, c.broken[:0], c.officers[:0]
 	if why := c.noFiling(); why != "" {
 		out.skip(why)
 		out.noFiling = true
 		return
 	}
-	clear(c.values)
-	core := c.im.plan.core
-	for i := range core {
-		if b := &core[i]; b.index < len(in.Cells) {
-			c.values[b.id] = c.read(b, in.Cells[b.index])
-		}
+	if len(c.im.plan.officers) > 0 {
+		clear(c.values)
+	} else {
+		clear(c.values[:firstOfficer])
 	}
+	c.isNew = c.im.plan.product != filing.Formation && c.isEmpty(companyID)
+	c.readPart(ofEvery)
 	c.checkWidth()
 	if why := c.fill(); why != "" {
 		out.skip(why)
 		return
 	}
 	d.reset()
-	if why := builders[c.im.plan.product](c, d); why != "" {
+	if why := c.build(d); why != "" {
 		out.skip(why)
 		return
 	}
@@ -104,7 +110,40 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		}
 	}
 	out.Request = &d.request
-	out.key = c.keys.of(&d.request)
+	out.keys = c.keys.of(&d.request, out.keys)
+}
+
+// readPart reads the cells of a part of the order.
+func (c *checker) readPart(p part) {
+	bindings := c.im.plan.parts[p]
+	for i := range bindings {
+		if b := &bindings[i]; b.index < len(c.row.Cells) {
+			c.values[b.id] = c.read(b, c.row.Cells[b.index])
+		}
+	}
+}
+
+// filled finds the first cell of a part in which something stands.
+func (c *checker) filled(p part) *binding {
+	bindings := c.im.plan.parts[p]
+	for i := range bindings {
+		if b := &bindings[i]; b.index < len(c.row.Cells) {
+			if text := c.row.Cells[b.index].Text; text != "" && !isEmptyWord(text) {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing stands in a column, as far as the cell tells.
+func (c *checker) isEmpty(id columnID) bool {
+	b := c.im.plan.binding(id)
+	if b == nil || b.index >= len(c.row.Cells) {
+		return true
+	}
+	cell := c.row.Cells[b.index]
+	return cell.Kind == sheet.Blank || isEmptyWord(cell.Text)
 }
 
 // checkWidth refuses a row of a CSV that is longer than its header: most often
@@ -138,17 +177,24 @@ func (c *checker) fill() (skip string) {
 			v[filingState] = string(o.State)
 		}
 	}
-	if o.FilingYear != "" && c.im.plan.product == filing.AnnualReport && !c.isBroken(filingYear) {
-		if y := v[filingYear]; y != "" && y != o.FilingYear {
-			b := c.at(filingYear)
-			c.fault(b, c.stands(b), "the cell says "+y+" but --filing-year says "+o.FilingYear+": correct one of them")
-		}
-		v[filingYear] = o.FilingYear
-	}
 	if o.User != "" && !c.isBroken(userID) && !c.isBroken(userEmail) {
 		c.fillUser(o.User)
 	}
 	return ""
+}
+
+// fillYear puts in the year that the command line says.
+func (c *checker) fillYear() {
+	year := c.im.options.FilingYear
+	if year == "" || c.isBroken(filingYear) {
+		return
+	}
+	v := c.values
+	if y := v[filingYear]; y != "" && y != year {
+		b := c.at(filingYear)
+		c.fault(b, c.stands(b), "the cell says "+y+" but --filing-year says "+year+": correct one of them")
+	}
+	v[filingYear] = year
 }
 
 func (c *checker) fillUser(user string) {
@@ -186,6 +232,9 @@ func (c *checker) noFiling() string {
 		}
 		return ""
 	}
+	if name := p.binding(legalName); name != nil && p.product == filing.Formation && name.index < len(cells) && cells[name.index].Text == exampleName {
+		return isExample
+	}
 	first, filled := -1, 0
 	for i := range cells {
 		if cells[i].Kind != sheet.Blank {
@@ -199,7 +248,7 @@ func (c *checker) noFiling() string {
 		return ""
 	case isTotalWord(cells[first].Text) && c.onlyNumbersBeside(first):
 		return isTotal
-	case filled == 1 && len(p.core)+len(p.agent) > 1 && c.isNote(first):
+	case filled == 1 && p.bound() > 1 && c.isNote(first):
 		return isFootnote
 	case filled > 1 && c.repeatsHeader():
 		return isHeading

@@ -12,15 +12,20 @@ import (
 // exampleCompany is the company of a template's example row, which is never filed.
 const exampleCompany = "comp_EXAMPLE"
 
+// exampleName is the legal name of a template's example row where the company
+// is only to be formed.
+const exampleName = "EXAMPLE COMPANY LLC"
+
 const isExample = "the example row of the template, not a filing"
 
 // template is what a product's template holds.
 type template struct {
 	sheet   string
 	columns []columnID
-	needed  []columnID // of each row
-	empty   []columnID // in the example row
-	hints   []string   // above the table of columns
+	needed  []columnID          // of each row
+	empty   []columnID          // in the example row
+	says    map[columnID]string // in the example row, in place of the column's own example
+	hints   []string            // above the table of columns
 }
 
 // templates are the products that have a template.
@@ -53,6 +58,80 @@ var templates = map[filing.Product]template{
 		needed:  []columnID{companyID, userEmail, filingState, orderAgent},
 		hints:   []string{"One row appoints the service's own agent for one company in one state that has none."},
 	},
+	filing.Formation: {
+		sheet: "Formations",
+		columns: slices.Concat([]columnID{
+			legalName, alternativeNames, entityType, structureType, taxElection, fiscalEndMonth, filingState, expedited,
+			userEmail, userName, userPhone,
+			principalLine1, principalLine2, principalCity, principalState, principalPostalCode, principalCountry,
+			mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry,
+			orderAgent, agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
+		}, officersOf(4), []columnID{orderEIN}, einDetails),
+		needed: []columnID{
+			legalName, entityType, filingState, userEmail, principalLine1, principalCity, principalState,
+			officerColumn(0, officerTitle), officerColumn(0, officerPrimary), officerColumn(0, officerLine1), officerColumn(0, officerCity), officerColumn(0, officerState),
+		},
+		empty: slices.Concat([]columnID{
+			taxElection, mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry,
+			agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
+		}, officersOf(4)[officerColumnCount:], einDetails),
+		says: map[columnID]string{legalName: exampleName, orderAgent: yes, orderEIN: no},
+		hints: []string{
+			"One row forms one company in one state.",
+			"An LLC needs a Structure Type, a corporation a Tax Election.",
+			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
+			"In place of the Officer columns, officers may stand on a second sheet named Officers, one in a row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, Line 2, City, State, Postal Code, Country.",
+			"Every company needs a registered agent: say yes under Order Registered Agent, or fill in the Agent columns; not both.",
+			"yes under Order EIN orders the EIN with the formation, and then needs the columns after it.",
+		},
+	},
+	filing.EIN: {
+		sheet:   "EINs",
+		columns: slices.Concat([]columnID{companyID, legalName, userEmail, userName, userPhone, filingState}, einDetails),
+		needed:  slices.Concat([]columnID{companyID, userEmail, filingState}, einAlways),
+		empty:   []columnID{firstWagesDate},
+		hints: []string{
+			"One row applies for the employer identification number (EIN) of one company.",
+			"Where employees are expected, the two counts of them come to at least 1 and the First Wages Date is needed.",
+			"The Social Security number is needed unless the responsible party is foreign. It is sent to the service and kept nowhere.",
+		},
+	},
+	filing.ForeignQualification: {
+		sheet: "Foreign Qualifications",
+		columns: []columnID{
+			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState, orderQualification, orderAgent,
+			agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
+		},
+		needed: []columnID{companyID, userEmail, filingState, orderQualification},
+		empty:  []columnID{agentFirstName, agentLastName},
+		says:   map[columnID]string{filingState: "NY", agentState: "NY", agentCity: "Albany", agentStreet: "90 State Street", agentZIP: "12207"},
+		hints: []string{
+			"One row qualifies one company in one state other than its own.",
+			"The filing state must have a registered agent: one on record with the service, one ordered in the row, or one supplied in the Agent columns.",
+		},
+	},
+}
+
+// einAlways are the columns that every EIN application needs, and einDetails all of it.
+var (
+	einAlways = []columnID{
+		businessCategory, businessPurpose, applicationReason, vehicle55kPounds, gamblingWagering, fileForm720, alcoholTobaccoFirearms, fileForm944,
+		w2Expected, partyFirstName, partyLastName, partyTitle, partyPhone,
+	}
+	einDetails = func() (all []columnID) {
+		for id := businessCategory; id <= partyIsForeign; id++ {
+			all = append(all, id)
+		}
+		return all
+	}()
+)
+
+// officersOf are the columns of the first officers.
+func officersOf(n int) (all []columnID) {
+	for id := firstOfficer; id < officerColumn(n, 0); id++ {
+		all = append(all, id)
+	}
+	return all
 }
 
 // templateRows is how many rows of a template have drop-downs.
@@ -93,6 +172,8 @@ func (t *template) example(id columnID) sheet.OutCell {
 	switch {
 	case id == companyID:
 		return sheet.Str(exampleCompany).In(sheet.StyleGrey)
+	case t.says[id] != "":
+		return sheet.Str(t.says[id]).In(sheet.StyleGrey)
 	case slices.Contains(t.empty, id):
 		return sheet.OutCell{}
 	case id == orderAgent && !slices.Contains(t.columns, agentCompanyName):
@@ -126,6 +207,27 @@ func (t *template) writeForm(book *sheet.Workbook) error {
 	return s.Row(example...)
 }
 
+// when says in which rows a column is needed.
+func (t *template) when(id columnID) string {
+	switch c := &columns[id]; {
+	case slices.Contains(t.needed, id):
+		return "always"
+	case id == structureType:
+		return "for an LLC"
+	case id == taxElection:
+		return "for a CORP"
+	case c.part == ofAgent, c.kind == boolKind && c.part == ofEvery, id == alternativeNames:
+		return "if wanted"
+	case id == agricultureEmployees, id == otherEmployees, id == firstWagesDate:
+		return "for employees"
+	case c.part == ofEIN:
+		return "for an EIN"
+	case c.part == ofOfficers:
+		return "for an officer"
+	}
+	return "if known"
+}
+
 // writeColumns explains the columns. It must not look like a sheet of filings:
 // its first row names none of them.
 func (t *template) writeColumns(book *sheet.Workbook) error {
@@ -143,18 +245,12 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 	})
 	for _, id := range t.columns {
 		c := &columns[id]
-		needed := "if known"
-		if slices.Contains(t.needed, id) {
-			needed = "always"
-		} else if id >= orderAgent && id <= agentZIP {
-			needed = "if wanted"
-		}
 		values := strings.Join(c.values(), ", ")
-		if c.kind == stateKind {
+		if c.kind == stateKind || c.kind == placeKind {
 			values = "two-letter code or name of a state"
 		}
 		rows = append(rows, []sheet.OutCell{
-			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(needed), sheet.Str(c.about).In(sheet.StyleWrap), sheet.Str(values).In(sheet.StyleWrap),
+			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).In(sheet.StyleWrap), sheet.Str(values).In(sheet.StyleWrap),
 		})
 	}
 	for _, row := range rows {

@@ -51,7 +51,19 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 	case entityKind:
 		return c.readEntityType(b, text)
 	case choiceKind:
-		return c.readChoice(b, text)
+		return c.readChoice(b, cell, text)
+	case openKind:
+		return b.canonical(text)
+	case placeKind:
+		if code, ok := filing.ParseUSPlace(text); ok {
+			return code
+		}
+	case countryKind:
+		return c.readCountry(b, text)
+	case countKind:
+		return c.readCount(b, text)
+	case ssnKind:
+		return c.readSSN(b, cell, text)
 	case emailKind:
 		return c.readEmail(b, text)
 	case phoneKind:
@@ -245,22 +257,100 @@ func (c *checker) readEntityType(b *binding, text string) string {
 	return ""
 }
 
-func (c *checker) readChoice(b *binding, text string) string {
-	for _, choice := range b.choices {
-		if text == choice {
-			return choice
-		}
+func (c *checker) readChoice(b *binding, cell sheet.Cell, text string) string {
+	choice, ok := b.choose(text)
+	if !ok && b.id == fiscalEndMonth {
+		choice, ok = monthOf(cell, text)
 	}
-	folded := filing.FoldName(text)
-	for _, choice := range b.choices {
-		if folded == filing.FoldName(choice) {
-			return choice
-		}
-	}
-	if choice, ok := b.means[folded]; ok {
+	if ok {
 		return choice
 	}
 	c.fault(b, text, strconv.Quote(text)+" is not one of "+strings.Join(b.choices, ", "))
+	return ""
+}
+
+// choose finds the choice that a text means.
+func (c *column) choose(text string) (string, bool) {
+	for _, choice := range c.choices {
+		if text == choice {
+			return choice, true
+		}
+	}
+	folded := filing.FoldName(text)
+	for _, choice := range c.choices {
+		if folded == filing.FoldName(choice) {
+			return choice, true
+		}
+	}
+	choice, ok := c.means[folded]
+	return choice, ok
+}
+
+// canonical writes a text as the choice it means, or leaves it.
+func (c *column) canonical(text string) string {
+	if choice, ok := c.choose(text); ok {
+		return choice
+	}
+	return text
+}
+
+// monthOf takes the month of a year's end that is given as a day: "12/31", or a
+// cell with a date in it.
+func monthOf(cell sheet.Cell, text string) (string, bool) {
+	if cell.Kind == sheet.Date && len(text) >= len(time.DateOnly) {
+		day, err := time.Parse(time.DateOnly, text[:len(time.DateOnly)])
+		return day.Month().String(), err == nil
+	}
+	day, err := time.Parse("1/2", text)
+	return day.Month().String(), err == nil
+}
+
+// countries are the names that people write in place of the commonest codes.
+var countries = map[string]string{
+	"usa": "US", "unitedstates": "US", "unitedstatesofamerica": "US", "america": "US", "canada": "CA", "mexico": "MX",
+	"unitedkingdom": "GB", "uk": "GB", "greatbritain": "GB", "england": "GB", "germany": "DE", "france": "FR", "india": "IN", "china": "CN",
+}
+
+func (c *checker) readCountry(b *binding, text string) string {
+	if code, ok := countries[filing.FoldName(text)]; ok {
+		return code
+	}
+	if upper := strings.ToUpper(text); len(upper) == 2 && upper[0] >= 'A' && upper[0] <= 'Z' && upper[1] >= 'A' && upper[1] <= 'Z' {
+		return upper
+	}
+	c.fault(b, text, strconv.Quote(text)+" is not a two-letter country code, such as US")
+	return ""
+}
+
+// readCount takes a whole number, also where a program made "3.0" of it.
+func (c *checker) readCount(b *binding, text string) string {
+	whole, zeros, _ := strings.Cut(text, ".")
+	if isDigits(whole) && len(whole) <= 7 && strings.Trim(zeros, "0") == "" {
+		return whole
+	}
+	c.fault(b, text, strconv.Quote(text)+" is not a whole number")
+	return ""
+}
+
+// readSSN takes nine digits, with dashes or without. What is wrong with a number
+// is said without it.
+func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' || r == '‐' || r == '‑' || r == '‒' || r == '–' {
+			return -1
+		}
+		return r
+	}, text)
+	message := "this is not a Social Security number: it has nine digits, with dashes or without"
+	switch {
+	case isDigits(digits) && len(digits) == 9:
+		return digits
+	case strings.ContainsAny(text, "*•"):
+		message = "the number is masked here: type it again, all nine digits of it"
+	case isDigits(digits) && len(digits) < 9 && len(digits) >= 7 && (cell.Kind == sheet.Number || len(digits) == len(text)):
+		message = "this number has lost its leading zero: type all nine digits, and format the column as text"
+	}
+	c.fault(b, text, message)
 	return ""
 }
 

@@ -1,0 +1,347 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// officersSheet is the name of a second sheet that lists the officers, each
+// under its company's legal name.
+const officersSheet = "Officers"
+
+func isOfficersSheet(name string) bool {
+	return filing.FoldName(name) == filing.FoldName(officersSheet)
+}
+
+// place is where the cells of one officer are, on the sheet of officers.
+type place struct {
+	sheet string
+	row   int
+	cells []sheet.Cell
+}
+
+// officerList is the sheet of officers, read whole: it belongs to sheets of
+// formations, which are short.
+type officerList struct {
+	sheet   string
+	header  int // its row number
+	rows    []sheet.Row
+	company int                         // the column of the legal name
+	columns [officerColumnCount]binding // by part; an index of -1 where the sheet has none
+	of      map[string][]*place         // by folded legal name, in the order of the sheet
+	orphans []orphan
+}
+
+// orphan is an officer whose legal name no row has.
+type orphan struct {
+	at   *place
+	name string
+	near string // the folded legal name of a row that it may be meant for
+}
+
+// officerWordings are the headers of a sheet of officers.
+var officerWordings = func() map[string]columnID {
+	all := map[string]columnID{}
+	for i, p := range officerParts {
+		for _, word := range append([]string{p.header, p.field, strings.TrimPrefix(p.field, "address.")}, p.aliases...) {
+			all[filing.FoldName(word)] = columnID(i)
+			all[filing.FoldName("Officer "+word)] = columnID(i)
+		}
+	}
+	for _, word := range []string{"Legal Name", "Company Legal Name", "Entity Name", "Legal Entity Name", "Name of Entity", "Entity", "Company"} {
+		all[filing.FoldName(word)] = none
+	}
+	return all
+}()
+
+// readOfficers reads the sheet of officers, if the workbook has one.
+func (im *Import) readOfficers() (*officerList, error) {
+	sheets := im.file.Sheets()
+	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
+	if i < 0 {
+		return nil, nil
+	}
+	list := &officerList{sheet: sheets[i].Name, of: map[string][]*place{}}
+	if err := im.eachRow(list.sheet, func(r *sheet.Row) {
+		row := *r
+		row.Cells = slices.Clone(r.Cells)
+		list.rows = append(list.rows, row)
+	}); err != nil {
+		return nil, err
+	}
+	refuse := func(cell, reason string) error {
+		return &sheet.FormatError{
+			File: filepath.Base(im.path), Sheet: list.sheet, Cell: cell, Reason: reason,
+			Remedy: "Give it the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, City, State, Postal Code",
+		}
+	}
+	body := -1
+	for i := range min(len(list.rows), headRows) {
+		if found, twice := list.readHeader(list.rows[i].Cells); twice != "" && found {
+			return nil, refuse(sheet.CellName(0, list.rows[i].Number), "several columns are headed "+twice)
+		} else if found {
+			list.header, body = list.rows[i].Number, i+1
+			break
+		}
+	}
+	if body < 0 {
+		return nil, refuse("", "no row among its first is a header with a column Legal Name and columns of officers")
+	}
+	for i := range list.rows[body:] {
+		row := &list.rows[body+i]
+		name := list.name(row.Cells)
+		list.of[name] = append(list.of[name], &place{sheet: list.sheet, row: row.Number, cells: row.Cells})
+	}
+	return list, nil
+}
+
+// name is the folded legal name under which a row of the sheet stands.
+func (l *officerList) name(cells []sheet.Cell) string {
+	if l.company < len(cells) {
+		return filing.FoldLegalName(typographic.Replace(cells[l.company].Text))
+	}
+	return ""
+}
+
+// readHeader tries a row as the header.
+func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) {
+	l.company = -1
+	for i := range l.columns {
+		p := &officerParts[i]
+		l.columns[i] = binding{column: p, index: -1, header: p.header}
+	}
+	known := 0
+	for i, cell := range cells {
+		id, ok := officerWordings[filing.FoldName(cell.Text)]
+		switch {
+		case !ok || cell.Kind != sheet.Text:
+			continue
+		case id == none && l.company < 0:
+			l.company = i
+		case id == none:
+			twice = "Legal Name"
+		case l.columns[id].index < 0:
+			l.columns[id].index, l.columns[id].header = i, cell.Text
+			known++
+		default:
+			twice = officerParts[id].header
+		}
+	}
+	return l.company >= 0 && known >= 2, twice
+}
+
+// match finds the officers that belong to no row. A row whose legal name is
+// close to theirs may lack one of its own, and will not be sent.
+func (im *Import) match(list *officerList) error {
+	names := map[string]bool{}
+	if b := im.plan.binding(legalName); b != nil {
+		if err := im.eachRow(im.sheet, func(r *sheet.Row) {
+			if r.Number > im.layout.row && b.index < len(r.Cells) {
+				names[filing.FoldLegalName(typographic.Replace(r.Cells[b.index].Text))] = true
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	for name, places := range list.of {
+		if names[name] && name != "" {
+			continue
+		}
+		near := nearName(name, names)
+		for _, p := range places {
+			list.orphans = append(list.orphans, orphan{at: p, name: name, near: near})
+		}
+	}
+	slices.SortFunc(list.orphans, func(a, b orphan) int { return a.at.row - b.at.row })
+	if len(list.orphans) > 0 {
+		var rows []int
+		for _, o := range list.orphans {
+			rows = append(rows, o.at.row)
+		}
+		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.", plural(len(rows), "officer belongs to no row", "officers belong to no row"), list.sheet, listed(rows)))
+	}
+	return nil
+}
+
+// nearName finds the name that is closest to one, within a slip of the pen.
+func nearName(name string, names map[string]bool) string {
+	best, bestDistance := "", max(2, len(name)/5)+1
+	for other := range names {
+		if d := levenshtein.ComputeDistance(name, other); other != "" && (d < bestDistance || d == bestDistance && other < best) {
+			best, bestDistance = other, d
+		}
+	}
+	return best
+}
+
+// eachRow hands over every row of a sheet.
+func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
+	r, err := im.file.Rows(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for i := range block.Rows {
+			fn(&block.Rows[i])
+		}
+	}
+}
+
+// problem is what is wrong with an orphan.
+func (l *officerList) problem(o *orphan) Problem {
+	p := Problem{
+		Sheet: l.sheet, Row: o.at.row, Cell: sheet.CellName(l.company, o.at.row), Column: "Legal Name", Severity: Error, Rule: "officer.company",
+		Message: "no row has this legal name, so the officer belongs to no company that is filed: write the name as the row does, or take the officer out", ColumnIndex: -1,
+	}
+	if l.company < len(o.at.cells) {
+		p.Value = o.at.cells[l.company].Text
+	}
+	if p.Value == "" {
+		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the company's row does"
+	}
+	return p
+}
+
+// orphans are the problems of the officers that belong to no row and come near
+// to none; those that come near to one are reported with it.
+func (im *Import) orphans() (all []Problem) {
+	if im.officers == nil {
+		return nil
+	}
+	for i := range im.officers.orphans {
+		if o := &im.officers.orphans[i]; o.near == "" {
+			all = append(all, im.officers.problem(o))
+		}
+	}
+	return all
+}
+
+// readOfficers reads the officers of the row, from its own columns or from the
+// sheet of officers. c.officers then tells where each of them stands.
+func (c *checker) readOfficers() []filing.Officer {
+	var all []filing.Officer
+	c.officers = c.officers[:0]
+	c.readPart(ofOfficers)
+	for _, n := range c.im.plan.officers {
+		get := func(part columnID) string { return c.values[officerColumn(n, part)] }
+		if o, ok := c.officer(get, officerColumn(n, 0)); ok {
+			all = append(all, o)
+			c.officers = append(c.officers, officerAt{first: officerColumn(n, 0)})
+		}
+	}
+	list := c.im.officers
+	if list == nil {
+		return all
+	}
+	name := filing.FoldLegalName(c.values[legalName])
+	for i := range list.orphans {
+		if o := &list.orphans[i]; o.near == name && name != "" {
+			p := list.problem(o)
+			p.Message += fmt.Sprintf("; it comes near to %q in row %d, which is not filed until this is settled", c.values[legalName], c.row.Number)
+			c.row.Problems = append(c.row.Problems, p)
+		}
+	}
+	places := list.of[name]
+	if name == "" || len(places) == 0 {
+		return all
+	}
+	if len(all) > 0 {
+		c.faultRule(c.at(c.officers[0].first), "", "officer.twice", fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two", list.sheet, places[0].row))
+		return all
+	}
+	for n, p := range places {
+		first := firstOfficer + columnID(n)*officerColumnCount
+		var values [officerColumnCount]string
+		for part := range values {
+			b := list.columns[part]
+			if b.index >= 0 && b.index < len(p.cells) {
+				b.id, b.listed = first+columnID(part), p
+				values[part] = c.read(&b, p.cells[b.index])
+			}
+		}
+		o, _ := c.officer(func(part columnID) string { return values[part] }, first)
+		all = append(all, o)
+		c.officers = append(c.officers, officerAt{first: first, listed: p})
+	}
+	return all
+}
+
+// officerAt is where an officer of the row stands.
+type officerAt struct {
+	first  columnID // the first of its columns
+	listed *place   // nil for columns of the row
+}
+
+// officer makes an officer of its values. One of which nothing is said but what
+// a form fills in by itself is none.
+func (c *checker) officer(get func(columnID) string, first columnID) (filing.Officer, bool) {
+	o := filing.Officer{
+		Type: filing.AgentType(get(officerType)), FirstName: get(officerFirstName), LastName: get(officerLastName),
+		CompanyName: get(officerCompanyName), Title: get(officerTitle), IsPrimary: get(officerPrimary) == yes,
+		Address: c.address(func(i int) string { return get(officerLine1 + columnID(i)) }),
+	}
+	for _, name := range []*string{&o.FirstName, &o.LastName, &o.CompanyName} {
+		if isEmptyWord(*name) {
+			*name = ""
+		}
+	}
+	person, company := o.FirstName != "" || o.LastName != "", o.CompanyName != ""
+	if o.Type == "" && !c.isBroken(first+officerType) && person != company {
+		o.Type = filing.Person
+		if company {
+			o.Type = filing.CompanyParty
+		}
+	}
+	empty := o == (filing.Officer{})
+	for part := range officerColumnCount {
+		empty = empty && !c.isBroken(first+part)
+	}
+	return o, !empty
+}
+
+// officerField finds the column of a field such as
+// company.officers[2].address.city, by where the officer stands.
+func (c *checker) officerField(field string) (*binding, bool) {
+	rest, found := strings.CutPrefix(strings.TrimPrefix(field, "formation."), "company.officers")
+	if !found {
+		return nil, false
+	}
+	var n int
+	if rest == "" { // of all of them: there are none
+		for i := range c.im.plan.parts[ofOfficers] {
+			return &c.im.plan.parts[ofOfficers][i], true
+		}
+		return c.at(legalName), true
+	}
+	if _, err := fmt.Sscanf(rest, "[%d]", &n); err != nil || n >= len(c.officers) {
+		return c.at(legalName), true
+	}
+	_, rest, _ = strings.Cut(rest, "].")
+	part := columnID(slices.IndexFunc(officerParts, func(p column) bool { return p.field == rest }))
+	if part < 0 {
+		return c.at(legalName), true
+	}
+	at := c.officers[n]
+	if at.listed == nil {
+		return c.at(at.first + part), true
+	}
+	b := c.im.officers.columns[part]
+	b.id, b.listed = at.first+part, at.listed
+	return &b, true
+}

@@ -1,0 +1,93 @@
+package importer
+
+import (
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/sheet"
+)
+
+// masked stands for what is never shown.
+const masked = "•••"
+
+// maskedSSN is how a Social Security number is shown: by its last four digits,
+// where it has all nine of them.
+func maskedSSN(text string) string {
+	if strings.HasPrefix(text, "***") {
+		return text // of a results workbook that is fed back
+	}
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+	if len(digits) != 9 {
+		return "***"
+	}
+	return "***-**-" + digits[5:]
+}
+
+// isSecret reports whether a value at fault must not be shown: it stands in a
+// column of Social Security numbers, or looks like one that slipped out of it.
+func (c *checker) isSecret(b *binding, value string) bool {
+	return b.kind == ssnKind || hasSSNForm(value) || c.im.isStray(b.id, value)
+}
+
+// hasSSNForm recognises 000-00-0000.
+func hasSSNForm(text string) bool {
+	return len(text) == 11 && text[3] == '-' && text[6] == '-' && isDigits(text[:3]) && isDigits(text[4:6]) && isDigits(text[7:])
+}
+
+// hideSSN is a text that may be shown.
+func hideSSN(text string) string {
+	if hasSSNForm(text) {
+		return maskedSSN(text)
+	}
+	return text
+}
+
+// isStray recognises nine bare digits in a column where they have no business,
+// of a sheet that has Social Security numbers: the cells of a row may have
+// shifted. Numbers of columns that are not known are left as they are.
+func (im *Import) isStray(id columnID, text string) bool {
+	if len(im.plan.secret) == 0 || len(text) != 9 || !isDigits(text) {
+		return false
+	}
+	return id == none || id < firstOfficer && columns[id].kind != zipKind && columns[id].kind != companyKind
+}
+
+// masked are the cells without Social Security numbers.
+func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
+	shown := cells
+	hide := func(i int, text string) {
+		if &shown[0] == &cells[0] {
+			shown = slices.Clone(cells)
+		}
+		shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
+	}
+	for i := range cells {
+		if hasSSNForm(cells[i].Text) {
+			hide(i, maskedSSN(cells[i].Text))
+		}
+	}
+	if len(im.plan.secret) == 0 {
+		return shown
+	}
+	for _, i := range im.plan.secret {
+		if i < len(shown) && cells[i].Text != "" {
+			hide(i, maskedSSN(cells[i].Text))
+		}
+	}
+	for i := len(im.layout.headings); i < len(cells); i++ {
+		if im.isStray(none, cells[i].Text) {
+			hide(i, maskedSSN(cells[i].Text))
+		}
+	}
+	for _, b := range im.plan.bindings {
+		if b != nil && b.index < len(cells) && im.isStray(b.id, cells[b.index].Text) {
+			hide(b.index, maskedSSN(cells[b.index].Text))
+		}
+	}
+	return shown
+}
