@@ -123,6 +123,9 @@ that the book cannot pay for. Rows that wait for funds are tried again.
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "a note beside the entry")
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usage("%w; a negative amount stands behind two dashes: importer deposit --adjust -- -12.50", err)
+	})
 	c.Flags().BoolVar(&adjust, "adjust", false, "an adjustment instead of a deposit; may be negative")
 	return c
 }

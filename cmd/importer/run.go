@@ -126,7 +126,12 @@ func (r *filingRun) take(ctx context.Context) error {
 	if quoter == nil {
 		return r.finish(ctx, ending)
 	}
-	if !r.batch.Open {
+	queue, err := r.env.OpenQueue() // before the yes: what cannot work should not be agreed to
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	if !r.batch.Open || r.flags.dryRun {
 		agreed, err := r.agree(ctx, quoter)
 		if err != nil || !agreed {
 			return err
@@ -135,7 +140,7 @@ func (r *filingRun) take(ctx context.Context) error {
 			return err
 		}
 	}
-	if ending, err = r.place(ctx, quoter); err != nil {
+	if ending, err = r.place(ctx, queue, quoter); err != nil {
 		return err
 	}
 	return r.finish(ctx, ending)
@@ -228,12 +233,7 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 }
 
 // place runs the worker until nothing more can be placed for now.
-func (r *filingRun) place(ctx context.Context, quoter *balance.Quoter) (jobs.Ending, error) {
-	queue, err := r.env.OpenQueue()
-	if err != nil {
-		return jobs.Ending{}, err
-	}
-	defer queue.Close()
+func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter *balance.Quoter) (jobs.Ending, error) {
 	// The same run again means: funds may be back.
 	if err := r.ledger.AskAgain(ctx); err != nil {
 		return jobs.Ending{}, err
@@ -335,6 +335,10 @@ var summaryLines = []struct {
 	{filing.Canceled, "canceled", painter.dim},
 }
 
+// importPause is how often a run looks whether another one has taken the same
+// file in.
+const importPause = 200 * time.Millisecond
+
 // record finds the file's batch, or makes it. Nothing can be sent of a batch
 // that is not open yet.
 func (r *filingRun) record(ctx context.Context) error {
@@ -344,6 +348,16 @@ func (r *filingRun) record(ctx context.Context) error {
 	}
 	defer imp.Close()
 	id, created, err := imp.Record(ctx, r.ledger, person())
+	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience && ctx.Err() == nil; waited += importPause {
+		if waited == 0 {
+			r.say("Waiting: %s.", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(importPause):
+		}
+		id, created, err = imp.Record(ctx, r.ledger, person())
+	}
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ type directory struct {
 	ledger  *ledger.Ledger
 	slots   chan struct{} // look-ups in flight
 	pace    Pace
-	answer  func()             // the service gave an answer
+	gate    *gate // closed while the service is not to be asked
+	now     func() time.Time
 	flights singleflight.Group // by reference
 
 	mu        sync.RWMutex
@@ -29,9 +30,9 @@ type directory struct {
 	users     map[string]filing.User
 }
 
-func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, answer func()) *directory {
+func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *directory {
 	return &directory{
-		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, answer: answer,
+		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, gate: g, now: now,
 		companies: make(map[string]filing.Company), users: make(map[string]filing.User),
 	}
 }
@@ -46,6 +47,10 @@ type obstacle struct {
 }
 
 func (o *obstacle) Error() string { return o.message }
+
+// errHalted is why nothing was asked: the key is refused, or the service wants
+// to be left alone for a moment.
+var errHalted = errors.New("the service is not to be asked now")
 
 // recall brings what the ledger knows of these rows' parties into memory, in
 // two queries rather than two a row.
@@ -275,10 +280,11 @@ func ask[T any](d *directory, ctx context.Context, call func() (T, error)) (T, e
 	if err := d.pace.Wait(ctx); err != nil {
 		return none, err
 	}
-	v, err := call()
-	if err == nil || errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrRefused) || errors.Is(err, filingapi.ErrConflict) {
-		d.answer()
+	if !d.gate.open(d.now()) {
+		return none, errHalted
 	}
+	v, err := call()
+	d.gate.heed(d.now(), err)
 	return v, err
 }
 

@@ -1,10 +1,12 @@
 package jobs
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 )
 
@@ -75,6 +77,24 @@ func (g *gate) learn(now time.Time, a filing.Answer) {
 	case filing.NotSent:
 		g.miss(now)
 	case filing.Accepted, filing.HasItem, filing.Refused, filing.NoFunds, filing.KeyRefused:
+		g.answered(now)
+	}
+}
+
+// heed takes from a look-up's outcome whether the service may be asked.
+func (g *gate) heed(now time.Time, err error) {
+	switch {
+	case errors.Is(err, filingapi.ErrKeyRefused):
+		g.hold(now, ledger.Halted{Reason: filing.ForKey})
+	case errors.Is(err, filingapi.ErrBusy):
+		after := 100 * time.Millisecond
+		if said := (*filingapi.Error)(nil); errors.As(err, &said) {
+			after = max(after, said.RetryAfter)
+		}
+		g.hold(now, ledger.Halted{Reason: filing.ForRate, Until: now.Add(after)})
+	case errors.Is(err, filingapi.ErrUnavailable):
+		g.miss(now)
+	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
 		g.answered(now)
 	}
 }

@@ -343,16 +343,14 @@ func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil // we broke the look-up off ourselves: that says nothing of the service
+	case errors.Is(err, errHalted):
+		return nil
 	case !errors.As(err, &o):
 		return err
 	case errors.Is(o.err, filingapi.ErrKeyRefused):
-		p.gate.hold(p.now(), ledger.Halted{Reason: filing.ForKey})
 		return p.ledger.KeyRefused(ctx, o.message)
 	case errors.Is(o.err, filingapi.ErrBusy):
-		p.gate.hold(p.now(), ledger.Halted{Reason: filing.ForRate, Until: p.now().Add(max(o.after, 100*time.Millisecond))})
 		return p.ledger.Busy(ctx, o.after)
-	case errors.Is(o.err, filingapi.ErrUnavailable):
-		p.gate.miss(p.now())
 	}
 	aside := ledger.Aside{Row: row.ID, Next: o.next, Message: o.message}
 	if o.next == filing.Ready {
@@ -386,7 +384,7 @@ func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []str
 	case v.Next == filing.Rejected:
 		text = "the service refused it: " + a.Message
 	case v.Next == filing.Uncertain:
-		text = "sent, and it is not known whether the order was made (" + a.Message + "); look at the company's dashboard, then settle it with `importer resolve`. It is not sent again by itself"
+		text = "sent, but no answer came that can be trusted: the order may exist. Look at the company's dashboard, then settle the row with importer resolve; it is not sent again by itself. (" + a.Message + ")"
 	case v.Halt == filing.ForFunds:
 		text = "waits for funds: " + a.Message
 	case v.Halt == filing.ForKey:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
@@ -21,7 +22,7 @@ func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurr
 	if pace == nil {
 		pace = unpaced{}
 	}
-	d := newDirectory(s, l, concurrency, pace, func() {})
+	d := newDirectory(s, l, concurrency, pace, &gate{heard: time.Now()}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	for page, err := range readyPages(ctx, l, batch) {
@@ -34,7 +35,7 @@ func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurr
 		for _, row := range page {
 			g.Go(func() error {
 				_, _, err := d.resolve(ctx, row.Request)
-				if o := (*obstacle)(nil); errors.As(err, &o) {
+				if o := (*obstacle)(nil); errors.As(err, &o) || errors.Is(err, errHalted) {
 					return nil
 				}
 				return err

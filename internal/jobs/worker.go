@@ -75,7 +75,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
 		slots:     make(chan struct{}, c.Concurrency),
 		pace:      c.Pace,
-		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, func() { w.gate.answered(w.now()) }),
+		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, w.gate, c.Now),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()

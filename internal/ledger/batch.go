@@ -37,7 +37,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 			}
 			for _, o := range owners {
 				if o.ID == owner && o.ID != l.owner.ID && l.alive(o) {
-					return fmt.Errorf("process %d on %s is importing the same file at this moment", o.PID, o.Host)
+					return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
 				}
 			}
 			for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
@@ -241,7 +241,7 @@ func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
 	case len(batches) == 0 && id == "":
 		return Batch{}, fmt.Errorf("there is no batch yet: %w", ErrNotFound)
 	case len(batches) == 0:
-		return Batch{}, fmt.Errorf("batch %s: %w", id, ErrNotFound)
+		return Batch{}, fmt.Errorf("there is no batch %s, importer batches lists them: %w", id, ErrNotFound)
 	case len(batches) == 2 && id != "" && batches[0].ID != id:
 		return Batch{}, fmt.Errorf("several batches begin with %q: give more of the id", id)
 	}

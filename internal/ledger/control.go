@@ -113,7 +113,7 @@ func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64)
 		c.paused, c.pausedAt, c.pausedNote = filing.ForKey, now, a.Message
 	case filing.ForRate:
 		wait := a.RetryAfter.Milliseconds()
-		if wait <= 0 {
+		if wait <= 0 && c.holdUntil <= now { // answers that were in flight together count once
 			c.holdWait = backoff(c.holdWait, firstHold, lastHold)
 			wait = c.holdWait
 		}

@@ -277,6 +277,11 @@ func TestHoldForRate(t *testing.T) {
 			busy(rows[0], 0)
 			held(want * time.Second)
 		}
+		s.must(l.Busy(ctx, 0))
+		for range 5 { // in flight together: one moment, one backoff
+			s.must(l.Busy(ctx, 0))
+		}
+		held(8 * time.Second)
 		s.place(l, rows[1]) // an answer that is one: the backoff begins anew
 		s.must(l.Busy(ctx, 0))
 		held(time.Second)

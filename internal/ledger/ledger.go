@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,9 +34,14 @@ var (
 	// ErrImport is returned for rows added to a batch that is not, or no
 	// longer, under import by this process.
 	ErrImport = errors.New("the batch is not under import by this process")
+	// ErrImporting is returned for a batch that a living process is importing.
+	ErrImporting = errors.New("another run is taking the same file in, or waits for its yes")
 	// ErrTransition is returned for a change that the row's state does not allow.
 	ErrTransition = errors.New("the row's state does not allow it")
 )
+
+// errNotPostgres never repeats the address: a password stands in it.
+var errNotPostgres = errors.New("DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
 // Config says where the ledger is.
 type Config struct {
@@ -53,6 +59,7 @@ type Ledger struct {
 	dialect dialect
 	write   *sql.DB // one connection for SQLite, so that writers queue instead of colliding
 	read    *sql.DB
+	turns   *turns // of the processes over one SQLite file; nil for PostgreSQL
 	now     func() time.Time
 	lease   time.Duration
 
@@ -113,6 +120,7 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 	}()
 	if databaseURL == "" {
 		l.dialect = sqlite
+		l.turns = newTurns(l.dir)
 		// synchronous=FULL makes a committed intent survive a power cut.
 		name := "file:" + (&url.URL{Path: filepath.Join(l.dir, "ledger.db")}).EscapedPath() +
 			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_txlock=immediate"
@@ -126,8 +134,11 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 		l.read.SetMaxOpenConns(4)
 	} else {
 		l.dialect = postgres
+		if !strings.HasPrefix(databaseURL, "postgres://") && !strings.HasPrefix(databaseURL, "postgresql://") {
+			return errNotPostgres
+		}
 		if l.write, err = sql.Open("pgx", databaseURL); err != nil {
-			return errors.New("open the ledger: DATABASE_URL is not a postgres:// address")
+			return errNotPostgres
 		}
 		l.write.SetMaxOpenConns(8)
 		l.write.SetMaxIdleConns(8)
@@ -211,6 +222,12 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) er
 		// SQLite waits for nothing but its own disk, and watching a context
 		// costs it a goroutine a statement.
 		ctx = context.WithoutCancel(ctx)
+	}
+	if err := l.turns.take(); err != nil {
+		return err
+	}
+	defer l.turns.end()
+	if !l.dialect.together {
 		l.statements.prepare(ctx, l.write)
 	}
 	tx, err := l.write.BeginTx(ctx, nil)

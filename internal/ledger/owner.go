@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,13 +42,22 @@ func (l *Ledger) enlist(ctx context.Context) error {
 	}
 	now := l.now()
 	l.owner = Owner{ID: id, Host: host, PID: os.Getpid(), Lock: path, StartedAt: now, ExpiresAt: now.Add(l.lease)}
-	_, err = l.write.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)`,
+	_, err = l.exclusively(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)`,
 		id, host, l.owner.PID, path, millis(now), millis(l.owner.ExpiresAt))
 	if err != nil {
 		l.unlock()
 		return fmt.Errorf("enlist process %s: %w", id, err)
 	}
 	return nil
+}
+
+// exclusively runs one statement in this process's turn.
+func (l *Ledger) exclusively(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := l.turns.take(); err != nil {
+		return nil, err
+	}
+	defer l.turns.end()
+	return l.write.ExecContext(ctx, query, args...)
 }
 
 // keepLease renews the lease while the process lives. A renewal that fails is
@@ -70,7 +80,7 @@ func (l *Ledger) keepLease() {
 
 func (l *Ledger) renew(ctx context.Context) error {
 	now := l.now()
-	_, err := l.write.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)
+	_, err := l.exclusively(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
 		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.Lock, millis(l.owner.StartedAt), millis(now.Add(l.lease)))
 	if err != nil {
@@ -84,7 +94,7 @@ func (l *Ledger) retire() error {
 	defer l.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if _, err := l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1`, l.owner.ID); err != nil {
+	if _, err := l.exclusively(ctx, `DELETE FROM owners WHERE id = $1`, l.owner.ID); err != nil {
 		return fmt.Errorf("retire process %s: %w", l.owner.ID, err)
 	}
 	return nil
@@ -156,7 +166,7 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
 		if living[o.ID] = l.alive(o); living[o.ID] {
 			continue
 		}
-		struck, err := affected(l.write.ExecContext(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID))
+		struck, err := affected(l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}

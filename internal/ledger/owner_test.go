@@ -101,7 +101,7 @@ func TestKilledProcess(t *testing.T) {
 		var owners int
 		s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&owners))
 		locks, err := os.ReadDir(s.config.Dir + "/locks")
-		if err != nil || owners != 2 || len(locks) > 3 { // the two of the living, and that of the migration
+		if err != nil || owners != 2 || len(locks) > 5 { // the two of the living, that of the migration, and those of the turns
 			s.Errorf("%d owners and %d locks are left of the dead, %v", owners, len(locks), err)
 		}
 	})

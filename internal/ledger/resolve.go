@@ -10,9 +10,23 @@ import (
 	"bulkfiling/internal/money"
 )
 
+// ErrOrderTaken is returned for an order id that belongs to another row.
+var ErrOrderTaken = errors.New("one order cannot be that of two rows")
+
 // ResolvePlaced settles an uncertain row as placed: a person, or an event, has
 // seen that the orders exist. The money that was held is spent.
 func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string, why string) error {
+	for _, id := range orderIDs {
+		var number int
+		var batch string
+		err := l.read.QueryRowContext(ctx, `SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, row).Scan(&number, &batch)
+		if err == nil {
+			return fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("look for the order %s: %w", id, err)
+		}
+	}
 	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
 		if s.creating {
 			return ErrCreating

@@ -1,0 +1,325 @@
+package jobs_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sandbox"
+)
+
+// each is what an annual report of these tests costs.
+const each = 25_00 + feeLLC
+
+// Money for half, of which only the service knows: few rows ask in vain, the
+// rest stays ready, and goes on after the deposit.
+func TestFundsForHalf(t *testing.T) {
+	onBothTransports(t, func(t *testing.T, on servers) {
+		f := newFirm(t, on, sandbox.Config{OpeningBalance: 60 * each, AutoSeed: true, Latency: 5 * time.Millisecond})
+		l := f.openLedger()
+		f.add(l, "a", requests(120, report)...)
+		end := f.run(l, "a", patient)
+		if end.Reason != jobs.OutOfFunds || end.Halted.Note != "Insufficient balance" {
+			t.Fatalf("%+v", end)
+		}
+		f.want(l, "a", ledger.Counts{filing.Placed: 60, filing.Ready: 60})
+		asked := f.service.Books().Refused[402]
+		if asked > flying {
+			t.Errorf("%d orders asked in vain, with %d in flight", asked, flying)
+		}
+		for _, r := range f.rows(l, "a") {
+			if r.Result == filing.Ready && (r.Attempts != 0 || r.Held != 0) {
+				t.Errorf("%+v", r)
+			}
+		}
+		// The same run again asks once.
+		f.must(l.AskAgain(t.Context()))
+		if end := f.run(l, "a", patient); end.Reason != jobs.OutOfFunds {
+			t.Fatalf("%+v", end)
+		}
+		if n := f.service.Books().Refused[402] - asked; n != 1 {
+			t.Errorf("the same run again asked %d times", n)
+		}
+		f.service.Deposit(60 * each)
+		f.must(l.AskAgain(t.Context()))
+		if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
+			t.Fatalf("%+v", end)
+		}
+		f.want(l, "a", ledger.Counts{filing.Placed: 120})
+		if n := f.service.Books().Refused[402] - asked; n != 1 {
+			t.Errorf("%d were refused after the deposit", n-1)
+		}
+		f.agree(l, "a")
+	})
+}
+
+// Where deposits are declared, the book itself keeps rows from asking.
+func TestFundsByTheBook(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	f.must(l.Deposit(t.Context(), 10*each+1, "opening"))
+	f.add(l, "a", requests(30, report)...)
+	if end := f.run(l, "a", patient); end.Reason != jobs.OutOfFunds || end.Short != 20 {
+		t.Fatalf("%+v", end)
+	}
+	f.want(l, "a", ledger.Counts{filing.Placed: 10, filing.Ready: 20})
+	if n := len(f.seen("POST", "/v1/orders")); n != 10 {
+		t.Errorf("%d orders were sent", n)
+	}
+	f.must(l.Deposit(t.Context(), 20*each, "top-up"))
+	f.run(l, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Placed: 30})
+	if b, err := l.Book(t.Context()); err != nil || b.Available() != 1 || b.Posted != 30*money.Cents(each) {
+		t.Errorf("%+v, %v", b, err)
+	}
+	f.agree(l, "a")
+}
+
+// Whoever waits for funds goes on by itself after the deposit.
+func TestWaitForFunds(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
+	l := f.openLedger()
+	f.add(l, "a", requests(20, report)...)
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) { c.Only = "a" })
+	ended := make(chan jobs.Ending)
+	go func() {
+		end, err := w.Await(t.Context(), "a", jobs.Patience{Silence: time.Minute, Funds: true})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- end
+	}()
+	f.eventually("a pause for funds", func() bool {
+		h, err := l.Standstill(t.Context())
+		f.must(err)
+		return h.Reason == filing.ForFunds
+	})
+	f.service.Deposit(15 * each)
+	f.must(l.Deposit(t.Context(), 100*each, "top-up"))
+	if end := <-ended; end.Reason != jobs.Finished {
+		t.Fatalf("%+v", end)
+	}
+	f.want(l, "a", ledger.Counts{filing.Placed: 20})
+	f.agree(l, "a")
+}
+
+// A key that is refused stops everything at once and burns nothing; with a key
+// that is accepted the same batch goes on.
+func TestRefusedKey(t *testing.T) {
+	for _, from := range []struct {
+		name  string
+		after int32 // orders placed before the key is refused
+	}{{"from the start", 0}, {"in the middle", 40}} {
+		t.Run(from.name, func(t *testing.T) {
+			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond})
+			l := f.openLedger()
+			f.add(l, "a", requests(300, report)...)
+			if from.after == 0 {
+				f.service.SetKeys("sk_test_other")
+			}
+			f.patch = func(c *jobs.Config) {
+				c.Service = &afterOrders{Service: c.Service, n: from.after, do: func() { f.service.SetKeys("sk_test_other") }}
+			}
+			end := f.run(l, "a", patient)
+			if end.Reason != jobs.KeyRefused {
+				t.Fatalf("%+v", end)
+			}
+			refused := f.service.Books().Refused[401]
+			t.Logf("%d requests were refused", refused)
+			if refused > 3*flying {
+				t.Errorf("%d requests were sent with a refused key", refused)
+			}
+			placed := 0
+			for _, r := range f.rows(l, "a") {
+				switch {
+				case r.Result == filing.Placed:
+					placed++
+				case r.Result != filing.Ready || r.Attempts != 0 || r.Held != 0:
+					t.Errorf("%+v", r)
+				}
+			}
+			if placed < int(from.after) {
+				t.Errorf("%d were placed", placed)
+			}
+			// A run without a new key asks for nothing at all.
+			if end := f.run(l, "a", patient); end.Reason != jobs.KeyRefused || f.service.Books().Refused[401] != refused {
+				t.Errorf("%+v, %d requests", end, f.service.Books().Refused[401]-refused)
+			}
+			f.service.SetKeys()
+			f.patch = nil
+			f.must(l.KeyAccepted(t.Context()))
+			f.run(l, "a", patient)
+			f.want(l, "a", ledger.Counts{filing.Placed: 300})
+			f.agree(l, "a")
+		})
+	}
+}
+
+// afterOrders does something once, after n orders.
+type afterOrders struct {
+	jobs.Service
+	n    int32
+	sent atomic.Int32
+	do   func()
+}
+
+func (s *afterOrders) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
+	a := s.Service.PlaceOrder(ctx, o)
+	if s.sent.Add(1) == s.n {
+		s.do()
+	}
+	return a
+}
+
+// An outage of the whole service costs time and nothing else: of a 503 nothing
+// is in doubt, and of a service that is gone only what was in flight.
+func TestOutage(t *testing.T) {
+	for outage, inDoubt := range map[sandbox.Outage]int{sandbox.Outage503: 0, sandbox.OutageRefuse: flying} {
+		t.Run(string(outage), func(t *testing.T) {
+			t.Parallel()
+			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond})
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			f.must(err)
+			go f.service.Serve(t.Context(), listener)
+			f.url = "http://" + listener.Addr().String() + "/v1"
+			l := f.openLedger()
+			f.add(l, "a", requests(200, report)...)
+			f.patch = func(c *jobs.Config) {
+				c.Service = &afterOrders{Service: c.Service, n: 50, do: func() {
+					f.service.SetOutage(outage)
+					time.AfterFunc(time.Second, func() { f.service.SetOutage(sandbox.OutageNone) })
+				}}
+			}
+			if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
+				t.Fatalf("%+v", end)
+			}
+			counts, err := l.Counts(t.Context(), "a")
+			f.must(err)
+			if counts[filing.Placed]+counts[filing.Uncertain] != 200 || counts[filing.Uncertain] > inDoubt {
+				t.Errorf("%v", counts)
+			}
+			f.agree(l, "a")
+		})
+	}
+}
+
+// Without an answer the run gives up after its patience, and nothing was burnt.
+func TestServiceDown(t *testing.T) {
+	for _, outage := range []sandbox.Outage{sandbox.Outage503, sandbox.OutageRefuse} {
+		t.Run(string(outage), func(t *testing.T) {
+			t.Parallel()
+			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+			if outage == sandbox.OutageRefuse {
+				closed, err := net.Listen("tcp", "127.0.0.1:0") // an address where nobody listens
+				f.must(err)
+				f.must(closed.Close())
+				f.url = "http://" + closed.Addr().String() + "/v1"
+			} else {
+				f.service.SetOutage(outage)
+			}
+			l := f.openLedger()
+			f.add(l, "a", requests(100, report, agentChange)...)
+			began := time.Now()
+			if end := f.run(l, "a", jobs.Patience{Silence: 500 * time.Millisecond}); end.Reason != jobs.ServiceDown {
+				t.Fatalf("%+v", end)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			for _, r := range f.rows(l, "a") {
+				if r.Result != filing.Ready || r.Attempts != 0 || r.Doubt {
+					t.Errorf("%+v", r)
+				}
+			}
+			if n := len(f.seen("POST", "/v1/orders")) + len(f.seen("GET", "/")); n > 3*flying {
+				t.Errorf("%d requests were sent to a service that is down", n)
+			}
+		})
+	}
+}
+
+// Retry-After is obeyed by the whole fleet: two processes, of which one is told.
+func TestRetryAfter(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault sandbox.Fault
+	}{
+		{"seconds", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Nth: 30}},
+		{"date", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 503, RetryAfter: time.Second, RetryDate: true, Nth: 30}},
+		{"at a look-up", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Nth: 60, Endpoint: "GET *"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond, Faults: []sandbox.Fault{c.fault}})
+			one, two := f.openLedger(), f.openLedger()
+			f.add(one, "a", requests(200, report)...)
+			w := f.start(one, f.openQueue())
+			f.start(two, f.openQueue())
+			if end := f.await(w, "a", patient); end.Reason != jobs.Finished {
+				t.Fatalf("%+v", end)
+			}
+			f.want(one, "a", ledger.Counts{filing.Placed: 200})
+			f.agree(one, "a")
+			var told time.Time
+			for _, q := range append(f.seen("POST", "/v1/orders"), f.seen("GET", "/v1/")...) {
+				if q.status == c.fault.Status {
+					told = q.answer
+				}
+			}
+			// What was under way in the moment of the answer may still arrive.
+			late := 0
+			for _, q := range f.seen("POST", "/v1/orders") {
+				if q.arrived.After(told.Add(150*time.Millisecond)) && q.arrived.Before(told.Add(time.Second-20*time.Millisecond)) {
+					late++
+				}
+			}
+			if told.IsZero() || late > 0 {
+				t.Errorf("told at %s, and %d orders came within the time", told, late)
+			}
+		})
+	}
+}
+
+// An order that could not leave is not an attempt: with the breaker open nothing
+// is used up.
+func TestNotSentUsesUpNothing(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	f.add(l, "a", requests(20, report)...)
+	f.patch = func(c *jobs.Config) { c.Service = &neverSent{Service: c.Service} }
+	f.run(l, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Placed: 20})
+	tries := 0
+	for _, r := range f.rows(l, "a") {
+		tries += r.Tries
+		if r.Attempts != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if tries < 25 {
+		t.Errorf("%d tries", tries)
+	}
+	f.agree(l, "a")
+}
+
+// neverSent fails to reach the service for some orders.
+type neverSent struct {
+	jobs.Service
+	sent atomic.Int32
+}
+
+func (s *neverSent) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
+	if n := s.sent.Add(1); n <= 10 {
+		return filing.Answer{Class: filing.NotSent, Message: "not sent: no route"}
+	}
+	return s.Service.PlaceOrder(ctx, o)
+}
+
+var _ jobs.Service = (*filingapi.Client)(nil)
