@@ -20,10 +20,6 @@ var Titles = map[EntityType][]string{
 	Corp: {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// IsNew reports whether the company is to be created before the order is
-// placed: the row names none that exists and describes one.
-func (c CompanyRef) IsNew() bool { return c.Ref == "" && len(c.lacks()) == 0 }
-
 // lacks lists the columns without which a company cannot be created.
 // Assumption: which fields are required is not shown in the spec; these are the
 // ones that orders on the company depend on, and those every sample has.
@@ -96,7 +92,9 @@ func (c *Company) check(vs *violations, path string) {
 		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m, "%q is not the name of a month, such as December", m)
 	}
 	c.PrincipalAddress.check(vs, path+"principalAddress.", "Principal ", companyPart("principalAddress"))
-	c.MailingAddress.check(vs, path+"mailingAddress.", "Mailing ", companyPart("mailingAddress"))
+	if p, m := c.PrincipalAddress, c.MailingAddress; p == nil || m == nil || *p != *m {
+		m.check(vs, path+"mailingAddress.", "Mailing ", companyPart("mailingAddress"))
+	}
 }
 
 func companyPart(address string) func(string) string {

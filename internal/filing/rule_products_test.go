@@ -125,6 +125,7 @@ func TestProductViolations(t *testing.T) {
 		{"company.principalAddress.country", "a name", company + "principalAddress.country", false, formed(func(c *Company) { c.PrincipalAddress.Country = "USA" })},
 		{"company.principalAddress.state", "neither a US state nor a country", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State, c.PrincipalAddress.Country = "Delawere", "" })},
 		{"company.principalAddress.state", "", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State = "ON" })},
+		{"company.principalAddress.city", "of both addresses is said once", company + "principalAddress.city", false, formed(func(c *Company) { c.PrincipalAddress.City, c.MailingAddress.City = "", "" })},
 		{"company.mailingAddress.postalCode", "lost its zero", company + "mailingAddress.postalCode", false, formed(func(c *Company) { c.MailingAddress.PostalCode = "2134" })},
 
 		{"officer.required", "", company + "officers", false, formed(func(c *Company) { c.Officers = nil })},

@@ -131,6 +131,9 @@ func (im *Import) open(m *matcher) error {
 	refuse := func(err error) error {
 		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
 	}
+	if h, found := im.layout.tooManyOfficers(); found {
+		return refuse(fmt.Errorf("the column %s is beyond the %d officers that a row can name: list the officers on a second sheet %q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row), maxOfficers, officersSheet))
+	}
 	product := im.options.Product
 	if product == "" {
 		var err error
@@ -141,9 +144,6 @@ func (im *Import) open(m *matcher) error {
 	}
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
-	}
-	if h, found := im.layout.tooManyOfficers(); found {
-		return refuse(fmt.Errorf("the column %s is beyond the %d officers that a row can name: list the officers on a second sheet %q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row), maxOfficers, officersSheet))
 	}
 	plan, notes, err := bind(im.layout, product, name, im.sheet)
 	if err != nil {

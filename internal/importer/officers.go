@@ -116,8 +116,7 @@ func (l *officerList) name(cells []sheet.Cell) string {
 func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) {
 	l.company = -1
 	for i := range l.columns {
-		p := &officerParts[i]
-		l.columns[i] = binding{column: p, index: -1, header: p.header}
+		l.columns[i] = binding{column: &columns[officerColumn(0, columnID(i))], index: -1, header: officerParts[i].header}
 	}
 	known := 0
 	for i, cell := range cells {
@@ -262,7 +261,11 @@ func (c *checker) readOfficers() []filing.Officer {
 		return all
 	}
 	if len(all) > 0 {
-		c.faultRule(c.at(c.officers[0].first), "", "officer.twice", fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two", list.sheet, places[0].row))
+		b := c.filled(ofOfficers)
+		if b == nil {
+			b = c.at(legalName)
+		}
+		c.faultRule(b, "", "officer.twice", fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two", list.sheet, places[0].row))
 		return all
 	}
 	for n, p := range places {
