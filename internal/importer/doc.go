@@ -5,6 +5,11 @@
 // be worded, what its values look like, which products use it, and how it is
 // explained in templates and help.
 //
+// A sheet is of one product, and a row may order others along with it by a yes
+// in their columns. What only some rows need (a supplied agent, an EIN, officers,
+// a company that is new to the service) is a part: its cells are read in those
+// rows alone. Officers may also stand on a sheet of their own; see officers.go.
+//
 // Reading is streamed and runs beside the checking, so that a million rows take
 // no more memory than a thousand, but for 24 bytes a row to find repeats.
 //

@@ -559,6 +559,8 @@ func TestSecretsOfOrders(t *testing.T) {
 		anEINOrder.with(cells{companyID: "comp_6", partyPhone: "078051120", partySSN: "Member"}),
 		anEINOrder.with(cells{companyID: "comp_7", w2Expected: "078051120"}),
 		anEINOrder.with(cells{companyID: "comp_8", partyIsForeign: "yes"}),
+		anEINOrder.with(cells{companyID: "comp_9", businessPurpose: "Bakery of 078-05-1120", partyPhone: "078\u201305\u20131120"}),
+		anEINOrder.with(cells{companyID: "comp_10", applicationReason: "for 078 05 1120, her number"}),
 	}
 	text, order := csvOf(rows...)
 	text += strings.Repeat("x,", len(order)) + "078051120\n"
@@ -583,7 +585,7 @@ func TestSecretsOfOrders(t *testing.T) {
 	for _, r := range kept.rows {
 		fmt.Fprintln(&said, string(r.Cells), r.Message, r.Faults)
 	}
-	for _, secret := range []string{"078-05-1120", "078051120", "78051120", "0780511201"} {
+	for _, secret := range []string{"078-05-1120", "078\u201305\u20131120", "078 05 1120", "078051120", "78051120", "0780511201"} {
 		if i := strings.Index(said.String(), secret); i >= 0 {
 			t.Errorf("%s is shown: %s", secret, said.String()[max(0, i-200):i+40])
 		}

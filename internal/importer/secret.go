@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ func maskedSSN(text string) string {
 		return text // of a results workbook that is fed back
 	}
 	digits := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
+		if isDigit(r) {
 			return r
 		}
 		return -1
@@ -31,21 +32,37 @@ func maskedSSN(text string) string {
 // isSecret reports whether a value at fault must not be shown: it stands in a
 // column of Social Security numbers, or looks like one that slipped out of it.
 func (c *checker) isSecret(b *binding, value string) bool {
-	return b.kind == ssnKind || hasSSNForm(value) || c.im.isStray(b.id, value)
+	return b.kind == ssnKind || hideSSN(value) != value || c.im.isStray(b.id, value)
 }
 
-// hasSSNForm recognises 000-00-0000.
-func hasSSNForm(text string) bool {
-	return len(text) == 11 && text[3] == '-' && text[6] == '-' && isDigits(text[:3]) && isDigits(text[4:6]) && isDigits(text[7:])
-}
+// ssnInText finds 000-00-0000 in any text, whatever dashes it is written with.
+var ssnInText = regexp.MustCompile(`\b\d{3}[-. \x{2010}-\x{2015}]\d{2}[-. \x{2010}-\x{2015}]\d{4}\b`)
 
 // hideSSN is a text that may be shown.
 func hideSSN(text string) string {
-	if hasSSNForm(text) {
-		return maskedSSN(text)
+	if !hasGroupOfThree(text) {
+		return text
 	}
-	return text
+	return ssnInText.ReplaceAllStringFunc(text, maskedSSN)
 }
+
+// hasGroupOfThree spares nearly every cell the regular expression.
+func hasGroupOfThree(text string) bool {
+	run := 0
+	for i := 0; i < len(text); i++ {
+		if isDigit(rune(text[i])) {
+			run++
+			continue
+		}
+		if run == 3 && len(text)-i >= len("-00-0000") {
+			return true
+		}
+		run = 0
+	}
+	return false
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 // isStray recognises nine bare digits in a column where they have no business,
 // of a sheet that has Social Security numbers: the cells of a row may have
@@ -67,8 +84,8 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 		shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
 	}
 	for i := range cells {
-		if hasSSNForm(cells[i].Text) {
-			hide(i, maskedSSN(cells[i].Text))
+		if shown := hideSSN(cells[i].Text); shown != cells[i].Text {
+			hide(i, shown)
 		}
 	}
 	if len(im.plan.secret) == 0 {
