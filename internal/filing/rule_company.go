@@ -103,13 +103,13 @@ func companyPart(address string) func(string) string {
 
 // checkOfficers. Source: spec section 4, rule 3; section 8, primary officer.
 func checkOfficers(vs *violations, path string, t EntityType, officers []Officer) {
-	primaries, members := 0, 0
+	primaries, managers := 0, 0
 	for i := range officers {
 		o := &officers[i]
 		at := fmt.Sprintf("%sofficers[%d].", path, i)
 		o.check(vs, at, t)
-		if o.Title == "Managing Member" || o.Title == "Member" {
-			members++
+		if o.Title == "Manager" {
+			managers++
 		}
 		if o.IsPrimary {
 			if primaries++; primaries > 1 {
@@ -120,7 +120,7 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 	if primaries == 0 {
 		vs.add("officer.primary", path+"officers[0].isPrimary", "", "no officer is marked as primary: say yes for exactly one")
 	}
-	if t == LLC && members == 0 {
+	if t == LLC && managers == len(officers) { // a title that is none is told of already
 		vs.add("officer.member", path+"officers[0].title", officers[0].Title, "no officer of this LLC is a Member or a Managing Member, and at least one must be")
 	}
 }
