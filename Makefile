@@ -31,7 +31,8 @@ lint: ## gofmt, vet, staticcheck
 
 .PHONY: bench
 bench: ## the figures of the README (some minutes)
-	$(GO) test -run '^$$' -bench . -benchtime 1x -count 3 ./internal/jobs ./internal/importer ./internal/sheet
+	$(GO) test -run '^$$' -bench 'Place' -benchtime 1x -count 3 ./internal/jobs
+	$(GO) test -run '^$$' -bench 'Check|Encoding|Excelize' -benchtime 3x ./internal/importer
 
 .PHONY: fuzz
 fuzz: ## half a minute of fuzzing each reader

@@ -125,7 +125,7 @@ func (w *Worker) pump(ctx context.Context) error {
 		if !w.onQueue.add(chunk, now) {
 			continue
 		}
-		queued, err := w.queue.put(ctx, chunk, chunks[chunk], now)
+		queued, err := w.queue.put(ctx, *w.crew.Load(), chunk, chunks[chunk], now)
 		switch {
 		case err != nil:
 			w.onQueue.remove(chunk)

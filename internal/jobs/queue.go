@@ -91,17 +91,22 @@ func (q *Queue) Close() error {
 }
 
 // put enqueues a chunk of rows under an id made from the rows themselves, so
-// that any number of pumps may enqueue the same chunk. The id also turns with
-// the clock: a task that Redis lost track of blocks its rows for minutes, not
-// for ever. It reports false where the chunk is on the queue already.
-func (q *Queue) put(ctx context.Context, chunk int64, rows []int64, now time.Time) (queued bool, err error) {
+// that any number of pumps may enqueue the same chunk. It reports false where the
+// chunk is on the queue already.
+//
+// A process that was killed leaves its tasks active, and an active task blocks
+// its id until its lease has run out, a minute later. So the id also turns with
+// the crew: whenever a process comes or goes, all chunks may be enqueued once
+// more. And it turns with the clock: a task that Redis lost track of blocks its
+// rows for minutes, not for ever.
+func (q *Queue) put(ctx context.Context, crew string, chunk int64, rows []int64, now time.Time) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
 	}
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
-		asynq.TaskID(fmt.Sprintf("%d-%d", chunk, now.Unix()/300)),
+		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, crew, now.Unix()/300)),
 		asynq.MaxRetry(0), // attempts are counted in the ledger
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -46,6 +47,7 @@ type Worker struct {
 	loops   sync.WaitGroup
 	wake    chan struct{} // something ended: there may be room on the queue
 	onQueue onQueue
+	crew    atomic.Pointer[string] // as the last sweep found it
 
 	again map[string]string // batch → why repeated purchases are wanted
 	mu    sync.Mutex
@@ -189,8 +191,14 @@ func (w *Worker) nudge() {
 	}
 }
 
-// sweep settles rows whose process is gone: sent, and no answer will come.
+// sweep settles rows whose process is gone: sent, and no answer will come. It
+// also finds out who is left.
 func (w *Worker) sweep(ctx context.Context) error {
+	crew, err := w.ledger.Crew(ctx)
+	if err != nil {
+		return err
+	}
+	w.crew.Store(&crew)
 	orphans, err := w.ledger.Orphans(ctx)
 	if err != nil {
 		return err

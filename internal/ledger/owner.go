@@ -3,11 +3,14 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -143,6 +146,24 @@ func (l *Ledger) owners(ctx context.Context, q querier) ([]Owner, error) {
 		all = append(all, o)
 	}
 	return all, rows.Err()
+}
+
+// Crew names the set of processes that live: it changes whenever one of them
+// comes or goes.
+func (l *Ledger) Crew(ctx context.Context) (string, error) {
+	owners, err := l.owners(ctx, l.read)
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, o := range owners {
+		if l.alive(o) {
+			ids = append(ids, o.ID)
+		}
+	}
+	slices.Sort(ids)
+	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
+	return hex.EncodeToString(sum[:6]), nil
 }
 
 // Orphans finds the rows in placing whose process is gone, and strikes such

@@ -145,6 +145,39 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 	})
 }
 
+// Crew is one name for all who look, and another whenever a process comes or goes.
+func TestCrew(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Now = nil
+		one, two := s.open(), s.open()
+		seen := make(map[string]bool)
+		changed := func() {
+			s.Helper()
+			crew, err := one.Crew(s.Context())
+			s.must(err)
+			if other, err := two.Crew(s.Context()); err != nil || crew != other || seen[crew] {
+				s.Fatalf("%q and %q, %v", crew, other, err)
+			}
+			seen[crew] = true
+		}
+		changed()
+		three := s.open()
+		changed()
+		s.add(one, "a", reports("a", 2)...)
+		s.must(three.Close())
+		four := s.open()
+		changed()
+		s.killed() // came and went: the crew is what it was
+		if crew, err := one.Crew(s.Context()); err != nil || !seen[crew] {
+			s.Errorf("%q, %v", crew, err)
+		}
+		s.must(four.Close())
+		if crew, err := one.Crew(s.Context()); err != nil || !seen[crew] {
+			s.Errorf("%q, %v", crew, err) // the two of the beginning
+		}
+	})
+}
+
 // A process that leaves in order leaves nothing behind; rows that it was placing
 // all the same are settled as crashed.
 func TestClosedProcess(t *testing.T) {
