@@ -96,7 +96,10 @@ func (a *app) showProblem(p importer.Problem) {
 	if p.Severity == importer.Warning {
 		paint = a.paint.yellow
 	}
-	fmt.Fprintf(a.out, "%s  %s: %s\n", paint(where), p.Column, p.Message)
+	if p.Column != "" {
+		p.Message = p.Column + ": " + p.Message
+	}
+	fmt.Fprintf(a.out, "%s  %s\n", paint(where), p.Message)
 }
 
 func (a *app) showTally(t importer.Tally, problems int, marked string, imp *importer.Import) {

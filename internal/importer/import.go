@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -134,6 +135,9 @@ func (im *Import) open(m *matcher) error {
 	if h, found := im.layout.tooManyOfficers(); found {
 		return refuse(fmt.Errorf("the column %s is beyond the %d officers that a row can name: list the officers on a second sheet %q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row), maxOfficers, officersSheet))
 	}
+	if err := im.checkMap(); err != nil {
+		return refuse(err)
+	}
 	product := im.options.Product
 	if product == "" {
 		var err error
@@ -188,6 +192,31 @@ type candidate struct {
 
 // findSheet chooses the sheet to read. Several sheets of filings are never
 // reduced to one silently.
+// checkMap holds --map to the sheet: a slip in it would leave a column unread.
+func (im *Import) checkMap() error {
+	headers := im.layout.headers()
+	for theirs := range im.options.Map {
+		if !slices.ContainsFunc(headers, func(h string) bool { return foldHeader(h) == foldHeader(theirs) }) {
+			return fmt.Errorf("--map names a column %q, and the sheet has none; it has %s", theirs, quotedList(headers))
+		}
+	}
+	return nil
+}
+
+// quotedList names headers, the first twenty of them.
+func quotedList(headers []string) string {
+	var names []string
+	for _, h := range headers {
+		if h = strings.TrimSpace(h); h != "" {
+			names = append(names, strconv.Quote(h))
+		}
+	}
+	if len(names) > 20 {
+		return strings.Join(names[:20], ", ") + fmt.Sprintf(" and %d more", len(names)-20)
+	}
+	return strings.Join(names, ", ")
+}
+
 func (im *Import) findSheet(m *matcher) error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {

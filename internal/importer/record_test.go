@@ -54,7 +54,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("row %d: %v", r.Number, err)
 		}
 		switch ready := r.Result == filing.Ready; {
-		case ready != (r.Request != nil), ready != (r.Message == ""), (r.Result == filing.Invalid) != (len(r.Faults) > 0):
+		case ready != (r.Request != nil), ready != (r.Message == ""), r.Result == filing.Invalid && len(r.Faults) == 0:
 			t.Errorf("row %d: %+v", r.Number, r)
 		}
 	}
@@ -92,7 +92,7 @@ func TestBatchID(t *testing.T) {
 		{"a state", false, text, Options{State: "DE"}},
 		{"a year", false, text, Options{FilingYear: "2026"}},
 		{"a user", false, text, Options{User: "user_1"}},
-		{"a mapping", false, text, Options{Map: map[string]string{"Nothing": ""}}},
+		{"a mapping", false, text, Options{Map: map[string]string{"User ID": "User ID"}}},
 		{"once more, deliberately", false, text, Options{Again: "the state lost it"}},
 	} {
 		if got := id("b.csv", c.text, c.o); (got == first) != c.same {

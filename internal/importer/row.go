@@ -30,7 +30,8 @@ func (r *Row) skip(why string) {
 	r.Result, r.Message, r.Request, r.Problems = filing.Skipped, why, nil, r.Problems[:0]
 }
 
-// message sums the row's errors up.
+// message sums the row's errors up. It names columns, not cells: beside the
+// answer the row stands elsewhere than it did.
 func (r *Row) message() string {
 	var b strings.Builder
 	for i := range r.Problems {
@@ -41,13 +42,11 @@ func (r *Row) message() string {
 		if b.Len() > 0 {
 			b.WriteString("; ")
 		}
-		if p.Cell != "" {
-			if p.ColumnIndex < 0 {
-				b.WriteString(p.Sheet)
-				b.WriteByte('!')
-			}
-			b.WriteString(p.Cell)
-			b.WriteString(": ")
+		if p.Cell != "" && p.ColumnIndex < 0 {
+			fmt.Fprintf(&b, "%s!%s, ", p.Sheet, p.Cell)
+		}
+		if p.Column != "" {
+			fmt.Fprintf(&b, "%s: ", p.Column)
 		}
 		b.WriteString(p.Message)
 	}
