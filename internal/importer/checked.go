@@ -198,7 +198,7 @@ func (c *checked) write(r *Row) error {
 	for i := range r.Problems {
 		p := &r.Problems[i]
 		c.problems++
-		if p.Severity == Warning {
+		if p.Severity == Warning && r.Result != filing.Skipped { // a skipped row says why already
 			warnings = append(warnings, fmt.Sprintf("warning: %s", p.Message))
 		}
 		if list := c.im.officers; list != nil && p.Sheet == list.sheet {

@@ -175,9 +175,9 @@ func (c *checker) readBool(b *binding, text string) string {
 	case "no", "n", "false", "f", "0":
 		return no
 	}
-	message := strconv.Quote(text) + " is neither yes nor no"
+	message := strconv.Quote(text) + " is neither yes nor no: write one of them"
 	if b.id == orderAgent {
-		message += `: if the column names the agents you have, read it as such with --map ` + strconv.Quote(b.header+"=Agent Company Name")
+		message += `; or, if the column names the agents you have, read it as such with --map ` + strconv.Quote(b.header+"=Agent Company Name")
 	}
 	c.fault(b, text, message)
 	return ""

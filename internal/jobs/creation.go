@@ -54,11 +54,16 @@ func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, try i
 		out.Message = "the company was created as " + a.CompanyID
 		p.directory.learn(out.Made.Ref, made)
 	case v.Next == filing.Uncertain:
-		out.Message = "the creation of the company was sent, and it is not known whether it was made (" + a.Message + "); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
+		out.Message = creationInDoubt(a)
 	case v.Next == filing.Rejected:
 		out.Message = "the service refused to create the company: " + a.Message
 	case v.Next == filing.Ready:
 		out.Due = p.now().Add(retryAfter(a, row.Attempts))
 	}
 	return p.record(row, out)
+}
+
+// creationInDoubt tells the reader what a person has to find out.
+func creationInDoubt(a filing.Answer) string {
+	return "the creation of the company was sent, and it is not known whether it was made (" + a.Message + "); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
 }

@@ -210,7 +210,11 @@ func (w *Worker) sweep(ctx context.Context) error {
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
 		v := filing.Decide(a, filing.Standing{Repeatable: order.Repeatable() && !row.Creating, Doubt: row.Doubt, LastItem: len(order.Products()) <= 1, Exhausted: row.Attempts >= maxAttempts})
-		err := w.ledger.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: message(a, v, &order, nil)})
+		text := message(a, v, &order, nil)
+		if row.Creating {
+			text = creationInDoubt(a)
+		}
+		err := w.ledger.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text})
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
 		}

@@ -121,7 +121,10 @@ func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64)
 	}
 	if a.Class == filing.Accepted {
 		c.holdWait = 0
-		if probing && c.paused == filing.ForFunds {
+		// A company costs nothing: that it was created says nothing about funds,
+		// and its row asks next. Were it not let through, a batch of new
+		// companies alone could never ask.
+		if probing && c.paused == filing.ForFunds && v.Funds == filing.Post {
 			c.resume()
 		}
 	}

@@ -293,10 +293,6 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if h, halted := g.c.halted(in.Row, g.now); halted {
 		return Begun{Halted: h}, nil
 	}
-	if in.Creating && g.c.paused == filing.ForFunds {
-		// A company costs nothing: its creation says nothing about funds.
-		return Begun{Halted: Halted{Reason: filing.ForFunds, Note: g.c.pausedNote, Until: moment(g.c.probeAt)}}, nil
-	}
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
