@@ -14,8 +14,8 @@ import (
 // order is made, each for a share of the orders, and a few for look-ups.
 func everyFault(rate float64) []sandbox.Fault {
 	faults := []sandbox.Fault{
-		{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Rate: rate / 2},
-		{Kind: sandbox.FaultStatus, Status: 503, Rate: rate / 4},
+		{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Rate: rate, Times: 1},
+		{Kind: sandbox.FaultStatus, Status: 503, Rate: rate, Times: 1},
 		{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "GET *", Rate: rate},
 		{Kind: sandbox.FaultReset, Endpoint: "GET *", Rate: rate},
 		{Kind: sandbox.FaultGarbage, Endpoint: "GET *", Rate: rate},
@@ -73,46 +73,53 @@ func TestEveryFault(t *testing.T) {
 // Each fault by itself, on an order that must not be sent twice and on one that
 // may, ends as the table of answers says.
 func TestEachFault(t *testing.T) {
-	once := map[bool]filing.Result{false: filing.Uncertain, true: filing.Uncertain}
-	for _, c := range []struct {
+	type hit struct {
 		fault  sandbox.Fault
-		result map[bool]filing.Result // by whether the order was made first
-	}{
-		{sandbox.Fault{Kind: sandbox.FaultTimeout}, once},
-		{sandbox.Fault{Kind: sandbox.FaultReset}, once},
-		{sandbox.Fault{Kind: sandbox.FaultEOF}, once},
-		{sandbox.Fault{Kind: sandbox.FaultHalfBody}, once},
-		{sandbox.Fault{Kind: sandbox.FaultGarbage}, once},
-		{sandbox.Fault{Kind: sandbox.FaultHTML}, once},
-		{sandbox.Fault{Kind: sandbox.FaultEmpty}, once},
-		{sandbox.Fault{Kind: sandbox.FaultNoOrderIDs}, once},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 500}, once},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 504}, once},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 400}, map[bool]filing.Result{false: filing.Rejected}},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 409}, map[bool]filing.Result{false: filing.Rejected}},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422}, map[bool]filing.Result{false: filing.Rejected}},
-		{sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 50 * time.Millisecond}, map[bool]filing.Result{true: filing.Placed}},
+		result filing.Result // of an annual report
+	}
+	hits := []hit{
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 400}, filing.Rejected},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 409}, filing.Rejected},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422}, filing.Rejected},
+		{sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 50 * time.Millisecond}, filing.Placed},
+	}
+	for _, fault := range []sandbox.Fault{
+		{Kind: sandbox.FaultTimeout}, {Kind: sandbox.FaultReset}, {Kind: sandbox.FaultEOF}, {Kind: sandbox.FaultHalfBody},
+		{Kind: sandbox.FaultGarbage}, {Kind: sandbox.FaultHTML}, {Kind: sandbox.FaultEmpty}, {Kind: sandbox.FaultNoOrderIDs},
+		{Kind: sandbox.FaultStatus, Status: 500}, {Kind: sandbox.FaultStatus, Status: 502}, {Kind: sandbox.FaultStatus, Status: 504},
 	} {
-		for after, result := range c.result {
-			c.fault.After, c.fault.Nth = after, 1
-			t.Run(c.fault.String(), func(t *testing.T) {
-				t.Parallel()
-				f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
-				l := f.openLedger()
-				for i, kind := range []func(int) *filing.Request{report, agentChange} {
-					fault := c.fault
-					fault.Company = kind(i).Company.Ref
-					f.service.Inject(fault)
-					f.add(l, string(rune('a'+i)), kind(i))
-					f.run(l, string(rune('a'+i)), patient)
-				}
-				f.want(l, "a", ledger.Counts{result: 1})
-				if result == filing.Uncertain {
-					result = filing.Placed // sent again
-				}
-				f.want(l, "b", ledger.Counts{result: 1})
-				f.agree(l, "a", "b")
-			})
+		hits = append(hits, hit{fault, filing.Uncertain})
+		fault.After = true
+		hits = append(hits, hit{fault, filing.Uncertain})
+	}
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	var once, twice []*filing.Request
+	for i, h := range hits {
+		for j, kind := range []func(int) *filing.Request{report, agentChange} {
+			r := kind(2*i + j)
+			h.fault.Company, h.fault.Times = r.Company.Ref, 1
+			f.service.Inject(h.fault)
+			if j == 0 {
+				once = append(once, r)
+			} else {
+				twice = append(twice, r)
+			}
 		}
 	}
+	l := f.openLedger()
+	f.add(l, "once", once...)
+	f.add(l, "twice", twice...)
+	for _, batch := range []string{"once", "twice"} {
+		f.run(l, batch, patient)
+		for i, r := range f.rows(l, batch) {
+			want, attempts := hits[i].result, 1
+			if batch == "twice" && want == filing.Uncertain {
+				want, attempts = filing.Placed, 2 // sent again
+			}
+			if r.Result != want || r.Attempts != attempts {
+				t.Errorf("%s, %s: %s after %d attempts (%s), want %s after %d", batch, hits[i].fault, r.Result, r.Attempts, r.Message, want, attempts)
+			}
+		}
+	}
+	f.agree(l, "once", "twice")
 }

@@ -276,7 +276,7 @@ func TestRetryAfter(t *testing.T) {
 			// What was under way in the moment of the answer may still arrive.
 			late := 0
 			for _, q := range f.seen("POST", "/v1/orders") {
-				if q.arrived.After(told.Add(150*time.Millisecond)) && q.arrived.Before(told.Add(time.Second-20*time.Millisecond)) {
+				if q.arrived.After(told.Add(500*time.Millisecond)) && q.arrived.Before(told.Add(time.Second-20*time.Millisecond)) {
 					late++
 				}
 			}

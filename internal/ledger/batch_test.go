@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"bulkfiling/internal/filing"
@@ -72,7 +71,7 @@ func TestImportIsMadeOnce(t *testing.T) {
 		}
 		create(l)
 		s.must(l.AddRows(ctx, "b1", reports("b1", 3)))
-		if _, err := other.CreateBatch(ctx, b); err == nil || !strings.Contains(err.Error(), "importing the same file") {
+		if _, err := other.CreateBatch(ctx, b); !errors.Is(err, ledger.ErrImporting) {
 			s.Fatalf("another process is at it: %v", err)
 		}
 		if !create(l) {

@@ -37,6 +37,11 @@ func TestResolve(t *testing.T) {
 		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport || r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
 			s.Errorf("%+v", r)
 		}
+		// An order that is another row's is a slip of the pen.
+		if err := l.ResolvePlaced(ctx, rows[1].ID, []string{"order_3", "order_2"}, ""); !errors.Is(err, ledger.ErrOrderTaken) {
+			s.Error(err)
+		}
+		s.want(l, rows[1], filing.Uncertain, cost)
 		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, "not there"))
 		if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
 			s.Errorf("%+v", r)
