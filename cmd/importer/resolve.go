@@ -156,11 +156,11 @@ func (a *app) dashboard(ctx context.Context, l *ledger.Ledger, env environment.E
 	}
 	userID, companyID := r.User.ID, r.Company.Ref
 	if userID == "" {
-		users, err := l.Users(ctx, []string{r.User.Email})
+		users, err := l.Users(ctx, []string{r.User.Ref()})
 		if err != nil {
 			return "", err
 		}
-		userID = users[r.User.Email].ID
+		userID = users[r.User.Ref()].ID
 	}
 	if !filing.IsCompanyID(companyID) {
 		companies, err := l.Companies(ctx, []string{companyID})

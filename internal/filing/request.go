@@ -1,5 +1,7 @@
 package filing
 
+import "strings"
+
 // Request is what a row of a sheet asks for: an order whose user and company
 // are still references, to be resolved by look-ups before it is sent.
 type Request struct {
@@ -18,12 +20,13 @@ type UserRef struct {
 	Phone string `json:"phone,omitempty"` // E.164
 }
 
-// Ref is what a look-up asks for: the id where there is one, else the e-mail.
+// Ref tells users apart: the id where there is one, else the e-mail, which is
+// one address in whatever case it is written.
 func (u UserRef) Ref() string {
 	if u.ID != "" {
 		return u.ID
 	}
-	return u.Email
+	return strings.ToLower(u.Email)
 }
 
 // CompanyRef names a company by id or slug, with what the sheet knows of it:

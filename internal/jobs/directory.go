@@ -113,21 +113,21 @@ func (d *directory) user(ctx context.Context, ref filing.UserRef) (string, error
 		return ref.ID, nil
 	}
 	d.mu.RLock()
-	u, known := d.users[ref.Email]
+	u, known := d.users[ref.Ref()]
 	d.mu.RUnlock()
 	if known {
 		return u.ID, nil
 	}
-	found, err, _ := d.flights.Do("user "+ref.Email, func() (any, error) {
+	found, err, _ := d.flights.Do("user "+ref.Ref(), func() (any, error) {
 		u, err := d.findOrCreateUser(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.ledger.RememberUser(ctx, ref.Email, u); err != nil {
+		if err := d.ledger.RememberUser(ctx, ref.Ref(), u); err != nil {
 			return nil, err
 		}
 		d.mu.Lock()
-		d.users[ref.Email] = u
+		d.users[ref.Ref()] = u
 		d.mu.Unlock()
 		return u.ID, nil
 	})
