@@ -138,7 +138,7 @@ func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batc
 		}
 		fmt.Fprintf(a.out, "\nrow %d  %s\n  company     %s\n  last sent   %s\n  what came   %s\n  money held  %s\n", r.Number, what, cmp.Or(r.Company, r.Request.Company.Ref, "a new one"),
 			r.UpdatedAt.Local().Format("2006-01-02 15:04:05"), r.Message, r.Held.Dollars())
-		if link, err := a.dashboard(ctx, l, env, r.Request); err != nil {
+		if link, err := a.dashboard(ctx, l, env, r); err != nil {
 			fmt.Fprintf(a.out, "  dashboard   no link: %s\n", err)
 		} else {
 			fmt.Fprintf(a.out, "  dashboard   %s\n", link)
@@ -149,12 +149,13 @@ func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batc
 }
 
 // dashboard makes a link at which a person sees the company's orders.
-func (a *app) dashboard(ctx context.Context, l *ledger.Ledger, env environment.Environment, r *filing.Request) (string, error) {
+func (a *app) dashboard(ctx context.Context, l *ledger.Ledger, env environment.Environment, row ledger.Row) (string, error) {
 	client, err := env.Client()
 	if err != nil {
 		return "", err
 	}
-	userID, companyID := r.User.ID, r.Company.Ref
+	r := row.Request
+	userID, companyID := r.User.ID, cmp.Or(row.Company, r.Company.Ref)
 	if userID == "" {
 		users, err := l.Users(ctx, []string{r.User.Ref()})
 		if err != nil {
