@@ -11,6 +11,7 @@ import (
 
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 
 	"github.com/spf13/cobra"
@@ -30,18 +31,19 @@ Such a row keeps its money set aside and is never sent again by itself.
 
 --row N settles one: with --order ID as placed, with --not-placed as never made,
 after which the same run sends it again. Where the creation of a new company is
-in doubt, --company ID says that it exists.`,
+in doubt, --company ID says that it exists; beside the --order of a formation it
+tells which company was formed.`,
 		Example: "  importer resolve b7k2\n  importer resolve b7k2 --row 17 --order order_81\n  importer resolve b7k2 --row 17 --not-placed",
 		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			settling := c.Flags().Changed("row")
 			said := 0
-			for _, given := range []bool{len(orders) > 0, company != "", notPlaced} {
+			for _, given := range []bool{len(orders) > 0, company != "" && len(orders) == 0, notPlaced} {
 				if given {
 					said++
 				}
 			}
-			if settling != (said == 1) || said > 1 {
+			if settling != (said == 1) || said > 1 || notPlaced && company != "" {
 				return usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
@@ -60,6 +62,9 @@ in doubt, --company ID says that it exists.`,
 				if at < 0 {
 					return fmt.Errorf("row %d of batch %s is not uncertain", row, b.ID)
 				}
+				if company != "" && len(orders) > 0 {
+					return a.settleFormation(c.Context(), l, uncertain[at], orders, company)
+				}
 				if company != "" {
 					return a.settleCreation(c.Context(), l, uncertain[at], company)
 				}
@@ -69,7 +74,7 @@ in doubt, --company ID says that it exists.`,
 	}
 	c.Flags().IntVar(&row, "row", 0, "the row's number in its sheet")
 	c.Flags().StringSliceVar(&orders, "order", nil, "the order id that was found; repeat it for several items")
-	c.Flags().StringVar(&company, "company", "", "the id of the company whose creation was in doubt")
+	c.Flags().StringVar(&company, "company", "", "the id of the company that was created, or formed")
 	c.Flags().BoolVar(&notPlaced, "not-placed", false, "the order was never made")
 	return c
 }
@@ -99,12 +104,38 @@ func (a *app) settleCreation(ctx context.Context, l *ledger.Ledger, row ledger.R
 	return nil
 }
 
-// settle records what a person has seen, and says what it did to the money.
-func (a *app) settle(ctx context.Context, l *ledger.Ledger, row ledger.Row, orders []string) error {
-	for _, id := range orders {
+// settleFormation records that a formation was placed, and what it formed.
+func (a *app) settleFormation(ctx context.Context, l *ledger.Ledger, row ledger.Row, orders []string, company string) error {
+	order := &row.Request.Order
+	if order.Formation == nil {
+		return fmt.Errorf("row %d forms no company: leave --company out", row.Number)
+	}
+	if !filing.IsCompanyID(company) {
+		return fmt.Errorf("%q is not a company id: it looks like comp_…", company)
+	}
+	if err := areOrders(orders); err != nil {
+		return err
+	}
+	if err := l.ResolveFormed(ctx, row.ID, orders, company, jobs.Formed(order, company), "placed: found by "+person()+"; the new company is "+company); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Row %d is placed, and its company is %s. The %s that was held for it is spent.\n", row.Number, company, row.Held.Dollars())
+	return nil
+}
+
+func areOrders(ids []string) error {
+	for _, id := range ids {
 		if !strings.HasPrefix(id, "order_") {
 			return fmt.Errorf("%q is not an order id: it looks like order_…", id)
 		}
+	}
+	return nil
+}
+
+// settle records what a person has seen, and says what it did to the money.
+func (a *app) settle(ctx context.Context, l *ledger.Ledger, row ledger.Row, orders []string) error {
+	if err := areOrders(orders); err != nil {
+		return err
 	}
 	who := person()
 	if len(orders) > 0 {
@@ -145,6 +176,9 @@ func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batc
 		}
 	}
 	fmt.Fprintf(a.out, "\nLook whether the order is there, then settle each row:\n  importer resolve %s --row N --order ORDER_ID\n  importer resolve %s --row N --not-placed\n", b.ID, b.ID)
+	if slices.ContainsFunc(rows, func(r ledger.Row) bool { return r.Creating || r.Request.Order.Formation != nil }) {
+		fmt.Fprintf(a.out, "A company that was created is settled with its id, and that of a formation is given beside the order:\n  importer resolve %s --row N --company COMPANY_ID\n  importer resolve %s --row N --order ORDER_ID --company COMPANY_ID\n", b.ID, b.ID)
+	}
 	return nil
 }
 

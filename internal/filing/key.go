@@ -25,7 +25,7 @@ func (o *Order) key(p Product) Key {
 	state := string(o.FilingState)
 	switch p {
 	case AnnualReport:
-		return join("annual-report", o.CompanyID, state, o.AnnualReport.FilingYear)
+		return join("annual-report", o.party(), state, o.AnnualReport.FilingYear)
 	case EIN:
 		return join("ein", o.party())
 	case Formation:

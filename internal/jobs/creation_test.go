@@ -494,15 +494,19 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			continue
 		}
 		var ids []string
+		company := ""
 		for _, o := range books.Orders {
 			if !sameOrder(o, r) {
 				continue
 			}
+			company = o.CompanyID
 			for _, i := range o.Items {
 				ids = append(ids, i.ID)
 			}
 		}
-		if len(ids) > 0 {
+		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
+			f.must(l.ResolveFormed(f.Context(), r.ID, ids, company, jobs.Formed(order, company), "seen"))
+		} else if len(ids) > 0 {
 			f.must(l.ResolvePlaced(f.Context(), r.ID, ids, "seen"))
 		} else {
 			f.must(l.ResolveNotPlaced(f.Context(), r.ID, "not seen"))

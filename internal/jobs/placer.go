@@ -193,13 +193,21 @@ func claims(o *filing.Order, again string) []ledger.Claim {
 		if again != "" {
 			c.Key += filing.Key("|again|" + again)
 		}
-		if product == filing.AnnualReport {
+		if product == filing.AnnualReport && o.CompanyID != "" {
 			c.Cover = "annual-report|" + o.CompanyID + "|" + string(o.FilingState)
 			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// Formed are the names under which what came with a formation is known once the
+// company has an id: later rows name it by that.
+func Formed(o *filing.Order, company string) []ledger.Claim {
+	rest := o.Drop(filing.Formation)
+	rest.CompanyID = company
+	return claims(&rest, "")
 }
 
 // settle records the outcome of an attempt.
@@ -223,8 +231,8 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 	if verdict.Drop {
 		out.Drop, out.Due = []filing.Product{a.Has}, time.Time{}
 	}
-	if order.Formation != nil {
-		out.Company = a.CompanyID
+	if order.Formation != nil && a.CompanyID != "" {
+		out.Company, out.Known = a.CompanyID, Formed(order, a.CompanyID)
 	}
 	return p.record(row, out)
 }

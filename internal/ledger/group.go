@@ -30,6 +30,7 @@ type groupWriter struct {
 	changed []*standing
 	claims  []record
 	bought  []filing.Key
+	known   []record
 	freed   []filing.Key
 	ended   []record
 	entries []record
@@ -156,9 +157,13 @@ func (g *groupWriter) settle(o *Outcome) error {
 	case filing.Void:
 		g.void(s)
 	}
+	if next == filing.Exists {
+		s.cost = money.Cost{} // as where the ledger itself has it
+	}
 	switch {
 	case next == filing.Placed || next == filing.Exists:
 		g.buy(s, "")
+		g.alsoKnown(s, o.Known)
 	case o.Verdict.Funds == filing.Void:
 		g.free(s)
 	}
@@ -213,6 +218,13 @@ func (g *groupWriter) buy(s *standing, product filing.Product) {
 			p.bought = true
 			g.bought = append(g.bought, p.key)
 		}
+	}
+}
+
+// alsoKnown records what the row bought under further names.
+func (g *groupWriter) alsoKnown(s *standing, claims []Claim) {
+	for _, c := range claims {
+		g.known = append(g.known, record{string(c.Key), s.id, string(c.Product), c.Cover, int64(c.Year), c.Why, g.now})
 	}
 }
 
@@ -463,12 +475,15 @@ const (
 		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message`
 	writeBought  = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
 	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
+	writeKnown   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1 {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
 	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
 	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}
 		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
+
+var newClaim = columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}
 
 // writeAll writes what the group decided.
 func (g *groupWriter) writeAll() error {
@@ -486,7 +501,8 @@ func (g *groupWriter) writeAll() error {
 		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
 		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
-		{"claim purchases", writeClaims, columns{"key text", "row bigint", "product text", "cover text", "year bigint", "why text", "at bigint"}, g.claims}, // one freed above may be claimed anew
+		{"claim purchases", writeClaims, newClaim, g.claims}, // one freed above may be claimed anew
+		{"record purchases by their other names", writeKnown, newClaim, g.known},
 		{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
 		{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
 	} {

@@ -16,6 +16,17 @@ var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 // ResolvePlaced settles an uncertain row as placed: a person, or an event, has
 // seen that the orders exist. The money that was held is spent.
 func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string, why string) error {
+	return l.resolvePlaced(ctx, row, orderIDs, "", nil, why)
+}
+
+// ResolveFormed settles an uncertain formation as placed, with the id of the
+// company that it made and the names under which what came with it is known
+// from now on.
+func (l *Ledger) ResolveFormed(ctx context.Context, row int64, orderIDs []string, company string, known []Claim, why string) error {
+	return l.resolvePlaced(ctx, row, orderIDs, company, known, why)
+}
+
+func (l *Ledger) resolvePlaced(ctx context.Context, row int64, orderIDs []string, company string, known []Claim, why string) error {
 	for _, id := range orderIDs {
 		var number int
 		var batch string
@@ -39,9 +50,13 @@ func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string
 			}
 		}
 		s.message, s.doubt = why, false
+		if company != "" {
+			s.company = company
+		}
 		g.move(s, filing.Placed)
 		g.post(s, money.Cost{Amount: s.held, AtLeast: s.cost.AtLeast})
 		g.buy(s, "")
+		g.alsoKnown(s, known)
 		g.addItems(s, items)
 		return nil
 	})

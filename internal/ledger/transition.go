@@ -70,6 +70,7 @@ type Outcome struct {
 	Items   []Item           // what was bought, or found
 	Drop    []filing.Product // items found to be there: their claims become purchases
 	Company string           // the id of the company that the attempt made
+	Known   []Claim          // names under which, too, what was bought is known from now on
 	Made    *MadeCompany     // what to remember of a company that was created
 	Due     time.Time        // the earliest next attempt of a row that goes back to ready
 }
