@@ -130,6 +130,7 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 // A user that exists is found, and its company is created for it; one company
 // name of two users is two companies.
 func TestCompaniesOfUsers(t *testing.T) {
+	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1", Email: "ana0@example.com"})
 	l := f.openLedger()
@@ -224,6 +225,7 @@ func TestCreationInDoubt(t *testing.T) {
 // What is in doubt is the company: an order's id settles nothing, and a company
 // settles no order in doubt.
 func TestResolveCreationByItsKind(t *testing.T) {
+	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Nth: 1}, {Kind: sandbox.FaultReset, Nth: 1}}})
 	l := f.openLedger()
 	f.add(l, "a", everything(0)[2])
@@ -302,6 +304,7 @@ func TestCreationPutOff(t *testing.T) {
 
 // A refused key stops creations as it stops orders.
 func TestCreationWithARefusedKey(t *testing.T) {
+	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "POST /companies", Times: 1}}})
 	l := f.openLedger()
 	f.add(l, "a", everything(0)...)
@@ -318,6 +321,7 @@ func TestCreationWithARefusedKey(t *testing.T) {
 // While the organization is paused for funds no company is created. When its
 // moment to ask has come, one is, and its order asks.
 func TestNoCreationWhilePausedForFunds(t *testing.T) {
+	t.Parallel()
 	const reported = priceReport + feeLLC
 	f := newHouse(t, servers{}, sandbox.Config{OpeningBalance: reported, AutoSeed: true})
 	l := f.openLedger()
@@ -443,6 +447,7 @@ func (f *firm) killed(batch string, when func() bool) {
 // Killed for real while companies are being created: what was in flight is
 // uncertain, and no company comes to be twice.
 func TestKilledWhileCreating(t *testing.T) {
+	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{Latency: 60 * time.Millisecond})
 	l := f.openLedger()
 	var all []*filing.Request
