@@ -260,28 +260,36 @@ func TestRetryAfter(t *testing.T) {
 			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond, Faults: []sandbox.Fault{c.fault}})
 			one, two := f.openLedger(), f.openLedger()
 			f.add(one, "a", requests(200, report)...)
+			var seen time.Time
+			var held ledger.Halted
+			watched := make(chan struct{})
+			go func() { // the moment from which everybody can know
+				defer close(watched)
+				for held.Reason != filing.ForRate && t.Context().Err() == nil {
+					var err error
+					if held, err = one.Standstill(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
+					seen = time.Now()
+				}
+			}()
 			w := f.start(one, f.openQueue())
 			f.start(two, f.openQueue())
 			if end := f.await(w, "a", patient); end.Reason != jobs.Finished {
 				t.Fatalf("%+v", end)
 			}
+			<-watched
 			f.want(one, "a", ledger.Counts{filing.Placed: 200})
 			f.agree(one, "a")
-			var told time.Time
-			for _, q := range append(f.seen("POST", "/v1/orders"), f.seen("GET", "/v1/")...) {
-				if q.status == c.fault.Status {
-					told = q.answer
-				}
+			if asked := held.Until.Sub(seen); asked < 500*time.Millisecond || asked > 2*time.Second {
+				t.Errorf("held for %s", asked)
 			}
-			// What was under way in the moment of the answer may still arrive.
-			late := 0
+			// What was under way in that moment may still arrive.
 			for _, q := range f.seen("POST", "/v1/orders") {
-				if q.arrived.After(told.Add(500*time.Millisecond)) && q.arrived.Before(told.Add(time.Second-20*time.Millisecond)) {
-					late++
+				if q.arrived.After(seen.Add(250*time.Millisecond)) && q.arrived.Before(held.Until) {
+					t.Errorf("an order came %s too early", held.Until.Sub(q.arrived))
 				}
-			}
-			if told.IsZero() || late > 0 {
-				t.Errorf("told at %s, and %d orders came within the time", told, late)
 			}
 		})
 	}

@@ -217,9 +217,9 @@ func (l *Ledger) commit(group []*transition) {
 func (l *Ledger) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	g := &groupWriter{l: l, ctx: ctx, now: millis(l.now())}
 	return l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g.tx, g.c = tx, c
+		// The time is that of the group's turn: a lease may run out in the wait for it.
+		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
 		return g.write(group)
 	})
 }
