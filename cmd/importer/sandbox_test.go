@@ -44,6 +44,7 @@ func serviceOf(ts *testscript.TestScript) *service { return ts.Value(serviceKey{
 //	sandbox books orders==40 duplicates==0 charged==975.00 'posts<=5'
 //	sandbox await 'orders>=3'
 //	sandbox order comp_1 ORDER
+//	sandbox company harbor-light-llc COMPANY
 func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 	s := serviceOf(ts)
 	if neg || len(args) == 0 {
@@ -83,6 +84,8 @@ func sandboxControl(ts *testscript.TestScript, neg bool, args []string) {
 		s.await(ts, args)
 	case "order":
 		ts.Setenv(args[1], s.orderOf(ts, args[0]))
+	case "company":
+		ts.Setenv(args[1], companyOf(ts, args[0]))
 	default:
 		ts.Fatalf("unknown: sandbox %s", do)
 	}
@@ -273,6 +276,8 @@ func (s *service) fact(books sandbox.Books) func(string) (string, bool) {
 			return strconv.Itoa(books.Requests["POST /orders"]), true
 		case "patches":
 			return strconv.Itoa(books.Requests["PATCH /companies/{id}"]), true
+		case "created-companies":
+			return strconv.Itoa(books.Requests["POST /companies"]), true
 		case "created-users":
 			return strconv.Itoa(books.Requests["POST /users"]), true
 		case "requests":
