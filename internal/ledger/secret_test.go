@@ -426,6 +426,7 @@ func TestErasedOnceDecided(t *testing.T) {
 		}, filing.Ready, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			onBothDatabases(t, func(s *store) {
 				l := s.open()
 				r := s.add(l, "a", c.order("comp_1"))[0]
