@@ -16,7 +16,8 @@ import (
 // gate only saves the asking.
 type gate struct {
 	mu     sync.Mutex
-	until  time.Time
+	until  time.Time // as the ledger has it, or as misses make it
+	own    time.Time // what this process was told and the ledger may not have yet
 	misses int
 	heard  time.Time // the last answer that settled something
 }
@@ -25,7 +26,7 @@ type gate struct {
 func (g *gate) open(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return !now.Before(g.until)
+	return !now.Before(g.until) && !now.Before(g.own)
 }
 
 // clear opens the gate: what halted the fleet is over.
@@ -84,14 +85,10 @@ func (g *gate) learn(now time.Time, a filing.Answer) {
 // heed takes from a look-up's outcome whether the service may be asked.
 func (g *gate) heed(now time.Time, err error) {
 	switch {
-	case errors.Is(err, filingapi.ErrKeyRefused):
-		g.hold(now, ledger.Halted{Reason: filing.ForKey})
-	case errors.Is(err, filingapi.ErrBusy):
-		after := 100 * time.Millisecond
-		if said := (*filingapi.Error)(nil); errors.As(err, &said) {
-			after = max(after, said.RetryAfter)
-		}
-		g.hold(now, ledger.Halted{Reason: filing.ForRate, Until: now.Add(after)})
+	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.own = now.Add(time.Second) // by then the ledger has it, for everybody
 	case errors.Is(err, filingapi.ErrUnavailable):
 		g.miss(now)
 	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):

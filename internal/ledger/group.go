@@ -82,7 +82,7 @@ func (g *groupWriter) write(group []*transition) error {
 	}
 	for _, t := range group {
 		if t.outcome != nil {
-			t.err = g.settle(t.outcome)
+			t.err = g.settle(t.outcome, t.unsent)
 		}
 	}
 	for _, t := range group {
@@ -98,12 +98,12 @@ func (g *groupWriter) write(group []*transition) error {
 	return g.writeAll()
 }
 
-func (g *groupWriter) settle(o *Outcome) error {
+func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	s, ok := g.rows[o.Row]
 	if !ok {
 		return ErrNotFound
 	}
-	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain)
+	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain && !unsent)
 	if current || o.Answer.Class != filing.NoAnswer { // a sweeper's guess does not blot out what is known
 		g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message})
 	}

@@ -25,7 +25,7 @@ func TestInterleavings(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		checks, steps := "60", "60"
 		if s.config.DatabaseURL != "" {
-			checks = "8"
+			checks = "4"
 		}
 		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": steps} {
 			if given := flag.Lookup(name); given.Value.String() == given.DefValue {

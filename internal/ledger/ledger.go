@@ -77,6 +77,7 @@ type Ledger struct {
 
 	owner     Owner
 	ownerLock *flock.Flock
+	out       out
 }
 
 // Open opens the ledger, creating and migrating it as needed, and enlists this

@@ -11,7 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"bulkfiling/internal/filing"
 
 	"github.com/gofrs/flock"
 )
@@ -166,6 +169,65 @@ func (l *Ledger) Crew(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:6]), nil
 }
 
+// attempt is one sending of one row.
+type attempt struct {
+	row int64
+	try int
+}
+
+// out holds the attempts of this process from before their intents are committed
+// until after their outcomes are, with the number of those who began them: of
+// several only one is let through.
+type out struct {
+	mu       sync.Mutex
+	attempts map[attempt]int
+}
+
+func (o *out) begin(a attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.attempts == nil {
+		o.attempts = make(map[attempt]int)
+	}
+	o.attempts[a]++
+}
+
+// refused is the end of a beginner who was not let through.
+func (o *out) refused(a attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.attempts[a] > 1 {
+		o.attempts[a]--
+	} else {
+		delete(o.attempts, a)
+	}
+}
+
+// settled is the end of the attempt.
+func (o *out) settled(a attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.attempts, a)
+}
+
+func (o *out) has(a attempt) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.attempts[a] > 0
+}
+
+// giveBack settles an intent of this process that was committed while the
+// database's word of it was lost: whoever wanted to send the order was told
+// that it may not.
+func (l *Ledger) giveBack(ctx context.Context, r Row) error {
+	a := filing.Answer{Class: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
+	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Verdict: filing.Decide(a, filing.Standing{Doubt: r.Doubt}), Message: "not sent yet: " + a.Message}
+	if err := l.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
+		return fmt.Errorf("give row %d back: %w", r.ID, err)
+	}
+	return nil
+}
+
 // Orphans finds the rows in placing whose process is gone, and strikes such
 // processes off the list once nothing of theirs is left.
 func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
@@ -195,6 +257,13 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
 		// that it is dead.
 		if struck > 0 && o.Host == l.owner.Host {
 			_ = os.Remove(o.Lock)
+		}
+	}
+	for _, r := range placing {
+		if r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}) {
+			if err := l.giveBack(ctx, r); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return slices.DeleteFunc(placing, func(r Row) bool { return living[r.Owner] }), nil

@@ -105,6 +105,7 @@ type transition struct {
 	outcome *Outcome
 	aside   *Aside
 	fact    *fact
+	unsent  bool // the outcome is that of an intent which nobody in this process holds
 
 	begun Begun
 	err   error
@@ -141,7 +142,12 @@ func (l *Ledger) submit(ctx context.Context, t *transition) error {
 // reservation, or says why it may not be sent.
 func (l *Ledger) Begin(ctx context.Context, in Intent) (Begun, error) {
 	t := &transition{intent: &in}
-	if err := l.submit(ctx, t); err != nil {
+	l.out.begin(attempt{in.Row, in.Tries + 1})
+	err := l.submit(ctx, t)
+	if err != nil || t.begun.Try == 0 {
+		l.out.refused(attempt{in.Row, in.Tries + 1})
+	}
+	if err != nil {
 		return Begun{}, fmt.Errorf("commit the intent of row %d: %w", in.Row, err)
 	}
 	return t.begun, nil
@@ -152,6 +158,7 @@ func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
 	if err := l.submit(ctx, &transition{outcome: &out}); err != nil {
 		return fmt.Errorf("commit the outcome of row %d: %w", out.Row, err)
 	}
+	l.out.settled(attempt{out.Row, out.Try})
 	return nil
 }
 

@@ -1,0 +1,130 @@
+package ledger_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+)
+
+// A connection that breaks between a commit and the database's word of it: an
+// intent is committed and nobody was told that it may be sent. It is not sent,
+// and does not stay out for as long as the process lives; an answer is recorded
+// once.
+func TestConnectionBreaksAtCommit(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // there is no connection
+		}
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		wire := newProxy(s)
+		behind := s.open() // through the proxy
+
+		s.send(behind, rows[0])
+		wire.breakAtCommit()
+		if begun, err := behind.Begin(s.Context(), intent(rows[1])); err == nil || begun.Try != 0 {
+			s.Fatalf("%+v, %v: it does not know whether that is durable", begun, err)
+		}
+		s.want(l, rows[1], filing.Placing, cost)
+		if n := s.sweep(l); n != 0 {
+			s.Error("its process lives")
+		}
+		if n := s.sweep(behind); n != 0 {
+			s.Error("it was not sent")
+		}
+		s.want(l, rows[1], filing.Ready, 0)
+		s.want(l, rows[0], filing.Placing, cost) // that one is out
+		s.send(behind, rows[1])
+
+		wire.breakAtCommit()
+		out := outcome(rows[1], 2, filing.Accepted)
+		if err := behind.Settle(s.Context(), out); err == nil {
+			s.Error("it does not know whether that is durable")
+		}
+		s.must(behind.Settle(s.Context(), out))
+		if r := s.want(l, rows[1], filing.Placed, 0); len(r.Items) != 1 || r.Attempts != 1 || r.Tries != 2 {
+			s.Errorf("%+v", r)
+		}
+		s.answer(behind, rows[0], filing.Accepted)
+		if b := s.book(l); b.Posted != 2*cost || b.Reserved != 0 {
+			s.Errorf("%+v", b)
+		}
+	})
+}
+
+// proxy stands between a ledger and its server.
+type proxy struct {
+	*store
+	server string
+	armed  atomic.Bool
+}
+
+// newProxy leads whoever opens the store from now on through it.
+func newProxy(s *store) *proxy {
+	u, err := url.Parse(s.config.DatabaseURL)
+	s.must(err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	s.Cleanup(func() { listener.Close() })
+	p := &proxy{store: s, server: u.Host}
+	u.Host = listener.Addr().String()
+	s.config.DatabaseURL = u.String()
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.carry(client)
+		}
+	}()
+	return p
+}
+
+// breakAtCommit cuts the connection of the next commit after the server has
+// carried it out.
+func (p *proxy) breakAtCommit() { p.armed.Store(true) }
+
+func (p *proxy) carry(client net.Conn) {
+	defer client.Close()
+	server, err := net.DialTimeout("tcp", p.server, 5*time.Second)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var cut atomic.Bool
+	go func() {
+		defer server.Close()
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := client.Read(buffer)
+			if n > 0 {
+				if bytes.Contains(buffer[:n], []byte("commit\x00")) && p.armed.CompareAndSwap(true, false) {
+					cut.Store(true)
+				}
+				if _, err := server.Write(buffer[:n]); err != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if cut.Load() || err != nil {
+			return // what the server said is lost
+		}
+		if _, err := io.Copy(client, bytes.NewReader(buffer[:n])); err != nil {
+			return
+		}
+	}
+}
