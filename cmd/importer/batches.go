@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"text/tabwriter"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 
@@ -24,7 +26,9 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	if err != nil {
 		return err
 	}
-	err = do(l)
+	if err = jobs.Sweep(ctx, l, slog.New(slog.DiscardHandler)); err == nil {
+		err = do(l)
+	}
 	if closing := l.Close(); err == nil {
 		err = closing
 	}

@@ -292,6 +292,8 @@ func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 		}
 	case jobs.KeyRefused:
 		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.", r.paint.red("The service refuses the API key"), ending.Halted.Note)
+	case jobs.AskedToWait:
+		r.say("%s until %s. Then the same command continues; --wait stays.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"))
 	case jobs.ServiceDown:
 		r.say("%s: no answer from %s. The same command continues later; --wait stays.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL)
 	case jobs.Paused:

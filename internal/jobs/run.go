@@ -24,8 +24,9 @@ const (
 	Finished    EndReason = "finished"     // nothing more can be placed
 	OutOfFunds  EndReason = "out of funds" // by the service's word or by the book
 	KeyRefused  EndReason = "key refused"
-	ServiceDown EndReason = "service down" // not one answer in the time of patience
-	Paused      EndReason = "paused"       // by a person
+	ServiceDown EndReason = "service down"  // not one answer in the time of patience
+	AskedToWait EndReason = "asked to wait" // the service named a time beyond the patience
+	Paused      EndReason = "paused"        // by a person
 	Interrupted EndReason = "interrupted"
 )
 
@@ -91,8 +92,9 @@ func (w *Worker) halting(halted ledger.Halted, p Patience) Ending {
 		return Ending{}
 	case halted.Reason == filing.ForFunds && now.Before(halted.Until):
 		return Ending{Reason: OutOfFunds, Halted: halted}
-	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence,
-		w.gate.silence(now) > p.Silence:
+	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence:
+		return Ending{Reason: AskedToWait, Halted: halted}
+	case w.gate.silence(now) > p.Silence:
 		return Ending{Reason: ServiceDown, Halted: halted}
 	}
 	return Ending{}

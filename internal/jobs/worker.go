@@ -191,15 +191,21 @@ func (w *Worker) nudge() {
 	}
 }
 
-// sweep settles rows whose process is gone: sent, and no answer will come. It
-// also finds out who is left.
+// sweep settles what dead processes left and finds out who is alive.
 func (w *Worker) sweep(ctx context.Context) error {
 	crew, err := w.ledger.Crew(ctx)
 	if err != nil {
 		return err
 	}
 	w.crew.Store(&crew)
-	orphans, err := w.ledger.Orphans(ctx)
+	return Sweep(ctx, w.ledger, w.log)
+}
+
+// Sweep settles rows whose process is gone: sent, and no answer will come.
+// Whoever shows or changes a batch sweeps first, so that no row passes for
+// unsent that may have been bought.
+func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
+	orphans, err := l.Orphans(ctx)
 	if err != nil {
 		return err
 	}
@@ -214,11 +220,11 @@ func (w *Worker) sweep(ctx context.Context) error {
 		if row.Creating {
 			text = creationInDoubt(a)
 		}
-		err := w.ledger.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text})
+		err := l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text})
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
 		}
-		w.log.Warn("settled after a crash", "batch", row.Batch, "row", row.ID, "result", v.Next)
+		log.Warn("settled after a crash", "batch", row.Batch, "row", row.ID, "result", v.Next)
 	}
 	return nil
 }
