@@ -1,0 +1,69 @@
+package environment_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/environment"
+)
+
+func read(t *testing.T, vars map[string]string) (environment.Environment, error) {
+	t.Helper()
+	return environment.Read(func(name string) string { return vars[name] })
+}
+
+func TestDefaults(t *testing.T) {
+	e, err := read(t, nil)
+	if err != nil || e.DataDir != ".bulkfiling" || e.Concurrency != 32 || e.Timeout.String() != "30s" || e.Live || e.Rate != 0 || e.Pace() != nil {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := e.Client(); err == nil || !strings.Contains(err.Error(), "FILING_BASE_URL") {
+		t.Errorf("without an address: %v", err)
+	}
+}
+
+func TestVariablesAreChecked(t *testing.T) {
+	for name, value := range map[string]string{
+		"WORKER_CONCURRENCY": "0", "FILING_RATE": "-1", "FILING_TIMEOUT": "soon", "FILING_LIVE": "perhaps", "FILING_API_KEY_FILE": filepath.Join(t.TempDir(), "none"),
+	} {
+		if _, err := read(t, map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s=%s: %v", name, value, err)
+		}
+	}
+}
+
+func TestKeyIsReadAndNeverShown(t *testing.T) {
+	const key = "sk_test_do_not_show"
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, vars := range []map[string]string{{"FILING_API_KEY": key}, {"FILING_API_KEY_FILE": file}} {
+		vars["FILING_BASE_URL"] = "http://127.0.0.1:1/v1"
+		vars["FILING_SEAL_KEY"] = "do_not_show_either"
+		e, err := read(t, vars)
+		if err != nil || e.Mode() != "test" {
+			t.Fatalf("%v, %v", e.Mode(), err)
+		}
+		client, err := e.Client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []string{fmt.Sprintf("%v %+v %#v", e, e, e), fmt.Sprintf("%v %+v %#v", client, client, client)} {
+			if strings.Contains(shown, "do_not_show") {
+				t.Errorf("a secret is shown: %s", shown)
+			}
+		}
+	}
+}
+
+func TestMode(t *testing.T) {
+	for key, mode := range map[string]string{"sk_live_1": "live", "sk_test_1": "test", "anything": "test"} {
+		if e, err := read(t, map[string]string{"FILING_API_KEY": key}); err != nil || e.Mode() != mode {
+			t.Errorf("%s: %s, %v", key, e.Mode(), err)
+		}
+	}
+}
