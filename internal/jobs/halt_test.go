@@ -227,8 +227,9 @@ func TestServiceDown(t *testing.T) {
 			l := f.openLedger()
 			f.add(l, "a", requests(100, report, agentChange)...)
 			began := time.Now()
-			if end := f.run(l, "a", jobs.Patience{Silence: 500 * time.Millisecond}); end.Reason != jobs.ServiceDown {
-				t.Fatalf("%+v", end)
+			want := map[sandbox.Outage]jobs.EndReason{sandbox.Outage503: jobs.AskedToWait, sandbox.OutageRefuse: jobs.ServiceDown}[outage]
+			if end := f.run(l, "a", jobs.Patience{Silence: 500 * time.Millisecond}); end.Reason != want {
+				t.Fatalf("%+v, want %s", end, want)
 			}
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("it took %s", took)
