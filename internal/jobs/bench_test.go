@@ -54,7 +54,7 @@ func BenchmarkPlace(b *testing.B) {
 	}
 	place("in process", "", "")
 	if redis, database := os.Getenv("TEST_REDIS_URL"), os.Getenv("TEST_DATABASE_URL"); redis != "" && database != "" {
-		place("Redis and PostgreSQL", redis, newDatabase(b, database))
+		place("Redis and PostgreSQL", redis, database)
 	}
 }
 
@@ -112,6 +112,9 @@ func benchmarkBare(b *testing.B) float64 {
 func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	ctx := b.Context()
 	service, url := benchService(b)
+	if database != "" {
+		database = newDatabase(b, database)
+	}
 	l, err := ledger.Open(ctx, ledger.Config{Dir: b.TempDir(), DatabaseURL: database})
 	if err != nil {
 		b.Fatal(err)

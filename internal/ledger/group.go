@@ -23,6 +23,8 @@ type groupWriter struct {
 	now int64
 
 	leased    bool
+	waiting   bool // some row waits for funds or for a key
+	sealed    bool // some number is sealed
 	rows      map[int64]*standing
 	purchases map[filing.Key]*purchase
 	covers    map[string][]*purchase
@@ -396,7 +398,11 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return nil
 	}
 	var expires int64
-	err := g.tx.QueryRowContext(g.ctx, `SELECT COALESCE(MAX(expires_at), 0) FROM owners WHERE id = $1`, g.l.owner.ID).Scan(&expires)
+	// In the order of its index, or PostgreSQL would look for the row that is
+	// seldom there by reading them all.
+	err := g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
+			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets)`,
+		g.l.owner.ID).Scan(&expires, &g.waiting, &g.sealed)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
@@ -550,9 +556,8 @@ func (g *groupWriter) wake() error {
 	if len(g.bought)+len(g.freed) == 0 && !freed {
 		return nil
 	}
-	var waiting bool
-	if err := g.tx.QueryRowContext(g.ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE waits <> '')`).Scan(&waiting); err != nil || !waiting {
-		return err
+	if !g.waiting {
+		return nil
 	}
 	var waits []record
 	for _, k := range slices.Concat(g.bought, g.freed) {

@@ -154,12 +154,8 @@ func (g *groupWriter) forget() error {
 			done = append(done, record{s.batch, int64(s.number)})
 		}
 	}
-	if len(done) == 0 {
+	if len(done) == 0 || !g.sealed {
 		return nil
-	}
-	var any bool
-	if err := g.tx.QueryRowContext(g.ctx, `SELECT EXISTS (SELECT 1 FROM secrets)`).Scan(&any); err != nil || !any {
-		return err
 	}
 	if err := g.l.exec(g.ctx, g.tx, `DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
 		columns{"batch text", "number bigint"}, done); err != nil {
