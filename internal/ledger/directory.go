@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"bulkfiling/internal/filing"
@@ -72,21 +70,4 @@ func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) 
 		known[ref] = v
 	}
 	return known, rows.Err()
-}
-
-// AgentActive reports whether agent service of the company in the state was
-// bought through this ledger and is not known to be canceled.
-func (l *Ledger) AgentActive(ctx context.Context, company string, state filing.State) (bool, error) {
-	o := filing.Order{CompanyID: company, FilingState: state, RegisteredAgent: &filing.RegisteredAgentItem{}}
-	var active int
-	err := l.read.QueryRowContext(ctx, `SELECT 1 FROM purchases p WHERE p.key = $1 AND p.bought = 1
-		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`,
-		o.Keys()[filing.RegisteredAgent]).Scan(&active)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for agent service of %s in %s: %w", company, state, err)
-	}
-	return true, nil
 }

@@ -190,31 +190,6 @@ func TestCovers(t *testing.T) {
 	})
 }
 
-func TestAgentActive(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		row := s.add(l, "a", agentOrder("comp_1"))[0]
-		active := func(company string, state filing.State) bool {
-			s.Helper()
-			is, err := l.AgentActive(s.Context(), company, state)
-			s.must(err)
-			return is
-		}
-		s.send(l, row)
-		if active("comp_1", "DE") {
-			s.Error("while the answer is out")
-		}
-		s.answer(l, row, filing.Accepted)
-		if !active("comp_1", "DE") || active("comp_1", "NV") || active("comp_2", "DE") {
-			s.Error("after the purchase")
-		}
-		s.exec(`UPDATE items SET subscription_status = 'canceled'`)
-		if active("comp_1", "DE") {
-			s.Error("after it was canceled")
-		}
-	})
-}
-
 func TestDirectoryIsRemembered(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
