@@ -1,0 +1,139 @@
+package filing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types of events. Others are kept and move nothing. Source: spec section 6.
+const (
+	StatusChanged    = "filing.status_changed"
+	DocumentUploaded = "document.uploaded"
+)
+
+// EventTypes are those that an endpoint subscribes to.
+var EventTypes = []string{StatusChanged, DocumentUploaded}
+
+// FiledStatus is the end of every filing: nothing moves it back. Source: spec
+// section 3.
+const FiledStatus = "filed"
+
+// ErrEvent is returned for a body that is no event: no JSON object, or one
+// without an id and a type.
+var ErrEvent = errors.New("not an event")
+
+// Event is what the service tells of an order. Source: spec section 6.
+type Event struct {
+	ID        string    // evt_<id>; told twice, it is the same event
+	Type      string    // an open set
+	CreatedAt time.Time // zero where it cannot be read
+	OrderID   string    // order_<id>
+
+	OrderType    string // the service's word
+	FilingStatus string // an open set: submitted, pending, filed, …
+	FilingDate   string // as it was written; when the state accepted the filing
+	FilingType   string // change_of_agent for agent changes
+
+	// Assumption: where an exception's code and words stand is not shown in the
+	// spec, nor is the id of a document or whether an event names the company.
+	Exception     int    // 0 for none
+	ExceptionNote string // the service's words about it
+	DocumentID    string // doc_<id>
+	DocumentType  string // registered_agent for agent mail
+	CompanyID     string // comp_<id>
+}
+
+// Product is the product that the event's order is of, where its type says so.
+func (e Event) Product() (Product, bool) {
+	p, ok := ProductOfType(e.OrderType)
+	if ok && p == RegisteredAgent && FoldName(e.FilingType) == "changeofagent" {
+		p = AgentChange
+	}
+	return p, ok
+}
+
+// The names under which a fact is looked for in an event's data, folded, the
+// likelier first.
+var eventFields = map[string][]string{
+	"order":         {"orderid"},
+	"order type":    {"ordertype"},
+	"status":        {"filingstatus"},
+	"date":          {"filingdate"},
+	"filing type":   {"filingtype"},
+	"exception":     {"exceptioncode", "errorcode", "filingexceptioncode", "exception", "code"},
+	"note":          {"exceptionmessage", "exceptionreason", "message", "reason", "description"},
+	"document":      {"documentid", "document"},
+	"document type": {"documenttype"},
+	"company":       {"companyid", "company"},
+}
+
+// ParseEvent reads the body of a delivery. What it does not know it leaves
+// alone: the body is kept beside what was read. It returns ErrEvent.
+func ParseEvent(body []byte) (Event, error) {
+	var envelope map[string]any
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&envelope); err != nil {
+		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
+	}
+	if dec.More() {
+		return Event{}, fmt.Errorf("%w: something follows its JSON object", ErrEvent)
+	}
+	e := Event{ID: word(envelope["id"]), Type: word(envelope["type"])}
+	if e.ID == "" || e.Type == "" {
+		return Event{}, fmt.Errorf("%w: its id or its type is missing", ErrEvent)
+	}
+	if len(e.ID) > 200 {
+		return Event{}, fmt.Errorf("%w: its id is %d characters long", ErrEvent, len(e.ID))
+	}
+	e.CreatedAt, _ = time.Parse(time.RFC3339, word(envelope["createdAt"]))
+	data, _ := envelope["data"].(map[string]any)
+	find := func(what string) any {
+		for _, name := range eventFields[what] {
+			for _, key := range slices.Sorted(maps.Keys(data)) {
+				if FoldName(key) == name {
+					return data[key]
+				}
+			}
+		}
+		return nil
+	}
+	e.OrderID, e.OrderType = word(find("order")), word(find("order type"))
+	e.FilingStatus, e.FilingDate, e.FilingType = word(find("status")), word(find("date")), word(find("filing type"))
+	e.DocumentID, e.DocumentType = word(inner(find("document"), "id")), word(find("document type"))
+	e.CompanyID = word(inner(find("company"), "id"))
+	exception := find("exception")
+	e.Exception, _ = strconv.Atoi(word(inner(exception, "code")))
+	if e.Exception != 0 {
+		if e.ExceptionNote = word(inner(exception, "message")); e.ExceptionNote == word(inner(exception, "code")) {
+			e.ExceptionNote = word(find("note"))
+		}
+	}
+	return e, nil
+}
+
+// inner is a field of v where v is an object, and v itself where it is not.
+func inner(v any, field string) any {
+	if object, ok := v.(map[string]any); ok {
+		return object[field]
+	}
+	return v
+}
+
+// word is a text or a number as it was written.
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}

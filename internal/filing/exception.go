@@ -1,0 +1,49 @@
+package filing
+
+import "fmt"
+
+// Exception is why a filing stands still until somebody corrects it.
+type Exception struct {
+	From, To int // codes, both included
+	Product  Product
+	Meaning  string   // what is wrong
+	Advice   string   // what to do
+	Fields   []string // of the order, in the service's words; those at which the fault may lie
+}
+
+// Exceptions are the codes that are known; others are shown as they came.
+// Source: spec section 7.
+var Exceptions = []Exception{
+	{463, 465, Formation, "the name is not available in the state", "choose another name in the dashboard", []string{"formation.company.legalName", "formation.alternativeNames"}},
+	{482, 482, AnnualReport, "a report of an earlier year has a problem", "cure the earlier year's report first", []string{"annualReport.filingYear"}},
+	{483, 483, EIN, "the tax authority rejects the responsible party's SSN (an ITIN, for example)", "give the Social Security number of another responsible party in the dashboard", []string{"ein.responsiblePartySsn"}},
+	{484, 484, EIN, "the SSN does not belong to the responsible party's name", "correct the name or the number in the dashboard", []string{"ein.responsiblePartySsn", "ein.responsiblePartyFirstName", "ein.responsiblePartyLastName"}},
+	{487, 487, ForeignQualification, "the registered agent is not in the qualifying state", "give an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
+}
+
+// ExceptionOf finds what a code means.
+func ExceptionOf(code int) (Exception, bool) {
+	for _, e := range Exceptions {
+		if e.From <= code && code <= e.To {
+			return e, true
+		}
+	}
+	return Exception{}, false
+}
+
+// ExceptionText says what a code means and what to do about it, with the
+// service's own words where it gave any.
+func ExceptionText(code int, note string) string {
+	text := fmt.Sprintf("exception %d", code)
+	e, known := ExceptionOf(code)
+	if known {
+		text += ": " + e.Meaning
+	}
+	if note != "" {
+		text += " (" + note + ")"
+	}
+	if known {
+		return text + "; " + e.Advice
+	}
+	return text + "; look at the company's dashboard"
+}
