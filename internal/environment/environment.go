@@ -27,7 +27,7 @@ type Variable struct{ Name, Default, Meaning string }
 // Variables lists them all.
 var Variables = []Variable{
 	{"FILING_BASE_URL", "", "the service's address, with /v1"},
-	{"FILING_API_KEY", "", "the API key; FILING_API_KEY_FILE names a file that holds it"},
+	{"FILING_API_KEY", "", "the API key"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
 	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
@@ -38,6 +38,7 @@ var Variables = []Variable{
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
+	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }
 
 // Environment is what the variables say.
@@ -57,7 +58,13 @@ type Environment struct {
 	key  func() string // a function, so that printing an Environment cannot show it
 }
 
-// Read reads the variables. It opens nothing but the key's file.
+// String names what an environment points at, and none of its secrets.
+func (e Environment) String() string { return "environment of " + e.BaseURL + " and " + e.DataDir }
+
+// GoString keeps the secrets out of %#v.
+func (e Environment) GoString() string { return e.String() }
+
+// Read reads the variables. It opens nothing but the files that hold secrets.
 func Read(getenv func(string) string) (Environment, error) {
 	value := func(name string) string {
 		if v := strings.TrimSpace(getenv(name)); v != "" {
@@ -72,13 +79,19 @@ func Read(getenv func(string) string) (Environment, error) {
 	}
 	e := Environment{
 		BaseURL: value("FILING_BASE_URL"), DataDir: value("FILING_DATA_DIR"),
-		DatabaseURL: value("DATABASE_URL"), RedisURL: value("REDIS_URL"),
 		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
 	}
-	seal := value("FILING_SEAL_KEY")
-	e.seal = func() string { return seal }
-	key := value("FILING_API_KEY")
+	var key, seal string
+	for name, into := range map[string]*string{
+		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL,
+	} {
+		var err error
+		if *into, err = secret(name, value); err != nil {
+			return e, err
+		}
+	}
 	e.key = func() string { return key }
+	e.seal = func() string { return seal }
 	var err error
 	if v := value("FILING_LIVE"); v != "" {
 		if e.Live, err = strconv.ParseBool(v); err != nil {
@@ -96,14 +109,26 @@ func Read(getenv func(string) string) (Environment, error) {
 	if e.Timeout, err = time.ParseDuration(value("FILING_TIMEOUT")); err != nil || e.Timeout < time.Second {
 		return e, errors.New("FILING_TIMEOUT is a time such as 30s, at least a second")
 	}
-	if file := value("FILING_API_KEY_FILE"); key == "" && file != "" {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return e, fmt.Errorf("read the key that FILING_API_KEY_FILE names: %w", err)
-		}
-		key = strings.TrimSpace(string(content))
-	}
 	return e, nil
+}
+
+// secret is a variable's value or, where it is empty, what stands in the file
+// that NAME_FILE names: containers are given their secrets as files, and none
+// shows up in a list of processes or variables. A file that is there and empty
+// is a mistake: the ledger would silently be another one.
+func secret(name string, value func(string) string) (string, error) {
+	v, file := value(name), value(name+"_FILE")
+	if v != "" || file == "" {
+		return v, nil
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the file that %s_FILE names: %w", name, err)
+	}
+	if v = strings.TrimSpace(string(content)); v == "" {
+		return "", fmt.Errorf("the file that %s_FILE names, %s, is empty", name, file)
+	}
+	return v, nil
 }
 
 // WithService returns the environment pointed at another service, for the demo.

@@ -60,6 +60,39 @@ func TestKeyIsReadAndNeverShown(t *testing.T) {
 	}
 }
 
+func TestSecretsComeFromFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	e, err := read(t, map[string]string{
+		"DATABASE_URL_FILE": write("database", "postgres://bulkfiling:do_not_show@db/bulkfiling\n"),
+		"REDIS_URL_FILE":    write("redis", " rediss://:do_not_show@redis:6379/0\r\n"),
+		"FILING_SEAL_KEY":   "0123", "FILING_SEAL_KEY_FILE": write("seal", "4567"),
+	})
+	if err != nil || e.DatabaseURL != "postgres://bulkfiling:do_not_show@db/bulkfiling" || e.RedisURL != "rediss://:do_not_show@redis:6379/0" {
+		t.Errorf("%q, %q, %v", e.DatabaseURL, e.RedisURL, err)
+	}
+	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "DATABASE_URL", "REDIS_URL"} {
+		for what, path := range map[string]string{"missing": filepath.Join(dir, "none"), "empty": write("empty", " \n")} {
+			if _, err := read(t, map[string]string{name + "_FILE": path}); err == nil || !strings.Contains(err.Error(), name+"_FILE") {
+				t.Errorf("%s_FILE %s: %v", name, what, err)
+			}
+		}
+		// The variable itself wins, and the file is then not looked at.
+		if _, err := read(t, map[string]string{name: "given", name + "_FILE": filepath.Join(dir, "none")}); err != nil {
+			t.Errorf("%s beside %s_FILE: %v", name, name, err)
+		}
+	}
+}
+
 func TestMode(t *testing.T) {
 	for key, mode := range map[string]string{"sk_live_1": "live", "sk_test_1": "test", "anything": "test"} {
 		if e, err := read(t, map[string]string{"FILING_API_KEY": key}); err != nil || e.Mode() != mode {
