@@ -292,7 +292,7 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 // Progress is a glance at a batch.
 type Progress struct {
 	Counts  Counts
-	Spent   int64 // cents posted for placed rows
+	Spent   int64 // cents posted
 	Held    int64 // cents set aside
 	Waiting int   // ready rows that wait for funds or for another row
 	Short   int   // those of them that wait for funds
@@ -301,7 +301,7 @@ type Progress struct {
 // Progress sums a batch up in one query, for the progress line and the end of a run.
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), COALESCE(SUM(held), 0),
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), COALESCE(SUM(held), 0),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch)
 	if err != nil {
@@ -311,15 +311,13 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	for rows.Next() {
 		var result filing.Result
 		var n, waiting, short int
-		var cost, held int64
-		if err := rows.Scan(&result, &n, &cost, &held, &waiting, &short); err != nil {
+		var spent, held int64
+		if err := rows.Scan(&result, &n, &spent, &held, &waiting, &short); err != nil {
 			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 		}
 		p.Counts[result] = n
 		p.Held += held
-		if result == filing.Placed {
-			p.Spent = cost
-		}
+		p.Spent += spent
 		if result == filing.Ready {
 			p.Waiting, p.Short = waiting, short
 		}

@@ -116,7 +116,7 @@ func (l *Ledger) Audit(ctx context.Context) error {
 		return fmt.Errorf("audit the book: %w", err)
 	}
 	var held, spent money.Cents
-	err = tx.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE 0 END), 0) AS BIGINT) FROM rows`).Scan(&held, &spent)
+	err = tx.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0) AS BIGINT) FROM rows`).Scan(&held, &spent)
 	if err != nil {
 		return fmt.Errorf("audit the book: %w", err)
 	}

@@ -23,8 +23,10 @@ type groupWriter struct {
 	now int64
 
 	leased    bool
-	waiting   bool // some row waits for funds or for a key
-	sealed    bool // some number is sealed
+	waiting   bool            // some row waits for funds or for a key
+	sealed    bool            // some number is sealed
+	unknown   bool            // some event is of an order that nobody knows yet
+	told      map[string]bool // events that are there
 	rows      map[int64]*standing
 	purchases map[filing.Key]*purchase
 	covers    map[string][]*purchase
@@ -37,6 +39,7 @@ type groupWriter struct {
 	ended   []record
 	entries []record
 	items   []record
+	events  []record
 	facts   map[string][]*fact
 	funds   bool // money was set free
 }
@@ -48,6 +51,7 @@ type standing struct {
 	message  string
 	cost     money.Cost
 	held     money.Cents
+	spent    money.Cost // for items that are decided already
 	attempts int
 	tries    int
 	doubt    bool
@@ -95,6 +99,8 @@ func (g *groupWriter) write(group []*transition) error {
 			t.begun, t.err = g.begin(t.intent)
 		case t.fact != nil:
 			g.remember(t.fact)
+		case t.event != nil:
+			t.fresh = g.keep(t.event)
 		}
 	}
 	return g.writeAll()
@@ -153,14 +159,16 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	}
 	s.creating = s.creating && next == filing.Uncertain
 	g.move(s, next)
-	switch o.Verdict.Funds {
-	case filing.Post:
+	switch {
+	case o.Verdict.Funds == filing.Post && o.Verdict.Drop:
+		g.postShare(s, o.Cost)
+	case o.Verdict.Funds == filing.Post:
 		g.post(s, o.Cost)
-	case filing.Void:
+	case o.Verdict.Funds == filing.Void:
 		g.void(s)
 	}
 	if next == filing.Exists {
-		s.cost = money.Cost{} // as where the ledger itself has it
+		s.cost = s.spent // as where the ledger itself has it
 	}
 	switch {
 	case next == filing.Placed || next == filing.Exists:
@@ -197,7 +205,22 @@ func (g *groupWriter) post(s *standing, spent money.Cost) {
 	g.c.posted += spent.Amount
 	g.c.reserved -= held
 	g.funds = g.funds || held > spent.Amount
-	s.held, s.cost = 0, spent
+	s.held, s.cost = 0, money.Cost{Amount: s.spent.Amount + spent.Amount, AtLeast: s.spent.AtLeast || spent.AtLeast}
+}
+
+// postShare turns a part of the row's reservation into money spent: one item
+// turned out to be bought, and the rest is still in doubt.
+func (g *groupWriter) postShare(s *standing, spent money.Cost) {
+	if spent.Amount > s.held {
+		g.entry(Reserve, spent.Amount-s.held, s.id, "more than was set aside")
+		g.c.reserved += spent.Amount - s.held
+		s.held = spent.Amount
+	}
+	g.entry(Posted, spent.Amount, s.id, "")
+	g.c.posted += spent.Amount
+	g.c.reserved -= spent.Amount
+	s.held -= spent.Amount
+	s.spent = money.Cost{Amount: s.spent.Amount + spent.Amount, AtLeast: s.spent.AtLeast || spent.AtLeast}
 }
 
 func (g *groupWriter) void(s *standing) {
@@ -370,12 +393,14 @@ func (g *groupWriter) taken(s *standing, claims []Claim) []Taken {
 
 // readAll reads whatever the group touches.
 func (g *groupWriter) readAll(group []*transition) error {
-	var rows, settled, keys, covers []record
+	var rows, settled, keys, covers, events []record
 	for _, t := range group {
 		switch {
 		case t.outcome != nil:
 			rows = append(rows, record{t.outcome.Row})
 			settled = append(settled, record{t.outcome.Row})
+		case t.event != nil:
+			events = append(events, record{t.event.ID})
 		case t.aside != nil:
 			rows = append(rows, record{t.aside.Row})
 			if t.aside.Wait != "" {
@@ -394,15 +419,26 @@ func (g *groupWriter) readAll(group []*transition) error {
 	g.rows = make(map[int64]*standing, len(rows))
 	g.purchases = make(map[filing.Key]*purchase)
 	g.covers = make(map[string][]*purchase)
+	g.told = make(map[string]bool)
+	err := g.l.query(g.ctx, g.tx, readEventIDs, columns{"id text"}, events, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		g.told[id] = true
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the events of a group: %w", err)
+	}
 	if len(rows) == 0 {
 		return nil
 	}
 	var expires int64
 	// In the order of its index, or PostgreSQL would look for the row that is
 	// seldom there by reading them all.
-	err := g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
-			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets)`,
-		g.l.owner.ID).Scan(&expires, &g.waiting, &g.sealed)
+	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
+			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
+			EXISTS (SELECT 1 FROM (SELECT order_id FROM events WHERE state = 'unknown' ORDER BY order_id LIMIT 1) AS u)`,
+		g.l.owner.ID).Scan(&expires, &g.waiting, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
@@ -426,7 +462,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, b.paused, b.canceled
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.spent, r.spent_least, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, b.paused, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase  = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
 	readClaims    = readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
@@ -437,7 +473,7 @@ const (
 
 func (g *groupWriter) addStanding(scan func(...any) error) error {
 	s := &standing{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.spent.Amount, &s.spent.AtLeast, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -474,7 +510,7 @@ func scanPurchase(scan func(...any) error) (*purchase, error) {
 // fails the whole group before any order leaves.
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`
-	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, attempts = v.attempts,
+	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, spent = v.spent, spent_least = v.spent_least, attempts = v.attempts,
 		tries = v.tries, doubt = v.doubt, dropped = v.dropped, company = v.company, creating = v.creating, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
@@ -495,7 +531,7 @@ var newClaim = columns{"key text", "row bigint", "product text", "cover text", "
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
-		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.attempts),
+		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.spent.Amount), flag(s.spent.AtLeast), int64(s.attempts),
 			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
 	}
 	for _, w := range []struct {
@@ -503,13 +539,14 @@ func (g *groupWriter) writeAll() error {
 		columns     columns
 		records     []record
 	}{
-		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
+		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "spent bigint", "spent_least bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
 		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
 		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
 		{"claim purchases", writeClaims, newClaim, g.claims}, // one freed above may be claimed anew
 		{"record purchases by their other names", writeKnown, newClaim, g.known},
 		{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
+		{"keep events", writeEvents, newEvent, g.events},
 		{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
 	} {
 		if err := g.l.exec(g.ctx, g.tx, w.query, w.columns, w.records); err != nil {
@@ -522,10 +559,26 @@ func (g *groupWriter) writeAll() error {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}
 	}
+	if g.unknown {
+		if err := g.l.exec(g.ctx, g.tx, wakeEvents, columns{"order_id text"}, orderRecords(g.items)); err != nil {
+			return fmt.Errorf("hand events to their orders: %w", err)
+		}
+	}
 	if err := g.forget(); err != nil {
 		return err
 	}
 	return g.wake()
+}
+
+// orderRecords are the order ids of items, where they have one.
+func orderRecords(items []record) []record {
+	var orders []record
+	for _, i := range items {
+		if id := i[3].(string); id != "" {
+			orders = append(orders, record{id})
+		}
+	}
+	return orders
 }
 
 func keyRecords(keys []filing.Key) []record {

@@ -65,6 +65,8 @@ type Item struct {
 	FilingStatus       string
 	FilingDate         string
 	SubscriptionStatus string
+	Exception          int    // why the filing stands still until somebody corrects it; 0 for nothing
+	ExceptionNote      string // the service's words about it
 	Cost               money.Cost
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
 )
 
 // ErrOrderTaken is returned for an order id that belongs to another row.
@@ -27,39 +26,47 @@ func (l *Ledger) ResolveFormed(ctx context.Context, row int64, orderIDs []string
 }
 
 func (l *Ledger) resolvePlaced(ctx context.Context, row int64, orderIDs []string, company string, known []Claim, why string) error {
-	for _, id := range orderIDs {
-		var number int
-		var batch string
-		err := l.read.QueryRowContext(ctx, `SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, row).Scan(&number, &batch)
-		if err == nil {
-			return fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("look for the order %s: %w", id, err)
-		}
-	}
 	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
 		if s.creating {
 			return ErrCreating
 		}
-		items := make([]Item, len(orderIDs))
-		for i, id := range orderIDs {
-			items[i] = Item{OrderID: id}
-			if i < len(s.claims) {
-				items[i].Product = s.claims[i].product
-			}
+		of, err := g.productsOf(s, orderIDs)
+		if err != nil {
+			return err
 		}
 		s.message, s.doubt = why, false
 		if company != "" {
 			s.company = company
 		}
-		g.move(s, filing.Placed)
-		g.post(s, money.Cost{Amount: s.held, AtLeast: s.cost.AtLeast})
-		g.buy(s, "")
+		g.placed(s, orderIDs, of)
 		g.alsoKnown(s, known)
-		g.addItems(s, items)
 		return nil
 	})
+}
+
+// productsOf says what order ids are of, as far as events told it. None may
+// belong to another row.
+func (g *groupWriter) productsOf(s *standing, orderIDs []string) (map[string]filing.Product, error) {
+	of := make(map[string]filing.Product)
+	for _, id := range orderIDs {
+		var number int
+		var batch string
+		err := g.tx.QueryRowContext(g.ctx, `SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
+		if err == nil {
+			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("look for the order %s: %w", id, err)
+		}
+		events, err := g.l.events(g.ctx, g.tx, `e.order_id = $1 AND e.product <> '' ORDER BY e.product LIMIT 1`, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			of[id], _ = e.Product()
+		}
+	}
+	return of, nil
 }
 
 // ErrCreating is returned for an order given to a row of which only the
@@ -108,20 +115,7 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) er
 func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
-		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
-			return err
-		}
-		s, ok := g.rows[row]
-		switch {
-		case !ok:
-			return ErrNotFound
-		case s.result != filing.Uncertain:
-			return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
-		}
-		if err := decide(g, s); err != nil {
-			return err
-		}
-		return g.writeAll()
+		return g.resolve(row, func(s *standing) error { return decide(g, s) })
 	})
 	if err != nil {
 		return fmt.Errorf("resolve row %d: %w", row, err)

@@ -108,7 +108,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 		ids[i] = r.ID
 	}
 	in, refs := list(ids)
-	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least FROM items
+	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, exception, exception_note FROM items
 		WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
@@ -117,7 +117,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 	for items.Next() {
 		var row, cost int64
 		var i Item
-		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.AtLeast); err != nil {
+		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.AtLeast, &i.Exception, &i.ExceptionNote); err != nil {
 			return nil, fmt.Errorf("read an item: %w", err)
 		}
 		i.Cost.Amount = money.Cents(cost)

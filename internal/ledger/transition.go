@@ -105,9 +105,11 @@ type transition struct {
 	outcome *Outcome
 	aside   *Aside
 	fact    *fact
+	event   *Event
 	unsent  bool // the outcome is that of an intent which nobody in this process holds
 
 	begun Begun
+	fresh bool // the event was not there yet
 	err   error
 	done  chan struct{}
 }
@@ -214,7 +216,7 @@ func (l *Ledger) commit(group []*transition) {
 		return
 	}
 	for _, t := range group {
-		t.begun, t.err = Begun{}, nil
+		t.begun, t.fresh, t.err = Begun{}, false, nil
 		if err := l.commitTogether([]*transition{t}); err != nil {
 			t.err = err
 		}

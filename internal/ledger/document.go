@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"bulkfiling/internal/filing"
+)
+
+// Document is a file that the service has for a row's order.
+type Document struct {
+	ID      string // doc_<id>; empty where the event did not tell it
+	Type    string // registered_agent for agent mail; an open set
+	OrderID string
+	Row     int64
+	Batch   string
+	Number  int // the row's number in its sheet
+	Product filing.Product
+	At      time.Time // when the service made it
+	Event   string    // the event that told of it
+}
+
+// Documents streams the documents of a batch in the order of its rows.
+func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		found, err := l.read.QueryContext(ctx, `SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
+			FROM rows r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
+			WHERE r.batch = $1 AND i.order_id <> '' ORDER BY r.id, d.created_at, d.key`, batch)
+		if err != nil {
+			yield(Document{}, fmt.Errorf("list the documents of batch %s: %w", batch, err))
+			return
+		}
+		defer found.Close()
+		for found.Next() {
+			var d Document
+			var at int64
+			if err := found.Scan(&d.ID, &d.Type, &d.OrderID, &d.Row, &d.Batch, &d.Number, &d.Product, &at, &d.Event); err != nil {
+				yield(d, fmt.Errorf("read a document of batch %s: %w", batch, err))
+				return
+			}
+			d.At = moment(at)
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(Document{}, fmt.Errorf("list the documents of batch %s: %w", batch, err))
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+)
+
+// Endpoint is where the service's events arrive. Its signing secret is sealed
+// like a Social Security number and never shown again.
+type Endpoint struct {
+	ID        string // the service's, or one of ours where it named none
+	URL       string
+	CreatedAt time.Time
+}
+
+// KeepEndpoint records an endpoint and seals its secret.
+func (l *Ledger) KeepEndpoint(ctx context.Context, e Endpoint, secret string) error {
+	aead, err := l.sealer()
+	if err != nil {
+		return err
+	}
+	at := e.CreatedAt
+	if at.IsZero() {
+		at = l.now()
+	}
+	sealed := base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), endpointPlace(e.ID)))
+	_, err = l.exclusively(ctx, `INSERT INTO endpoints (id, url, sealed, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed, created_at = excluded.created_at`,
+		e.ID, e.URL, sealed, millis(at))
+	if err != nil {
+		return fmt.Errorf("keep the endpoint %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// endpointPlace binds a sealed secret to its endpoint.
+func endpointPlace(id string) []byte { return []byte("endpoint|" + id) }
+
+// DropEndpoint forgets an endpoint: its secret is not accepted any more. It
+// returns ErrNotFound.
+func (l *Ledger) DropEndpoint(ctx context.Context, id string) error {
+	done, err := l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)
+	if err != nil {
+		return fmt.Errorf("drop the endpoint %s: %w", id, err)
+	}
+	if n, err := done.RowsAffected(); err == nil && n == 0 {
+		return fmt.Errorf("the endpoint %s: %w", id, ErrNotFound)
+	}
+	return nil
+}
+
+// Endpoints lists the endpoints, the newest first.
+func (l *Ledger) Endpoints(ctx context.Context) ([]Endpoint, error) {
+	var all []Endpoint
+	err := l.eachEndpoint(ctx, func(e Endpoint, _ string) error {
+		all = append(all, e)
+		return nil
+	})
+	return all, err
+}
+
+// EndpointSecrets opens the signing secrets of all endpoints, the newest first.
+func (l *Ledger) EndpointSecrets(ctx context.Context) ([]string, error) {
+	var secrets []string
+	err := l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
+		aead, err := l.sealer()
+		if err != nil {
+			return err
+		}
+		raw, err := base64.StdEncoding.DecodeString(sealed)
+		if err != nil {
+			return fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed)
+		}
+		secret, err := aead.Open(nil, nil, raw, endpointPlace(e.ID))
+		if err != nil {
+			return fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed)
+		}
+		secrets = append(secrets, string(secret))
+		return nil
+	})
+	return secrets, err
+}
+
+func (l *Ledger) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
+	err := drain(l.read.QueryContext(ctx, `SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`))(func(scan func(...any) error) error {
+		var e Endpoint
+		var sealed string
+		var at int64
+		if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
+			return err
+		}
+		e.CreatedAt = moment(at)
+		return do(e, sealed)
+	})
+	if err != nil {
+		return fmt.Errorf("read the endpoints: %w", err)
+	}
+	return nil
+}

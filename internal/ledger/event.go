@@ -1,0 +1,366 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+)
+
+// EventState is what became of an event.
+type EventState string
+
+// The states of an event. One is new until ApplyEvents has looked at it, and an
+// unknown one becomes new again when a row turns out to own its order: so it
+// does not matter whether the event or the order's own answer comes first.
+const (
+	EventNew     EventState = "new"     // stored, and not yet looked at
+	EventApplied EventState = "applied" // it moved a filing, or brought a document
+	EventStale   EventState = "stale"   // its filing was further already: it moved nothing
+	EventUnknown EventState = "unknown" // of an order that the ledger does not know: kept as evidence
+	EventIgnored EventState = "ignored" // of a type, or without an order, that moves nothing here
+	EventGarbled EventState = "garbled" // signed by the service, and no event: kept as it came
+)
+
+// Event is an event as it was received.
+type Event struct {
+	filing.Event
+	Seq        int64 // order of arrival
+	Body       []byte
+	ReceivedAt time.Time
+	State      EventState
+	Row        int64  // the row whose order it is of; 0 for none
+	Note       string // why, where the state does not say it all
+}
+
+// KeepEvent stores an event once. It is durable when KeepEvent returns; fresh
+// is false where the event was there already.
+func (l *Ledger) KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
+	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
+}
+
+// KeepGarbled stores what the service signed and nobody can read, under the
+// hash of its body.
+func (l *Ledger) KeepGarbled(ctx context.Context, body []byte, why string) (fresh bool, err error) {
+	hash := sha256.Sum256(body)
+	return l.keep(ctx, Event{Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])}, Body: body, State: EventGarbled, Note: why})
+}
+
+func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
+	t := &transition{event: &e}
+	if err := l.submit(ctx, t); err != nil {
+		return false, fmt.Errorf("keep the event %s: %w", e.ID, err)
+	}
+	return t.fresh, nil
+}
+
+var newEvent = columns{
+	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text", "status text", "date text", "filing_type text",
+	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "body text", "state text", "note text",
+}
+
+const (
+	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
+	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, body, state, note)
+		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.body, v.state, v.note {{v}}
+		WHERE TRUE ON CONFLICT (id) DO NOTHING`
+	// A row that has just got its orders takes what was told of them before.
+	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
+)
+
+// keep adds an event to the group, unless it is there already.
+func (g *groupWriter) keep(e *Event) (fresh bool) {
+	if g.told[e.ID] {
+		return false
+	}
+	g.told[e.ID] = true
+	product, _ := e.Product()
+	g.events = append(g.events, record{
+		e.ID, plain(e.Type), millis(e.CreatedAt), g.now, plain(e.OrderID), plain(e.OrderType), string(product), plain(e.FilingStatus), plain(e.FilingDate), plain(e.FilingType),
+		int64(e.Exception), plain(e.ExceptionNote), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), bodyText(e.Body), string(e.State), plain(e.Note),
+	})
+	return true
+}
+
+// plain is a text that both databases take: PostgreSQL refuses the byte 0.
+func plain(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+}
+
+const base64Body = "base64:"
+
+// bodyText keeps a body as it came; one that is no text, in base 64.
+func bodyText(body []byte) string {
+	if utf8.Valid(body) && !strings.Contains(string(body), "\x00") && !strings.HasPrefix(string(body), base64Body) {
+		return string(body)
+	}
+	return base64Body + base64.StdEncoding.EncodeToString(body)
+}
+
+func bodyOf(text string) []byte {
+	if encoded, found := strings.CutPrefix(text, base64Body); found {
+		if body, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			return body
+		}
+	}
+	return []byte(text)
+}
+
+const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.body, e.state, e.row, e.note`
+
+func scanEvent(scan func(...any) error) (Event, error) {
+	var e Event
+	var created, received int64
+	var body string
+	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &body, &e.State, &e.Row, &e.Note)
+	e.CreatedAt, e.ReceivedAt, e.Body = moment(created), moment(received), bodyOf(body)
+	return e, err
+}
+
+func (l *Ledger) events(ctx context.Context, q querier, where string, args ...any) ([]Event, error) {
+	var events []Event
+	err := drain(q.QueryContext(ctx, `SELECT `+eventColumns+` FROM events e WHERE `+where, args...))(func(scan func(...any) error) error {
+		e, err := scanEvent(scan)
+		events = append(events, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return events, nil
+}
+
+// EventsOf lists what was told of a row's orders, in order of arrival.
+func (l *Ledger) EventsOf(ctx context.Context, row int64) ([]Event, error) {
+	return l.events(ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '') AND e.order_id <> '' ORDER BY e.seq`, row)
+}
+
+// Events lists the newest events of a state, or of all for "".
+func (l *Ledger) Events(ctx context.Context, state EventState, limit int) ([]Event, error) {
+	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
+}
+
+// maxApplied is how many events one transaction applies.
+const maxApplied = 500
+
+// ApplyEvents looks at a group of new events and commits what they mean; done
+// is how many there were. It also settles uncertain rows by what the service
+// told of orders that nobody knew. Several processes may call it at once.
+func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
+	var idle bool
+	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
+		AND NOT (EXISTS (SELECT 1 FROM (SELECT order_id FROM events WHERE state = 'unknown' ORDER BY order_id LIMIT 1) AS u)
+			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '')))`).Scan(&idle)
+	if err != nil {
+		return 0, nil, fmt.Errorf("look for events: %w", err)
+	}
+	if idle {
+		return 0, nil, nil
+	}
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		a := &applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}
+		var err error
+		if done, err = a.apply(); err != nil || done == maxApplied {
+			return err
+		}
+		settled, err = a.settle(c)
+		return err
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("apply events: %w", err)
+	}
+	return done + len(settled), settled, nil
+}
+
+// applier applies one group of events. The control row is locked meanwhile: no
+// row can get its orders between the look for them and the commit.
+type applier struct {
+	l   *Ledger
+	ctx context.Context
+	tx  *sql.Tx
+	now int64
+
+	items     map[string][]*told
+	documents []record
+	states    []record
+}
+
+// told is an item and what was last told of it. An order stands on several rows
+// where later ones found it bought.
+type told struct {
+	id, row      int64
+	status, date string
+	exception    int
+	note         string
+	at           int64
+	changed      bool
+	touched      bool // a document arrived
+}
+
+func (a *applier) apply() (int, error) {
+	events, err := a.l.events(a.ctx, a.tx, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	if err := a.readItems(events); err != nil {
+		return 0, err
+	}
+	for _, e := range events {
+		state, note := a.look(e)
+		var row int64
+		if items := a.items[e.OrderID]; len(items) > 0 {
+			row = items[0].row
+		}
+		a.states = append(a.states, record{e.Seq, string(state), row, note})
+	}
+	return len(events), a.write()
+}
+
+func (a *applier) readItems(events []Event) error {
+	a.items = make(map[string][]*told)
+	orders := make([]record, 0, len(events))
+	seen := make(map[string]bool)
+	for _, e := range events {
+		if e.OrderID != "" && !seen[e.OrderID] {
+			seen[e.OrderID] = true
+			orders = append(orders, record{e.OrderID})
+		}
+	}
+	err := a.l.query(a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
+		columns{"order_id text"}, orders, func(scan func(...any) error) error {
+			var order string
+			var t told
+			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at); err != nil {
+				return err
+			}
+			a.items[order] = append(a.items[order], &t)
+			return nil
+		})
+	if err != nil {
+		return fmt.Errorf("read the orders of events: %w", err)
+	}
+	return nil
+}
+
+// look decides what an event means.
+func (a *applier) look(e Event) (EventState, string) {
+	items := a.items[e.OrderID]
+	switch {
+	case e.Type != filing.StatusChanged && e.Type != filing.DocumentUploaded:
+		return EventIgnored, "nothing here listens to this type"
+	case e.OrderID == "":
+		return EventIgnored, "it names no order"
+	case len(items) == 0:
+		return EventUnknown, ""
+	case e.Type == filing.DocumentUploaded:
+		key := e.DocumentID
+		if key == "" {
+			key = e.ID
+		}
+		a.documents = append(a.documents, record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, millis(e.CreatedAt), a.now})
+		for _, t := range items {
+			t.touched = true
+		}
+		return EventApplied, ""
+	}
+	moved := false
+	for _, t := range items {
+		moved = t.move(e) || moved
+	}
+	if !moved {
+		return EventStale, ""
+	}
+	return EventApplied, ""
+}
+
+// move takes an event's news over, unless newer are known. A filing that was
+// filed stays so. Of two events of one moment the one further on counts.
+func (t *told) move(e Event) bool {
+	at := millis(e.CreatedAt)
+	if at == 0 {
+		at = millis(e.ReceivedAt)
+	}
+	filed, was := e.FilingStatus == filing.FiledStatus, t.status == filing.FiledStatus
+	switch {
+	case was && (!filed || e.FilingDate == "" || t.date != ""):
+		return false
+	case !filed && (at < t.at || at == t.at && progress(e.FilingStatus) < progress(t.status)):
+		return false
+	}
+	if e.FilingStatus != "" {
+		t.status = e.FilingStatus
+	}
+	if e.FilingDate != "" {
+		t.date = e.FilingDate
+	}
+	t.exception, t.note = e.Exception, e.ExceptionNote
+	if filed {
+		t.exception, t.note = 0, ""
+	}
+	t.at, t.changed = max(at, t.at), true
+	return true
+}
+
+// progress ranks the statuses that are known; others stand in between, for the
+// set is open. Source: spec section 3.
+func progress(status string) int {
+	switch status {
+	case "":
+		return 0
+	case "submitted":
+		return 1
+	case "pending":
+		return 2
+	case filing.FiledStatus:
+		return 4
+	}
+	return 3
+}
+
+func (a *applier) write() error {
+	var items, rows []record
+	seen := make(map[int64]bool)
+	for _, all := range a.items {
+		for _, t := range all {
+			if t.changed {
+				items = append(items, record{t.id, t.status, t.date, int64(t.exception), plain(t.note), t.at})
+			}
+			if (t.changed || t.touched) && !seen[t.row] {
+				seen[t.row] = true
+				rows = append(rows, record{t.row, a.now})
+			}
+		}
+	}
+	return a.exec([]statement{
+		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at {{v}} WHERE items.id = v.id`,
+			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint"}, items},
+		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`, columns{"id bigint", "at bigint"}, rows},
+		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at) SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`,
+			columns{"key text", "id text", "type text", "order_id text", "event text", "created bigint", "received bigint"}, a.documents},
+		{"note what became of events", `UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
+			columns{"seq bigint", "state text", "row bigint", "note text"}, a.states},
+	})
+}
+
+// statement is one of a transaction's, over its records.
+type statement struct {
+	what, query string
+	columns     columns
+	records     []record
+}
+
+func (a *applier) exec(statements []statement) error {
+	for _, s := range statements {
+		if err := a.l.exec(a.ctx, a.tx, s.query, s.columns, s.records); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	return nil
+}

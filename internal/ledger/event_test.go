@@ -1,0 +1,426 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// tell is a status event as the receiver hands it over.
+func (s *store) tell(l *ledger.Ledger, id, order, orderType, status string, at time.Time, more ...string) {
+	s.Helper()
+	data := map[string]any{"orderId": order, "orderType": orderType, "filingStatus": status}
+	for i := 0; i+1 < len(more); i += 2 {
+		data[more[i]] = more[i+1]
+	}
+	s.event(l, id, filing.StatusChanged, at, data)
+}
+
+func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[string]any) {
+	s.Helper()
+	body, err := json.Marshal(map[string]any{"id": id, "type": kind, "createdAt": at.Format("2006-01-02T15:04:05.000Z07:00"), "data": data})
+	s.must(err)
+	e, err := filing.ParseEvent(body)
+	s.must(err)
+	_, err = l.KeepEvent(s.Context(), e, body)
+	s.must(err)
+}
+
+// apply applies everything there is.
+func (s *store) apply(l *ledger.Ledger) (settled []ledger.Settled) {
+	s.Helper()
+	for {
+		done, more, err := l.ApplyEvents(s.Context())
+		s.must(err)
+		settled = append(settled, more...)
+		if done == 0 {
+			return settled
+		}
+	}
+}
+
+// states lists what became of all events, in order of arrival.
+func (s *store) states(l *ledger.Ledger) map[string]ledger.EventState {
+	s.Helper()
+	all, err := l.Events(s.Context(), "", 10_000)
+	s.must(err)
+	states := make(map[string]ledger.EventState)
+	for _, e := range all {
+		states[e.ID] = e.State
+	}
+	return states
+}
+
+func orderOf(r ledger.Row) string { return r.Items[0].OrderID }
+
+func TestAnEventIsKeptOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		e := filing.Event{ID: "evt_1", Type: "something.else", OrderID: "order_1"}
+		var fresh int
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				is, err := l.KeepEvent(ctx, e, []byte("{\"a\":\x001}"))
+				if err != nil {
+					s.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if is {
+					fresh++
+				}
+			})
+		}
+		all.Wait()
+		other := s.open()
+		if is, err := other.KeepEvent(ctx, e, nil); is || err != nil {
+			s.Error(is, err)
+		}
+		if is, err := other.KeepGarbled(ctx, []byte("\xff\x00"), "no JSON"); !is || err != nil {
+			s.Error(is, err)
+		}
+		if is, err := other.KeepGarbled(ctx, []byte("\xff\x00"), "no JSON"); is || err != nil {
+			s.Error(is, err)
+		}
+		s.apply(l)
+		events, err := l.Events(ctx, "", 10)
+		s.must(err)
+		if fresh != 1 || len(events) != 2 || string(events[1].Body) != "{\"a\":\x001}" || events[1].State != ledger.EventIgnored || string(events[0].Body) != "\xff\x00" || events[0].State != ledger.EventGarbled {
+			s.Errorf("%d fresh; %+v", fresh, events)
+		}
+	})
+}
+
+// Every order in which the events of a filing can arrive, each twice, ends in
+// the same place: filed, once, with its date.
+func TestEventsInAnyOrder(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 6)...)
+		at := s.clock()
+		for i, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			r := s.place(l, rows[i])
+			for range 2 {
+				for _, k := range order {
+					status := []string{"submitted", "pending", "filed"}[k]
+					more := []string{}
+					if status == "filed" {
+						more = []string{"filingDate", "2026-02-11T08:00:00.000Z"}
+					}
+					s.tell(l, fmt.Sprintf("evt_%d_%d", i, k), orderOf(r), "annual_report", status, at.Add(time.Duration(k)*time.Hour), more...)
+					s.apply(l)
+				}
+			}
+			got := s.row(l, r.ID)
+			if item := got.Items[0]; item.FilingStatus != "filed" || item.FilingDate != "2026-02-11T08:00:00.000Z" || got.Result != filing.Placed || len(got.Items) != 1 {
+				s.Errorf("%v: %+v", order, got)
+			}
+		}
+		events, err := l.EventsOf(s.Context(), rows[0].ID)
+		if s.must(err); len(events) != 3 {
+			s.Errorf("%+v", events)
+		}
+	})
+}
+
+// What may move a filing, and what may not.
+func TestEventsMove(t *testing.T) {
+	type news struct {
+		minutes      int
+		status, date string
+		code         string
+	}
+	for _, c := range []struct {
+		name   string
+		told   []news
+		status string
+		date   string
+		code   int
+		last   ledger.EventState
+	}{
+		{"forward", []news{{1, "pending", "", ""}}, "pending", "", 0, ledger.EventApplied},
+		{"never backwards by time", []news{{2, "pending", "", ""}, {1, "submitted", "", ""}}, "pending", "", 0, ledger.EventStale},
+		{"at the same moment the one further on", []news{{1, "pending", "", ""}, {1, "submitted", "", ""}}, "pending", "", 0, ledger.EventStale},
+		{"a status nobody has heard of", []news{{1, "pending", "", ""}, {2, "under_review", "", ""}}, "under_review", "", 0, ledger.EventApplied},
+		{"never backwards from filed", []news{{1, "filed", "2026-02-01", ""}, {9, "pending", "", ""}}, "filed", "2026-02-01", 0, ledger.EventStale},
+		{"filed wins even when it is older", []news{{5, "pending", "", ""}, {1, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
+		{"a date that comes later", []news{{1, "filed", "", ""}, {2, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
+		{"a date stays", []news{{1, "filed", "2026-02-01", ""}, {2, "filed", "2026-02-02", ""}}, "filed", "2026-02-01", 0, ledger.EventStale},
+		{"an exception", []news{{1, "pending", "", ""}, {2, "exception", "", "482"}}, "exception", "", 482, ledger.EventApplied},
+		{"an exception without a status", []news{{1, "pending", "", ""}, {2, "", "", "482"}}, "pending", "", 482, ledger.EventApplied},
+		{"an exception that was cured", []news{{1, "pending", "", "482"}, {2, "pending", "", ""}}, "pending", "", 0, ledger.EventApplied},
+		{"an old exception after the cure", []news{{2, "pending", "", ""}, {1, "exception", "", "482"}}, "pending", "", 0, ledger.EventStale},
+		{"filed ends an exception", []news{{2, "exception", "", "482"}, {1, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
+				for i, n := range c.told {
+					more := []string{}
+					if n.date != "" {
+						more = append(more, "filingDate", n.date)
+					}
+					if n.code != "" {
+						more = append(more, "exceptionCode", n.code)
+					}
+					s.tell(l, fmt.Sprint("evt_", i), orderOf(r), "annualReport", n.status, s.clock().Add(time.Duration(n.minutes)*time.Minute), more...)
+					s.apply(l)
+				}
+				item := s.row(l, r.ID).Items[0]
+				if item.FilingStatus != c.status || item.FilingDate != c.date || item.Exception != c.code {
+					s.Errorf("%+v", item)
+				}
+				if state := s.states(l)[fmt.Sprint("evt_", len(c.told)-1)]; state != c.last {
+					s.Errorf("the last event is %s", state)
+				}
+			})
+		})
+	}
+}
+
+// An event may be there before the answer to the order itself.
+func TestEventBeforeTheAnswer(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		// Another row in doubt, of the same product: the event must not be taken for its own.
+		s.send(l, rows[1])
+		s.answer(l, rows[1], filing.NoAnswer)
+		s.pass(time.Second)
+		try := s.send(l, rows[0])
+		order := fmt.Sprintf("order_%d_%d_annual-report", rows[0].ID, try)
+		s.tell(l, "evt_1", order, "annual_report", "pending", s.clock())
+		s.event(l, "evt_2", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": order, "documentType": "annual_report", "documentId": "doc_1"})
+		if settled := s.apply(l); len(settled) != 0 {
+			s.Fatalf("settled too early: %+v", settled)
+		}
+		if state := s.states(l)["evt_1"]; state != ledger.EventUnknown {
+			s.Errorf("%s", state)
+		}
+		s.answer(l, rows[0], filing.Accepted)
+		s.apply(l)
+		if item := s.row(l, rows[0].ID).Items[0]; item.FilingStatus != "pending" {
+			s.Errorf("%+v", item)
+		}
+		s.want(l, rows[1], filing.Uncertain, cost)
+		var documents []ledger.Document
+		for d, err := range l.Documents(s.Context(), "a") {
+			s.must(err)
+			documents = append(documents, d)
+		}
+		if len(documents) != 1 || documents[0].ID != "doc_1" || documents[0].Number != rows[0].Number || documents[0].Product != filing.AnnualReport {
+			s.Errorf("%+v", documents)
+		}
+	})
+}
+
+// What of an unknown order settles an uncertain row by itself, and what is only
+// offered.
+func TestEvidence(t *testing.T) {
+	// Each case is told of two rows in doubt, of comp_a0 and comp_a1 in this
+	// order and a minute apart, but where it says otherwise.
+	for _, c := range []struct {
+		name    string
+		rows    int
+		others  []ledger.Row // further rows, left at the service
+		tell    func(s *store, l *ledger.Ledger)
+		settles []int // indices of the rows that an event settles by itself
+		offered int   // events offered for the first row
+	}{
+		{"fits exactly one", 1, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock()) }, []int{0}, 0},
+		{"told twice over", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "submitted", s.clock())
+			s.tell(l, "evt_2", "order_x", "annual_report", "pending", s.clock())
+		}, []int{0}, 0},
+		{"fits two rows", 2, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock()) }, nil, 1},
+		{"two orders fit one row", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
+			s.tell(l, "evt_2", "order_y", "annual_report", "pending", s.clock())
+		}, nil, 2},
+		{"of another product", 1, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "ein", "pending", s.clock()) }, nil, 0},
+		{"from before the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(-time.Hour))
+		}, nil, 0},
+		{"long after the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour))
+		}, nil, 1},
+		{"long after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour), "companyId", "comp_a0")
+		}, []int{0}, 0},
+		{"names one company of two", 2, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a1")
+		}, []int{1}, 0},
+		{"names another company", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_z")
+		}, nil, 0},
+		{"an answer is still out", 1, []ledger.Row{report("comp_z", "2026")}, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
+		}, nil, 1},
+		{"a document tells no product", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": "order_x"})
+		}, nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l := s.open()
+				rows := s.add(l, "a", append(reports("a", c.rows), c.others...)...)
+				for i, r := range rows {
+					in := intent(s.row(l, r.ID))
+					in.Company = r.Request.Company.Ref
+					if begun := s.begin(l, in); begun.Try == 0 {
+						s.Fatalf("%+v", begun)
+					}
+					if i < c.rows {
+						s.pass(time.Minute)
+						s.answer(l, r, filing.NoAnswer)
+					}
+				}
+				c.tell(s, l)
+				offered, err := l.Evidence(s.Context(), rows[0].ID)
+				s.must(err)
+				var settled []int
+				for _, x := range s.apply(l) {
+					settled = append(settled, x.Number-2)
+				}
+				if offered, err = l.Evidence(s.Context(), rows[0].ID); err != nil || len(offered) != c.offered || !slices.Equal(settled, c.settles) {
+					s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
+				}
+				for i := range c.rows {
+					if !slices.Contains(settled, i) {
+						s.want(l, rows[i], filing.Uncertain, cost)
+						continue
+					}
+					got := s.want(l, rows[i], filing.Placed, 0)
+					if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" || got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
+						s.Errorf("%+v", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A row placed without an order id gets it from the event that fits.
+func TestAnEventNamesAnOrder(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		r := report("comp_a", "2026")
+		r.Request.Product = filing.EIN
+		r.Request.Order.AnnualReport, r.Request.Order.EIN = nil, &filing.EINItem{}
+		r = s.add(l, "a", r)[0]
+		s.send(l, r)
+		s.answer(l, r, filing.NoAnswer)
+		s.pass(time.Hour)
+		s.send(l, r)
+		out := outcome(s.row(l, r.ID), 2, filing.HasItem)
+		out.Items = []ledger.Item{{Product: filing.EIN}}
+		s.must(l.Settle(s.Context(), out))
+		s.want(l, r, filing.Placed, 0)
+		s.tell(l, "evt_1", "order_e", "ein", "filed", s.clock(), "filingDate", "2026-03-02")
+		if settled := s.apply(l); len(settled) != 1 {
+			s.Errorf("%+v", settled)
+		}
+		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" || got.Items[0].FilingStatus != "filed" {
+			s.Errorf("%+v", got)
+		}
+	})
+}
+
+// A storm: many filings, every event several times in any order, from several
+// processes, before and after the answers.
+func TestEventStorm(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		const n = 60
+		l, other := s.open(), s.open()
+		rows := s.add(l, "a", reports("a", n)...)
+		at := s.clock()
+		type delivery struct {
+			id, order, status string
+			at                time.Time
+		}
+		var storm []delivery
+		for _, r := range rows {
+			order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
+			for k, status := range []string{"submitted", "pending", "filed"} {
+				for range 2 {
+					storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status, at.Add(time.Duration(k) * time.Minute)})
+				}
+			}
+		}
+		rand.Shuffle(len(storm), func(i, j int) { storm[i], storm[j] = storm[j], storm[i] })
+		var all sync.WaitGroup
+		for part := range slices.Chunk(storm, len(storm)/4) {
+			all.Go(func() {
+				for i, d := range part {
+					from := []*ledger.Ledger{l, other}[i%2]
+					s.tell(from, d.id, d.order, "annual_report", d.status, d.at, "filingDate", "2026-02-11")
+					if i%17 == 0 {
+						if _, _, err := from.ApplyEvents(s.Context()); err != nil {
+							s.Error(err)
+						}
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for _, r := range rows {
+				s.place(l, r)
+			}
+		})
+		all.Wait()
+		s.apply(l)
+		for _, r := range s.rows(l, "a") {
+			if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" || r.Items[0].FilingDate != "2026-02-11" {
+				s.Fatalf("%+v", r)
+			}
+		}
+		for id, state := range s.states(l) {
+			if state != ledger.EventApplied && state != ledger.EventStale {
+				s.Errorf("%s is %s", id, state)
+			}
+		}
+	})
+}
+
+func TestEndpoints(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
+		s.pass(time.Hour)
+		s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
+		secrets, err := l.EndpointSecrets(ctx)
+		if s.must(err); !slices.Equal(secrets, []string{"whsec_new", "whsec_old"}) {
+			s.Error(secrets)
+		}
+		var sealed string
+		s.must(s.sql().QueryRowContext(ctx, `SELECT sealed FROM endpoints WHERE id = 'we_1'`).Scan(&sealed))
+		if strings.Contains(sealed, "whsec") {
+			s.Error("the secret is there to read")
+		}
+		// A sealed secret cannot be moved to another endpoint.
+		s.exec(`UPDATE endpoints SET sealed = (SELECT sealed FROM endpoints e WHERE e.id = 'we_1') WHERE id = 'we_2'`)
+		if _, err := l.EndpointSecrets(ctx); !errors.Is(err, ledger.ErrSealed) {
+			s.Error(err)
+		}
+		s.must(l.DropEndpoint(ctx, "we_2"))
+		if err := l.DropEndpoint(ctx, "we_2"); !errors.Is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+		all, err := l.Endpoints(ctx)
+		if s.must(err); len(all) != 1 || all[0].ID != "we_1" || all[0].URL != "https://a.example/x" {
+			s.Errorf("%+v", all)
+		}
+	})
+}
