@@ -29,11 +29,13 @@ var rooms = map[string][]string{
 	"internal/importer":    {"sheet", "filing", "money", "ledger"},
 	"internal/report":      {"sheet", "filing", "money", "ledger"},
 	"internal/jobs":        {"filing", "filingapi", "balance", "ledger", "report", "importer", "money"},
+	"internal/metrics":     {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":     {},
+	"internal/webhook":     {"filing", "ledger"},
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs"},
 	"samples":              {},
 	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples"},
-	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger"},
+	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics"},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {

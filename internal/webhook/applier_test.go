@@ -1,0 +1,125 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/webhook"
+)
+
+// running is an applier at work over a store, and the times at which it asked.
+func running(t *testing.T, apply func(n int) (int, []ledger.Settled, error)) (m *memory, rc *webhook.Receiver, asked func() []time.Duration, said *lines) {
+	var times []time.Duration
+	begin := time.Now()
+	m = &memory{secrets: []string{secret}}
+	m.apply = func() (int, []ledger.Settled, error) {
+		times = append(times, time.Since(begin))
+		return apply(len(times))
+	}
+	said = new(lines)
+	rc, a := webhook.Handler(m, webhook.NewHMAC(webhook.Secrets(m, nil)), slog.New(slog.NewTextHandler(said, nil)))
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	go a.Run(ctx)
+	asked = func() []time.Duration {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return append([]time.Duration(nil), times...)
+	}
+	return m, rc, asked, said
+}
+
+func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, asked, said := running(t, func(n int) (int, []ledger.Settled, error) {
+			switch n {
+			case 1:
+				return 500, nil, nil
+			case 2:
+				return 7, []ledger.Settled{{Event: "evt_9", Order: "order_9", Row: 3, Batch: "b7k2", Number: 4}}, nil
+			}
+			return 0, nil, nil
+		})
+		synctest.Wait()
+		if got := asked(); len(got) != 3 {
+			t.Errorf("asked at %v", got)
+		}
+		for _, word := range []string{"settled", "batch=b7k2", "row=4", "order=order_9", "event=evt_9"} {
+			if !strings.Contains(said.String(), word) {
+				t.Errorf("%s is not in: %s", word, said)
+			}
+		}
+	})
+}
+
+// What is received here is applied at once; what others stored, soon.
+func TestIsWokenAndLooksByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, rc, asked, _ := running(t, func(int) (int, []ledger.Settled, error) { return 0, nil, nil })
+		synctest.Wait()
+		time.Sleep(500 * time.Millisecond)
+		for range 2 {
+			answer(rc, delivery(event, sign(secret, event)))
+			synctest.Wait()
+		}
+		if got := asked(); len(got) != 2 || got[1] != 500*time.Millisecond {
+			t.Errorf("of an event that came twice it asked at %v", got)
+		}
+		time.Sleep(10 * time.Second)
+		if got := asked(); len(got) < 4 || len(got) > 13 {
+			t.Errorf("in ten seconds it asked at %v", got)
+		}
+	})
+}
+
+func TestBacksOffOnErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := true
+		m, rc, asked, said := running(t, func(int) (int, []ledger.Settled, error) {
+			if broken {
+				return 0, nil, errors.New("the database is away")
+			}
+			return 0, nil, nil
+		})
+		time.Sleep(time.Millisecond)
+		answer(rc, delivery(event, sign(secret, event))) // does not hurry it
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		got := asked()
+		if len(got) < 10 || len(got) > 20 || got[1] != time.Second || got[2] != 3*time.Second {
+			t.Errorf("in ten minutes it asked at %v", got)
+		}
+		if n := strings.Count(said.String(), "the database is away"); n != len(got) {
+			t.Errorf("%d complaints about %d errors", n, len(got))
+		}
+		m.set(func(*memory) { broken = false })
+		time.Sleep(time.Minute)
+		mended := len(asked())
+		time.Sleep(10 * time.Second)
+		if more := len(asked()) - mended; more < 3 {
+			t.Errorf("mended, it asked %d times in ten seconds", more)
+		}
+	})
+}
+
+func TestStopsQuietly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := new(memory)
+		said := new(lines)
+		ctx, stop := context.WithCancel(t.Context())
+		m.apply = func() (int, []ledger.Settled, error) {
+			stop()
+			return 0, nil, context.Cause(ctx)
+		}
+		webhook.NewApplier(m, slog.New(slog.NewTextHandler(said, nil))).Run(ctx)
+		if said.String() != "" {
+			t.Errorf("said: %s", said)
+		}
+	})
+}

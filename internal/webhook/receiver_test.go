@@ -1,0 +1,495 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/webhook"
+)
+
+// memory is a store whose failures are set by hand.
+type memory struct {
+	mu      sync.Mutex
+	events  map[string]string // bodies by id
+	garbled []string
+	secrets []string
+	reads   int   // of the secrets
+	unread  error // why secrets cannot be read
+	unkept  error // why nothing can be stored
+	apply   func() (int, []ledger.Settled, error)
+}
+
+func (m *memory) KeepEvent(_ context.Context, e filing.Event, body []byte) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unkept != nil {
+		return false, m.unkept
+	}
+	if _, found := m.events[e.ID]; found {
+		return false, nil
+	}
+	if m.events == nil {
+		m.events = make(map[string]string)
+	}
+	m.events[e.ID] = string(body)
+	return true, nil
+}
+
+func (m *memory) KeepGarbled(_ context.Context, body []byte, _ string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.garbled = append(m.garbled, string(body))
+	return true, m.unkept
+}
+
+func (m *memory) ApplyEvents(context.Context) (int, []ledger.Settled, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.apply == nil {
+		return 0, nil, nil
+	}
+	return m.apply()
+}
+
+func (m *memory) EndpointSecrets(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads++
+	return m.secrets, m.unread
+}
+
+func (m *memory) set(change func(*memory)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
+// lines is a log to look into.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+func newReceiver(m *memory) (*webhook.Receiver, *lines) {
+	said := new(lines)
+	rc, _ := webhook.Handler(m, webhook.NewHMAC(webhook.Secrets(m, nil)), slog.New(slog.NewTextHandler(said, nil)))
+	return rc, said
+}
+
+const (
+	secret = "whsec_do_not_show"
+	event  = `{"id":"evt_1","type":"filing.status_changed","createdAt":"2026-03-01T09:00:00.000Z","data":{"orderId":"order_1","orderType":"annual_report","filingStatus":"filed"}}`
+)
+
+// sign is the service's side, made apart from the verifier.
+func sign(secret, body string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	io.WriteString(mac, body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func delivery(body, signature string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, webhook.Path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if signature != "" {
+		r.Header.Set(webhook.SignatureHeader, signature)
+	}
+	return r
+}
+
+func answer(h http.Handler, r *http.Request) *http.Response {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestWhatADeliveryIsAnswered(t *testing.T) {
+	good := sign(secret, event)
+	unlike := func(change func(*http.Request)) *http.Request {
+		r := delivery(event, good)
+		change(r)
+		return r
+	}
+	tests := []struct {
+		name    string
+		request *http.Request
+		status  int
+		kept    int
+		garbled int
+	}{
+		{"signed", delivery(event, good), 200, 1, 0},
+		{"upper case", delivery(event, strings.ToUpper(good)), 200, 1, 0},
+		{"with the algorithm in front", delivery(event, "sha256="+good), 200, 1, 0},
+		{"signed by the secret before", delivery(event, sign("whsec_before", event)), 200, 1, 0},
+		{"any content type", unlike(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }), 200, 1, 0},
+		{"without a content type", unlike(func(r *http.Request) { r.Header.Del("Content-Type") }), 200, 1, 0},
+		{"unknown type and fields", delivery(`{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`, sign(secret, `{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`)), 200, 1, 0},
+		{"largest", delivery(large(1<<20), sign(secret, large(1<<20))), 200, 1, 0},
+
+		{"unsigned", delivery(event, ""), 401, 0, 0},
+		{"empty signature", unlike(func(r *http.Request) { r.Header[webhook.SignatureHeader] = []string{""} }), 401, 0, 0},
+		{"wrong signature", delivery(event, sign("whsec_other", event)), 401, 0, 0},
+		{"signature of another body", delivery(event+" ", good), 401, 0, 0},
+		{"signed by the empty secret", delivery(event, sign("", event)), 401, 0, 0},
+		{"no hexadecimal", delivery(event, "whsec"), 401, 0, 0},
+		{"half a signature", delivery(event, good[:32]), 401, 0, 0},
+		{"a signature and more", delivery(event, good+good), 401, 0, 0},
+		{"another algorithm in front", delivery(event, "sha1="+good), 401, 0, 0},
+		{"unsigned rubbish", delivery("{", ""), 401, 0, 0},
+
+		{"GET", unlike(func(r *http.Request) { r.Method = http.MethodGet }), 405, 0, 0},
+		{"PUT", unlike(func(r *http.Request) { r.Method = http.MethodPut }), 405, 0, 0},
+		{"one byte too large", delivery(large(1<<20+1), sign(secret, large(1<<20+1))), 413, 0, 0},
+		{"too large, its length not told", unlike(func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(zeros{}), -1 }), 413, 0, 0},
+
+		{"signed and empty", delivery("", sign(secret, "")), 400, 0, 1},
+		{"signed and no JSON", delivery("<event/>", sign(secret, "<event/>")), 400, 0, 1},
+		{"signed and cut", delivery(event[:90], sign(secret, event[:90])), 400, 0, 1},
+		{"signed without an id", delivery(`{"type":"filing.status_changed"}`, sign(secret, `{"type":"filing.status_changed"}`)), 400, 0, 1},
+		{"signed bytes", delivery("\x00\xff\x1f\x8b", sign(secret, "\x00\xff\x1f\x8b")), 400, 0, 1},
+	}
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			m := &memory{secrets: []string{secret, "whsec_before", ""}}
+			rc, said := newReceiver(m)
+			if got := answer(rc, c.request); got.StatusCode != c.status {
+				t.Errorf("status %d, want %d", got.StatusCode, c.status)
+			}
+			if len(m.events) != c.kept || len(m.garbled) != c.garbled {
+				t.Errorf("%d kept and %d garbled, want %d and %d", len(m.events), len(m.garbled), c.kept, c.garbled)
+			}
+			if strings.Contains(said.String(), secret) {
+				t.Errorf("a secret is logged: %s", said)
+			}
+		})
+	}
+}
+
+// large is an event of n bytes.
+func large(n int) string {
+	const head, tail = `{"id":"evt_large","type":"filing.status_changed","note":"`, `"}`
+	return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestBodyIsKeptByteForByte(t *testing.T) {
+	m := &memory{secrets: []string{secret}}
+	rc, _ := newReceiver(m)
+	body := " \n" + event + "\r\n"
+	if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 || m.events["evt_1"] != body {
+		t.Errorf("%d: %q", got.StatusCode, m.events["evt_1"])
+	}
+}
+
+func TestToldTwiceIsStoredOnce(t *testing.T) {
+	m := &memory{secrets: []string{secret}}
+	rc, _ := newReceiver(m)
+	for range 3 {
+		if got := answer(rc, delivery(event, sign(secret, event))); got.StatusCode != 200 {
+			t.Errorf("status %d", got.StatusCode)
+		}
+	}
+	if len(m.events) != 1 {
+		t.Errorf("%d events", len(m.events))
+	}
+}
+
+func TestWhatCannotBeStoredIsSentAgain(t *testing.T) {
+	m := &memory{secrets: []string{secret}, unkept: errors.New("the disk is full")}
+	rc, said := newReceiver(m)
+	for _, body := range []string{event, "no event"} {
+		if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 503 || got.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d, %v", body, got.StatusCode, got.Header)
+		}
+	}
+	if !strings.Contains(said.String(), "the disk is full") {
+		t.Errorf("said: %s", said)
+	}
+	m.set(func(m *memory) { m.unkept = nil })
+	if got := answer(rc, delivery(event, sign(secret, event))); got.StatusCode != 200 || len(m.events) != 1 {
+		t.Errorf("%d with %d events", got.StatusCode, len(m.events))
+	}
+}
+
+// Without a secret nothing is accepted. What is signed may be the service's
+// own, and is asked for again; what is not is refused as ever.
+func TestNoSecretFailsClosed(t *testing.T) {
+	for _, secrets := range [][]string{nil, {""}} {
+		m := &memory{secrets: secrets}
+		rc, said := newReceiver(m)
+		for signature, status := range map[string]int{"": 401, "00": 401, sign("", event): 503, sign(secret, event): 503} {
+			if got := answer(rc, delivery(event, signature)); got.StatusCode != status {
+				t.Errorf("signature %q: %d, want %d", signature, got.StatusCode, status)
+			}
+		}
+		if len(m.events) != 0 || !strings.Contains(said.String(), "importer webhooks create --url") {
+			t.Errorf("%d events; said: %s", len(m.events), said)
+		}
+	}
+}
+
+// Where some secrets cannot be read, those that can still vouch; what they do
+// not vouch for is not refused, for it might be in order.
+func TestUnreadableSecrets(t *testing.T) {
+	m := &memory{unread: errors.New("the sealing key is gone")}
+	rc, said := newReceiver(m)
+	if got := answer(rc, delivery(event, sign(secret, event))); got.StatusCode != 503 || len(m.events) != 0 {
+		t.Errorf("none of them: %d", got.StatusCode)
+	}
+	if !strings.Contains(said.String(), "the sealing key is gone") {
+		t.Errorf("said: %s", said)
+	}
+	given := webhook.NewHMAC(webhook.Secrets(m, func() ([]string, error) { return []string{secret}, nil }))
+	rc, _ = webhook.Handler(m, given, slog.New(slog.DiscardHandler))
+	for signature, status := range map[string]int{sign(secret, event): 200, sign("whsec_other", event): 503, "": 401} {
+		if got := answer(rc, delivery(event, signature)); got.StatusCode != status {
+			t.Errorf("some of them: %d, want %d", got.StatusCode, status)
+		}
+	}
+}
+
+func TestSecretsTurnWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{secrets: []string{"whsec_old"}}
+		rc, _ := newReceiver(m)
+		deliver := func(id, secret string) int {
+			body := strings.Replace(event, "evt_1", id, 1)
+			return answer(rc, delivery(body, sign(secret, body))).StatusCode
+		}
+		if got := deliver("evt_1", "whsec_old"); got != 200 {
+			t.Errorf("the old one: %d", got)
+		}
+		time.Sleep(time.Millisecond)
+		m.set(func(m *memory) { m.secrets = []string{"whsec_new", "whsec_old"} })
+		if got := deliver("evt_2", "whsec_new"); got != 200 {
+			t.Errorf("a new one, at once: %d", got)
+		}
+		if got := deliver("evt_3", "whsec_old"); got != 200 {
+			t.Errorf("the old one beside it: %d", got)
+		}
+		m.set(func(m *memory) { m.secrets = []string{"whsec_new"} })
+		time.Sleep(3 * time.Second)
+		if got := deliver("evt_4", "whsec_old"); got != 401 {
+			t.Errorf("the old one, dropped: %d", got)
+		}
+	})
+}
+
+// A crowd that comes at once reads the secrets once, whether it is let in or
+// not.
+func TestSecretsAreNotReadForEveryDelivery(t *testing.T) {
+	for who, signature := range map[string]string{"friends": sign(secret, event), "strangers": sign("whsec_other", event)} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &memory{secrets: []string{secret}}
+			rc, said := newReceiver(m)
+			var crowd sync.WaitGroup
+			for range 200 {
+				crowd.Go(func() { answer(rc, delivery(event, signature)) })
+			}
+			crowd.Wait()
+			if m.reads != 1 {
+				t.Errorf("%d readings for %s", m.reads, who)
+			}
+			if n := strings.Count(said.String(), "\n"); n > 1 {
+				t.Errorf("%d lines about %s", n, who)
+			}
+		})
+	}
+}
+
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rc, said := newReceiver(&memory{secrets: []string{secret}})
+		for range 600 { // a minute
+			answer(rc, delivery(event, ""))
+			time.Sleep(100 * time.Millisecond)
+		}
+		answer(rc, delivery(event, ""))
+		if n := strings.Count(said.String(), "\n"); n < 6 || n > 8 {
+			t.Errorf("%d lines", n)
+		}
+		if !strings.Contains(said.String(), "times=100") {
+			t.Errorf("said: %s", said)
+		}
+	})
+}
+
+type verifier func(h http.Header, body []byte) error
+
+func (v verifier) Verify(_ context.Context, h http.Header, body []byte) error { return v(h, body) }
+
+func TestAnotherVerifier(t *testing.T) {
+	m := new(memory)
+	rc, _ := webhook.Handler(m, verifier(func(h http.Header, body []byte) error {
+		if h.Get("X-Token") != fmt.Sprint(len(body)) {
+			return webhook.ErrSignature
+		}
+		return nil
+	}), slog.New(slog.DiscardHandler))
+	r := delivery(event, "")
+	if got := answer(rc, r); got.StatusCode != 401 {
+		t.Errorf("without: %d", got.StatusCode)
+	}
+	r = delivery(event, "")
+	r.Header.Set("X-Token", fmt.Sprint(len(event)))
+	if got := answer(rc, r); got.StatusCode != 200 || len(m.events) != 1 {
+		t.Errorf("with: %d", got.StatusCode)
+	}
+}
+
+// raw speaks to a real server byte by byte.
+func raw(t *testing.T, url, head string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "POST "+webhook.Path+" HTTP/1.1\r\nHost: here\r\n"+head+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func statusLine(t *testing.T, c io.Reader) string {
+	t.Helper()
+	line := make([]byte, len("HTTP/1.1 400"))
+	if _, err := io.ReadFull(c, line); err != nil {
+		t.Fatal(err)
+	}
+	return string(line)
+}
+
+// An upload that ends before its length is not stored, though what came of it
+// is signed; nor is one whose sender waits for a go-ahead with too much to say.
+func TestUploadsOnTheWire(t *testing.T) {
+	m := &memory{secrets: []string{secret}}
+	rc, _ := newReceiver(m)
+	server := httptest.NewServer(rc)
+	defer server.Close()
+	signature := webhook.SignatureHeader + ": " + sign(secret, event) + "\r\n"
+
+	c := raw(t, server.URL, fmt.Sprintf("%sContent-Length: %d\r\n", signature, len(event)+1))
+	io.WriteString(c, event)
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusLine(t, c); got != "HTTP/1.1 400" {
+		t.Errorf("cut short: %s", got)
+	}
+	c = raw(t, server.URL, signature+"Content-Length: 10485760\r\nExpect: 100-continue\r\n")
+	if got := statusLine(t, c); got != "HTTP/1.1 413" {
+		t.Errorf("10 MB announced: %s", got)
+	}
+	c = raw(t, server.URL, signature+"Transfer-Encoding: chunked\r\n")
+	io.WriteString(c, "a00000\r\n"+strings.Repeat("x", 1<<20+1)) // and 9 MB to come
+	if got := statusLine(t, c); got != "HTTP/1.1 413" {
+		t.Errorf("10 MB in chunks: %s", got)
+	}
+	if len(m.events)+len(m.garbled) != 0 {
+		t.Errorf("%d events and %d garbled are stored", len(m.events), len(m.garbled))
+	}
+	c = raw(t, server.URL, fmt.Sprintf("%sContent-Length: %d\r\n", signature, len(event)))
+	io.WriteString(c, event)
+	if got := statusLine(t, c); got != "HTTP/1.1 200" {
+		t.Errorf("whole: %s", got)
+	}
+}
+
+// late is a body that never comes.
+type late struct{}
+
+func (late) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func TestBodyThatTakesTooLong(t *testing.T) {
+	rc, _ := newReceiver(&memory{secrets: []string{secret}})
+	w := &dated{ResponseRecorder: httptest.NewRecorder()}
+	r := delivery(event, sign(secret, event))
+	r.Body = io.NopCloser(late{})
+	rc.ServeHTTP(w, r)
+	if w.Code != 408 || w.deadline.IsZero() {
+		t.Errorf("%d with the deadline %v", w.Code, w.deadline)
+	}
+}
+
+// dated is a connection that has deadlines.
+type dated struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (d *dated) SetReadDeadline(t time.Time) error { d.deadline = t; return nil }
+
+// A sender that has gone has still been heard.
+func TestSenderThatHangsUp(t *testing.T) {
+	m := &memory{secrets: []string{secret}}
+	rc, _ := newReceiver(m)
+	ctx, gone := context.WithCancel(t.Context())
+	gone()
+	answer(rc, delivery(event, sign(secret, event)).WithContext(ctx))
+	if len(m.events) != 1 {
+		t.Error("its event is not stored")
+	}
+}
+
+// FuzzParseEvent: no signed body brings the reader down, and what it takes for
+// an event has what the store needs.
+func FuzzParseEvent(f *testing.F) {
+	for _, body := range []string{
+		event, event[:90], "", "null", "[]", `"x"`, "{}", `{"id":1,"type":2}`, `{"id":"evt_1","type":"t","data":null}`,
+		`{"id":"evt_1","type":"t"}{}`, `{"id":"evt_\u0000","type":"t"}`, `{"id":"` + strings.Repeat("é", 300) + `","type":"t"}`,
+		`{"id":"evt_1","type":"filing.status_changed","data":{"exception":{"code":482,"message":"cure it"},"company":{"id":"comp_1"},"document":{"id":"doc_1"}}}`,
+		`{"id":"evt_1","type":"t","data":{"exceptionCode":1e999,"filingStatus":[],"orderId":{"orderId":1}}}`, strings.Repeat(`{"data":`, 20000),
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := filing.ParseEvent(body)
+		switch {
+		case err != nil && !errors.Is(err, filing.ErrEvent):
+			t.Errorf("%v", err)
+		case err == nil && (e.ID == "" || e.Type == "" || len(e.ID) > 200):
+			t.Errorf("%+v", e)
+		}
+		if again, errAgain := filing.ParseEvent(body); again != e || (err == nil) != (errAgain == nil) {
+			t.Errorf("%+v, then %+v", e, again)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Store is the part of the ledger that events need.
+type Store interface {
+	// KeepEvent stores an event once by its id, durably before it returns. It
+	// reports whether the event was new.
+	KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
+	// KeepGarbled stores a signed body that is no event, once by its content.
+	KeepGarbled(ctx context.Context, body []byte, why string) (fresh bool, err error)
+	// ApplyEvents applies one group of stored events and reports how many they
+	// were: 0 when nothing is left.
+	ApplyEvents(ctx context.Context) (done int, settled []ledger.Settled, err error)
+	// EndpointSecrets are the signing secrets of the registered endpoints.
+	EndpointSecrets(ctx context.Context) ([]string, error)
+}
+
+// Path is where this program takes events, unless a server has its own mind.
+const Path = "/webhooks/filing"
+
+// Handler makes what receives deliveries into the store, and the applier of
+// what is stored, which the caller runs beside it. Any number of processes may
+// do so over one ledger.
+func Handler(store Store, v Verifier, log *slog.Logger) (*Receiver, *Applier) {
+	a := NewApplier(store, log)
+	return &Receiver{store: store, verifier: v, stored: a.Wake, log: log}, a
+}

@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Errors of a Verifier. Any other error means that it could not tell.
+var (
+	// ErrSignature is returned for a delivery that is not signed, or not by
+	// anybody known.
+	ErrSignature = errors.New("the signature is missing or wrong")
+	// ErrNoSecret is returned for a signed delivery while no secret is known to
+	// check it by.
+	ErrNoSecret = errors.New("no signing secret is known")
+)
+
+// Verifier decides whether a delivery comes from the service. It sees the raw
+// body, before anything is parsed, and must compare in constant time.
+type Verifier interface {
+	Verify(ctx context.Context, h http.Header, body []byte) error
+}
+
+// SignatureHeader carries the signature of a delivery. Source: spec section 5,
+// rule 5.
+const SignatureHeader = "Service-Signature"
+
+// HMAC accepts deliveries that carry the hex HMAC-SHA256 of their raw body under
+// one of several secrets, in either case, with or without "sha256=" in front.
+// Assumption: the algorithm is not shown in the spec.
+type HMAC struct {
+	read func(context.Context) ([]string, error)
+
+	mu      sync.Mutex // held while they are read, so that a crowd reads once
+	secrets []string
+	err     error
+	asOf    time.Time // when that reading began
+}
+
+// secretsAge is how long a secret that was dropped may still be accepted.
+const secretsAge = 2 * time.Second
+
+// readTime bounds one reading of the secrets.
+const readTime = 5 * time.Second
+
+// NewHMAC verifies by the secrets that read returns. A secret is accepted from
+// the moment at which read has it. Where read fails it may still return those
+// that it could get: what they do not vouch for is then neither accepted nor
+// refused.
+func NewHMAC(read func(context.Context) ([]string, error)) *HMAC { return &HMAC{read: read} }
+
+// Verify returns ErrSignature, ErrNoSecret, or why the secrets cannot be read.
+func (v *HMAC) Verify(ctx context.Context, h http.Header, body []byte) error {
+	arrived := time.Now()
+	given, err := hex.DecodeString(strings.TrimPrefix(strings.TrimSpace(h.Get(SignatureHeader)), "sha256="))
+	if err != nil || len(given) != sha256.Size {
+		return ErrSignature
+	}
+	secrets, err := v.since(ctx, arrived.Add(-secretsAge))
+	if signed(body, given, secrets) {
+		return nil
+	}
+	// Refused only by secrets that were read after it came: its own may have
+	// been added a moment ago.
+	secrets, err = v.since(ctx, arrived)
+	switch {
+	case signed(body, given, secrets):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the signing secrets: %w", err)
+	case len(secrets) == 0:
+		return ErrNoSecret
+	default:
+		return ErrSignature
+	}
+}
+
+// since returns the secrets as they were at a time or later.
+func (v *HMAC) since(ctx context.Context, t time.Time) ([]string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asOf.IsZero() || v.asOf.Before(t) {
+		// Others wait for this reading: it does not end with its own request.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
+		defer cancel()
+		v.asOf = time.Now()
+		v.secrets, v.err = v.read(ctx)
+		// Anybody can sign with an empty secret.
+		v.secrets = slices.DeleteFunc(slices.Clone(v.secrets), func(s string) bool { return s == "" })
+	}
+	return v.secrets, v.err
+}
+
+func signed(body, signature []byte, secrets []string) bool {
+	ok := false
+	for _, secret := range secrets {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write(body)
+		ok = hmac.Equal(mac.Sum(nil), signature) || ok
+	}
+	return ok
+}
+
+// Secrets reads those of the store's endpoints and those given beside them; nil
+// for none beside them.
+func Secrets(store Store, given func() ([]string, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		secrets, err := store.EndpointSecrets(ctx)
+		if given == nil {
+			return secrets, err
+		}
+		more, errGiven := given()
+		return slices.Concat(secrets, more), errors.Join(err, errGiven)
+	}
+}
