@@ -1,0 +1,217 @@
+package metrics
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Ledger is what is read of the record.
+type Ledger interface {
+	Batches(context.Context) ([]ledger.Batch, error)
+	Progress(ctx context.Context, batch string) (ledger.Progress, error)
+	Book(context.Context) (ledger.Book, error)
+	Standstill(context.Context) (ledger.Halted, error)
+}
+
+// Breaker is the circuit breaker of this process.
+type Breaker interface {
+	State() string // "closed", "half-open" or "open"
+}
+
+// Depth reads how many tasks are on the queue, by their state.
+type Depth func(context.Context) (map[string]int, error)
+
+// Fleet is a prometheus.Collector of what concerns all processes at once. Every
+// process tells the same of it, so a reader takes the maximum, not the sum.
+type Fleet struct {
+	ledger  Ledger
+	breaker Breaker
+	record  reading[record]
+	depth   *reading[map[string]int] // nil without a queue to be read
+
+	finished map[string]ledger.Counts // batches that cannot change any more
+}
+
+// record is what was read of the ledger.
+type record struct {
+	rows         map[filing.Result]int
+	funds, other int // ready rows that wait
+	batches      map[string]int
+	book         ledger.Book
+	halted       ledger.Halted
+}
+
+// NewFleet reads from l, b and, where it is not nil, from depth.
+func NewFleet(l Ledger, b Breaker, depth Depth) *Fleet {
+	f := &Fleet{ledger: l, breaker: b, finished: make(map[string]ledger.Counts)}
+	f.record.read = f.readRecord
+	if depth != nil {
+		f.depth = &reading[map[string]int]{read: depth}
+	}
+	return f
+}
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("bulkfiling_"+name, help, labels, nil)
+}
+
+var (
+	ledgerUp    = gauge("ledger_up", "1 where the ledger answered; what is read of it is left out where it did not.")
+	rows        = gauge("rows", "Rows of all batches, by state.", "state")
+	waiting     = gauge("rows_waiting", "Ready rows that wait: for funds, or for another row's purchase.", "for")
+	batches     = gauge("batches", "Batches: under import, open, paused, or canceled by a person.", "state")
+	dollars     = gauge("money_dollars", "The book, in dollars. Available is left out where no deposit was ever declared.", "kind")
+	declared    = gauge("money_declared", "1 where a deposit was declared: the book then gates what is sent.")
+	atLeast     = gauge("money_at_least", "1 where some costs in the book are known only in part.")
+	halted      = gauge("halted", "1 where the whole fleet stands still, by reason: funds (402), key (401, 403), rate (429, 503).", "reason")
+	haltedSince = gauge("halted_since_timestamp_seconds", "When the fleet came to stand still for funds or a key; 0 where it does not.")
+	haltedUntil = gauge("halted_until_timestamp_seconds", "When the fleet asks again; 0 where it does not stand still, or only a person can tell.")
+	queueUp     = gauge("queue_up", "1 where Redis answered.")
+	queueTasks  = gauge("queue_tasks", "Tasks on the queue, by state. A task carries up to 16 rows.", "state")
+	breaker     = gauge("breaker_state", "1 for the state of this process's circuit breaker.", "state")
+)
+
+// Describe implements prometheus.Collector.
+func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, breaker} {
+		ch <- d
+	}
+	if f.depth != nil {
+		ch <- queueUp
+		ch <- queueTasks
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
+	set := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	state := f.breaker.State()
+	for _, s := range []string{"closed", "half-open", "open"} {
+		set(breaker, one(s == state), s)
+	}
+	f.collectQueue(set)
+
+	r, err := f.record.get()
+	set(ledgerUp, one(err == nil))
+	if err != nil {
+		return
+	}
+	for _, state := range filing.Results {
+		set(rows, float64(r.rows[state]), string(state))
+	}
+	set(waiting, float64(r.funds), "funds")
+	set(waiting, float64(r.other), "row")
+	for state, n := range r.batches {
+		set(batches, float64(n), state)
+	}
+	set(declared, one(r.book.Declared))
+	set(atLeast, one(r.book.AtLeast))
+	for kind, amount := range map[string]money.Cents{
+		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted, "reserved": r.book.Reserved,
+	} {
+		set(dollars, float64(amount)/100, kind)
+	}
+	if r.book.Declared {
+		set(dollars, float64(r.book.Available())/100, "available")
+	}
+	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate} {
+		set(halted, one(r.halted.Reason == reason), string(reason))
+	}
+	set(haltedSince, timestamp(r.halted.Since))
+	set(haltedUntil, timestamp(r.halted.Until))
+}
+
+func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
+	if f.depth == nil {
+		return
+	}
+	tasks, err := f.depth.get()
+	set(queueUp, one(err == nil))
+	if err != nil {
+		return
+	}
+	for state, n := range tasks {
+		set(queueTasks, float64(n), state)
+	}
+}
+
+// readRecord reads the ledger. It runs once at a time.
+func (f *Fleet) readRecord(ctx context.Context) (record, error) {
+	r := record{rows: make(map[filing.Result]int), batches: map[string]int{"importing": 0, "open": 0, "paused": 0, "canceled": 0}}
+	var err error
+	if r.halted, err = f.ledger.Standstill(ctx); err != nil {
+		return r, err
+	}
+	if r.book, err = f.ledger.Book(ctx); err != nil {
+		return r, err
+	}
+	all, err := f.ledger.Batches(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, b := range all {
+		r.batches[stateOf(b)]++
+		counts, done := f.finished[b.ID]
+		if !done {
+			p, err := f.ledger.Progress(ctx, b.ID)
+			if err != nil {
+				return r, err
+			}
+			r.funds += p.Short
+			r.other += p.Waiting - p.Short
+			if counts = p.Counts; b.Open && final(counts) {
+				f.finished[b.ID] = maps.Clone(counts)
+			}
+		}
+		for state, n := range counts {
+			r.rows[state] += n
+		}
+	}
+	return r, nil
+}
+
+func stateOf(b ledger.Batch) string {
+	switch {
+	case !b.Open:
+		return "importing"
+	case b.Canceled:
+		return "canceled"
+	case b.Paused:
+		return "paused"
+	}
+	return "open"
+}
+
+// final reports whether no row of a batch can change its state any more: such
+// batches are counted once, whatever their number.
+func final(c ledger.Counts) bool {
+	for state, n := range c {
+		if n > 0 && !state.Terminal() {
+			return false
+		}
+	}
+	return true
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func timestamp(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

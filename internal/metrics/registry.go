@@ -1,0 +1,57 @@
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// NewRegistry returns a registry that knows the process, the Go runtime and the
+// build.
+func NewRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	b := ReadBuild()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "bulkfiling_build_info", Help: "Always 1; the labels say what was built.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go_version": b.Go},
+	})
+	info.Set(1)
+	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Handler serves a registry to Prometheus. What cannot be read leaves its series
+// out and the others in.
+func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		MaxRequestsInFlight: 4, Registry: r,
+	})
+}
+
+// Build says what this binary was built from.
+type Build struct {
+	Version  string // of the module; (devel) where it was built from a checkout without a tag
+	Revision string // of the source; empty where it is not known
+	Go       string
+}
+
+// ReadBuild reads what the linker noted.
+func ReadBuild() Build {
+	b := Build{Version: "unknown"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version, b.Go = info.Main.Version, info.GoVersion
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Revision = s.Value
+		}
+	}
+	return b
+}

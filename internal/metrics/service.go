@@ -1,0 +1,184 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// classes are all classes of answers, so that every counter is there, at zero,
+// before the first answer: a rate needs a beginning.
+var classes = []filing.Class{
+	filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
+	filing.Busy, filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused,
+}
+
+// The calls that cost nothing, by the label call.
+const (
+	lookUpCompany = "company"
+	lookUpUser    = "user"
+	createUser    = "create_user"
+	updateCompany = "update_company"
+)
+
+// outcomes are what such a call comes to, by the label outcome; the first that
+// fits counts.
+var outcomes = []struct {
+	name string
+	err  error
+}{
+	{"not_found", filingapi.ErrNotFound},
+	{"conflict", filingapi.ErrConflict},
+	{"refused", filingapi.ErrRefused},
+	{"busy", filingapi.ErrBusy},
+	{"key_refused", filingapi.ErrKeyRefused},
+	{"unavailable", filingapi.ErrUnavailable},
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for _, o := range outcomes {
+		if errors.Is(err, o.err) {
+			return o.name
+		}
+	}
+	return "other" // we left ourselves
+}
+
+// seconds are the buckets of latencies: an answer takes some tens of
+// milliseconds when all is well, and never longer than FILING_TIMEOUT, 30 s by
+// default.
+var seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60}
+
+// Service counts and times what passes through it to the service. It is a
+// jobs.Service and a prometheus.Collector.
+type Service struct {
+	service jobs.Service
+
+	orders        *prometheus.CounterVec // by class
+	creations     *prometheus.CounterVec // by class
+	items         *prometheus.CounterVec // by product
+	inFlight      prometheus.Gauge
+	orderDuration prometheus.Histogram
+	calls         *prometheus.CounterVec // by call and outcome
+	callDuration  *prometheus.HistogramVec
+}
+
+// Observe puts a Service around s.
+func Observe(s jobs.Service) *Service {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "bulkfiling", Name: name, Help: help}, labels)
+	}
+	m := &Service{
+		service:   s,
+		orders:    counter("orders_total", "Attempts to send an order, by the class of the answer.", "class"),
+		creations: counter("company_creations_total", "Attempts to create a company, by the class of the answer.", "class"),
+		items:     counter("order_items_total", "Filings in accepted orders, by product.", "product"),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "bulkfiling", Name: "orders_in_flight", Help: "Orders and creations that wait for their answer.",
+		}),
+		orderDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "bulkfiling", Name: "order_duration_seconds", Help: "How long the service took to answer an order that was sent.", Buckets: seconds,
+		}),
+		calls: counter("lookups_total", "Requests about users and companies, by call and outcome.", "call", "outcome"),
+		callDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "bulkfiling", Name: "lookup_duration_seconds", Help: "How long requests about users and companies took.", Buckets: seconds,
+		}, []string{"call"}),
+	}
+	for _, class := range classes {
+		m.orders.WithLabelValues(string(class))
+		m.creations.WithLabelValues(string(class))
+	}
+	for _, product := range filing.Products {
+		m.items.WithLabelValues(string(product))
+	}
+	for _, call := range []string{lookUpCompany, lookUpUser, createUser, updateCompany} {
+		m.calls.WithLabelValues(call, outcome(nil))
+		m.callDuration.WithLabelValues(call)
+	}
+	return m
+}
+
+func (m *Service) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.orders, m.creations, m.items, m.inFlight, m.orderDuration, m.calls, m.callDuration}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Service) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Service) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(ch)
+	}
+}
+
+// PlaceOrder sends an order and counts its answer.
+func (m *Service) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
+	a := m.send(m.orders, func() filing.Answer { return m.service.PlaceOrder(ctx, o) })
+	if a.Class == filing.Accepted {
+		for _, product := range o.Products() {
+			m.items.WithLabelValues(string(product)).Inc()
+		}
+	}
+	return a
+}
+
+// CreateCompany sends a company and counts its answer.
+func (m *Service) CreateCompany(ctx context.Context, c filing.NewCompany) filing.Answer {
+	return m.send(m.creations, func() filing.Answer { return m.service.CreateCompany(ctx, c) })
+}
+
+// send times what was written to the wire. What was not, for the breaker was
+// open, would only flatter the service.
+func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer) filing.Answer {
+	m.inFlight.Inc()
+	defer m.inFlight.Dec()
+	began := time.Now()
+	a := send()
+	counter.WithLabelValues(string(a.Class)).Inc()
+	if a.Class != filing.NotSent && counter == m.orders {
+		m.orderDuration.Observe(time.Since(began).Seconds())
+	}
+	return a
+}
+
+// Company looks a company up.
+func (m *Service) Company(ctx context.Context, ref string) (filing.Company, error) {
+	return call(m, lookUpCompany, func() (filing.Company, error) { return m.service.Company(ctx, ref) })
+}
+
+// UpdateCompany completes a company.
+func (m *Service) UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error) {
+	return call(m, updateCompany, func() (filing.Company, error) { return m.service.UpdateCompany(ctx, id, c) })
+}
+
+// User looks a user up.
+func (m *Service) User(ctx context.Context, ref string) (filing.User, error) {
+	return call(m, lookUpUser, func() (filing.User, error) { return m.service.User(ctx, ref) })
+}
+
+// CreateUser creates a user.
+func (m *Service) CreateUser(ctx context.Context, u filing.User) (filing.User, error) {
+	return call(m, createUser, func() (filing.User, error) { return m.service.CreateUser(ctx, u) })
+}
+
+func call[T any](m *Service, name string, do func() (T, error)) (T, error) {
+	began := time.Now()
+	v, err := do()
+	m.calls.WithLabelValues(name, outcome(err)).Inc()
+	m.callDuration.WithLabelValues(name).Observe(time.Since(began).Seconds())
+	return v, err
+}
