@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
@@ -31,6 +32,7 @@ var Variables = []Variable{
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
 	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
+	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://, rediss://, redis-sentinel://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
@@ -38,7 +40,7 @@ var Variables = []Variable{
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
-	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
+	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }
 
 // Environment is what the variables say.
@@ -56,6 +58,7 @@ type Environment struct {
 
 	seal func() string
 	key  func() string // a function, so that printing an Environment cannot show it
+	hook func() ([]string, error)
 }
 
 // String names what an environment points at, and none of its secrets.
@@ -92,6 +95,13 @@ func Read(getenv func(string) string) (Environment, error) {
 	}
 	e.key = func() string { return key }
 	e.seal = func() string { return seal }
+	e.hook = func() ([]string, error) {
+		secrets, err := secret("FILING_WEBHOOK_SECRET", value)
+		return strings.FieldsFunc(secrets, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
+	}
+	if _, err := e.hook(); err != nil {
+		return e, err
+	}
 	var err error
 	if v := value("FILING_LIVE"); v != "" {
 		if e.Live, err = strconv.ParseBool(v); err != nil {
@@ -155,6 +165,10 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	}
 	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency})
 }
+
+// WebhookSecrets are the signing secrets that the variables name. A file of them
+// is read at every call, so that one that is replaced counts at once.
+func (e Environment) WebhookSecrets() ([]string, error) { return e.hook() }
 
 // Pace is the rate that the variables set; nil for none.
 func (e Environment) Pace() jobs.Pace {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
 		t.Errorf("a secret is shown: %s", shown)
 	}
-	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "DATABASE_URL", "REDIS_URL"} {
+	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "DATABASE_URL", "REDIS_URL"} {
 		for what, path := range map[string]string{"missing": filepath.Join(dir, "none"), "empty": write("empty", " \n")} {
 			if _, err := read(t, map[string]string{name + "_FILE": path}); err == nil || !strings.Contains(err.Error(), name+"_FILE") {
 				t.Errorf("%s_FILE %s: %v", name, what, err)
@@ -90,6 +91,37 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		if _, err := read(t, map[string]string{name: "given", name + "_FILE": filepath.Join(dir, "none")}); err != nil {
 			t.Errorf("%s beside %s_FILE: %v", name, name, err)
 		}
+	}
+}
+
+func TestWebhookSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secrets")
+	write := func(content string) {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("whsec_do_not_show_1\n")
+	want := func(vars map[string]string, want ...string) environment.Environment {
+		t.Helper()
+		e, err := read(t, vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.WebhookSecrets(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+		return e
+	}
+	want(nil)
+	want(map[string]string{"FILING_WEBHOOK_SECRET": " new ,old,"}, "new", "old")
+	e := want(map[string]string{"FILING_WEBHOOK_SECRET_FILE": file}, "whsec_do_not_show_1")
+	write("whsec_do_not_show_2\nwhsec_do_not_show_1\n")
+	if got, err := e.WebhookSecrets(); err != nil || len(got) != 2 {
+		t.Errorf("of a file that was replaced: %q, %v", got, err)
+	}
+	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
+		t.Errorf("a secret is shown: %s", shown)
 	}
 }
 
