@@ -1,0 +1,301 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/metrics"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// answering is a service that answers every order with the next of its answers,
+// and every other call with err, each after a while.
+type answering struct {
+	jobs.Service
+	answers []filing.Answer
+	err     error
+	after   time.Duration
+}
+
+func (s *answering) PlaceOrder(context.Context, *filing.Order) filing.Answer {
+	time.Sleep(s.after)
+	a := s.answers[0]
+	s.answers = s.answers[1:]
+	return a
+}
+
+func (s *answering) CreateCompany(ctx context.Context, _ filing.NewCompany) filing.Answer {
+	return s.PlaceOrder(ctx, nil)
+}
+
+func (s *answering) Company(context.Context, string) (filing.Company, error) {
+	time.Sleep(s.after)
+	return filing.Company{}, s.err
+}
+
+func (s *answering) User(context.Context, string) (filing.User, error) {
+	return filing.User{}, s.err
+}
+
+// standing is a ledger that says what it is told to.
+type standing struct {
+	batches  []ledger.Batch
+	progress map[string]ledger.Progress
+	book     ledger.Book
+	halted   ledger.Halted
+	err      error
+	hang     bool
+	asked    map[string]int // by batch; "" for the list
+}
+
+func (s *standing) Standstill(ctx context.Context) (ledger.Halted, error) {
+	if s.hang {
+		select {} // a driver that does not heed its context
+	}
+	return s.halted, s.err
+}
+
+func (s *standing) Batches(context.Context) ([]ledger.Batch, error) {
+	s.asked[""]++
+	return s.batches, s.err
+}
+
+func (s *standing) Progress(_ context.Context, batch string) (ledger.Progress, error) {
+	s.asked[batch]++
+	return s.progress[batch], s.err
+}
+
+func (s *standing) Book(context.Context) (ledger.Book, error) { return s.book, s.err }
+
+type breaker string
+
+func (b breaker) State() string { return string(b) }
+
+func depth(context.Context) (map[string]int, error) {
+	return map[string]int{"pending": 7, "active": 2}, nil
+}
+
+func newStanding() *standing {
+	return &standing{
+		batches: []ledger.Batch{{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true}, {ID: "d"}},
+		progress: map[string]ledger.Progress{
+			"a": {Counts: ledger.Counts{filing.Placed: 40, filing.Exists: 2}},
+			"b": {Counts: ledger.Counts{filing.Placed: 1, filing.Ready: 5, filing.Uncertain: 3}, Waiting: 4, Short: 3},
+			"c": {Counts: ledger.Counts{filing.Rejected: 1}},
+		},
+		asked: make(map[string]int),
+	}
+}
+
+// text is what a scrape shows, without comments.
+func text(t *testing.T, r *prometheus.Registry) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	metrics.Handler(r, slog.New(slog.NewTextHandler(io.Discard, nil))).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("a scrape is answered %d: %s", w.Code, w.Body)
+	}
+	var lines []string
+	for line := range strings.Lines(w.Body.String()) {
+		if !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func wantLines(t *testing.T, got string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains("\n"+got, "\n"+line+"\n") {
+			t.Errorf("the scrape lacks %q", line)
+		}
+	}
+}
+
+func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := &answering{after: 200 * time.Millisecond}
+		for _, class := range []filing.Class{filing.Accepted, filing.Accepted, filing.NoFunds, filing.NotSent, filing.NoAnswer} {
+			inner.answers = append(inner.answers, filing.Answer{Class: class})
+		}
+		s := metrics.Observe(inner)
+		order := &filing.Order{EIN: &filing.EINItem{}, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
+		for range 5 {
+			s.PlaceOrder(t.Context(), order)
+		}
+		inner.answers = []filing.Answer{{Class: filing.Refused}}
+		s.CreateCompany(t.Context(), filing.NewCompany{})
+		r := prometheus.NewRegistry()
+		r.MustRegister(s)
+		wantLines(t, text(t, r),
+			`bulkfiling_orders_total{class="accepted"} 2`,
+			`bulkfiling_orders_total{class="no-funds"} 1`,
+			`bulkfiling_orders_total{class="not-sent"} 1`,
+			`bulkfiling_orders_total{class="no-answer"} 1`,
+			`bulkfiling_orders_total{class="refused"} 0`,
+			`bulkfiling_company_creations_total{class="refused"} 1`,
+			`bulkfiling_order_items_total{product="ein"} 2`,
+			`bulkfiling_order_items_total{product="annual-report"} 2`,
+			`bulkfiling_order_duration_seconds_count 4`, // not the one that was not sent, nor the creation
+			`bulkfiling_order_duration_seconds_bucket{le="0.1"} 0`,
+			`bulkfiling_order_duration_seconds_bucket{le="0.25"} 4`,
+			`bulkfiling_orders_in_flight 0`,
+		)
+	})
+}
+
+func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
+	for name, err := range map[string]error{
+		"ok": nil, "not_found": filingapi.ErrNotFound, "conflict": filingapi.ErrConflict, "refused": filingapi.ErrRefused,
+		"busy": filingapi.ErrBusy, "key_refused": filingapi.ErrKeyRefused, "unavailable": filingapi.ErrUnavailable, "other": context.Canceled,
+	} {
+		if err != nil {
+			err = fmt.Errorf("look up company comp_1: %w", err)
+		}
+		s := metrics.Observe(&answering{err: err})
+		if _, got := s.Company(t.Context(), "comp_1"); !errors.Is(got, err) {
+			t.Errorf("%s: the error became %v", name, got)
+		}
+		if _, got := s.User(t.Context(), "ada@example.com"); !errors.Is(got, err) {
+			t.Errorf("%s: the error became %v", name, got)
+		}
+		r := prometheus.NewRegistry()
+		r.MustRegister(s)
+		got := text(t, r)
+		wantLines(t, got,
+			fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome=%q} 1`, name),
+			fmt.Sprintf(`bulkfiling_lookups_total{call="user",outcome=%q} 1`, name),
+			`bulkfiling_lookup_duration_seconds_count{call="company"} 1`)
+		if strings.Contains(got, "comp_1") || strings.Contains(got, "ada@") {
+			t.Errorf("an id stands in a label:\n%s", got)
+		}
+	}
+}
+
+func TestFleetIsReadFromTheLedger(t *testing.T) {
+	s := newStanding()
+	s.book = ledger.Book{Declared: true, Deposits: 1000_00, Adjustments: -50, Posted: 300_25, Reserved: 100_00, AtLeast: true}
+	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
+	s.halted = ledger.Halted{Reason: filing.ForFunds, Note: "Acme LLC has no money", Since: since, Until: until}
+	r := prometheus.NewRegistry()
+	r.MustRegister(metrics.NewFleet(s, breaker("half-open"), depth))
+	got := text(t, r)
+	wantLines(t, got,
+		`bulkfiling_ledger_up 1`,
+		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 5`, `bulkfiling_rows{state="uncertain"} 3`, `bulkfiling_rows{state="canceled"} 0`,
+		`bulkfiling_rows_waiting{for="funds"} 3`, `bulkfiling_rows_waiting{for="row"} 1`,
+		`bulkfiling_batches{state="open"} 2`, `bulkfiling_batches{state="paused"} 1`, `bulkfiling_batches{state="importing"} 1`,
+		`bulkfiling_money_dollars{kind="available"} 599.25`, `bulkfiling_money_dollars{kind="reserved"} 100`, `bulkfiling_money_dollars{kind="posted"} 300.25`,
+		`bulkfiling_money_declared 1`, `bulkfiling_money_at_least 1`,
+		`bulkfiling_halted{reason="funds"} 1`, `bulkfiling_halted{reason="key"} 0`, `bulkfiling_halted{reason="rate"} 0`,
+		`bulkfiling_halted_since_timestamp_seconds 1.8e+09`, `bulkfiling_halted_until_timestamp_seconds 1.8000000605e+09`,
+		`bulkfiling_breaker_state{state="closed"} 0`, `bulkfiling_breaker_state{state="half-open"} 1`,
+		`bulkfiling_queue_up 1`, `bulkfiling_queue_tasks{state="pending"} 7`,
+	)
+	if strings.Contains(got, "Acme") {
+		t.Error("the service's words stand in the metrics")
+	}
+}
+
+func TestUndeclaredMoneyIsNotShownAsAvailable(t *testing.T) {
+	s := newStanding()
+	s.book = ledger.Book{Posted: 10_00}
+	r := prometheus.NewRegistry()
+	r.MustRegister(metrics.NewFleet(s, breaker("closed"), nil))
+	got := text(t, r)
+	wantLines(t, got, `bulkfiling_money_declared 0`, `bulkfiling_money_dollars{kind="posted"} 10`)
+	for _, absent := range []string{`kind="available"`, "bulkfiling_queue"} {
+		if strings.Contains(got, absent) {
+			t.Errorf("the scrape shows %s", absent)
+		}
+	}
+}
+
+func TestFinishedBatchesAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStanding()
+		r := prometheus.NewRegistry()
+		r.MustRegister(metrics.NewFleet(s, breaker("closed"), nil))
+		for range 3 { // within the time that a reading serves
+			text(t, r)
+		}
+		if s.asked[""] != 1 {
+			t.Errorf("three scrapes at once read the ledger %d times", s.asked[""])
+		}
+		time.Sleep(time.Minute)
+		s.progress["b"] = ledger.Progress{Counts: ledger.Counts{filing.Placed: 9}}
+		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`, `bulkfiling_rows{state="rejected"} 1`)
+		time.Sleep(time.Minute)
+		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`)
+		for batch, times := range map[string]int{"a": 1, "b": 2, "c": 3} { // a rejected row may be retried
+			if s.asked[batch] != times {
+				t.Errorf("batch %s was counted %d times, not %d", batch, s.asked[batch], times)
+			}
+		}
+	})
+}
+
+func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
+	for name, s := range map[string]*standing{
+		"fails": {err: errors.New("down"), asked: make(map[string]int)},
+		"hangs": {hang: true, asked: make(map[string]int)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := prometheus.NewRegistry()
+			r.MustRegister(metrics.NewFleet(s, breaker("open"), depth))
+			began := time.Now()
+			got := text(t, r)
+			if took := time.Since(began); took > 8*time.Second {
+				t.Errorf("the scrape took %s", took)
+			}
+			wantLines(t, got, `bulkfiling_ledger_up 0`, `bulkfiling_breaker_state{state="open"} 1`, `bulkfiling_queue_up 1`)
+			if strings.Contains(got, "bulkfiling_rows") || strings.Contains(got, "bulkfiling_money") {
+				t.Error("the scrape shows what was not read")
+			}
+		})
+	}
+}
+
+// The names and helps follow what Prometheus recommends.
+func TestNamesFollowTheConventions(t *testing.T) {
+	s := newStanding()
+	s.book.Declared = true
+	r := metrics.NewRegistry()
+	r.MustRegister(metrics.Observe(&answering{}), metrics.NewFleet(s, breaker("closed"), depth))
+	problems, err := testutil.GatherAndLint(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	// Every series is of a closed set: a new label with an open one shows here.
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := 0
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "bulkfiling_") {
+			series += len(f.GetMetric())
+		}
+	}
+	if series < 60 || series > 120 {
+		t.Errorf("%d series", series)
+	}
+}
