@@ -38,7 +38,7 @@ type Funds string
 
 // The fates of a reservation.
 const (
-	Post Funds = "post" // it was spent
+	Post Funds = "post" // it was spent; with Verdict.Drop, the item's share of it
 	Void Funds = "void" // it was not
 	Hold Funds = "hold" // not known: it stays set aside
 )
@@ -101,10 +101,11 @@ func same(v Verdict) struct{ repeatable, once Verdict } {
 // Decide is the one place that says what an answer means.
 //
 // Three things bend the table, all of them about attempts in doubt. A 409 after
-// one shows that the order was ours: the row is placed and its money spent. An
-// answer that sends nothing leaves the earlier doubt, and its reservation, as
-// they were. And a row in doubt that has used up its attempts is uncertain: a
-// person decides.
+// one shows that the item was ours: its money is spent, and the row is placed
+// unless other items are left, which are sent again, for the 409 says nothing of
+// them. An answer that sends nothing leaves the earlier doubt, and its
+// reservation, as they were. And a row in doubt that has used up its attempts is
+// uncertain: a person decides.
 func Decide(a Answer, s Standing) Verdict {
 	row := verdicts[a.Class]
 	v := row.once
@@ -112,6 +113,9 @@ func Decide(a Answer, s Standing) Verdict {
 		v = row.repeatable
 	}
 	switch {
+	case a.Class == HasItem && s.Doubt && !s.LastItem:
+		// It has been answered: the attempts of the rest begin anew.
+		return Verdict{Next: Ready, Funds: Post, Doubt: true, Attempt: true, Drop: true}
 	case a.Class == HasItem && s.Doubt:
 		v.Next, v.Funds = Placed, Post
 	case a.Class == HasItem && !s.LastItem:

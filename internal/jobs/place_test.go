@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -271,4 +273,51 @@ func TestCoveredBySubscription(t *testing.T) {
 	f.run(l, "season 2", patient)
 	f.want(l, "season 2", ledger.Counts{filing.Placed: 5, filing.Skipped: 5})
 	f.agree(l, "season 1", "season 2")
+}
+
+// After an attempt in doubt a 409 says that its product is there, and nothing
+// of the rest: the rest is sent again, so that nothing is taken for ordered
+// that is not.
+func TestConflictAfterDoubt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after bool // the lost attempt had been taken
+	}{
+		{"the lost attempt was taken", true},
+		{"it was not, and somebody else had asked for the EIN", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, After: c.after, Nth: 1}}})
+			f.service.AddUser(sandbox.User{ID: "user_1"})
+			f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", EntityType: "LLC", FormationState: "DE", EINRequested: !c.after})
+			request := existing(0, filing.EIN, func(o *filing.Order) {
+				orderAgent(o)
+				o.EIN = einItem()
+			})
+			l := f.openLedger()
+			f.add(l, "a", request)
+			f.run(l, "a", patient)
+			f.want(l, "a", ledger.Counts{filing.Placed: 1})
+			f.must(l.Audit(t.Context()))
+			r := f.rows(l, "a")[0]
+			if want := map[filing.Product]money.Cents{filing.EIN: priceEIN, filing.RegisteredAgent: priceAgent}; !maps.Equal(costs(r), want) || r.Cost.Amount != priceEIN+priceAgent {
+				t.Errorf("the row cost %s: %v", r.Cost, costs(r))
+			}
+			if !strings.Contains(r.Message, "placed") {
+				t.Error(r.Message)
+			}
+			agents := 0
+			for _, i := range f.service.Books().Items() {
+				if i.Product == "registered_agent" {
+					agents++
+				}
+			}
+			if agents == 0 {
+				t.Error("the agent was never ordered, and the row says placed")
+			}
+			if c.after {
+				f.settled(l, "a")
+			}
+		})
+	}
 }

@@ -110,14 +110,25 @@ func (*itemHeld) Error() string { return "an item is bought already" }
 
 // send sends an order once, or says which of its items is bought already.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
+	intent := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: claims(order, again), Cost: quote.Total}
 	full, err := p.unseal(ctx, row, order)
+	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
+		// It cannot be sent again, and what became of it nobody knows.
+		_, err := p.attempt(ctx, intent,
+			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
+			func(try int, a filing.Answer) error {
+				return p.record(row, ledger.Outcome{Row: row.ID, Try: try, Answer: a, Verdict: filing.Verdict{Next: filing.Uncertain, Funds: filing.Hold},
+					Message: "sent without an answer, and it cannot be sent again, for the Social Security number was sealed with another key, or is gone: look at the company's dashboard, then settle the row with importer resolve"})
+			})
+		return true, err
+	}
 	if errors.Is(err, ledger.ErrSealed) {
 		return true, p.meet(ctx, row, &obstacle{next: filing.Rejected, message: "the Social Security number was sealed with another key, or is gone: run the sheet with the number again"})
 	}
 	if err != nil {
 		return true, err
 	}
-	begun, err := p.attempt(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: claims(order, again), Cost: quote.Total},
+	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
 		func(try int, a filing.Answer) error { return p.settle(row, order, try, a, quote, notes) })
 	if err == nil && len(begun.Taken) > 0 {
@@ -173,7 +184,9 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	}
 
 	// From here on the order may be at the service: an answer is recorded,
-	// whatever happens, and Ctrl-C waits for it.
+	// whatever happens, and Ctrl-C waits for it. The slot is free as soon as the
+	// answer is there: what is not yet recorded is not in flight any more, and a
+	// crash in between is settled like any other.
 	answer := filing.Answer{Class: filing.NoAnswer, Message: "the sending broke off"}
 	defer func() {
 		release()
@@ -225,11 +238,18 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 	switch verdict.Next {
 	case filing.Placed, filing.Exists:
 		out.Items = items(order, a, quote)
+		if a.Class == filing.HasItem && verdict.Next == filing.Placed {
+			out.Items = bought(order.Products(), quote)
+		}
 	case filing.Ready:
 		out.Due = p.now().Add(retryAfter(a, row.Attempts))
 	}
 	if verdict.Drop {
 		out.Drop, out.Due = []filing.Product{a.Has}, time.Time{}
+		if verdict.Funds == filing.Post {
+			out.Items = bought([]filing.Product{a.Has}, quote)
+			out.Cost = out.Items[0].Cost
+		}
 	}
 	if order.Formation != nil && a.CompanyID != "" {
 		out.Company, out.Known = a.CompanyID, Formed(order, a.CompanyID)
@@ -295,6 +315,21 @@ func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.I
 		}
 	}
 	return made
+}
+
+// bought are items that the service has from us, and whose order ids it never
+// told: an event may.
+func bought(products []filing.Product, quote balance.Quote) []ledger.Item {
+	all := make([]ledger.Item, len(products))
+	for i, p := range products {
+		all[i].Product = p
+		for _, line := range quote.Lines {
+			if line.Product == p {
+				all[i].Cost = line.Cost()
+			}
+		}
+	}
+	return all
 }
 
 func orderIDs(items []filing.Item) []string {
@@ -374,6 +409,8 @@ func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []string) string {
 	var text string
 	switch {
+	case v.Drop && v.Doubt:
+		text = fmt.Sprintf("the %s is placed: an earlier attempt got no answer, and the service now says that it has the order (%s); the rest is sent again without it", a.Has.Title(), a.Message)
 	case v.Drop:
 		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), a.Message)
 	case v.Next == filing.Placed && a.Class == filing.HasItem:

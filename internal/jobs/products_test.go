@@ -302,6 +302,31 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 	}
 }
 
+// The same where an attempt is in doubt already: nobody can send it again, so a
+// person decides, and the money stays held.
+func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
+	l := f.openLedger()
+	request := existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
+	f.add(l, "a", request)
+	order := request.Order
+	order.CompanyID = request.Company.Ref
+	r := f.rows(l, "a")[0]
+	begun, err := l.Begin(t.Context(), ledger.Intent{Row: r.ID, Claims: []ledger.Claim{{Product: filing.EIN, Key: order.Keys()[filing.EIN]}}, Cost: money.Cost{Amount: priceEIN}})
+	f.must(err)
+	f.must(l.Settle(t.Context(), ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: filing.Answer{Class: filing.NoAnswer}, Verdict: filing.Verdict{Next: filing.Ready, Funds: filing.Hold, Doubt: true, Attempt: true}}))
+	f.must(l.Close())
+	l, err = ledger.Open(t.Context(), ledger.Config{Dir: f.dir, SealKey: strings.Repeat("0e", 32)})
+	f.must(err)
+	defer l.Close()
+	f.run(l, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
+	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "importer resolve") || r.Held != priceEIN || f.posts("/v1/orders") != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Hundreds of rows of every product and party, under faults before and after the
 // order is made and under kills: every row is right, every cent is, and nothing
 // is there twice.
