@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ const onItsWay = 2 * time.Second
 type onQueue struct {
 	mu     sync.Mutex
 	chunks map[int64]time.Time
+	hands  map[int64]int // chunks that handlers of this process hold
 }
 
 // half reports whether more than half of the window is on its way: then the
@@ -75,14 +77,63 @@ func (q *onQueue) soon(chunk int64, now time.Time) {
 	q.chunks[chunk] = now.Add(2*pumpPause - onItsWay)
 }
 
+// take notes that handlers of this process hold the chunks of these rows; what
+// it returns, that they have let go of them.
+func (q *onQueue) take(rows []int64) (release func()) {
+	chunks := make(map[int64]bool)
+	for _, id := range rows {
+		chunks[id/chunkRows] = true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for chunk := range chunks {
+		q.hands[chunk]++
+	}
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for chunk := range chunks {
+			delete(q.chunks, chunk)
+			if q.hands[chunk]--; q.hands[chunk] == 0 {
+				delete(q.hands, chunk)
+			}
+		}
+	}
+}
+
+func (q *onQueue) held(chunk int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.hands[chunk] > 0
+}
+
 func (q *onQueue) remove(chunk int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.chunks, chunk)
 }
 
+// lostAfter is how long a chunk may be with nobody, as far as this process can
+// see, while its rows still wait and nothing is pending: then its task is given
+// up for lost, and enqueued again under another id. A server that stalls or
+// fails over loses tasks in this way. Where another process holds it after all,
+// the ledger lets no row through twice.
+const lostAfter = 10 * time.Second
+
+// blocked is a chunk that Redis claims to have already.
+type blocked struct {
+	since time.Time
+	again int
+}
+
 func (w *Worker) pump(ctx context.Context) error {
 	now := w.now()
+	if w.queue.link.quiet(now) {
+		w.wrote(ctx, w.queue.probe(ctx))
+	}
+	if away, _ := w.queue.link.away(now); away > 0 {
+		return nil
+	}
 	limit := window
 	halted, err := w.ledger.Standstill(ctx)
 	if err != nil {
@@ -121,18 +172,60 @@ func (w *Worker) pump(ctx context.Context) error {
 		}
 		chunks[chunk] = append(chunks[chunk], id)
 	}
+	maps.DeleteFunc(w.blocked, func(chunk int64, _ blocked) bool { return chunks[chunk] == nil })
+	if len(order) == 0 {
+		return nil
+	}
+	w.wrote(ctx, w.supply(ctx, order, chunks, now))
+	return nil
+}
+
+// supply enqueues chunks. Its errors are those of Redis.
+func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, now time.Time) error {
+	pending, err := w.queue.pending(ctx)
+	if err != nil {
+		return err
+	}
+	idle := pending == 0
 	for _, chunk := range order {
+		if pending >= maxPending {
+			return nil
+		}
 		if !w.onQueue.add(chunk, now) {
 			continue
 		}
-		queued, err := w.queue.put(ctx, *w.crew.Load(), chunk, chunks[chunk], now)
+		b, was := w.blocked[chunk]
+		if was && idle && now.Sub(b.since) >= lostAfter && !w.onQueue.held(chunk) {
+			b.since, b.again = now, b.again+1
+			w.blocked[chunk] = b
+		}
+		queued, err := w.queue.put(ctx, *w.crew.Load(), chunk, b.again, chunks[chunk])
 		switch {
 		case err != nil:
 			w.onQueue.remove(chunk)
 			return err
-		case !queued:
+		case queued:
+			pending++
+		default:
 			w.onQueue.soon(chunk, now)
+			if !was {
+				w.blocked[chunk] = blocked{since: now}
+			}
 		}
 	}
 	return nil
+}
+
+// wrote takes in how a write to Redis went, and says in the log when that
+// changes.
+func (w *Worker) wrote(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return // we are stopping: that says nothing of Redis
+	}
+	switch news, since := w.queue.link.note(w.now(), err); news {
+	case lostRedis:
+		w.log.Error(news, "error", err)
+	case foundRedis:
+		w.log.Info(news, "after", w.now().Sub(since).Round(time.Millisecond).String())
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 )
 
 // The one queue and the one kind of task on it.
@@ -24,42 +25,48 @@ const chunkRows = 16
 
 // window bounds the row ids on the queue, whatever the size of a batch: every
 // pump of a fleet enqueues the same first so many rows that may be sent, under
-// the same ids.
-const window = 2048
+// the same ids. Where those have turned, at most maxPending chunks lie there.
+const (
+	window     = 2048
+	maxPending = 2 * window / chunkRows
+)
 
 // Queue is the transport: a Redis server's, or one inside this process.
 type Queue struct {
+	redis    redis.UniversalClient
 	client   *asynq.Client
-	connect  asynq.RedisConnOpt
 	embedded *miniredis.Miniredis
 	stop     chan struct{}
 	clock    sync.WaitGroup
+	link     link
 }
 
-// OpenQueue connects to redisURL (redis://, rediss://, redis-sentinel://, …) or,
-// where it is empty, starts a Redis within the process.
+// OpenQueue connects to redisURL (see arrangements for its forms) or, where it
+// is empty, starts a Redis within the process. Its error is ErrAway where the
+// same address may work later, and never shows a password.
 func OpenQueue(redisURL string) (*Queue, error) {
 	q := &Queue{stop: make(chan struct{})}
+	options := newOptions()
 	if redisURL == "" {
 		q.embedded = miniredis.NewMiniRedis()
 		if err := q.embedded.StartAddr("127.0.0.1:0"); err != nil {
 			return nil, fmt.Errorf("start the in-process queue: %w", err)
 		}
-		q.connect = asynq.RedisClientOpt{Addr: q.embedded.Addr(), PoolSize: 64}
+		options.Addrs = []string{q.embedded.Addr()}
 		q.clock.Add(1)
 		go q.keepTime()
 	} else {
-		connect, err := asynq.ParseRedisURI(redisURL)
-		if err != nil {
-			return nil, errors.New("REDIS_URL is not a redis://, rediss:// or redis-sentinel:// address")
+		var err error
+		if options, err = parseRedis(redisURL); err != nil {
+			return nil, fmt.Errorf("understand REDIS_URL: %w", err)
 		}
-		q.connect = connect
 	}
-	q.client = asynq.NewClient(q.connect)
-	if err := q.client.Ping(); err != nil {
-		q.Close()
-		return nil, fmt.Errorf("reach Redis: %w", err)
+	var err error
+	if q.redis, err = connect(options); err != nil {
+		q.release()
+		return nil, err
 	}
+	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }
 
@@ -81,13 +88,17 @@ func (q *Queue) keepTime() {
 
 // Close leaves the queue. What is on it stays the ledger's to enqueue again.
 func (q *Queue) Close() error {
-	err := q.client.Close()
+	err := q.redis.Close()
+	q.release()
+	return err
+}
+
+func (q *Queue) release() {
 	close(q.stop)
 	q.clock.Wait()
 	if q.embedded != nil {
 		q.embedded.Close()
 	}
-	return err
 }
 
 // put enqueues a chunk of rows under an id made from the rows themselves, so
@@ -97,16 +108,17 @@ func (q *Queue) Close() error {
 // A process that was killed leaves its tasks active, and an active task blocks
 // its id until its lease has run out, a minute later. So the id also turns with
 // the crew: whenever a process comes or goes, all chunks may be enqueued once
-// more. And it turns with the clock: a task that Redis lost track of blocks its
-// rows for minutes, not for ever.
-func (q *Queue) put(ctx context.Context, crew string, chunk int64, rows []int64, now time.Time) (queued bool, err error) {
+// more; and with again, which counts how often the task was given up for lost.
+func (q *Queue) put(ctx context.Context, crew string, chunk int64, again int, rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
-		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, crew, now.Unix()/300)),
+		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, crew, again)),
 		asynq.MaxRetry(0), // attempts are counted in the ledger
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),
@@ -118,6 +130,20 @@ func (q *Queue) put(ctx context.Context, crew string, chunk int64, rows []int64,
 		return false, fmt.Errorf("enqueue rows of chunk %d: %w", chunk, err)
 	}
 	return true, nil
+}
+
+// pendingKey is asynq's list of the tasks that nobody has taken yet.
+const pendingKey = "asynq:{" + queueName + "}:pending"
+
+// pending counts the chunks that nobody has taken yet.
+func (q *Queue) pending(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	n, err := q.redis.LLen(ctx, pendingKey).Result()
+	if err != nil {
+		return 0, fmt.Errorf("see how much is on the queue: %w", err)
+	}
+	return int(n), nil
 }
 
 func rowsOf(payload []byte) ([]int64, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,7 @@ type Worker struct {
 	loops   sync.WaitGroup
 	wake    chan struct{} // something ended: there may be room on the queue
 	onQueue onQueue
+	blocked map[int64]blocked      // the pump's own
 	crew    atomic.Pointer[string] // as the last sweep found it
 
 	again map[string]string // batch → why repeated purchases are wanted
@@ -71,7 +73,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		wake:  make(chan struct{}, 1),
 		again: make(map[string]string),
 	}
-	w.onQueue.chunks = make(map[int64]time.Time)
+	w.onQueue.chunks, w.onQueue.hands, w.blocked = make(map[int64]time.Time), make(map[int64]int), make(map[int64]blocked)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
 		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
@@ -83,7 +85,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		w.cancel()
 		return nil, err
 	}
-	w.server = asynq.NewServer(c.Queue.connect, asynq.Config{
+	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		// Handlers wait on look-ups and slots; with three times as many chunks
 		// as fill the slots, the slots are never short of resolved rows.
 		Concurrency:       max(4, 8*c.Concurrency/chunkRows),
@@ -126,14 +128,15 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 		w.log.Error("a task was dropped", "error", err)
 		return nil
 	}
-	defer func() {
-		for _, id := range ids {
-			w.onQueue.remove(id / chunkRows)
-		}
-	}()
-	rows, err := w.ledger.ReadyRows(w.ctx, ids)
+	defer w.onQueue.take(ids)()
+	// A task that has lost its lease or its time may be somebody else's by now:
+	// what is out is waited for, and no more is begun.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	rows, err := w.ledger.ReadyRows(ctx, ids)
 	if err == nil && len(rows) > 0 {
-		err = w.placer.directory.recall(w.ctx, rows)
+		err = w.placer.directory.recall(ctx, rows)
 	}
 	if err != nil {
 		w.report("prepare rows", err)
@@ -141,13 +144,13 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 	}
 	var placing sync.WaitGroup
 	for _, row := range rows {
-		if w.ctx.Err() != nil || !w.gate.open(w.now()) {
+		if ctx.Err() != nil || !w.gate.open(w.now()) {
 			break
 		}
 		placing.Go(func() {
 			why, err := w.why(row.Batch)
 			if err == nil {
-				err = w.placer.place(w.ctx, row, why)
+				err = w.placer.place(ctx, row, why)
 			}
 			if err != nil {
 				w.report(fmt.Sprintf("place row %d of batch %s", row.Number, row.Batch), err)
@@ -250,11 +253,20 @@ type unpaced struct{}
 
 func (unpaced) Wait(ctx context.Context) error { return ctx.Err() }
 
-// quiet hands asynq's complaints to our log.
+// quiet hands asynq's complaints to our log, for those who look closely: what
+// they amount to is said once, by the pump, when Redis is away, and every row
+// they may concern is in the ledger. A panic is another matter.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Debug(args ...any) {}
 func (q quiet) Info(args ...any)  {}
-func (q quiet) Warn(args ...any)  { q.log.Warn("queue: " + fmt.Sprint(args...)) }
-func (q quiet) Error(args ...any) { q.log.Warn("queue: " + fmt.Sprint(args...)) }
+func (q quiet) Warn(args ...any)  { q.log.Debug("queue: " + fmt.Sprint(args...)) }
+func (q quiet) Error(args ...any) {
+	level := slog.LevelDebug
+	text := fmt.Sprint(args...)
+	if strings.Contains(text, "panic") {
+		level = slog.LevelError
+	}
+	q.log.Log(context.Background(), level, "queue: "+text)
+}
 func (q quiet) Fatal(args ...any) { q.log.Error("queue: " + fmt.Sprint(args...)) }

@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// link knows whether Redis takes what it is given. Only a write tells: a server
+// that is full, or a replica that was a master a moment ago, still answers.
+type link struct {
+	mu    sync.Mutex
+	tried time.Time // the last write, or try of one
+	lost  time.Time // zero while all is well
+	err   error     // of the first write that failed
+}
+
+// Words about Redis for the log, each said once an outage.
+const (
+	lostRedis  = "Redis is away: nothing more is placed until it is back; no row is lost"
+	foundRedis = "Redis is back: placing goes on"
+)
+
+// note takes in how a write went and returns what is new about it, "" for
+// nothing, and since when Redis was away.
+func (l *link) note(now time.Time, err error) (news string, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried = now
+	switch {
+	case err != nil && l.lost.IsZero():
+		l.lost, l.err = now, err
+		return lostRedis, now
+	case err == nil && !l.lost.IsZero():
+		since = l.lost
+		l.lost, l.err = time.Time{}, nil
+		return foundRedis, since
+	}
+	return "", time.Time{}
+}
+
+// quiet reports whether nobody has written for a while.
+func (l *link) quiet(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return now.Sub(l.tried) >= time.Second
+}
+
+// away is how long Redis has been away, and why; 0 while it is there.
+func (l *link) away(now time.Time) (time.Duration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost.IsZero() {
+		return 0, nil
+	}
+	return now.Sub(l.lost), l.err
+}
+
+// queuesKey lists the queues for asynq's tools, which a client tells Redis once
+// in its life: after a flush they would know of none.
+const queuesKey = "asynq:queues"
+
+// probe writes something harmless.
+func (q *Queue) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := q.redis.SAdd(ctx, queuesKey, queueName).Err(); err != nil {
+		return fmt.Errorf("write to Redis: %w", err)
+	}
+	return nil
+}
