@@ -34,7 +34,7 @@ var rooms = map[string][]string{
 	"internal/webhook":     {"filing", "ledger"},
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs"},
 	"samples":              {},
-	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples"},
+	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics"},
 }
 

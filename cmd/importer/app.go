@@ -97,7 +97,7 @@ The same command again is always safe: it resumes.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)
 	})
-	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "try", Title: "To try it:"})
+	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "try", Title: "To try it:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -106,6 +106,7 @@ The same command again is always safe: it resumes.`,
 	}
 	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.retryCommand(), a.resolveCommand())
+	add("events", a.serveCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("try", a.demoCommand(), a.sandboxCommand())
 	root.SetHelpTemplate(helpTemplate)
@@ -134,9 +135,9 @@ func environmentHelp() string {
 		if v.Default != "" {
 			meaning += " (" + v.Default + ")"
 		}
-		fmt.Fprintf(&b, "  %-19s %s\n", v.Name, meaning)
+		fmt.Fprintf(&b, "  %-21s %s\n", v.Name, meaning)
 	}
-	b.WriteString("  NO_COLOR            set: no colours\n")
+	b.WriteString("  NO_COLOR              set: no colours\n")
 	return b.String()
 }
 

@@ -33,6 +33,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:      *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"bytes":     writeBytes,
+			"deliver":   deliver,
 			"exits":     exits,
 			"fees":      sandboxFees,
 			"helps":     helps,
@@ -57,7 +58,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("FILING_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 	env.Setenv("WORKER_CONCURRENCY", "4")
 	env.Setenv("TZ", "UTC")
-	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_LIVE", "FILING_FEES", "FILING_RATE", "DATABASE_URL", "REDIS_URL"} {
+	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET", "FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_FEES", "FILING_RATE", "DATABASE_URL", "REDIS_URL"} {
 		env.Setenv(name, "")
 	}
 	env.Values[serviceKey{}] = &service{}

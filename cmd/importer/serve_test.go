@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// deliver posts a file as the service does, signed where a secret is given, and
+// wants it answered with a status. It waits for a server that is about to start.
+//
+//	deliver 200 http://$ADDR/webhooks/filing event.json whsec_1
+func deliver(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: deliver STATUS URL FILE [SECRET]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	body := ts.ReadFile(args[2])
+	client := http.Client{Timeout: patience}
+	defer client.CloseIdleConnections()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		r, err := http.NewRequest(http.MethodPost, args[1], strings.NewReader(body))
+		ts.Check(err)
+		r.Header.Set("Content-Type", "application/json")
+		if len(args) == 4 {
+			mac := hmac.New(sha256.New, []byte(args[3]))
+			mac.Write([]byte(body))
+			r.Header.Set("Service-Signature", hex.EncodeToString(mac.Sum(nil)))
+		}
+		answer, err := client.Do(r)
+		if err != nil && time.Now().Before(deadline) {
+			continue
+		}
+		ts.Check(err)
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			ts.Fatalf("%s is answered with %d, want %d", args[2], answer.StatusCode, want)
+		}
+		return
+	}
+}
+
+func TestGreeting(t *testing.T) {
+	here, everywhere := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 8080}
+	for _, c := range []struct {
+		scheme  string
+		addr    net.Addr
+		secrets []string
+		err     error
+		want    string
+	}{
+		{"http", here, []string{"a"}, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing, by one signing secret."},
+		{"http", here, nil, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing; no signing secret yet: importer webhooks create --url https://HOST/webhooks/filing"},
+		{"http", everywhere, []string{"a", "b"}, nil, "Events are taken at http://[::]:8080/webhooks/filing (not encrypted: only behind a proxy that has a certificate), by 2 signing secrets."},
+		{"https", everywhere, []string{"a"}, nil, "Events are taken at https://[::]:8080/webhooks/filing, by one signing secret."},
+		{"http", here, []string{"a"}, errors.New("no key"), "Events are taken at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
+	} {
+		secrets := func(context.Context) ([]string, error) { return c.secrets, c.err }
+		if got := greeting(t.Context(), c.scheme, c.addr, secrets); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// Over TLS it serves under its own certificate, and when it is told to end, what
+// has begun comes to its end.
+func TestServesUnderItsCertificate(t *testing.T) {
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	out, in := io.Pipe()
+	a := newApp(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
+	s := server{listen: "127.0.0.1:0", secrets: func() ([]string, error) { return []string{"whsec_1"}, nil }}
+	var roots *x509.CertPool
+	s.cert, s.key, roots = certificate(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- a.serve(ctx, l, s) }()
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`https://[0-9.:]+`).FindString(said)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}, Timeout: patience}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get(address + "/healthz")
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v, %v", said, answer, err)
+	}
+	answer.Body.Close()
+
+	// A delivery whose last byte comes after the end was asked for.
+	const body = `{"id":"evt_1","type":"filing.status_changed","data":{"orderId":"order_1"}}`
+	mac := hmac.New(sha256.New, []byte("whsec_1"))
+	mac.Write([]byte(body))
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(address, "https://"), &tls.Config{RootCAs: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "POST /webhooks/filing HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\nService-Signature: " + hex.EncodeToString(mac.Sum(nil)) + "\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		t.Fatal(err)
+	}
+	replies := bufio.NewReader(conn)
+	if line, err := replies.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	stop()
+	if _, err := io.WriteString(conn, body); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replies.ReadString('\n'); err != nil { // of the 100
+		t.Fatal(err)
+	}
+	if line, err := replies.ReadString('\n'); err != nil || !strings.Contains(line, "200 OK") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if events, err := l.Events(t.Context(), "", 10); err != nil || len(events) != 1 {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+// certificate makes one for the loopback, and a pool that trusts it.
+func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, content []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots = x509.NewCertPool()
+	roots.AddCert(parsed)
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", raw), roots
+}
