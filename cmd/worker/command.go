@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/metrics"
+
+	"github.com/spf13/cobra"
+)
+
+// options are the flags.
+type options struct {
+	listen      string
+	concurrency int
+}
+
+func command(log *slog.Logger) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Place whatever the ledger holds open, as one process of a fleet",
+		Long: `worker places the filings that importer run and importer submit have put into
+the ledger, for as long as it runs. Any number of workers share one ledger
+(DATABASE_URL) and one queue (REDIS_URL); any of them may vanish at any time.
+
+It waits for a database, a Redis and a service that are not there yet, and says
+so. Asked to end (SIGTERM, Ctrl-C) it begins no order any more, waits for the
+answers that are out and records them, which takes at most FILING_TIMEOUT and
+ten seconds: whoever kills it has to wait longer than that. Asked twice it ends
+at once.
+
+  GET /healthz   200 while the process lives and its loops turn: else restart it
+  GET /readyz    200 while it places: ledger and queue answer, and it is not ending
+  GET /metrics   for Prometheus`,
+		Example: `  worker
+  worker --listen 127.0.0.1:8081 --concurrency 64
+  worker healthcheck http://127.0.0.1:8081/readyz`,
+		Args:          cobra.NoArgs,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			env, err := environment.Read(os.Getenv)
+			if err != nil {
+				return err
+			}
+			if c.Flags().Changed("concurrency") {
+				if o.concurrency < 1 || o.concurrency > 1024 {
+					return fmt.Errorf("--concurrency is a number of orders in flight, 1 to 1024")
+				}
+				env.Concurrency = o.concurrency
+			}
+			return newWorker(env, o, log).run(c.Context())
+		},
+	}
+	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
+	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
+	c.SetVersionTemplate("worker {{.Version}}\n")
+	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}
+Exit status:
+  0    asked to end, and every answer is recorded
+  1    it could not do its work: usage, configuration
+  130  asked twice: it ended at once
+{{if not .HasParent}}
+Environment:
+` + environmentHelp() + `{{end}}`)
+	c.AddCommand(healthcheckCommand())
+	return c
+}
+
+func environmentHelp() string {
+	var b strings.Builder
+	for _, v := range environment.Variables {
+		meaning := v.Meaning
+		if v.Default != "" {
+			meaning += " (" + v.Default + ")"
+		}
+		fmt.Fprintf(&b, "  %-21s %s\n", v.Name, meaning)
+	}
+	return b.String()
+}
+
+func version() string {
+	b := metrics.ReadBuild()
+	text := b.Version
+	if len(b.Revision) >= 12 && !strings.Contains(text, b.Revision[:12]) {
+		text += " " + b.Revision[:12]
+	}
+	return text + " " + b.Go
+}

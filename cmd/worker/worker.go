@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/metrics"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// drainMargin is how much longer than a request a drain may take: an answer that
+// comes at the last moment has to be recorded. Whatever kills a worker that does
+// not end has to wait longer still:
+//
+//	FILING_TIMEOUT < drain = FILING_TIMEOUT + drainMargin < the container's grace
+const drainMargin = 10 * time.Second
+
+// worker is the process.
+type worker struct {
+	env      environment.Environment
+	options  options
+	log      *slog.Logger
+	health   *health
+	registry *prometheus.Registry
+}
+
+func newWorker(env environment.Environment, o options, log *slog.Logger) *worker {
+	w := &worker{env: env, options: o, log: log, health: newHealth(log), registry: metrics.NewRegistry()}
+	w.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "bulkfiling_worker_placing", Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
+	}, func() float64 {
+		if phase, _ := w.health.at(); phase == places {
+			return 1
+		}
+		return 0
+	}))
+	concurrency := prometheus.NewGauge(prometheus.GaugeOpts{Name: "bulkfiling_worker_concurrency", Help: "Orders that this process may have in flight."})
+	concurrency.Set(float64(env.Concurrency))
+	w.registry.MustRegister(concurrency)
+	return w
+}
+
+// run places until ctx ends, and then drains.
+func (w *worker) run(ctx context.Context) (err error) {
+	client, err := w.env.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	stop, err := w.serve()
+	if err != nil {
+		return err
+	}
+	defer stop()
+
+	l, err := await(ctx, w, "the ledger", databaseAway, func() (*ledger.Ledger, error) { return w.env.OpenLedger(ctx) })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.Bind(ctx, w.env.Mode()); err != nil {
+		return err
+	}
+	queue, err := await(ctx, w, "the queue", queueAway, w.env.OpenQueue)
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	w.health.need(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
+	depth, err := w.queueDepth()
+	if err != nil {
+		return err
+	}
+	if depth != nil {
+		w.health.need(check{"queue", func(ctx context.Context) error { _, err := depth(ctx); return err }})
+	}
+	observed := metrics.Observe(client)
+	w.registry.MustRegister(observed, metrics.NewFleet(l, client, depth))
+
+	quoter, err := w.quoter(ctx, client, l)
+	if err != nil {
+		return err
+	}
+	placing, err := await(ctx, w, "the ledger", databaseAway, func() (*jobs.Worker, error) {
+		return jobs.Start(ctx, jobs.Config{
+			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Pace: w.env.Pace(), Concurrency: w.env.Concurrency,
+			Drain: w.env.Timeout + drainMargin, Now: w.health.clock, Log: w.log,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	w.health.enter(places)
+	w.log.Info("the worker places", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
+	<-ctx.Done()
+
+	w.health.enter(drains)
+	w.log.Info("the worker drains: it begins nothing more and waits for the answers that are out", "at_most", (w.env.Timeout + drainMargin).String())
+	began := time.Now()
+	placing.Stop()
+	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
+	return nil
+}
+
+// serve answers probes and scrapes, from before anything else is there until
+// after the drain.
+func (w *worker) serve() (stop func(), err error) {
+	if w.options.listen == "" {
+		return func() {}, nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", w.health.live)
+	mux.HandleFunc("GET /readyz", w.health.ready)
+	mux.Handle("GET /metrics", metrics.Handler(w.registry, w.log))
+	listener, err := net.Listen("tcp", w.options.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for probes and scrapes: %w", err)
+	}
+	server := &http.Server{
+		Handler: mux, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+	}
+	w.log.Info("health and metrics", "listen", listener.Addr().String())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+		_ = server.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			w.log.Error("health and metrics were not served", "error", err)
+		}
+	}, nil
+}
+
+// quoter asks the service for its prices: a worker outlives a service that is
+// down, and a key that is corrected.
+func (w *worker) quoter(ctx context.Context, client *filingapi.Client, l *ledger.Ledger) (*balance.Quoter, error) {
+	passing := func(err error) bool { return !errors.Is(err, filingapi.ErrNotFound) }
+	list, err := await(ctx, w, "the service's prices", passing, func() ([]filing.Price, error) { return client.Prices(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	if err := l.KeyAccepted(ctx); err != nil {
+		return nil, err
+	}
+	return w.env.Quoter(list)
+}
