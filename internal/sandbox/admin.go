@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,14 +12,19 @@ import (
 // handleAdmin serves the controls. They take JSON only, which no page of another site can post without asking first.
 func (s *Service) handleAdmin(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(*call) (any, error){
-		"POST /admin/deposit":       s.adminDeposit,
-		"GET /admin/faults":         s.adminListFaults,
-		"POST /admin/faults":        s.adminAddFault,
-		"DELETE /admin/faults":      s.adminClearFaults,
-		"POST /admin/down":          s.adminDown,
-		"POST /admin/advance":       s.adminAdvance,
-		"POST /admin/redeliver":     s.adminRedeliver,
-		"POST /admin/test-delivery": s.adminTestDelivery,
+		"POST /admin/deposit":          s.adminDeposit,
+		"GET /admin/faults":            s.adminListFaults,
+		"POST /admin/faults":           s.adminAddFault,
+		"DELETE /admin/faults":         s.adminClearFaults,
+		"GET /admin/webhook-faults":    s.adminListWebhookFaults,
+		"POST /admin/webhook-faults":   s.adminAddWebhookFault,
+		"DELETE /admin/webhook-faults": s.adminClearWebhookFaults,
+		"POST /admin/down":             s.adminDown,
+		"POST /admin/advance":          s.adminAdvance,
+		"POST /admin/exception":        s.adminException,
+		"POST /admin/mail":             s.adminMail,
+		"POST /admin/redeliver":        s.adminRedeliver,
+		"POST /admin/test-delivery":    s.adminTestDelivery,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, do) })
 	}
@@ -67,7 +73,7 @@ func (s *Service) adminDeposit(c *call) (any, error) {
 
 type faultAnswer struct {
 	Name     string  `json:"name"`
-	Endpoint string  `json:"endpoint"`
+	Endpoint string  `json:"endpoint,omitempty"`
 	Company  string  `json:"companyId,omitempty"`
 	Nth      int     `json:"nth,omitempty"`
 	Rate     float64 `json:"rate,omitempty"`
@@ -126,6 +132,44 @@ func (s *Service) adminClearFaults(c *call) (any, error) {
 	return s.adminListFaults(c)
 }
 
+func (s *Service) adminListWebhookFaults(*call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]faultAnswer, 0, len(s.webhookFaults))
+	for _, f := range s.webhookFaults {
+		list = append(list, faultAnswer{Name: string(f.Kind), Rate: f.Rate, Times: f.Times, Fired: f.fired})
+	}
+	return map[string]any{"faults": list}, nil
+}
+
+func (s *Service) adminAddWebhookFault(c *call) (any, error) {
+	o := c.body
+	f := WebhookFault{Kind: WebhookKind(o.text("kind"))}
+	if f.Kind != "" && !f.Kind.Known() {
+		o.fail("kind", "must be one of %s", strings.Join(WebhookKindNames(), ", "))
+	}
+	if o.has("rate") {
+		f.Rate = o.share("rate")
+	}
+	if o.has("times") {
+		f.Times = int(o.count("times"))
+	}
+	if o.has("forSeconds") {
+		f.For = time.Duration(min(o.count("forSeconds"), 86_400)) * time.Second
+	}
+	o.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	s.InjectWebhook(f)
+	return s.adminListWebhookFaults(c)
+}
+
+func (s *Service) adminClearWebhookFaults(c *call) (any, error) {
+	s.ClearWebhookFaults()
+	return s.adminListWebhookFaults(c)
+}
+
 // adminDown begins an outage, which ends by itself after seconds where given. Refused connections need an end: the
 // controls cannot be reached meanwhile.
 func (s *Service) adminDown(c *call) (any, error) {
@@ -157,57 +201,100 @@ func (s *Service) adminDown(c *call) (any, error) {
 	return map[string]any{"mode": mode}, nil
 }
 
-// adminAdvance moves one filing, or with all every filing by one step.
-func (s *Service) adminAdvance(c *call) (any, error) {
-	orderID, _ := c.body.maybeText("orderId")
-	status, _ := c.body.maybeText("status")
-	all, _ := c.body.maybeFlag("all")
-	var code int64
-	if c.body.has("exceptionCode") {
-		code = c.body.count("exceptionCode")
-	}
+// whichOrders reads the choice between one order and all of them.
+func whichOrders(c *call) (orderID string, all bool) {
+	orderID, _ = c.body.maybeText("orderId")
+	all, _ = c.body.maybeFlag("all")
 	if all == (orderID != "") {
 		c.body.fail("orderId", "or all is required, and not both")
 	}
-	c.body.done()
-	if err := s.invalid(c.found); err != nil {
-		return nil, err
-	}
-	ids := []string{orderID}
-	if all {
-		ids = ids[:0]
-		for _, item := range s.Books().Items() {
-			if item.Status != filed && item.Status != canceled {
-				ids = append(ids, item.ID)
-			}
-		}
-	}
-	told := []string{}
-	for _, id := range ids {
-		var events []Event
-		var err error
-		if code != 0 {
-			events, err = s.Raise(c.request.Context(), id, int(code))
-		} else {
-			events, err = s.Advance(c.request.Context(), id, status)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			told = append(told, e.ID)
-		}
-	}
-	return map[string]any{"moved": len(ids), "events": told}, nil
+	return orderID, all
 }
 
-func (s *Service) adminRedeliver(c *call) (any, error) {
-	id := c.body.text("eventId")
+func moved(events []Event, n int) map[string]any {
+	ids := make([]string, len(events))
+	for i, e := range events {
+		ids[i] = e.ID
+	}
+	return map[string]any{"moved": n, "events": ids}
+}
+
+// adminAdvance moves one filing, or with all every filing that is not at its end, by one step or to a status.
+func (s *Service) adminAdvance(c *call) (any, error) {
+	orderID, all := whichOrders(c)
+	status, _ := c.body.maybeText("status")
 	c.body.done()
 	if err := s.invalid(c.found); err != nil {
 		return nil, err
 	}
-	return map[string]any{"eventId": id}, s.Redeliver(c.request.Context(), id)
+	if all {
+		return moved(s.AdvanceAll(c.request.Context(), status)), nil
+	}
+	events, err := s.Advance(c.request.Context(), orderID, status)
+	return moved(events, 1), err
+}
+
+// adminException raises an exception of one filing, or with all of every filing that can have it. Without a code it is
+// one that fits the product.
+func (s *Service) adminException(c *call) (any, error) {
+	orderID, all := whichOrders(c)
+	code := 0
+	if c.body.has("code") {
+		code = int(c.body.count("code"))
+	}
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	if all {
+		return moved(s.RaiseAll(c.request.Context(), code)), nil
+	}
+	events, err := s.Raise(c.request.Context(), orderID, code)
+	return moved(events, 1), err
+}
+
+func (s *Service) adminMail(c *call) (any, error) {
+	orderID := c.body.text("orderId")
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	e, err := s.AgentMail(c.request.Context(), orderID)
+	return map[string]any{"eventId": e.ID}, err
+}
+
+// adminRedeliver hands one event out again, or all: from the newest on when reversed, each twice when asked so.
+func (s *Service) adminRedeliver(c *call) (any, error) {
+	id, _ := c.body.maybeText("eventId")
+	all, _ := c.body.maybeFlag("all")
+	reverse, _ := c.body.maybeFlag("reverse")
+	twice, _ := c.body.maybeFlag("twice")
+	if all == (id != "") {
+		c.body.fail("eventId", "or all is required, and not both")
+	}
+	c.body.done()
+	if err := s.invalid(c.found); err != nil {
+		return nil, err
+	}
+	ids := []string{id}
+	if all {
+		ids = ids[:0]
+		for _, e := range s.Events() {
+			ids = append(ids, e.ID)
+		}
+	}
+	if reverse {
+		slices.Reverse(ids)
+	}
+	events := len(ids)
+	if twice {
+		doubled := make([]string, 0, 2*len(ids))
+		for _, id := range ids {
+			doubled = append(doubled, id, id)
+		}
+		ids = doubled
+	}
+	return map[string]any{"events": events}, s.Redeliver(c.request.Context(), ids...)
 }
 
 func (s *Service) adminTestDelivery(c *call) (any, error) {

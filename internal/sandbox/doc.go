@@ -12,16 +12,21 @@
 //
 // The books, for a person at / and for a program at /books.json. Controls that take JSON, with amounts in dollars:
 //
-//	POST   /admin/deposit        {"amount": 250.5}
+//	POST   /admin/deposit         {"amount": 250.5}
 //	GET    /admin/faults
-//	POST   /admin/faults         {"kind": "reset", "after": true, "rate": 0.05, "endpoint": "POST /orders",
-//	                              "companyId": "comp_1", "nth": 3, "times": 1, "status": 503,
-//	                              "retryAfterSeconds": 2, "retryDate": false, "forSeconds": 10}
+//	POST   /admin/faults          {"kind": "reset", "after": true, "rate": 0.05, "endpoint": "POST /orders",
+//	                               "companyId": "comp_1", "nth": 3, "times": 1, "status": 503,
+//	                               "retryAfterSeconds": 2, "retryDate": false, "forSeconds": 10}
 //	DELETE /admin/faults
-//	POST   /admin/down           {"mode": "503" or "refuse" or "up", "seconds": 30}
-//	POST   /admin/advance        {"orderId": "order_…" or "all": true, "status": "filed", "exceptionCode": 482}
-//	POST   /admin/redeliver      {"eventId": "evt_…"}
-//	POST   /admin/test-delivery  {}
+//	GET    /admin/webhook-faults
+//	POST   /admin/webhook-faults  {"kind": "duplicate", "rate": 0.2, "times": 5, "forSeconds": 2}
+//	DELETE /admin/webhook-faults
+//	POST   /admin/down            {"mode": "503" or "refuse" or "up", "seconds": 30}
+//	POST   /admin/advance         {"orderId": "order_…" or "all": true, "status": "filed"}
+//	POST   /admin/exception       {"orderId": "order_…" or "all": true, "code": 482}
+//	POST   /admin/mail            {"orderId": "order_…"}
+//	POST   /admin/redeliver       {"eventId": "evt_…" or "all": true, "reverse": true, "twice": true}
+//	POST   /admin/test-delivery   {}
 //
 // Only kind, mode, amount and the ids are required. Document links lead to /files/, magic links to /dashboard/.
 //
@@ -44,7 +49,13 @@
 //   - Products of the price list are formation_tier_1 to _3, ein, registered_agent, annual_report and
 //     foreign_qualification, in the style of [Config].OrderTypes. A price is set by
 //     PUT /organization/prices/{type}. The wholesale amount shown is the floor.
-//   - Filings go submitted, pending (annual reports), filed; a canceled status is ours. An exception shows as the
-//     status "exception" with an exceptionCode in the event. The signature of an event is the hex HMAC-SHA256 of its
-//     body. An event is delivered once, more often on demand.
+//   - Filings go submitted, pending (annual reports), filed; a canceled status is ours. They stand until they are
+//     advanced, or move on a clock ([Config].Advance). An exception shows as the status "exception" with an
+//     exceptionCode in the event; the filing is cured by advancing it.
+//   - Ordering is told by no event, unless [Config].EventsFirst or [WebhookEarly] tells of it before the answer.
+//   - An event is delivered to every endpoint that wants it, under the endpoint's own secret, eight at once and in no
+//     sure order; what is not answered 2xx is tried again with growing waits ([Config].Retries), the same bytes under
+//     the same id. Redirects are not followed. The signature is the hex HMAC-SHA256 of the body. data has a documentId
+//     where there is one, and a companyId if [Config].EventCompany says so.
+//   - A document is a PDF of one page, in ranges on demand. An expired link to one answers 403, to a dashboard 410.
 package sandbox

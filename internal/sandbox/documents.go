@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,7 +58,7 @@ type documentAnswer struct {
 	ExpiresAt    stamp  `json:"expiresAt"`
 }
 
-// getDocument answers a fresh link to /files/{id}, good for an hour.
+// getDocument answers a fresh link to /files/{id}. Another one before it stays good for its own time.
 func (s *Service) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
@@ -67,7 +69,7 @@ func (s *Service) getDocument(c *call) (any, error) {
 	if d == nil || d.Elsewhere {
 		return nil, refuse(http.StatusNotFound, "Document not found")
 	}
-	expires := s.cfg.Now().Add(downloadLife)
+	expires := s.cfg.Now().Add(s.cfg.DownloadLife)
 	query := url.Values{"expires": {strconv.FormatInt(expires.Unix(), 10)}, "signature": {s.fileSignature(d.ID, expires)}}
 	return documentAnswer{
 		ID: d.ID, CompanyID: d.CompanyID, OrderID: d.OrderID, DocumentType: d.Type, CreatedAt: stamp(d.At),
@@ -81,6 +83,10 @@ func (s *Service) fileSignature(id string, expires time.Time) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// fileEndpoint is the place of the downloads by the name that a Fault gives it. It needs no key: the link is the right.
+const fileEndpoint = "GET /files/{id}"
+
+// serveFile answers a download link, whole or in ranges. A link whose time is up answers 403, as object stores do.
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	unix, err := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
@@ -91,19 +97,59 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.cfg.Now().After(expires) {
-		http.Error(w, "This link has expired.", http.StatusGone)
+		http.Error(w, "This link has expired.", http.StatusForbidden)
 		return
 	}
 	s.mu.Lock()
+	s.requests[fileEndpoint]++
 	d := s.documents[id]
-	s.mu.Unlock()
 	if d == nil {
+		s.mu.Unlock()
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+d.ID+`.txt"`)
-	fmt.Fprintf(w, "%s\ncompany %s\norder %s\n%s\n", d.Type, d.CompanyID, d.OrderID, d.At.UTC().Format(time.RFC3339))
+	name := d.CompanyID
+	if rec := s.companies[d.CompanyID]; rec != nil {
+		name = rec.LegalName
+	}
+	s.mu.Unlock()
+
+	file := pdf(strings.ReplaceAll(d.Type, "_", " "), name, "company "+d.CompanyID, "order "+d.OrderID, "document "+d.ID,
+		d.At.UTC().Format(time.RFC1123), "Made by the sandbox: nothing was filed anywhere.")
+	c := &call{request: r, endpoint: fileEndpoint, id: id}
+	if fault := s.pick(c); fault != nil {
+		if fault.Kind != FaultHalfBody {
+			s.fail(w, c, fault, answer{http.StatusOK, file})
+			return
+		}
+		w = &halfWriter{ResponseWriter: w}
+	}
+	w.Header().Set("Content-Type", "application/pdf")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+d.Type+"-"+d.ID+`.pdf"`)
+	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(file)))
+	http.ServeContent(w, r, "", d.At, bytes.NewReader(file))
+}
+
+// halfWriter lets half of an announced body through, be it the whole file or a range of it, and then breaks off.
+type halfWriter struct {
+	http.ResponseWriter
+	left int
+}
+
+func (h *halfWriter) WriteHeader(status int) {
+	length, _ := strconv.Atoi(h.Header().Get("Content-Length"))
+	h.left = length / 2
+	h.ResponseWriter.WriteHeader(status)
+}
+
+func (h *halfWriter) Write(p []byte) (int, error) {
+	if len(p) < h.left {
+		h.left -= len(p)
+		return h.ResponseWriter.Write(p)
+	}
+	_, _ = h.ResponseWriter.Write(p[:h.left])
+	_ = http.NewResponseController(h.ResponseWriter).Flush() // whether it left or not, the rest does not
+	panic(http.ErrAbortHandler)
 }
 
 // base is the address at which the client reached the service.

@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -18,9 +21,10 @@ type Event struct {
 
 // Errors of Advance and its like.
 var (
-	ErrNoOrder = errors.New("no such order")
-	ErrNoEvent = errors.New("no such event")
-	ErrAtEnd   = errors.New("the filing does not move any further")
+	ErrNoOrder     = errors.New("no such order")
+	ErrNoEvent     = errors.New("no such event")
+	ErrAtEnd       = errors.New("the filing does not move any further")
+	ErrNoException = errors.New("not an exception of this product")
 )
 
 // filingStatus values. canceled is ours: the spec speaks of cancelled attempts and shows no value for them.
@@ -38,57 +42,140 @@ var documentTypes = map[string]string{
 	registeredAgent: "state_confirmation",
 }
 
+// exceptionCodes by product. Source: spec section 7; it has none for registered agent service.
+var exceptionCodes = map[string][]int{
+	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
+}
+
+// plausible is an exception code that fits a filing; its product must have one.
+func plausible(item *Item) int {
+	codes := exceptionCodes[item.Product]
+	return codes[hash("code "+item.ID)%uint64(len(codes))]
+}
+
+// next is the status that follows a filing's present one, or "" at the end. Source: spec section 3.
+func next(item *Item) string {
+	switch item.Status {
+	case submitted:
+		if item.Product == annualReport {
+			return pending
+		}
+		return filed
+	case pending, exception:
+		return filed
+	}
+	return ""
+}
+
 // Advance moves a filing on to status, or to its next one when status is empty, delivers the events of that, and
-// returns them when every endpoint has answered. A new agent appointment moves without events. A status of "canceled"
-// undoes the hold of an order on its company, so that it can be ordered again; no money comes back.
-// Source: spec section 3.
+// returns them when every endpoint was tried once. A new agent appointment moves without events; a filing with an
+// exception is cured and moves on. A status of "canceled" undoes the hold of an order on its company, so that it can be
+// ordered again; no money comes back. Source: spec section 3.
 func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
 	return s.move(ctx, orderID, func(item *Item) error {
-		if status != "" {
-			item.Status = status
-			return nil
-		}
-		switch {
-		case item.Status == submitted && item.Product == annualReport:
-			item.Status = pending
-		case item.Status == submitted, item.Status == pending, item.Status == exception:
-			item.Status = filed
-		default:
-			return fmt.Errorf("advance %s, which is %s: %w", orderID, item.Status, ErrAtEnd)
+		if item.Status = cmp.Or(status, next(item)); item.Status == "" {
+			return ErrAtEnd
 		}
 		return nil
 	})
 }
 
-// Raise reports an exception of a filing, such as 482. Source: spec section 7.
+// AdvanceAll moves every filing that is not at its end, as Advance does each, and returns how many those are.
+func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
+	return s.moveAll(ctx, func(item *Item) bool {
+		item.Status = cmp.Or(status, next(item))
+		return true
+	})
+}
+
+// Raise reports an exception of a filing, such as 482, or with 0 one that fits its product. A code that the spec gives
+// to another product is ErrNoException, a filing at its end ErrAtEnd. Source: spec section 7.
 func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
 	return s.move(ctx, orderID, func(item *Item) error {
-		item.Status, item.Exception = exception, code
-		return nil
+		if next(item) == "" {
+			return ErrAtEnd
+		}
+		return raise(item, code)
 	})
 }
 
-func (s *Service) move(ctx context.Context, orderID string, change func(*Item) error) ([]Event, error) {
+// RaiseAll reports an exception of every filing that is not at its end and can have it.
+func (s *Service) RaiseAll(ctx context.Context, code int) ([]Event, int) {
+	return s.moveAll(ctx, func(item *Item) bool { return raise(item, code) == nil })
+}
+
+func raise(item *Item, code int) error {
+	own := exceptionCodes[item.Product]
+	if code == 0 && len(own) > 0 {
+		code = plausible(item)
+	}
+	known := slices.Contains(slices.Concat(slices.Collect(maps.Values(exceptionCodes))...), code)
+	if code == 0 || known && !slices.Contains(own, code) {
+		return fmt.Errorf("%d of %s: %w", code, item.Product, ErrNoException)
+	}
+	item.Status, item.Exception = exception, code
+	return nil
+}
+
+func (s *Service) move(ctx context.Context, orderID string, to func(*Item) error) ([]Event, error) {
 	s.mu.Lock()
 	item := s.items[orderID]
 	if item == nil {
 		s.mu.Unlock()
 		return nil, fmt.Errorf("move %q: %w", orderID, ErrNoOrder)
 	}
-	was, hadException := item.Status, item.Exception
-	item.Exception = 0
-	if err := change(item); err != nil {
-		item.Exception = hadException
-		s.mu.Unlock()
-		return nil, err
-	}
-	var events []*Event
-	if item.Status != was || item.Exception != hadException {
-		events = s.settle(item)
-	}
+	was := *item
+	var err error
+	events := s.change(item, func() {
+		if err = to(item); err != nil {
+			*item = was
+		}
+	})
+	r := s.send(events...)
 	s.mu.Unlock()
-	s.deliver(ctx, events...)
+	if err != nil {
+		return nil, fmt.Errorf("move %s, which is %s: %w", orderID, was.Status, err)
+	}
+	s.wait(ctx, r)
 	return values(events), nil
+}
+
+// moveAll changes every filing that is not at its end; to says whether it did.
+func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, int) {
+	s.mu.Lock()
+	var events []*Event
+	moved := 0
+	for _, o := range s.orders {
+		for i := range o.Items {
+			item := &o.Items[i]
+			if item.Existing || next(item) == "" {
+				continue
+			}
+			events = append(events, s.change(item, func() {
+				if to(item) {
+					moved++
+				}
+			})...)
+		}
+	}
+	r := s.send(events...)
+	s.mu.Unlock()
+	s.wait(ctx, r)
+	return values(events), moved
+}
+
+// change lets a filing move and returns the events of it. An exception that is not raised anew is cured. The caller
+// holds s.mu.
+func (s *Service) change(item *Item, to func()) []*Event {
+	was, had := item.Status, item.Exception
+	to()
+	if item.Status != exception {
+		item.Exception = 0
+	}
+	if item.Status == was && item.Exception == had {
+		return nil
+	}
+	return s.settle(item)
 }
 
 // settle carries a new status over to the company and returns the events that tell of it.
@@ -119,8 +206,18 @@ func (s *Service) settle(item *Item) []*Event {
 			item.Subscription = "canceled"
 		}
 	}
+	events := s.tell(item)
+	if len(events) > 0 && item.Status == filed {
+		events = append(events, s.upload(item, documentTypes[item.Product]))
+	}
+	return events
+}
+
+// tell returns the event of a filing's present status. A new appointment has none: section 6 lists the change of agent
+// only.
+func (s *Service) tell(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
-		return nil // section 6 lists the change of agent only
+		return nil
 	}
 	data := map[string]any{
 		"orderId": item.ID, "orderType": s.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
@@ -134,11 +231,34 @@ func (s *Service) settle(item *Item) []*Event {
 	if item.Exception != 0 {
 		data["exceptionCode"] = item.Exception
 	}
-	events := []*Event{s.event(statusChanged, item.ID, data)}
-	if item.Status == filed {
-		events = append(events, s.upload(item, documentTypes[item.Product]))
+	return []*Event{s.event(statusChanged, item, data)}
+}
+
+// announce tells of an order before its answer has left: that its filings are submitted, and of annual reports that they
+// are pending already, which the answer does not know. It returns when every endpoint was tried once, or after two
+// seconds: an endpoint must not hold an order up.
+func (s *Service) announce(ctx context.Context, o *Order) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s.mu.Lock()
+	if !s.cfg.EventsFirst && s.strike(WebhookEarly) == nil {
+		s.mu.Unlock()
+		return
 	}
-	return events
+	var events []*Event
+	for i := range o.Items {
+		item := &o.Items[i]
+		if item.Existing {
+			continue
+		}
+		events = append(events, s.tell(item)...)
+		if next(item) == pending {
+			events = append(events, s.change(item, func() { item.Status = pending })...)
+		}
+	}
+	r := s.send(events...)
+	s.mu.Unlock()
+	s.wait(ctx, r)
 }
 
 // AgentMail lets a document of registered agent mail arrive for an order.
@@ -150,20 +270,24 @@ func (s *Service) AgentMail(ctx context.Context, orderID string) (Event, error) 
 		return Event{}, fmt.Errorf("mail for %q: %w", orderID, ErrNoOrder)
 	}
 	e := s.upload(item, registeredAgent)
+	r := s.send(e)
 	s.mu.Unlock()
-	s.deliver(ctx, e)
+	s.wait(ctx, r)
 	return *e, nil
 }
 
 func (s *Service) upload(item *Item, documentType string) *Event {
 	d := s.addDocument(Document{CompanyID: item.CompanyID, OrderID: item.ID, Type: documentType})
-	return s.event(documentUploaded, item.ID, map[string]any{
+	return s.event(documentUploaded, item, map[string]any{
 		"orderId": item.ID, "documentType": documentType, "documentId": d.ID, // the last is an assumption
 	})
 }
 
-func (s *Service) event(kind, orderID string, data map[string]any) *Event {
-	e := &Event{ID: s.id("evt"), Type: kind, OrderID: orderID, At: s.cfg.Now()}
+func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
+	if s.cfg.EventCompany {
+		data["companyId"] = item.CompanyID
+	}
+	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}
 	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
@@ -179,27 +303,32 @@ func (s *Service) Events() []Event {
 	return values(s.events)
 }
 
-// Redeliver hands an event out once more, the same bytes under the same id.
-func (s *Service) Redeliver(ctx context.Context, eventID string) error {
+// Redeliver hands events out once more, in the order given, each the same bytes under the same id. It returns when
+// every endpoint was tried once.
+func (s *Service) Redeliver(ctx context.Context, eventIDs ...string) error {
 	s.mu.Lock()
-	e := s.eventsByID[eventID]
-	s.mu.Unlock()
-	if e == nil {
-		return fmt.Errorf("redeliver %q: %w", eventID, ErrNoEvent)
+	events := make([]*Event, len(eventIDs))
+	for i, id := range eventIDs {
+		if events[i] = s.eventsByID[id]; events[i] == nil {
+			s.mu.Unlock()
+			return fmt.Errorf("redeliver %q: %w", id, ErrNoEvent)
+		}
 	}
-	s.deliver(ctx, e)
+	r := s.send(events...)
+	s.mu.Unlock()
+	s.wait(ctx, r)
 	return nil
 }
 
 // TestDelivery sends an event of a made-up order to every endpoint.
 func (s *Service) TestDelivery(ctx context.Context) Event {
 	s.mu.Lock()
-	e := s.event(statusChanged, "order_test", map[string]any{
-		"orderId": "order_test", "orderType": s.cfg.OrderTypes.write(annualReport), "filingStatus": submitted,
-	})
+	made := &Item{ID: "order_test", CompanyID: "comp_test", Product: annualReport, Status: submitted}
+	events := s.tell(made)
+	r := s.send(events...)
 	s.mu.Unlock()
-	s.deliver(ctx, e)
-	return *e
+	s.wait(ctx, r)
+	return *events[0]
 }
 
 func values(events []*Event) []Event {

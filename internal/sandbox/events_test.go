@@ -37,18 +37,18 @@ func (e *ear) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	e.told = append(e.told, body)
 }
 
-type told struct {
+type heard struct {
 	ID, Type, CreatedAt string
 	Data                map[string]any
 }
 
 // take returns what came since it was asked last.
-func (e *ear) take() []told {
+func (e *ear) take() []heard {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var list []told
+	var list []heard
 	for _, body := range e.told {
-		var one told
+		var one heard
 		if err := json.Unmarshal(body, &one); err != nil {
 			e.t.Errorf("event %q: %v", body, err)
 		}
@@ -87,7 +87,7 @@ func TestEvents(t *testing.T) {
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, []string{""}, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, Config{})
+			b := newBench(t, Config{DeliveriesAtOnce: 1})
 			all, documents := b.listen(t, both), b.listen(t, `"document.uploaded"`)
 			id := b.mustOrder(tt.fields).Items[0].OrderID
 			if got := all.take(); len(got) != 0 {
@@ -200,9 +200,10 @@ func TestLinks(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, path, body, shows string
 		life                            time.Duration
+		expired                         int
 	}{
-		{"document", "GET", "/v1/documents/" + d.ID, "", "comp_held", time.Hour},
-		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, "annual_report 2026", 7 * 24 * time.Hour},
+		{"document", "GET", "/v1/documents/" + d.ID, "", "comp_held", time.Hour, 403},
+		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, "annual_report 2026", 7 * 24 * time.Hour, 410},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var link struct{ URL, ExpiresAt string }
@@ -215,7 +216,7 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s: %d %s", path, r.status, r.body)
 			}
 			pass(tt.life + time.Second)
-			if r := b.do("GET", path, ""); r.status != 410 {
+			if r := b.do("GET", path, ""); r.status != tt.expired {
 				t.Errorf("expired, and yet %d", r.status)
 			}
 		})

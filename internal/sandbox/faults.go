@@ -51,7 +51,8 @@ type Fault struct {
 	After bool
 
 	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET /companies/{id}" and so on by the paths of
-	// section 4; a trailing * stands for any rest, so "GET *" is every look-up and "*" everything.
+	// section 4; a trailing * stands for any rest, so "GET *" is every look-up and "*" everything. The downloads of
+	// documents are "GET /files/{id}".
 	Endpoint string
 	Company  string                                  // only requests that name this company, as the client writes it
 	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
@@ -287,7 +288,11 @@ func writeSlowly(w http.ResponseWriter, c *call, f *Fault, a answer) {
 		total = 2 * time.Second
 	}
 	const pieces = 10
-	w.Header().Set("Content-Type", "application/json")
+	if c.endpoint == fileEndpoint {
+		w.Header().Set("Content-Type", "application/pdf")
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
 	for i := range pieces {

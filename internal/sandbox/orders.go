@@ -333,6 +333,7 @@ func (s *Service) book(req *orderRequest, rec *company, items []Item, total int6
 		case foreignQualification:
 			rec.qualified[req.state] = true
 		}
+		s.schedule(item)
 	}
 	if supplied := req.supplied(); supplied != nil && rec.Agents[req.state] == "" {
 		rec.Agents[req.state] = OtherAgent

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -26,7 +27,78 @@ func (s *Service) serveBooks(w http.ResponseWriter, _ *http.Request) {
 		Books
 		Duplicates []Duplicate `json:"duplicates"`
 		Violations []Violation `json:"violations"`
-	}{b, b.Duplicates(), s.Violations()})
+		told
+	}{b, b.Duplicates(), s.Violations(), s.told(math.MaxInt)})
+}
+
+// told is what endpoints were told, as the books show it. No secret is among it.
+type told struct {
+	Endpoints  []toldEndpoint `json:"endpoints"`
+	Events     []toldEvent    `json:"events"`     // newest first
+	Deliveries []toldDelivery `json:"deliveries"` // newest first
+}
+
+type toldEndpoint struct {
+	ID       string   `json:"id"`
+	URL      string   `json:"url"`
+	Types    []string `json:"eventTypes"`
+	Attempts int      `json:"attempts"`
+	Taken    int      `json:"taken"`
+	Waiting  int      `json:"waiting"`
+	Lost     int      `json:"lost"`
+}
+
+type toldEvent struct {
+	At    time.Time       `json:"at"`
+	Body  json.RawMessage `json:"body"`
+	Tries int             `json:"tries"`
+	Taken int             `json:"taken"`
+}
+
+type toldDelivery struct {
+	At       time.Time `json:"at"`
+	EventID  string    `json:"eventId"`
+	Endpoint string    `json:"endpointId"`
+	Try      int       `json:"try"` // 0: a stray body
+	Status   int       `json:"status,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	TookMS   int64     `json:"tookMs"`
+	Forged   bool      `json:"forged,omitempty"`
+}
+
+// told returns the newest events and deliveries, at most so many of each.
+func (s *Service) told(most int) told {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := told{Endpoints: []toldEndpoint{}, Events: []toldEvent{}, Deliveries: []toldDelivery{}}
+	for _, h := range s.webhooks {
+		t.Endpoints = append(t.Endpoints, toldEndpoint{h.id, h.url, h.types, h.attempts, h.taken, h.waiting, h.lost})
+	}
+	tries, taken := make(map[string]int), make(map[string]int)
+	for _, d := range slices.Backward(s.deliveries) {
+		if d.Try > 0 {
+			tries[d.EventID]++
+			if d.Taken() {
+				taken[d.EventID]++
+			}
+		}
+		if len(t.Deliveries) == most {
+			continue
+		}
+		one := toldDelivery{At: d.At, EventID: d.EventID, Endpoint: d.EndpointID, Try: d.Try, Status: d.Status,
+			TookMS: d.Took.Milliseconds(), Forged: d.Forged}
+		if d.Err != nil {
+			one.Error = d.Err.Error()
+		}
+		t.Deliveries = append(t.Deliveries, one)
+	}
+	for _, e := range slices.Backward(s.events) {
+		if len(t.Events) == most {
+			break
+		}
+		t.Events = append(t.Events, toldEvent{e.At, e.Body, tries[e.ID], taken[e.ID]})
+	}
+	return t
 }
 
 type pageData struct {
@@ -38,6 +110,9 @@ type pageData struct {
 	Faults     []pageFault
 	Violations []Violation
 	Refused    []statusCount
+	Told       told
+	Webhook    []pageWebhookFault
+	Exceptions []Item
 	Dashboard  bool
 	Controls   [][2]string
 }
@@ -50,6 +125,9 @@ var controls = [][2]string{
 	{"DELETE /admin/faults", ""},
 	{"POST /admin/down", `{"mode": "refuse", "seconds": 30}`},
 	{"POST /admin/advance", `{"all": true}`},
+	{"POST /admin/exception", `{"all": true, "code": 482}`},
+	{"POST /admin/webhook-faults", `{"kind": "duplicate", "rate": 0.2}`},
+	{"POST /admin/redeliver", `{"all": true, "reverse": true, "twice": true}`},
 	{"POST /admin/test-delivery", `{}`},
 }
 
@@ -58,9 +136,16 @@ type pageFault struct {
 	Fired int
 }
 
+type pageWebhookFault struct {
+	WebhookFault
+	Fired int
+}
+
 func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
+	told := s.told(50)
 	s.mu.Lock()
 	d := pageData{
+		Told:  told,
 		Title: "Sandbox books", Made: len(s.orders), Outage: s.outage, Controls: controls,
 		Books: Books{Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
 			InFlight: s.inFlight, MaxInFlight: s.mostFlying},
@@ -72,6 +157,16 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 	d.Refused = Books{Refused: s.refused}.byStatus()
 	for _, f := range s.faults {
 		d.Faults = append(d.Faults, pageFault{f.Fault, f.fired})
+	}
+	for _, f := range s.webhookFaults {
+		d.Webhook = append(d.Webhook, pageWebhookFault{f.WebhookFault, f.fired})
+	}
+	for i := len(s.orders) - 1; i >= 0 && len(d.Exceptions) < newest; i-- {
+		for _, item := range s.orders[i].Items {
+			if item.Status == exception {
+				d.Exceptions = append(d.Exceptions, item)
+			}
+		}
 	}
 	s.mu.Unlock()
 	slices.Reverse(d.Violations)
@@ -150,7 +245,21 @@ dt { opacity: .7 } dd { margin: 0; font-size: 1.4rem; font-variant-numeric: tabu
 {{range .Violations}}<tr><td>{{clock .At}}<td>{{.Rule}}<td><code>{{.Method}} {{.Path}}</code><td>{{.Message}}{{end}}</table>{{end}}
 <h2>Faults in force</h2>
 {{if .Faults}}<table><tr><th>Fault<th>Endpoint<th>Company<th class="n">Rate<th class="n">Fired
-{{range .Faults}}<tr><td>{{.Fault}}<td>{{or .Fault.Endpoint "POST /orders"}}<td>{{.Fault.Company}}<td class="n">{{or .Fault.Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{else}}<p>None.</p>{{end}}
+{{range .Faults}}<tr><td>{{.Fault}}<td>{{or .Fault.Endpoint "POST /orders"}}<td>{{.Fault.Company}}<td class="n">{{or .Fault.Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{else if not .Webhook}}<p>None.</p>{{end}}
+{{if .Webhook}}<table><tr><th>Of deliveries<th class="n">Rate<th class="n">Fired
+{{range .Webhook}}<tr><td>{{.Kind}}<td class="n">{{or .Rate 1}}<td class="n">{{.Fired}}{{end}}</table>{{end}}
+<h2>Webhook endpoints</h2>
+{{with .Told.Endpoints}}<table><tr><th>Endpoint<th>Events<th class="n">Attempts<th class="n">Taken<th class="n">Waiting<th class="n">Given up
+{{range .}}<tr><td>{{.URL}}<br><code>{{.ID}}</code><td>{{range .Types}}<div>{{.}}</div>{{end}}<td class="n">{{.Attempts}}<td class="n">{{.Taken}}<td class="n">{{.Waiting}}<td class="n{{if .Lost}} bad{{end}}">{{.Lost}}{{end}}</table>{{else}}<p>None is registered.</p>{{end}}
+{{with .Exceptions}}<h2 class="bad">Filings with an exception</h2>
+<table><tr><th>Order<th>Product<th>Company<th>State<th class="n">Code
+{{range .}}<tr><td><code>{{.ID}}</code><td>{{.Product}} {{.Year}}<td><code>{{.CompanyID}}</code><td>{{.State}}<td class="n">{{or .Exception ""}}{{end}}</table>{{end}}
+{{with .Told.Events}}<h2>Events, the newest 50</h2>
+<table><tr><th>Time<th>Event<th class="n">Tries<th class="n">Taken
+{{range .}}<tr><td>{{clock .At}}<td><code>{{printf "%s" .Body}}</code><td class="n">{{.Tries}}<td class="n">{{.Taken}}{{end}}</table>{{end}}
+{{with .Told.Deliveries}}<h2>Deliveries, the newest 50</h2>
+<table><tr><th>Time<th>Event<th>Endpoint<th class="n">Try<th>Answer<th class="n">ms
+{{range .}}<tr><td>{{clock .At}}<td><code>{{.EventID}}</code><td><code>{{.Endpoint}}</code><td class="n">{{or .Try "stray"}}<td>{{or .Status .Error}}{{if .Forged}} (bad signature){{end}}<td class="n">{{.TookMS}}{{end}}</table>{{end}}
 {{end}}
 <h2>Orders, newest first</h2>
 {{if .Orders}}<table><tr><th class="n">#<th>Time<th>Company<th>State<th>Items<th class="n">Total

@@ -91,7 +91,7 @@ func TestAdmin(t *testing.T) {
 		b := newBench(t, Config{})
 		id := b.mustOrder(`"companyId":"comp_held",` + report2026).Items[0].OrderID
 		b.do("POST", "/admin/advance", `{"all":true}`)
-		b.do("POST", "/admin/advance", `{"orderId":"`+id+`","exceptionCode":482}`)
+		b.do("POST", "/admin/exception", `{"orderId":"`+id+`","code":482}`)
 		if i := b.Books().Items()[0]; i.Status != exception || i.Exception != 482 {
 			t.Errorf("got %+v", i)
 		}

@@ -59,10 +59,31 @@ type Config struct {
 	// AutoEntityType and AutoFormationState are given to companies that appear so. Empty: LLC, DE.
 	AutoEntityType, AutoFormationState string
 
-	// Faults are in force from the start.
-	Faults []Fault
-	// Client delivers events. nil: one with a time-out of ten seconds.
+	// Faults and WebhookFaults are in force from the start.
+	Faults        []Fault
+	WebhookFaults []WebhookFault
+
+	// Advance is how often a clock moves every filing one step on, give or take a quarter. 0: filings stand until they
+	// are advanced, as they do in the test environment.
+	Advance time.Duration
+	// Exceptions is the share of filings, 0 to 1, that hit an exception on the clock's last step and then stand.
+	Exceptions float64
+
+	// EventsFirst tells of every order before its answer leaves: WebhookEarly for all.
+	EventsFirst bool
+	// EventCompany puts the companyId into the data of events. Whether it is there is not shown in the spec.
+	EventCompany bool
+	// Retries is how often an event is tried again that an endpoint did not answer with 2xx. 0: 12; negative: never.
+	Retries int
+	// RetryAfter is the wait before the first of them; each next is twice as long, up to a minute. 0: one second.
+	RetryAfter time.Duration
+	// DeliveriesAtOnce is how many deliveries to one endpoint are in flight. 0: 8. With 1 events come in order.
+	DeliveriesAtOnce int
+	// Client delivers events. nil: one with a time-out of ten seconds that follows no redirects.
 	Client *http.Client
+
+	// DownloadLife is how long a download link lives. 0: an hour, as section 8 says.
+	DownloadLife time.Duration
 }
 
 // Style is how the service writes product names of several words.
@@ -94,7 +115,9 @@ const (
 
 // Service is the whole remote service in memory. All methods may be called at any time from any goroutine.
 type Service struct {
-	cfg Config
+	cfg   Config
+	life  context.Context // ends the clock and the deliveries
+	close context.CancelFunc
 
 	mu       sync.Mutex // guards everything below
 	rand     *rand.Rand
@@ -115,6 +138,8 @@ type Service struct {
 	documents     map[string]*Document
 	links         map[string]magicLink
 	webhooks      []*webhook
+	webhookFaults []*armedWebhook
+	webhookRand   *rand.Rand // its own: deliveries must not shift the fates of orders
 	events        []*Event
 	eventsByID    map[string]*Event
 	deliveries    []Delivery
@@ -171,11 +196,27 @@ func New(cfg Config) *Service {
 		cfg.AutoFormationState = "DE"
 	}
 	if cfg.Client == nil {
-		cfg.Client = &http.Client{Timeout: 10 * time.Second}
+		cfg.Client = &http.Client{
+			Timeout:       10 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	if cfg.Retries == 0 {
+		cfg.Retries = 12
+	}
+	if cfg.RetryAfter == 0 {
+		cfg.RetryAfter = time.Second
+	}
+	if cfg.DeliveriesAtOnce <= 0 {
+		cfg.DeliveriesAtOnce = 8
+	}
+	if cfg.DownloadLife == 0 {
+		cfg.DownloadLife = downloadLife
 	}
 	s := &Service{
 		cfg:           cfg,
 		rand:          rand.New(rand.NewPCG(cfg.Seed, 0x5eed)),
+		webhookRand:   rand.New(rand.NewPCG(cfg.Seed, 0xe7e)),
 		keys:          slices.Clone(cfg.Keys),
 		balance:       cfg.OpeningBalance,
 		users:         make(map[string]*User),
@@ -198,9 +239,14 @@ func New(cfg Config) *Service {
 		flying:        make(map[string]int),
 		mostBy:        make(map[string]int),
 	}
+	s.life, s.close = context.WithCancel(context.Background())
 	s.Inject(cfg.Faults...)
+	s.InjectWebhook(cfg.WebhookFaults...)
 	return s
 }
+
+// Close ends the clock and the deliveries. The API goes on answering.
+func (s *Service) Close() { s.close() }
 
 // id returns a new identifier. The numbers are scattered so that no client comes to rely on their order, and still the
 // same for the same seed. The caller holds s.mu.
@@ -360,6 +406,9 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		return
 	}
 	a := s.do(e, c, parseErr)
+	if c.order != nil {
+		s.announce(r.Context(), c.order)
+	}
 	waitUntil(r.Context(), arrived.Add(delay))
 	if fault != nil {
 		s.fail(w, c, fault, a)

@@ -1,14 +1,10 @@
 package sandbox
 
 import (
-	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,10 +22,28 @@ var eventTypes = []string{statusChanged, documentUploaded}
 // Source: spec section 5, rule 5 (the name). Assumption: the algorithm is not shown.
 const SignatureHeader = "Service-Signature"
 
+// Webhook is an endpoint as it was registered.
+type Webhook struct {
+	ID, URL, Secret string
+	Types           []string
+	At              time.Time
+}
+
 type webhook struct {
 	id, url, secret string
 	types           []string
+	at              time.Time
+
+	queue    []*parcel
+	held     *parcel // until the next event has overtaken it
+	carriers int     // goroutines that work the queue off
+	waiting  int     // parcels that are not at their end
+	attempts int
+	taken    int // deliveries that ended with a 2xx
+	lost     int // deliveries that were given up
 }
+
+func (h *webhook) copy() Webhook { return Webhook{h.id, h.url, h.secret, slices.Clone(h.types), h.at} }
 
 type webhookAnswer struct {
 	ID            string   `json:"id"`
@@ -58,68 +72,32 @@ func (s *Service) createWebhook(c *call) (any, error) {
 	if err := s.invalid(c.found); err != nil {
 		return nil, err
 	}
+	s.register(hook)
+	return webhookAnswer{hook.id, hook.url, hook.types, stamp(hook.at), hook.secret}, nil
+}
+
+// register gives an endpoint its id and a secret of its own. The same address may be registered more than once.
+func (s *Service) register(hook *webhook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	hook.id = s.id("we")
+	hook.id, hook.at = s.id("we"), s.cfg.Now()
 	hook.secret = fmt.Sprintf("whsec_%016x%016x", s.rand.Uint64(), s.rand.Uint64())
 	s.webhooks = append(s.webhooks, hook)
-	return webhookAnswer{hook.id, hook.url, hook.types, stamp(s.cfg.Now()), hook.secret}, nil
 }
 
-// Delivery is one attempt to hand an event to an endpoint.
-type Delivery struct {
-	At      time.Time
-	EventID string
-	URL     string
-	Status  int   // 0 when there was no answer
-	Err     error // of the transport
-}
-
-const maxDeliveries = 10_000
-
-// Deliveries returns the attempts so far, oldest first, up to the last 10,000.
-func (s *Service) Deliveries() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.deliveries)
-}
-
-// deliver hands events to all endpoints that want them, one after the other, and returns when each has answered.
-// Assumption: an event is delivered once; the retry policy is not shown in the spec, and Redeliver does it on demand.
-func (s *Service) deliver(ctx context.Context, events ...*Event) {
-	s.mu.Lock()
-	hooks := slices.Clone(s.webhooks)
-	s.mu.Unlock()
-	for _, e := range events {
-		for _, hook := range hooks {
-			if !slices.Contains(hook.types, e.Type) {
-				continue
-			}
-			status, err := s.post(ctx, hook, e.Body)
-			s.mu.Lock()
-			if len(s.deliveries) == maxDeliveries {
-				s.deliveries = slices.Delete(s.deliveries, 0, maxDeliveries/2)
-			}
-			s.deliveries = append(s.deliveries, Delivery{s.cfg.Now(), e.ID, hook.url, status, err})
-			s.mu.Unlock()
-		}
+// AddWebhook registers an endpoint as POST /webhook-endpoints does. No types: all of them.
+func (s *Service) AddWebhook(url string, types ...string) Webhook {
+	if len(types) == 0 {
+		types = eventTypes
 	}
+	hook := &webhook{url: url, types: types}
+	s.register(hook)
+	return hook.copy()
 }
 
-func (s *Service) post(ctx context.Context, hook *webhook, body []byte) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.url, bytes.NewReader(body))
-	if err != nil {
-		return 0, fmt.Errorf("deliver to %s: %w", hook.id, err)
-	}
-	mac := hmac.New(sha256.New, []byte(hook.secret))
+// Sign returns the signature of a body: what SignatureHeader carries.
+func Sign(secret string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(SignatureHeader, hex.EncodeToString(mac.Sum(nil)))
-	res, err := s.cfg.Client.Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("deliver to %s: %w", hook.id, err)
-	}
-	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be used again
-	return res.StatusCode, nil
+	return hex.EncodeToString(mac.Sum(nil))
 }

@@ -1,0 +1,40 @@
+package sandbox
+
+import "time"
+
+// schedule lets the clock move a filing one step on when its time has come. The caller holds s.mu. The time depends on
+// the seed through the order's id and on nothing else, so that no other choice of the seed shifts.
+func (s *Service) schedule(item *Item) {
+	if s.cfg.Advance <= 0 || next(item) == "" {
+		return
+	}
+	jitter := 0.75 + share(item.ID+item.Status)/2
+	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
+}
+
+// tick is one step of the clock: on to the next status, or, for the configured share of filings, an exception in place
+// of the last one. A filing with an exception stands until somebody cures it by advancing it.
+func (s *Service) tick(item *Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := next(item)
+	if s.life.Err() != nil || status == "" || item.Status == exception {
+		return
+	}
+	codes := exceptionCodes[item.Product]
+	struck := status == filed && len(codes) > 0 && share("exception "+item.ID) < s.cfg.Exceptions
+	s.send(s.change(item, func() {
+		if struck {
+			item.Status, item.Exception = exception, plausible(item)
+		} else {
+			item.Status = status
+		}
+	})...)
+	s.schedule(item)
+}
+
+// share is a number from 0 up to 1 that depends on text alone.
+func share(text string) float64 {
+	z := hash(text) * 0x9e3779b97f4a7c15 // FNV leaves the high bits of texts that end alike alike
+	return float64((z^z>>32)>>11) / (1 << 53)
+}

@@ -1,0 +1,243 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Delivery is one attempt to hand an event to an endpoint.
+type Delivery struct {
+	At         time.Time
+	EventID    string
+	EndpointID string
+	URL        string
+	Try        int           // from 1; 0 for a stray body, which is no event
+	Status     int           // 0 when there was no answer
+	Err        error         // of the transport
+	Took       time.Duration // until the answer's end
+	Forged     bool          // under a signature that is not right
+}
+
+// Taken reports whether the endpoint answered 2xx, which ends the trying.
+func (d Delivery) Taken() bool { return d.Err == nil && d.Status >= 200 && d.Status <= 299 }
+
+const maxDeliveries = 10_000
+
+// Deliveries returns the attempts so far, oldest first, up to the last 10,000.
+func (s *Service) Deliveries() []Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.deliveries)
+}
+
+// Waiting is how many deliveries are not at their end: queued, in flight, held back by a fault, or to be tried again.
+func (s *Service) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, hook := range s.webhooks {
+		n += hook.waiting
+	}
+	return n
+}
+
+// parcel is an event on its way to one endpoint.
+type parcel struct {
+	event *Event
+	body  []byte
+	stray bool // rubbish under a good signature, sent once
+	tries int
+	first *receipt // of the first try; nil when nobody waits for it
+	then  *parcel  // what this one has overtaken
+}
+
+// receipt is done when every parcel that it counts was tried once. Service.mu guards open.
+type receipt struct {
+	open int
+	done chan struct{}
+}
+
+func (r *receipt) tick() {
+	if r == nil {
+		return
+	}
+	if r.open--; r.open == 0 {
+		close(r.done)
+	}
+}
+
+// send puts events on their way to every endpoint that wants them, and returns at once. The caller holds s.mu.
+func (s *Service) send(events ...*Event) *receipt {
+	r := &receipt{open: 1, done: make(chan struct{})}
+	for _, e := range events {
+		for _, hook := range s.webhooks {
+			if slices.Contains(hook.types, e.Type) {
+				s.dispatch(hook, e, r)
+			}
+		}
+	}
+	r.tick()
+	return r
+}
+
+// wait returns when r is done, ctx ends, or the service is closed.
+func (s *Service) wait(ctx context.Context, r *receipt) {
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+	case <-s.life.Done():
+	}
+}
+
+// dispatch sends one event to one endpoint, in the way that the faults in force will have it.
+func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
+	for _, kind := range []WebhookKind{WebhookGarbage, WebhookHuge} {
+		if f := s.strike(kind); f != nil {
+			hook.waiting++
+			s.put(hook, &parcel{event: e, body: f.stray(), stray: true})
+		}
+	}
+	p := &parcel{event: e, body: e.Body}
+	hook.waiting++
+	overtaken := hook.held
+	hook.held = nil
+	if overtaken != nil {
+		p.then = overtaken
+	}
+	if f := s.strike(WebhookDelay); f != nil {
+		s.putLater(hook, p, f.wait())
+	} else if f := s.strike(WebhookReorder); f != nil {
+		hook.held = p
+		time.AfterFunc(f.wait(), func() { s.release(hook, p) }) // nothing came that could overtake it
+	} else {
+		p.first = r
+		r.open++
+		s.put(hook, p)
+	}
+	if s.strike(WebhookDuplicate) != nil {
+		hook.waiting++
+		s.put(hook, &parcel{event: e, body: e.Body})
+	}
+}
+
+// release sends a parcel that is still held back.
+func (s *Service) release(hook *webhook, p *parcel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if hook.held == p {
+		hook.held = nil
+		s.put(hook, p)
+	}
+}
+
+func (s *Service) putLater(hook *webhook, p *parcel, after time.Duration) {
+	time.AfterFunc(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.put(hook, p)
+	})
+}
+
+// put queues a parcel, and sees to it that somebody carries. The caller holds s.mu.
+func (s *Service) put(hook *webhook, p *parcel) {
+	hook.queue = append(hook.queue, p)
+	if hook.carriers < s.cfg.DeliveriesAtOnce {
+		hook.carriers++
+		go s.carry(hook)
+	}
+}
+
+// carry works a queue off until it is empty.
+func (s *Service) carry(hook *webhook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { hook.carriers-- }()
+	for len(hook.queue) > 0 && s.life.Err() == nil {
+		p := hook.queue[0]
+		hook.queue = hook.queue[1:]
+		d := Delivery{At: s.cfg.Now(), EventID: p.event.ID, EndpointID: hook.id, URL: hook.url}
+		if !p.stray {
+			p.tries++
+			d.Try, d.Forged = p.tries, s.strike(WebhookBadSignature) != nil
+		}
+		s.mu.Unlock()
+		s.post(hook, p.body, &d)
+		s.mu.Lock()
+		s.tried(hook, p, d)
+	}
+}
+
+// tried enters an attempt, and decides what becomes of its parcel.
+func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
+	if len(s.deliveries) == maxDeliveries {
+		s.deliveries = slices.Delete(s.deliveries, 0, maxDeliveries/2)
+	}
+	s.deliveries = append(s.deliveries, d)
+	hook.attempts++
+	if d.Forged && d.Taken() && len(s.violations) < maxViolations {
+		s.violations = append(s.violations, Violation{
+			At: d.At, Rule: "5.5", Message: "A delivery with a bad signature was taken", Status: d.Status,
+			Method: http.MethodPost, Path: hook.url, Body: p.body,
+		})
+	}
+	p.first.tick()
+	p.first = nil
+	if p.then != nil {
+		s.put(hook, p.then)
+		p.then = nil
+	}
+	switch {
+	case p.stray:
+		hook.waiting--
+	case d.Taken() && !d.Forged:
+		hook.taken++
+		hook.waiting--
+	case p.tries > s.cfg.Retries:
+		hook.lost++
+		hook.waiting--
+	default:
+		s.putLater(hook, p, s.backoff(p))
+	}
+}
+
+// backoff is how long an event waits for its next try: twice as long as before, with a quarter of jitter.
+func (s *Service) backoff(p *parcel) time.Duration {
+	wait := s.cfg.RetryAfter
+	for range p.tries - 1 {
+		if wait *= 2; wait > time.Minute {
+			wait = time.Minute
+			break
+		}
+	}
+	return wait + time.Duration(share(fmt.Sprint(p.event.ID, p.tries))*float64(wait)/4)
+}
+
+// post makes one attempt and notes in d how it went.
+func (s *Service) post(hook *webhook, body []byte, d *Delivery) {
+	began := time.Now()
+	defer func() { d.Took = time.Since(began) }()
+	req, err := http.NewRequestWithContext(s.life, http.MethodPost, hook.url, bytes.NewReader(body))
+	if err != nil {
+		d.Err = fmt.Errorf("deliver to %s: %w", hook.id, err)
+		return
+	}
+	secret := hook.secret
+	if d.Forged {
+		secret += " of somebody else"
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(SignatureHeader, Sign(secret, body))
+	res, err := s.cfg.Client.Do(req)
+	if err != nil {
+		d.Err = fmt.Errorf("deliver to %s: %w", hook.id, err)
+		return
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 1<<20)) // so that the connection can be used again
+	d.Status = res.StatusCode
+}
