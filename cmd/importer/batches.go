@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
@@ -27,12 +29,29 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 		return err
 	}
 	if err = jobs.Sweep(ctx, l, slog.New(slog.DiscardHandler)); err == nil {
+		err = a.applyEvents(ctx, l)
+	}
+	if err == nil {
 		err = do(l)
 	}
 	if closing := l.Close(); err == nil {
 		err = closing
 	}
 	return err
+}
+
+// applyEvents applies what was stored and not yet looked at, so that a command
+// shows what is known even when nothing else runs.
+func (a *app) applyEvents(ctx context.Context, l *ledger.Ledger) error {
+	for {
+		done, settled, err := l.ApplyEvents(ctx)
+		if err != nil || done == 0 {
+			return err
+		}
+		for _, s := range settled {
+			a.say("The event %s settled row %d of batch %s as placed: %s.", s.Event, s.Number, s.Batch, s.Order)
+		}
+	}
 }
 
 func (a *app) batchesCommand() *cobra.Command {
@@ -106,31 +125,79 @@ func batchState(b ledger.Batch, counts ledger.Counts) string {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, watch, filed bool
 	c := &cobra.Command{
-		Use:     "status [BATCH]",
-		Short:   "Show how a batch stands; without BATCH, the newest",
-		Example: "  importer status\n  importer status b7k2 --json",
+		Use:   "status [BATCH]",
+		Short: "Show how a batch stands; without BATCH, the newest",
+		Long: `status shows how a batch stands: its rows, its money, what became of its filings.
+
+--watch follows it until every row is answered, and ends with the exit status
+that a run of it would have; with --filed, until every filing is filed too.`,
+		Example: "  importer status\n  importer status b7k2 --json\n  importer status b7k2 --watch",
 		Args:    atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
+			if filed && !watch {
+				return usage("--filed goes with --watch")
+			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), first(args))
 				if err != nil {
 					return err
+				}
+				if watch {
+					if err := a.follow(c.Context(), l, b.ID, filed); err != nil {
+						return err
+					}
 				}
 				s, err := report.Summarise(c.Context(), l, b.ID)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return json.NewEncoder(a.out).Encode(s)
+					err = json.NewEncoder(a.out).Encode(s)
+				} else {
+					err = a.showStatus(c.Context(), l, b, s)
 				}
-				return a.showStatus(c.Context(), l, b, s)
+				if err == nil && watch {
+					err = exit(s.ExitCode())
+				}
+				return err
 			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line, as run --json ends with")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "follow the batch until every row is answered")
+	c.Flags().BoolVar(&filed, "filed", false, "with --watch: until every filing is filed, too")
 	return c
+}
+
+// followEvery is how often a batch that somebody watches is looked at.
+const followEvery = 500 * time.Millisecond
+
+// follow shows progress until nothing of the batch is left to be answered.
+func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed bool) error {
+	stop, err := a.watch(ctx, l, batch)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		if err := a.applyEvents(ctx, l); err != nil {
+			return err
+		}
+		now, err := l.Progress(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if now.Counts[filing.Ready]+now.Counts[filing.Placing] == 0 && (!filed || now.Filings == now.Filed) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followEvery):
+		}
+	}
 }
 
 func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, s report.Summary) error {
@@ -143,6 +210,16 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		fmt.Fprintf(table, "again\t%s\n", b.Again)
 	}
 	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, batchState(b, s.Counts))
+	if len(s.Filings) > 0 {
+		var words []string
+		for _, status := range s.FilingStatuses() {
+			words = append(words, fmt.Sprintf("%d %s", s.Filings[status], status))
+		}
+		fmt.Fprintf(table, "filings\t%s\n", strings.Join(words, ", "))
+	}
+	if s.Exceptions > 0 {
+		fmt.Fprintf(table, "exceptions\t%s\n", a.paint.yellow(count(s.Exceptions, "row")+" with a filing that stands still until something is corrected"))
+	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if s.Held.Amount > 0 || s.Held.AtLeast {
 		fmt.Fprintf(table, "held\t%s for rows whose answer is not known\n", s.Held)
@@ -162,10 +239,13 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		if err != nil {
 			return err
 		}
+		exception := report.ExceptionText(row.Items)
 		switch row.Result {
 		case filing.Invalid, filing.Rejected, filing.Uncertain:
 		default:
-			continue
+			if exception == "" {
+				continue
+			}
 		}
 		if shown == 0 {
 			fmt.Fprintln(a.out, "\nTo look at:")
@@ -174,7 +254,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 			fmt.Fprintf(a.out, "  … and more: importer results %s -o FILE\n", b.ID)
 			break
 		}
-		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, rowMessage(row))
+		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, cmp.Or(exception, rowMessage(row)))
 	}
 	return nil
 }

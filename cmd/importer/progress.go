@@ -91,6 +91,9 @@ func (p *progress) line(now ledger.Progress, halted ledger.Halted, elapsed time.
 			parts = append(parts, fmt.Sprintf("%d %s", n, r))
 		}
 	}
+	if now.Filed > 0 {
+		parts = append(parts, fmt.Sprintf("%d filed", now.Filed))
+	}
 	if now.Waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%d waiting", now.Waiting))
 	}

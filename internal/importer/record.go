@@ -71,7 +71,7 @@ func (im *Import) BatchID() (string, error) {
 func (im *Import) batch() (ledger.Batch, error) {
 	b := ledger.Batch{
 		File: filepath.Base(im.path), Sheet: im.sheet, Product: im.plan.product,
-		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(),
+		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(), Fields: im.fields(),
 	}
 	f, err := os.Open(im.path)
 	if err != nil {
@@ -86,6 +86,17 @@ func (im *Import) batch() (ledger.Batch, error) {
 	fmt.Fprintf(whole, "%x\n%s", content.Sum(nil), b.Options)
 	b.ID = hex.EncodeToString(whole.Sum(nil))[:16]
 	return b, nil
+}
+
+// fields are the service's fields that the columns were read as.
+func (im *Import) fields() []string {
+	fields := make([]string, len(im.Columns()))
+	for _, b := range im.plan.bindings {
+		if b != nil && b.listed == nil && b.index >= 0 && b.index < len(fields) {
+			fields[b.index] = b.field
+		}
+	}
+	return fields
 }
 
 // identity is the options as a reader would type them, in one order and with

@@ -20,6 +20,10 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	if err != nil {
 		return false, fmt.Errorf("encode the columns of batch %s: %w", b.ID, err)
 	}
+	fields, err := json.Marshal(b.Fields)
+	if err != nil {
+		return false, fmt.Errorf("encode the fields of batch %s: %w", b.ID, err)
+	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var open bool
 		var owner string
@@ -47,8 +51,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 			}
 		}
 		created = true
-		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)`,
-			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), l.owner.ID, b.CreatedBy, millis(l.now()))
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), l.owner.ID, b.CreatedBy, millis(l.now()))
 		return err
 	})
 	if err != nil {
@@ -218,16 +222,21 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, rows, open, paused, canceled, created_by, created_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, paused, canceled, created_by, created_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
-	var columns string
+	var columns, fields string
 	var created int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created); err != nil {
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created); err != nil {
 		return b, err
 	}
 	b.CreatedAt = moment(created)
+	if fields != "" {
+		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
+			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)
+		}
+	}
 	return b, json.Unmarshal([]byte(columns), &b.Columns)
 }
 
@@ -296,9 +305,11 @@ type Progress struct {
 	Held    int64 // cents set aside
 	Waiting int   // ready rows that wait for funds or for another row
 	Short   int   // those of them that wait for funds
+	Filings int   // orders of placed rows of which events tell
+	Filed   int   // those of them that the state has accepted
 }
 
-// Progress sums a batch up in one query, for the progress line and the end of a run.
+// Progress sums a batch up, for the progress line and the end of a run.
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
 	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), COALESCE(SUM(held), 0),
@@ -322,7 +333,15 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 			p.Waiting, p.Short = waiting, short
 		}
 	}
-	return p, rows.Err()
+	if err := rows.Err(); err != nil {
+		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
+	}
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
+		FROM rows r JOIN items i ON i.row = r.id WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`, batch).Scan(&p.Filings, &p.Filed)
+	if err != nil {
+		return p, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)
+	}
+	return p, nil
 }
 
 func splitProducts(s string) []filing.Product {

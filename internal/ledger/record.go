@@ -17,6 +17,7 @@ type Batch struct {
 	Options   string   // the options that make its identity, as a reader would type them
 	Again     string   // why repeated purchases are wanted; empty for never
 	Columns   []string // the input's headers as they were given
+	Fields    []string // the service's field that each column was read as; "" for none
 	Rows      int      // rows of data
 	Open      bool     // all rows are recorded; false while an import is under way
 	Paused    bool     // by a person

@@ -78,6 +78,9 @@ func message(row *ledger.Row) string {
 	if text == "" {
 		text = faultText(row.Faults)
 	}
+	if news := ExceptionText(row.Items); news != "" {
+		text = news + " " + text
+	}
 	if text == "" {
 		text = verdicts[row.Result].advice
 	}
@@ -95,16 +98,44 @@ func faultText(faults []ledger.Fault) string {
 	return strings.Join(texts, " ")
 }
 
+// ExceptionText says what keeps a row's filings from going on; "" where nothing
+// does. The service
+// has no call to correct an order: that is done in its dashboard.
+func ExceptionText(items []ledger.Item) string {
+	var texts []string
+	for _, i := range items {
+		if i.Exception == 0 {
+			continue
+		}
+		text := filing.ExceptionText(i.Exception, maskText(i.ExceptionNote))
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(texts, ". ") + "."
+}
+
+// hasException reports whether some filing of the row stands still.
+func hasException(row *ledger.Row) bool {
+	return slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return i.Exception != 0 })
+}
+
 // moved reports whether the row's cost is money that was spent or is held.
 func moved(r filing.Result) bool {
 	return r == filing.Placed || r == filing.Uncertain || r == filing.Placing
 }
 
-// correctable reports whether the row belongs on Needs Attention. Uncertain
-// rows do not: there is nothing in them to correct, and fed back they would ask
-// for a filing that may have been bought. Canceled rows are as their owner
-// wants them.
-func correctable(r filing.Result) bool { return r == filing.Invalid || r == filing.Rejected }
+// correctable reports whether the row belongs on Needs Attention: it was not
+// sent and must be corrected, or its filing has met with an exception. Fed back,
+// the latter is found bought and left alone. Uncertain rows do not belong there:
+// there is nothing in them to correct, and fed back they would ask for a filing
+// that may have been bought. Canceled rows are as their owner wants them.
+func correctable(row *ledger.Row) bool {
+	return row.Result == filing.Invalid || row.Result == filing.Rejected || hasException(row)
+}
 
 func orderIDs(items []ledger.Item) string {
 	var ids []string

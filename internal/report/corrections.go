@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
@@ -18,7 +19,7 @@ const attentionSheet = "Needs Attention"
 
 // add takes a row that a correction can help, and leaves out every other.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
-	if !correctable(row.Result) {
+	if !correctable(row) {
 		return nil
 	}
 	if c.writer == nil {
@@ -31,7 +32,13 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 	for i := range c.layout.columns {
 		column := &c.layout.columns[i]
 		mark(&out[i], column, row.Faults)
-		if column.secret && out[i].Kind != sheet.Blank {
+		for _, item := range row.Items {
+			if column.concerns(item.Exception) {
+				out[i].Style = sheet.StyleFault
+				remark(&out[i], filing.ExceptionText(item.Exception, maskText(item.ExceptionNote)))
+			}
+		}
+		if column.secret && out[i].Kind != sheet.Blank && !hasException(row) {
 			out[i].Style = sheet.StyleFault
 			remark(&out[i], "Type the number again: reports do not show it.")
 			text += " Type the number under " + column.header + " again: reports do not show it."

@@ -21,6 +21,7 @@ type layout struct {
 type column struct {
 	index  int    // in the input
 	header string // as it was given
+	field  string // the service's, as which it was read; "" for none
 	secret bool   // holds Social Security numbers
 	digits bool   // holds digits that were typed as text, such as postal codes
 	width  int    // the longest of its texts, in characters
@@ -28,7 +29,7 @@ type column struct {
 
 // newLayout takes the input's columns as they were given, but for those that an
 // earlier workbook of ours had added: their answers are given anew.
-func newLayout(headers []string) *layout {
+func newLayout(headers, fields []string) *layout {
 	ours := answersIn(headers)
 	l := &layout{inputs: len(headers)}
 	for i, name := range Columns {
@@ -36,11 +37,23 @@ func newLayout(headers []string) *layout {
 	}
 	l.answers[colUpdatedAt] = len("2026-03-01 14:30 UTC")
 	for i, header := range headers {
-		if !ours[i] {
-			l.append(i, header)
+		if ours[i] {
+			continue
+		}
+		l.append(i, header)
+		if i < len(fields) {
+			l.columns[len(l.columns)-1].field = fields[i]
 		}
 	}
 	return l
+}
+
+// concerns reports whether an exception may be about what stands in the column.
+func (c *column) concerns(exception int) bool {
+	e, known := filing.ExceptionOf(exception)
+	return known && c.field != "" && slices.ContainsFunc(e.Fields, func(f string) bool {
+		return f == c.field || strings.HasSuffix(f, "."+c.field)
+	})
 }
 
 func (l *layout) append(index int, header string) {

@@ -104,6 +104,10 @@ func (o *overview) steps() []string {
 		steps = append(steps, fmt.Sprintf("Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
 			count(n, "row")))
 	}
+	if s.Exceptions > 0 {
+		steps = append(steps, fmt.Sprintf("Look at %s whose filing stands still, on Needs Attention: what is wrong, and what to give in the company's dashboard "+
+			"(importer magic-link USER COMPANY). They are bought: nothing orders them again.", count(s.Exceptions, "row")))
+	}
 	if n := s.Ready(); n > 0 && !o.batch.Canceled {
 		verb := "run the same command again"
 		if o.batch.Paused {
@@ -186,7 +190,15 @@ func (o *overview) write(book *sheet.Workbook) error {
 	last := len(lines)
 	lines = append(lines,
 		[]sheet.OutCell{sheet.Str("total").In(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).In(sheet.StyleBold)},
-		nil, heading("Money", "Amount", "What it is"))
+		nil)
+	if len(o.summary.Filings) > 0 {
+		lines = append(lines, heading("Filing status", "Filings", "What it means"))
+		for _, status := range o.summary.FilingStatuses() {
+			lines = append(lines, []sheet.OutCell{sheet.Str(status), sheet.Int(int64(o.summary.Filings[status])), {}, sheet.Str(statusMeanings[status])})
+		}
+		lines = append(lines, nil)
+	}
+	lines = append(lines, heading("Money", "Amount", "What it is"))
 	for _, s := range o.sums() {
 		lines = append(lines, []sheet.OutCell{sheet.Str(s.name), s.figure, {}, sheet.Str(s.note)})
 	}
@@ -204,6 +216,15 @@ func (o *overview) write(book *sheet.Workbook) error {
 		FirstRow: first, LastRow: last, Colors: colors, At: sheet.CellName(5, 3), Width: 480, Height: 340,
 	})
 	return nil
+}
+
+// statusMeanings explain the statuses that are known; the set is open. Source:
+// spec section 3.
+var statusMeanings = map[string]string{
+	NotTold:            "Placed; the service has not told yet where it stands",
+	"submitted":        "Accepted by the service, not yet with the state",
+	"pending":          "With the state",
+	filing.FiledStatus: "Accepted by the state; the date stands beside each row",
 }
 
 // heading is the band above a block: what a line is, its figure, and what that means.

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"bulkfiling/internal/filing"
@@ -28,7 +30,13 @@ type Summary struct {
 	Spent  money.Cost // by placed rows
 	Held   money.Cost // by uncertain rows, and by those under way
 	Needed money.Cost // by ready rows, as far as is known
-	Output string     // the file written; empty where none was
+
+	// What became of the orders since, in the service's words. An appointment of
+	// an agent is no filing and is not among them.
+	Filings    map[string]int
+	Exceptions int // rows with a filing that stands still
+
+	Output string // the file written; empty where none was
 }
 
 // Summarise reads the figures of a batch without writing anything.
@@ -45,13 +53,44 @@ func Summarise(ctx context.Context, l Ledger, batchID string) (Summary, error) {
 	return s, nil
 }
 
+// NotTold stands for the status of a filing of which nothing was told.
+const NotTold = "not told yet"
+
+// FilingStatuses lists the statuses that occur, those on the way first and
+// filed last.
+func (s Summary) FilingStatuses() []string {
+	known := []string{NotTold, "submitted", "pending"}
+	rank := func(status string) int {
+		if status == filing.FiledStatus {
+			return len(known) + 1
+		}
+		if at := slices.Index(known, status); at >= 0 {
+			return at
+		}
+		return len(known)
+	}
+	statuses := slices.Sorted(maps.Keys(s.Filings))
+	slices.SortStableFunc(statuses, func(a, b string) int { return rank(a) - rank(b) })
+	return statuses
+}
+
 func newSummary(batchID string) Summary {
-	return Summary{Batch: batchID, Counts: ledger.Counts{}}
+	return Summary{Batch: batchID, Counts: ledger.Counts{}, Filings: map[string]int{}}
 }
 
 func (s *Summary) add(row *ledger.Row) error {
 	s.Rows++
 	s.Counts[row.Result]++
+	if hasException(row) {
+		s.Exceptions++
+	}
+	if row.Result == filing.Placed {
+		for _, item := range row.Items {
+			if item.Product != filing.RegisteredAgent {
+				s.Filings[cmp.Or(item.FilingStatus, NotTold)]++
+			}
+		}
+	}
 	var purse *money.Cost
 	switch row.Result {
 	case filing.Placed:

@@ -29,7 +29,7 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 	if err != nil {
 		return Summary{}, err
 	}
-	layout := newLayout(batch.Columns)
+	layout := newLayout(batch.Columns, batch.Fields)
 	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
 		layout.measure(row, cells)
 		return nil

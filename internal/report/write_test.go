@@ -751,3 +751,57 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 }
+
+// A filing that stands still is on Needs Attention, marked where it may be
+// wrong, and says what to do; one that is filed is nothing to look at.
+func TestExceptionsNeedAttention(t *testing.T) {
+	ein := func(n, code int, note string) ledger.Row {
+		return ledger.Row{Number: n, Result: filing.Placed, Message: "placed: EIN", Cost: dollars(40), UpdatedAt: noon,
+			Cells: cells(text(fmt.Sprintf("comp_%d", n)), text("Bay LLC"), text("•••"), text("Grace")),
+			Items: []ledger.Item{{Product: filing.EIN, OrderID: fmt.Sprintf("order_%d", n), FilingStatus: "pending", Exception: code, ExceptionNote: note}}}
+	}
+	filed := ein(5, 0, "")
+	filed.Items[0].FilingStatus, filed.Items[0].FilingDate = "filed", "2026-03-15"
+	b := book{
+		batch: ledger.Batch{ID: "b7k2", File: "eins.xlsx", Product: filing.EIN, Open: true, CreatedAt: noon,
+			Columns: []string{"Company ID", "Legal Name", "SSN", "First"},
+			Fields:  []string{"companyId", "company.legalName", "ein.responsiblePartySsn", "ein.responsiblePartyFirstName"}},
+		rows: rows(ein(2, 483, "123-45-6789 is an ITIN"), ein(3, 484, ""), ein(4, 999, ""), filed),
+	}
+	path, s := write(t, b, "out.xlsx")
+	if s.Exceptions != 3 || s.Filings["pending"] != 3 || s.Filings["filed"] != 1 || s.ExitCode() != 0 {
+		t.Errorf("%+v", s)
+	}
+	got := read(t, path, "Needs Attention")
+	if len(got) != 4 {
+		t.Fatalf("%d lines: %v", len(got), got)
+	}
+	for i, want := range []string{"exception 483", "exception 484", "exception 999"} {
+		message := got[i+1][4].Text
+		if !strings.HasPrefix(message, want) || !strings.Contains(message, "dashboard") || strings.Contains(message, "123-45-6789") || strings.Contains(message, "Type the number again") {
+			t.Error(message)
+		}
+	}
+	f := open(t, path)
+	comments, err := f.GetComments("Needs Attention")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marked []string
+	for _, c := range comments {
+		marked = append(marked, c.Cell)
+	}
+	slices.Sort(marked)
+	if !slices.Equal(marked, []string{"C2", "C3", "D3"}) {
+		t.Errorf("marked %v", marked)
+	}
+	var all string
+	for _, line := range read(t, path, "Summary") {
+		all += strings.Join(words(line), " ") + "\n"
+	}
+	for _, want := range []string{"pending 3", "filed 1", "magic-link", "3 rows whose filing stands still"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, all)
+		}
+	}
+}

@@ -60,3 +60,6 @@ CREATE TABLE endpoints (
     sealed     TEXT   NOT NULL,
     created_at BIGINT NOT NULL
 );
+
+-- The service's field that each of the input's columns was read as.
+ALTER TABLE batches ADD COLUMN fields TEXT NOT NULL DEFAULT '';
