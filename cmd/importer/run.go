@@ -126,13 +126,16 @@ func (r *filingRun) take(ctx context.Context) error {
 	if quoter == nil {
 		return r.finish(ctx, ending)
 	}
-	queue, err := r.env.OpenQueue() // before the yes: what cannot work should not be agreed to
+	queue, ending, err := r.queue(ctx) // before the yes: what cannot work should not be agreed to
 	if err != nil {
 		return err
 	}
+	if queue == nil {
+		return r.finish(ctx, ending)
+	}
 	defer queue.Close()
 	if !r.batch.Open || r.flags.dryRun {
-		agreed, err := r.agree(ctx, quoter)
+		agreed, err := r.agree(ctx, queue, quoter)
 		if err != nil || !agreed {
 			return err
 		}
@@ -185,11 +188,31 @@ func (r *filingRun) prices(ctx context.Context) (*balance.Quoter, jobs.Ending, e
 	}
 }
 
+// queue opens the queue, with patience for a Redis that is away.
+func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error) {
+	for began, tries := time.Now(), 1; ; tries++ {
+		queue, err := r.env.OpenQueue()
+		switch {
+		case err == nil || !errors.Is(err, jobs.ErrAway):
+			return queue, jobs.Ending{}, err
+		case !r.flags.wait && time.Since(began) >= r.flags.patience:
+			return nil, jobs.Ending{Reason: jobs.QueueDown, Redis: err}, nil
+		case tries == 1:
+			r.say("Waiting: %v", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, jobs.Ending{Reason: jobs.Interrupted}, nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
 // agree shows the quote and asks for a yes.
-func (r *filingRun) agree(ctx context.Context, quoter *balance.Quoter) (bool, error) {
+func (r *filingRun) agree(ctx context.Context, queue *jobs.Queue, quoter *balance.Quoter) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
-		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Pace(), r.env.Concurrency, r.batch.ID); err != nil {
+		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Pace(queue), r.env.Concurrency, r.batch.ID); err != nil {
 			return false, err
 		}
 	}
@@ -239,7 +262,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter *balanc
 		return jobs.Ending{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Pace: r.env.Pace(), Concurrency: r.env.Concurrency,
+		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Pace: r.env.Pace(queue), Concurrency: r.env.Concurrency,
 		Only: r.batch.ID, Drain: r.env.Timeout + 10*time.Second, Log: r.log,
 	})
 	if err != nil {
@@ -296,6 +319,8 @@ func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 		r.say("%s until %s. Then the same command continues; --wait stays.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"))
 	case jobs.ServiceDown:
 		r.say("%s: no answer from %s. The same command continues later; --wait stays.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL)
+	case jobs.QueueDown:
+		r.say("%s. The service is not to blame, and no row is lost. The same command continues later; --wait stays.", r.paint.yellow(ending.Redis.Error()))
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", s.Batch)
 	case jobs.Interrupted:

@@ -95,7 +95,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	placing, err := await(ctx, w, "the ledger", databaseAway, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
-			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Pace: w.env.Pace(), Concurrency: w.env.Concurrency,
+			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Pace: w.env.Pace(queue), Concurrency: w.env.Concurrency,
 			Drain: w.env.Timeout + drainMargin, Now: w.health.clock, Log: w.log,
 		})
 	})

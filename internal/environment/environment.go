@@ -18,8 +18,6 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
-
-	"golang.org/x/time/rate"
 )
 
 // Variable is one variable of the environment, as the help texts show it.
@@ -34,9 +32,9 @@ var Variables = []Variable{
 	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
 	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
-	{"REDIS_URL", "", "redis://, rediss://, redis-sentinel://; empty for in-process"},
+	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
-	{"FILING_RATE", "", "requests a second; empty for unlimited"},
+	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL (look-ups, creations and orders); empty for unlimited"},
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
@@ -170,13 +168,9 @@ func (e Environment) Client() (*filingapi.Client, error) {
 // is read at every call, so that one that is replaced counts at once.
 func (e Environment) WebhookSecrets() ([]string, error) { return e.hook() }
 
-// Pace is the rate that the variables set; nil for none.
-func (e Environment) Pace() jobs.Pace {
-	if e.Rate == 0 {
-		return nil
-	}
-	return rate.NewLimiter(rate.Limit(e.Rate), max(1, int(e.Rate/10)))
-}
+// Pace is the rate that the variables set, for all processes that share the
+// queue; nil for none.
+func (e Environment) Pace(q *jobs.Queue) jobs.Pace { return q.Pace(e.Rate) }
 
 // Mode is "live" for live keys and "test" for any other: a ledger holds orders
 // of one of them.

@@ -19,7 +19,7 @@ type gate struct {
 	until  time.Time // as the ledger has it, or as misses make it
 	own    time.Time // what this process was told and the ledger may not have yet
 	misses int
-	heard  time.Time // the last answer that settled something
+	failed struct{ first, last time.Time } // of the requests that got no proper answer, since the last that did
 }
 
 // open reports whether rows may try.
@@ -55,7 +55,7 @@ func (g *gate) hold(now time.Time, h ledger.Halted) {
 func (g *gate) answered(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.heard = now
+	g.failed.first = time.Time{}
 	if g.misses > 0 {
 		g.misses, g.until = 0, time.Time{}
 	}
@@ -65,6 +65,7 @@ func (g *gate) answered(now time.Time) {
 func (g *gate) miss(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.fail(now)
 	if now.Before(g.until) {
 		return // one miss a moment: those in flight together count once
 	}
@@ -72,11 +73,23 @@ func (g *gate) miss(now time.Time) {
 	g.until = now.Add(min(100*time.Millisecond<<min(g.misses, 6), 3*time.Second))
 }
 
+// fail notes a request that got no proper answer; g.mu is held.
+func (g *gate) fail(now time.Time) {
+	if g.failed.first.IsZero() {
+		g.failed.first = now
+	}
+	g.failed.last = now
+}
+
 // learn takes from an order's answer whether the service is there.
 func (g *gate) learn(now time.Time, a filing.Answer) {
 	switch a.Class {
 	case filing.NotSent:
 		g.miss(now)
+	case filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.fail(now)
 	case filing.Accepted, filing.HasItem, filing.Refused, filing.NoFunds, filing.KeyRefused:
 		g.answered(now)
 	}
@@ -88,6 +101,7 @@ func (g *gate) heed(now time.Time, err error) {
 	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
 		g.mu.Lock()
 		defer g.mu.Unlock()
+		g.fail(now)
 		g.own = now.Add(time.Second) // by then the ledger has it, for everybody
 	case errors.Is(err, filingapi.ErrUnavailable):
 		g.miss(now)
@@ -96,9 +110,14 @@ func (g *gate) heed(now time.Time, err error) {
 	}
 }
 
-// silence is how long nothing was heard.
-func (g *gate) silence(now time.Time) time.Duration {
+// silence is for how long requests have got no proper answer, from the first to
+// the last of them. Where nothing is asked nothing is known: a slow pace, a queue
+// that is away or a ledger that is slow says nothing of the service.
+func (g *gate) silence() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return now.Sub(g.heard)
+	if g.failed.first.IsZero() {
+		return 0
+	}
+	return g.failed.last.Sub(g.failed.first)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // link knows whether Redis takes what it is given. Only a write tells: a server
@@ -55,6 +57,27 @@ func (l *link) away(now time.Time) (time.Duration, error) {
 		return 0, nil
 	}
 	return now.Sub(l.lost), l.err
+}
+
+// Depth counts the tasks on the queue by asynq's names of their states.
+func (q *Queue) Depth(ctx context.Context) (map[string]int, error) {
+	const key = "asynq:{" + queueName + "}:"
+	pipe := q.redis.Pipeline()
+	counts := map[string]*redis.IntCmd{
+		"pending":   pipe.LLen(ctx, pendingKey),
+		"active":    pipe.LLen(ctx, key+"active"),
+		"scheduled": pipe.ZCard(ctx, key+"scheduled"),
+		"retry":     pipe.ZCard(ctx, key+"retry"),
+		"archived":  pipe.ZCard(ctx, key+"archived"),
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("see how much is on the queue: %w", err)
+	}
+	depth := make(map[string]int, len(counts))
+	for state, n := range counts {
+		depth[state] = int(n.Val())
+	}
+	return depth, nil
 }
 
 // queuesKey lists the queues for asynq's tools, which a client tells Redis once

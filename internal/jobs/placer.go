@@ -32,12 +32,6 @@ type Quoter interface {
 	Quote(*filing.Order, balance.Facts, func(filing.State) bool) balance.Quote
 }
 
-// Pace spaces requests out. An order waits its turn before its intent, so that
-// a slow pace leaves nothing in doubt.
-type Pace interface {
-	Wait(context.Context) error // the context's error, when it ends first
-}
-
 // maxAttempts is how often an order whose repetition is harmless is sent
 // without a trustworthy answer before a person has to look.
 const maxAttempts = 8
@@ -156,7 +150,7 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 // slot is taken before the intent, so that a crash leaves no more rows in doubt
 // than there were orders in flight. What it returns says why nothing was sent.
 func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer, settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
-	if !p.gate.open(p.now()) || p.pace.Wait(ctx) != nil {
+	if !p.gate.open(p.now()) {
 		return begun, nil
 	}
 	select {
@@ -172,7 +166,9 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		}
 	}
 	defer release()
-	if ctx.Err() != nil || !p.gate.open(p.now()) {
+	// With the slot in hand: turns that were waited for without one would be used
+	// all at once when slots come free.
+	if p.pace.Wait(ctx) != nil || !p.gate.open(p.now()) {
 		return begun, nil
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)

@@ -22,7 +22,7 @@ func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurr
 	if pace == nil {
 		pace = unpaced{}
 	}
-	d := newDirectory(s, l, concurrency, pace, &gate{heard: time.Now()}, time.Now)
+	d := newDirectory(s, l, concurrency, pace, &gate{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	for page, err := range readyPages(ctx, l, batch) {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -12,6 +13,7 @@ import (
 type Ending struct {
 	Reason EndReason
 	Halted ledger.Halted // of OutOfFunds, KeyRefused and ServiceDown
+	Redis  error         // of QueueDown: what Redis, or the way to it, says
 	Short  int           // rows that the book cannot pay for
 	Behind int           // rows that wait for an uncertain row's purchase
 }
@@ -24,7 +26,8 @@ const (
 	Finished    EndReason = "finished"     // nothing more can be placed
 	OutOfFunds  EndReason = "out of funds" // by the service's word or by the book
 	KeyRefused  EndReason = "key refused"
-	ServiceDown EndReason = "service down"  // not one answer in the time of patience
+	ServiceDown EndReason = "service down"  // asked, and not one answer in the time of patience
+	QueueDown   EndReason = "queue down"    // Redis was away for the time of patience
 	AskedToWait EndReason = "asked to wait" // the service named a time beyond the patience
 	Paused      EndReason = "paused"        // by a person
 	Interrupted EndReason = "interrupted"
@@ -32,7 +35,7 @@ const (
 
 // Patience says how long Await puts up with what.
 type Patience struct {
-	Silence time.Duration // without one answer of the service
+	Silence time.Duration // without one answer of the service, or without Redis
 	Funds   bool          // wait for funds, and for a service that is down, for ever
 }
 
@@ -85,6 +88,7 @@ func (w *Worker) ended(ctx context.Context, batch string, p Patience) (Ending, e
 // halting is the ending that what halts the fleet amounts to, if any.
 func (w *Worker) halting(halted ledger.Halted, p Patience) Ending {
 	now := w.now()
+	away, err := w.queue.link.away(now)
 	switch {
 	case halted.Reason == filing.ForKey:
 		return Ending{Reason: KeyRefused, Halted: halted}
@@ -94,7 +98,11 @@ func (w *Worker) halting(halted ledger.Halted, p Patience) Ending {
 		return Ending{Reason: OutOfFunds, Halted: halted}
 	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence:
 		return Ending{Reason: AskedToWait, Halted: halted}
-	case w.gate.silence(now) > p.Silence:
+	case away > 0:
+		if away > p.Silence {
+			return Ending{Reason: QueueDown, Redis: fmt.Errorf("%w: %w", ErrAway, err)}
+		}
+	case w.gate.silence() > p.Silence:
 		return Ending{Reason: ServiceDown, Halted: halted}
 	}
 	return Ending{}

@@ -69,7 +69,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w := &Worker{
 		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log,
-		gate:  &gate{heard: c.Now()},
+		gate:  &gate{},
 		wake:  make(chan struct{}, 1),
 		again: make(map[string]string),
 	}
@@ -247,11 +247,6 @@ func (w *Worker) sweepLoop() {
 		}
 	}
 }
-
-// unpaced is the pace of no limit.
-type unpaced struct{}
-
-func (unpaced) Wait(ctx context.Context) error { return ctx.Err() }
 
 // quiet hands asynq's complaints to our log, for those who look closely: what
 // they amount to is said once, by the pump, when Redis is away, and every row
