@@ -1,0 +1,331 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// NoticeKind is what a person may be told of.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeFunds      NoticeKind = "funds"      // money is out, or suffices again
+	NoticeKey        NoticeKind = "key"        // the service refuses the key
+	NoticeBatch      NoticeKind = "batch"      // a batch has ended
+	NoticeUncertain  NoticeKind = "uncertain"  // rows that only a person or an event can settle
+	NoticeExceptions NoticeKind = "exceptions" // filings that stand still until somebody corrects them
+	NoticeSeason     NoticeKind = "season"     // a season fired, or failed; kept by whoever fires it
+)
+
+// NoticeKinds lists them all.
+var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeSeason}
+
+// Notice is what a person is told, once for a whole fleet.
+type Notice struct {
+	ID            int64
+	Kind          NoticeKind
+	Batch         string // "" where it concerns everybody
+	Subject, Body string // plain text, without secrets; a notice without a subject is told to nobody
+	At            time.Time
+
+	Lasts bool     // what it tells of goes on: nothing more of its kind and batch until it is over
+	Ends  bool     // it tells that what lasted is over
+	Of    []Untold // what it tells of, row by row
+
+	Tries int      // how often somebody set out to tell it
+	Told  []string // the targets that have it
+
+	due int64 // of the claim
+}
+
+// Untold is a row, or an item of one, that a person is to know of.
+type Untold struct {
+	Kind  NoticeKind
+	Ref   int64 // the row's id; the item's for an exception
+	Mark  int64 // the attempt in doubt; the exception's code
+	Row   int64
+	Batch string
+	Held  money.Cents
+}
+
+// News is what the ledger holds that a person may have to be told of.
+type News struct {
+	Mode      string      // "test", "live", or "" where nothing was sent yet
+	Halt      filing.Halt // what a person must end: ForFunds or ForKey
+	HaltNote  string      // the service's words
+	HaltSince time.Time
+	Short     bool // rows wait until the book can pay for them
+
+	FundsTold, KeyTold bool     // told, and not yet over
+	Ended              []string // batches with nothing left to place, of which nobody was told
+	GoOn               []string // batches that were told to have ended and have work again
+	Untold             []Untold // in the order of their rows
+	Cured              bool     // exceptions that were told are gone: see ForgetCured
+}
+
+const (
+	// Read every few seconds by every process, so each part is a look into an
+	// index. What is seldom there is asked for in the order of its index, and a
+	// batch as a range, or PostgreSQL would read all rows to find out.
+	readAffairs = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
+			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1),
+			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1),
+			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark))
+		FROM control c WHERE c.id = 1`
+	readEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
+			EXISTS (SELECT 1 FROM notices n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS told,
+			EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.waits = '' ORDER BY r.batch LIMIT 1) AS w)
+				OR EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> '' ORDER BY r.batch LIMIT 1) AS w)
+				OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works
+			FROM batches b WHERE b.open = 1) AS s
+		WHERE s.told = s.works ORDER BY s.created_at DESC, s.id LIMIT 100`
+	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held FROM rows r
+			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
+		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0 FROM items i JOIN rows r ON r.id = i.row
+			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
+		ORDER BY 4, 2 LIMIT 10000`
+)
+
+// News reads what there may be to tell. It changes nothing.
+func (l *Ledger) News(ctx context.Context) (News, error) {
+	var n News
+	var since int64
+	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsTold, &n.KeyTold, &n.Cured)
+	if err != nil {
+		return n, fmt.Errorf("look for news: %w", err)
+	}
+	n.HaltSince = moment(since)
+	err = drain(l.read.QueryContext(ctx, readEndings))(func(scan func(...any) error) error {
+		var batch string
+		var told bool
+		if err := scan(&batch, &told); err != nil {
+			return err
+		}
+		if told {
+			n.GoOn = append(n.GoOn, batch)
+		} else {
+			n.Ended = append(n.Ended, batch)
+		}
+		return nil
+	})
+	if err != nil {
+		return n, fmt.Errorf("look for batches that have ended: %w", err)
+	}
+	err = drain(l.read.QueryContext(ctx, readUntold))(func(scan func(...any) error) error {
+		var u Untold
+		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held); err != nil {
+			return err
+		}
+		n.Untold = append(n.Untold, u)
+		return nil
+	})
+	if err != nil {
+		return n, fmt.Errorf("look for rows that nobody was told of: %w", err)
+	}
+	return n, nil
+}
+
+// errTold ends a change that somebody else has made already.
+var errTold = errors.New("somebody else tells it")
+
+// KeepNotice records what a person is to be told. It reports false where that
+// is recorded already, by another process as a rule: the same thing lasts, is
+// over, or has one of its rows in another notice.
+func (l *Ledger) KeepNotice(ctx context.Context, n Notice) (kept bool, err error) {
+	marks := make([]record, len(n.Of))
+	for i, u := range n.Of {
+		marks[i] = record{string(n.Kind), u.Ref, u.Mark}
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		// Whoever keeps notices holds the control row: nothing read here
+		// changes before the commit.
+		var lasts, taken bool
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind, n.Batch).Scan(&lasts); err != nil {
+			return err
+		}
+		err := l.query(ctx, tx, `SELECT t.ref {{v}} JOIN told t ON t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
+			columns{"kind text", "ref bigint", "mark bigint"}, marks, func(func(...any) error) error { taken = true; return nil })
+		switch {
+		case err != nil:
+			return err
+		case n.Lasts && lasts, n.Ends && !lasts, taken:
+			return errTold
+		}
+		if n.Ends {
+			if err := endNotice(ctx, tx, n.Kind, n.Batch); err != nil {
+				return err
+			}
+		}
+		now := millis(l.now())
+		due := now
+		if n.Subject == "" {
+			due = 0
+		}
+		var id int64
+		err = tx.QueryRowContext(ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
+			n.Kind, n.Batch, n.Subject, n.Body, now, flag(n.Lasts), due).Scan(&id)
+		if err != nil {
+			return err
+		}
+		for i := range marks {
+			marks[i] = append(marks[i], id)
+		}
+		return l.exec(ctx, tx, `INSERT INTO told (kind, ref, mark, notice) SELECT v.kind, v.ref, v.mark, v.notice {{v}}`,
+			columns{"kind text", "ref bigint", "mark bigint", "notice bigint"}, marks)
+	})
+	switch {
+	case errors.Is(err, errTold):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("keep a notice of %s: %w", n.Kind, err)
+	}
+	return true, nil
+}
+
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func endNotice(ctx context.Context, x execer, kind NoticeKind, batch string) error {
+	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`, kind, batch)
+	return err
+}
+
+// EndNotice records that what was told is over, without telling that: when it
+// happens again it is news.
+func (l *Ledger) EndNotice(ctx context.Context, kind NoticeKind, batch string) error {
+	if err := l.turns.take(); err != nil {
+		return err
+	}
+	defer l.turns.end()
+	if err := endNotice(ctx, l.write, kind, batch); err != nil {
+		return fmt.Errorf("end the notice of %s: %w", kind, err)
+	}
+	return nil
+}
+
+// ForgetCured lets exceptions that were told and are gone be told anew, should
+// they come back.
+func (l *Ledger) ForgetCured(ctx context.Context) error {
+	_, err := l.exclusively(ctx, `DELETE FROM told WHERE kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
+	if err != nil {
+		return fmt.Errorf("forget the exceptions that are gone: %w", err)
+	}
+	return nil
+}
+
+// LastNotice is when the newest notice of a kind about a batch was kept; the
+// zero time where there is none.
+func (l *Ledger) LastNotice(ctx context.Context, kind NoticeKind, batch string) (time.Time, error) {
+	var at int64
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`, kind, batch).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("look for the last notice of %s: %w", kind, err)
+	}
+	return moment(at), nil
+}
+
+const noticeColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told`
+
+func scanNotice(scan func(...any) error) (Notice, error) {
+	var n Notice
+	var at int64
+	var told string
+	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told)
+	n.At, n.Told = moment(at), strings.Fields(told)
+	return n, err
+}
+
+// ClaimNotice takes the notice that is due the longest, of the given kinds. No
+// other process gets it before the lease ends; should this one die, another
+// does then. It reports false where nothing is due.
+func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind, lease time.Duration) (n Notice, ok bool, err error) {
+	in, args := list(kinds, millis(l.now()))
+	for len(kinds) > 0 {
+		n, err = scanNotice(l.read.QueryRowContext(ctx, `SELECT `+noticeColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+`) ORDER BY due, id LIMIT 1`, args...).Scan)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return Notice{}, false, nil
+		case err != nil:
+			return Notice{}, false, fmt.Errorf("look for a notice to tell: %w", err)
+		}
+		until := millis(l.now().Add(lease))
+		mine, err := affected(l.exclusively(ctx, `UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
+		if err != nil {
+			return Notice{}, false, fmt.Errorf("claim notice %d: %w", n.ID, err)
+		}
+		if mine == 1 {
+			n.due, n.Tries = until, n.Tries+1
+			return n, true, nil
+		}
+	}
+	return Notice{}, false, nil
+}
+
+// SettleNotice records who has a claimed notice. Again is when to tell the
+// others; the zero time where nobody is left, or it is given up. Failure is
+// why somebody has it not, for whoever reads the table, and holds no secret.
+// Where the claim has run out it records nothing.
+func (l *Ledger) SettleNotice(ctx context.Context, n Notice, again time.Time, failure string) error {
+	slices.Sort(n.Told)
+	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
+		n.ID, n.due, millis(again), strings.Join(slices.Compact(n.Told), " "), failure)
+	if err != nil {
+		return fmt.Errorf("settle notice %d: %w", n.ID, err)
+	}
+	return nil
+}
+
+// GiveUpNotices ends the telling of notices that are older than age, and
+// returns their number.
+func (l *Ledger) GiveUpNotices(ctx context.Context, age time.Duration) (int, error) {
+	// Nothing is written where nothing is old.
+	limit := millis(l.now().Add(-age))
+	var old bool
+	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`, limit).Scan(&old); err != nil || !old {
+		return 0, wrap("look for old notices", err)
+	}
+	n, err := affected(l.exclusively(ctx, `UPDATE notices SET due = 0 WHERE due <> 0 AND at < $1`, limit))
+	return n, wrap("give notices up", err)
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Notices lists what a person was told, or is to be told, the newest first.
+func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notice, error) {
+	var all []Notice
+	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`, limit))(func(scan func(...any) error) error {
+		n, err := scanNotice(scan)
+		all = append(all, n)
+		return err
+	})
+	return all, wrap("list notices", err)
+}
+
+// Backlog is what waits to be placed: rows, and their cost as far as it is known.
+func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.at_least), 0) = 1 FROM rows r JOIN batches b ON b.id = r.batch
+		WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.AtLeast)
+	return rows, cost, wrap("sum up what waits", err)
+}
+
+// LastMoved is when a row of the batch was last changed.
+func (l *Ledger) LastMoved(ctx context.Context, batch string) (time.Time, error) {
+	var at int64
+	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows WHERE batch = $1`, batch).Scan(&at)
+	return moment(at), wrap("see when batch "+batch+" last moved", err)
+}

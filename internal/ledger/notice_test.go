@@ -1,0 +1,375 @@
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+func (s *store) news(l *ledger.Ledger) ledger.News {
+	s.Helper()
+	n, err := l.News(s.Context())
+	s.must(err)
+	return n
+}
+
+func (s *store) keep(l *ledger.Ledger, n ledger.Notice) bool {
+	s.Helper()
+	kept, err := l.KeepNotice(s.Context(), n)
+	s.must(err)
+	return kept
+}
+
+// except gives an item of a row an exception, as an event does; 0 takes it away.
+func (s *store) except(row int64, code int) {
+	s.Helper()
+	s.exec(`UPDATE items SET exception = $1 WHERE row = $2`, code, row)
+}
+
+func TestNewsOfWhatHaltsEverybody(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "b", reports("b", 2)...)
+		if n := s.news(l); n.Halt != filing.Nothing || n.Short || n.FundsTold || n.KeyTold {
+			s.Errorf("nothing halts: %+v", n)
+		}
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoFunds)
+		n := s.news(l)
+		if n.Halt != filing.ForFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) || n.FundsTold {
+			s.Errorf("after a 402: %+v", n)
+		}
+		out := ledger.Notice{Kind: ledger.NoticeFunds, Subject: "out", Lasts: true}
+		if !s.keep(l, out) || s.keep(l, out) {
+			s.Error("what lasts is kept once")
+		}
+		if n := s.news(l); !n.FundsTold {
+			s.Error("it was told")
+		}
+		back := ledger.Notice{Kind: ledger.NoticeFunds, Subject: "back", Ends: true}
+		if !s.keep(l, back) || s.keep(l, back) {
+			s.Error("its end is kept once")
+		}
+		if n := s.news(l); n.FundsTold {
+			s.Error("it is over")
+		}
+		if !s.keep(l, out) {
+			s.Error("when it happens again it is news")
+		}
+		s.must(l.KeyRefused(ctx, "no such key"))
+		if n := s.news(l); n.Halt != filing.ForKey || n.HaltNote != "no such key" || n.KeyTold {
+			s.Errorf("after a 401: %+v", n)
+		}
+		key := ledger.Notice{Kind: ledger.NoticeKey, Subject: "key", Lasts: true}
+		if !s.keep(l, key) {
+			s.Error("another kind is another thing")
+		}
+		if n := s.news(l); !n.KeyTold {
+			s.Error("it was told")
+		}
+		s.must(l.EndNotice(ctx, ledger.NoticeKey, ""))
+		if n := s.news(l); n.KeyTold {
+			s.Error("it is over")
+		}
+	})
+}
+
+func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "b", reports("b", 2)...)
+		s.must(l.Deposit(ctx, cost, ""))
+		s.place(l, rows[0])
+		if begun := s.begin(l, intent(s.row(l, rows[1].ID))); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		if n := s.news(l); !n.Short || n.Halt != filing.Nothing || len(n.Ended) > 0 {
+			s.Errorf("a row waits for funds: %+v", n)
+		}
+		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || sum.AtLeast {
+			s.Errorf("%d rows of %s wait, %v", n, sum, err)
+		}
+		s.must(l.Deposit(ctx, cost, ""))
+		if n := s.news(l); n.Short {
+			s.Error("it waits no more")
+		}
+	})
+}
+
+func TestNewsOfBatches(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ended := func(want ...string) {
+			s.Helper()
+			if n := s.news(l); !slices.Equal(n.Ended, want) || len(n.GoOn) > 0 {
+				s.Fatalf("ended %v, go on %v, want ended %v", n.Ended, n.GoOn, want)
+			}
+		}
+		if _, err := l.CreateBatch(ctx, ledger.Batch{ID: "coming", File: "x.csv"}); err != nil {
+			s.Fatal(err)
+		}
+		ended() // an import under way is no end
+		rows := s.add(l, "b", reports("b", 2)...)
+		ended()
+		s.send(l, rows[0])
+		s.place(l, rows[1])
+		ended() // one is at the service
+		s.pass(time.Hour)
+		s.answer(l, rows[0], filing.Refused)
+		ended("b")
+		if at, err := l.LastMoved(ctx, "b"); err != nil || !at.Equal(s.clock()) {
+			s.Errorf("moved %v, %v", at, err)
+		}
+		over := ledger.Notice{Kind: ledger.NoticeBatch, Batch: "b", Subject: "ended", Lasts: true}
+		if !s.keep(l, over) || s.keep(l, over) {
+			s.Error("an end is kept once")
+		}
+		ended()
+		if _, err := l.RetryBatch(ctx, "b"); err != nil {
+			s.Fatal(err)
+		}
+		if n := s.news(l); !slices.Equal(n.GoOn, []string{"b"}) || len(n.Ended) > 0 {
+			s.Fatalf("after retry: %+v", n)
+		}
+		s.must(l.EndNotice(ctx, ledger.NoticeBatch, "b"))
+		ended()
+		s.place(l, rows[0])
+		ended("b")
+		if !s.keep(l, over) {
+			s.Error("a second end is news")
+		}
+		rows = s.add(l, "c", report("comp_b0", "2026")) // waits for nothing: taken
+		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[0].ID, Next: filing.Exists}))
+		ended("c")
+	})
+}
+
+func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "b", reports("b", 4)...)
+		for _, r := range rows[:2] {
+			s.send(l, r)
+			s.answer(l, r, filing.NoAnswer)
+		}
+		for _, r := range rows[2:] {
+			s.place(l, r)
+		}
+		s.except(rows[2].ID, 482)
+		untold := func(kind ledger.NoticeKind, want ...int64) []ledger.Untold {
+			s.Helper()
+			var got []int64
+			var of []ledger.Untold
+			for _, u := range s.news(l).Untold {
+				if u.Kind == kind {
+					got, of = append(got, u.Row), append(of, u)
+				}
+			}
+			if !slices.Equal(got, want) {
+				s.Fatalf("untold of %s: rows %v, want %v", kind, got, want)
+			}
+			return of
+		}
+		of := untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)
+		if of[0].Held != cost || of[0].Batch != "b" {
+			s.Errorf("%+v", of[0])
+		}
+		if !s.keep(l, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: "x", Of: of[:1]}) {
+			s.Fatal("it is news")
+		}
+		if s.keep(l, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: "x", Of: of}) {
+			s.Error("a row of it was told")
+		}
+		untold(ledger.NoticeUncertain, rows[1].ID)
+		// Settled, sent again, and in doubt again: another attempt, another notice.
+		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, "seen"))
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoAnswer)
+		untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)
+
+		of = untold(ledger.NoticeExceptions, rows[2].ID)
+		if !s.keep(l, ledger.Notice{Kind: ledger.NoticeExceptions, Batch: "b", Subject: "x", Of: of}) {
+			s.Fatal("it is news")
+		}
+		untold(ledger.NoticeExceptions)
+		if s.news(l).Cured {
+			s.Error("it stands")
+		}
+		s.except(rows[2].ID, 0)
+		if !s.news(l).Cured {
+			s.Error("it is gone")
+		}
+		s.must(l.ForgetCured(ctx))
+		if s.news(l).Cured {
+			s.Error("it is forgotten")
+		}
+		s.except(rows[2].ID, 482)
+		untold(ledger.NoticeExceptions, rows[2].ID)
+	})
+}
+
+func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, a, b := s.Context(), s.open(), s.open()
+		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason, Subject: "fired", Body: "at noon"})
+		claim := func(l *ledger.Ledger, want bool) ledger.Notice {
+			s.Helper()
+			n, ok, err := l.ClaimNotice(ctx, ledger.NoticeKinds, time.Minute)
+			if err != nil || ok != want {
+				s.Fatalf("claimed %v, want %v, %v", ok, want, err)
+			}
+			return n
+		}
+		if _, ok, err := a.ClaimNotice(ctx, []ledger.NoticeKind{ledger.NoticeKey}, time.Minute); ok || err != nil {
+			s.Errorf("it is not of that kind: %v, %v", ok, err)
+		}
+		first := claim(a, true)
+		if first.Subject != "fired" || first.Body != "at noon" || first.Tries != 1 {
+			s.Errorf("%+v", first)
+		}
+		claim(b, false)
+		s.pass(time.Minute) // a died
+		second := claim(b, true)
+		if second.Tries != 2 {
+			s.Errorf("%+v", second)
+		}
+		first.Told = []string{"late"}
+		s.must(a.SettleNotice(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
+		second.Told = []string{"two", "one", "two"}
+		s.must(b.SettleNotice(ctx, second, s.clock().Add(time.Hour), "three: no route"))
+		claim(a, false)
+		s.pass(time.Hour)
+		third := claim(a, true)
+		if !slices.Equal(third.Told, []string{"one", "two"}) {
+			s.Errorf("told %v", third.Told)
+		}
+		s.must(a.SettleNotice(ctx, third, time.Time{}, ""))
+		s.pass(time.Hour)
+		claim(b, false)
+
+		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason, Subject: "again"})
+		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason}) // told to nobody
+		s.pass(23 * time.Hour)
+		if n, err := a.GiveUpNotices(ctx, 24*time.Hour); n != 0 || err != nil {
+			s.Errorf("given up %d, %v", n, err)
+		}
+		s.pass(2 * time.Hour)
+		if n, err := a.GiveUpNotices(ctx, 24*time.Hour); n != 1 || err != nil {
+			s.Errorf("given up %d, %v", n, err)
+		}
+		claim(b, false)
+		if all, err := a.Notices(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
+			s.Errorf("%+v, %v", all, err)
+		}
+		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, ""); err != nil || !at.Equal(s.clock().Add(-25*time.Hour)) {
+			s.Errorf("the last is of %v, %v", at, err)
+		}
+		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, "none"); err != nil || !at.IsZero() {
+			s.Errorf("%v, %v", at, err)
+		}
+	})
+}
+
+// Several processes that see the same news keep it once, and each notice is
+// claimed by one of them.
+func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		fleet := []*ledger.Ledger{s.open(), s.open(), s.open(), s.open()}
+		rows := s.add(fleet[0], "b", reports("b", 12)...)
+		for _, r := range rows {
+			s.send(fleet[0], r)
+			s.answer(fleet[0], r, filing.NoAnswer)
+		}
+		var kept, claimed, marks atomic.Int64
+		var all sync.WaitGroup
+		for _, l := range fleet {
+			all.Go(func() {
+				for range 20 {
+					news, err := l.News(ctx)
+					if err != nil {
+						s.Error(err)
+						return
+					}
+					of := news.Untold[:min(len(news.Untold), 1+rand.IntN(4))]
+					if len(of) == 0 {
+						break
+					}
+					ok, err := l.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: fmt.Sprint(of), Of: of})
+					if err != nil {
+						s.Error(err)
+					}
+					if ok {
+						kept.Add(1)
+						marks.Add(int64(len(of)))
+					}
+				}
+				for {
+					n, ok, err := l.ClaimNotice(ctx, ledger.NoticeKinds, time.Minute)
+					if err != nil {
+						s.Error(err)
+					}
+					if !ok {
+						return
+					}
+					claimed.Add(1)
+					if err := l.SettleNotice(ctx, n, time.Time{}, ""); err != nil {
+						s.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if marks.Load() != 12 || kept.Load() != claimed.Load() || kept.Load() < 3 {
+			s.Errorf("%d rows told in %d notices, %d of them claimed", marks.Load(), kept.Load(), claimed.Load())
+		}
+	})
+}
+
+// A look for news costs little beside 100,000 rows, whatever state they are in.
+func BenchmarkNews(b *testing.B) {
+	for _, server := range []string{"", os.Getenv("TEST_DATABASE_URL")} {
+		name := "SQLite"
+		if server != "" {
+			name = "PostgreSQL"
+		}
+		l, err := ledger.Open(b.Context(), ledger.Config{Dir: b.TempDir(), DatabaseURL: server})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.Close()
+		ctx := b.Context()
+		for i := range 10 {
+			id := fmt.Sprintf("news%d-%d", i, time.Now().UnixNano())
+			if _, err := l.CreateBatch(ctx, ledger.Batch{ID: id, Product: filing.AnnualReport}); err != nil {
+				b.Fatal(err)
+			}
+			for range 10 {
+				if err := l.AddRows(ctx, id, reports(id, 1000)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := l.OpenBatch(ctx, id); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := l.News(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		if server == "" && os.Getenv("TEST_DATABASE_URL") == "" {
+			break
+		}
+	}
+}
