@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs"},
 	"samples":              {},
 	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples", "webhook"},
-	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics"},
+	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"net"
 	"time"
 
+	"bulkfiling/internal/jobs"
+
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -40,6 +42,10 @@ func await[T any](ctx context.Context, w *worker, what string, passes func(error
 		}
 	}
 }
+
+// queueAway tells a Redis that may come back by itself from one that refuses for
+// good.
+func queueAway(err error) bool { return errors.Is(err, jobs.ErrAway) }
 
 // databaseAway tells a database that may come back by itself from one that
 // refuses for good. Source: PostgreSQL's table of error codes, by class.

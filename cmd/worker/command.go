@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/metrics"
+	"bulkfiling/internal/webhook"
 
 	"github.com/spf13/cobra"
 )
@@ -16,6 +18,7 @@ import (
 type options struct {
 	listen      string
 	concurrency int
+	webhooks    bool
 }
 
 func command(log *slog.Logger) *cobra.Command {
@@ -50,15 +53,19 @@ at once.
 			}
 			if c.Flags().Changed("concurrency") {
 				if o.concurrency < 1 || o.concurrency > 1024 {
-					return fmt.Errorf("--concurrency is a number of orders in flight, 1 to 1024")
+					return errors.New("--concurrency is a number of orders in flight, 1 to 1024")
 				}
 				env.Concurrency = o.concurrency
+			}
+			if o.webhooks && o.listen == "" {
+				return errors.New("--webhooks needs --listen")
 			}
 			return newWorker(env, o, log).run(c.Context())
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
+	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "take the service's events in, too, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 

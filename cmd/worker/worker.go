@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"bulkfiling/internal/balance"
@@ -16,6 +17,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
+	"bulkfiling/internal/webhook"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -34,6 +36,7 @@ type worker struct {
 	log      *slog.Logger
 	health   *health
 	registry *prometheus.Registry
+	events   events
 }
 
 func newWorker(env environment.Environment, o options, log *slog.Logger) *worker {
@@ -78,16 +81,11 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer queue.Close()
+	defer w.receive(ctx, l)()
 	w.health.need(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
-	depth, err := w.queueDepth()
-	if err != nil {
-		return err
-	}
-	if depth != nil {
-		w.health.need(check{"queue", func(ctx context.Context) error { _, err := depth(ctx); return err }})
-	}
+	w.health.need(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client)
-	w.registry.MustRegister(observed, metrics.NewFleet(l, client, depth))
+	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
 
 	quoter, err := w.quoter(ctx, client, l)
 	if err != nil {
@@ -111,6 +109,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	began := time.Now()
 	placing.Stop()
 	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
+	stop() // before the ledger closes, which events and scrapes need
 	return nil
 }
 
@@ -124,6 +123,9 @@ func (w *worker) serve() (stop func(), err error) {
 	mux.HandleFunc("GET /healthz", w.health.live)
 	mux.HandleFunc("GET /readyz", w.health.ready)
 	mux.Handle("GET /metrics", metrics.Handler(w.registry, w.log))
+	if w.options.webhooks {
+		mux.Handle("POST "+webhook.Path, &w.events)
+	}
 	listener, err := net.Listen("tcp", w.options.listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes and scrapes: %w", err)
@@ -135,7 +137,7 @@ func (w *worker) serve() (stop func(), err error) {
 	w.log.Info("health and metrics", "listen", listener.Addr().String())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	return func() {
+	return sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = server.Shutdown(ctx)
@@ -143,7 +145,7 @@ func (w *worker) serve() (stop func(), err error) {
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			w.log.Error("health and metrics were not served", "error", err)
 		}
-	}, nil
+	}), nil
 }
 
 // quoter asks the service for its prices: a worker outlives a service that is

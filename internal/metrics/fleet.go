@@ -25,8 +25,10 @@ type Breaker interface {
 	State() string // "closed", "half-open" or "open"
 }
 
-// Depth reads how many tasks are on the queue, by their state.
-type Depth func(context.Context) (map[string]int, error)
+// Queue is the transport.
+type Queue interface {
+	Depth(context.Context) (map[string]int, error) // tasks by their state
+}
 
 // Fleet is a prometheus.Collector of what concerns all processes at once. Every
 // process tells the same of it, so a reader takes the maximum, not the sum.
@@ -34,7 +36,7 @@ type Fleet struct {
 	ledger  Ledger
 	breaker Breaker
 	record  reading[record]
-	depth   *reading[map[string]int] // nil without a queue to be read
+	depth   reading[map[string]int]
 
 	finished map[string]ledger.Counts // batches that cannot change any more
 }
@@ -48,13 +50,10 @@ type record struct {
 	halted       ledger.Halted
 }
 
-// NewFleet reads from l, b and, where it is not nil, from depth.
-func NewFleet(l Ledger, b Breaker, depth Depth) *Fleet {
+// NewFleet makes a Fleet that reads from all three when it is scraped.
+func NewFleet(l Ledger, b Breaker, q Queue) *Fleet {
 	f := &Fleet{ledger: l, breaker: b, finished: make(map[string]ledger.Counts)}
-	f.record.read = f.readRecord
-	if depth != nil {
-		f.depth = &reading[map[string]int]{read: depth}
-	}
+	f.record.read, f.depth.read = f.readRecord, q.Depth
 	return f
 }
 
@@ -80,12 +79,8 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, breaker} {
+	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, queueUp, queueTasks, breaker} {
 		ch <- d
-	}
-	if f.depth != nil {
-		ch <- queueUp
-		ch <- queueTasks
 	}
 }
 
@@ -131,9 +126,6 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
-	if f.depth == nil {
-		return
-	}
 	tasks, err := f.depth.get()
 	set(queueUp, one(err == nil))
 	if err != nil {

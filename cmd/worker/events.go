@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/webhook"
+)
+
+// events takes the service's events once the ledger is there; until then they
+// are to be sent again.
+type events struct {
+	receiver atomic.Pointer[webhook.Receiver]
+}
+
+func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if receiver := e.receiver.Load(); receiver != nil {
+		receiver.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "it cannot be stored yet", http.StatusServiceUnavailable)
+}
+
+// receive begins to take events in and to apply them, until it is stopped.
+func (w *worker) receive(ctx context.Context, l *ledger.Ledger) (stop func()) {
+	if !w.options.webhooks {
+		return func() {}
+	}
+	receiver, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, w.env.WebhookSecrets)), w.log)
+	w.events.receiver.Store(receiver)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { applier.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	well = func(context.Context) error { return nil }
+	ill  = func(context.Context) error { return errors.New("postgres://admin:secret@db is away") }
+	deaf = func(context.Context) error { select {} } // does not heed its time
+)
+
+func probe(t *testing.T, handler http.HandlerFunc) (int, report) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler(w, httptest.NewRequest("GET", "/", nil))
+	var body report
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatalf("%s: %v", w.Body, err)
+	}
+	return w.Code, body
+}
+
+func TestProbes(t *testing.T) {
+	for name, c := range map[string]struct {
+		phase         phase
+		ledger, queue func(context.Context) error
+		still         time.Duration // since the loops turned
+		live, ready   int
+	}{
+		"starts":                                {starts, nil, nil, time.Hour, 200, 503},
+		"waits for the ledger":                  {"waits for the ledger", nil, nil, time.Hour, 200, 503},
+		"waits for the service":                 {"waits for the service's prices", well, well, time.Hour, 200, 503},
+		"places":                                {places, well, well, time.Second, 200, 200},
+		"places, the ledger is away":            {places, ill, well, time.Second, 200, 503},
+		"places, the queue is away":             {places, well, ill, time.Second, 200, 503},
+		"places, its loops stand still":         {places, well, well, 3 * time.Minute, 503, 200},
+		"stands still for the ledger is away":   {places, ill, well, 3 * time.Minute, 200, 503},
+		"stands still for the queue is away":    {places, well, ill, 3 * time.Minute, 200, 503},
+		"drains":                                {drains, well, well, time.Second, 200, 503},
+		"drains, and nothing turns any more":    {drains, well, well, time.Hour, 200, 503},
+		"places, and one check does not answer": {places, well, nil, time.Second, 200, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
+			h.clock()
+			h.now = func() time.Time { return time.Now().Add(c.still) }
+			h.enter(c.phase)
+			if c.ledger != nil {
+				h.need(check{"ledger", c.ledger})
+			}
+			switch {
+			case c.queue != nil:
+				h.need(check{"queue", c.queue})
+			case c.ledger != nil:
+				h.need(check{"queue", deaf})
+			}
+			if code, body := probe(t, h.live); code != c.live || body.Phase != c.phase {
+				t.Errorf("/healthz: %d %+v", code, body)
+			}
+			code, body := probe(t, h.ready)
+			if code != c.ready || body.Phase != c.phase {
+				t.Errorf("/readyz: %d %+v", code, body)
+			}
+			for name, said := range body.Checks {
+				if said != "ok" && said != "failed" && said != "no answer" {
+					t.Errorf("%s shows %q", name, said)
+				}
+			}
+		})
+	}
+}
+
+// A worker at rest turns all the time; so the clock is asked, and healthz knows.
+func TestClockTellsThatLoopsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		h.enter(places)
+		h.clock()
+		for range 10 {
+			time.Sleep(time.Minute)
+			if code, _ := probe(t, h.live); code != 200 {
+				t.Fatal("stuck though it turns")
+			}
+			h.clock()
+		}
+		time.Sleep(stillness + time.Second)
+		if code, body := probe(t, h.live); code != 503 || body.Status != "stuck" {
+			t.Errorf("%d %+v, though nothing turned for %s", code, body, stillness)
+		}
+	})
+}
