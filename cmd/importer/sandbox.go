@@ -15,10 +15,12 @@ import (
 
 func (a *app) sandboxCommand() *cobra.Command {
 	var listen, balance, style string
-	var latency, jitter time.Duration
-	var rate float64
+	var latency, jitter, advance, linkLife time.Duration
+	var rate, webhookRate, exceptions float64
 	var seed uint64
-	var kinds []string
+	var kinds, webhookKinds []string
+	var eventCompany bool
+	var retries int
 	c := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run the filing service in memory, to try everything on",
@@ -26,11 +28,18 @@ func (a *app) sandboxCommand() *cobra.Command {
 every field, with a page of its own books. Users and companies appear when they
 are first named, so that any sheet can be tried. Nothing is kept when it ends.
 
-It fails on request: --fault KIND[:after] with --fault-rate, or by the controls
-under /admin that its page names.`,
+Filings stand until they are advanced, or move on a clock with --advance. Events
+go to the endpoints that were registered, signed, and are tried again until they
+are taken. It fails on request: --fault KIND[:after] with --fault-rate spoils
+answers, --webhook-fault KIND with --webhook-fault-rate spoils deliveries.
+
+The commands below act on a sandbox that runs.`,
 		Example: `  importer sandbox --balance 5000
   FILING_BASE_URL=http://127.0.0.1:4010/v1 FILING_API_KEY=sk_test_try importer run companies.xlsx
-  importer sandbox --fault reset:after --fault 503 --fault-rate 0.05`,
+  importer sandbox --advance 5s --exceptions 0.02
+  importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
+  importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
+  importer sandbox advance --all --status filed`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			opening, err := money.Parse(balance)
@@ -41,13 +50,26 @@ under /admin that its page names.`,
 			if err != nil {
 				return err
 			}
+			webhookFaults, err := parseWebhookFaults(webhookKinds, webhookRate)
+			if err != nil {
+				return err
+			}
+			if exceptions < 0 || exceptions > 1 {
+				return usage("--exceptions is a share, 0 to 1")
+			}
+			if retries == 0 {
+				retries = -1 // to the sandbox 0 is its default
+			}
 			if style := sandbox.Style(style); style != sandbox.Snake && style != sandbox.Camel {
 				return usage("--order-types is snake or camel, not %s", style)
 			}
 			service := sandbox.New(sandbox.Config{
 				OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
 				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults,
+				WebhookFaults: webhookFaults, Advance: advance, Exceptions: exceptions, EventCompany: eventCompany,
+				Retries: retries, DownloadLife: linkLife,
 			})
+			defer service.Close()
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return fmt.Errorf("listen: %w", err)
@@ -63,8 +85,31 @@ under /admin that its page names.`,
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "how order types are written: snake or camel")
 	c.Flags().StringArrayVar(&kinds, "fault", nil, "a fault, KIND or KIND:after (after the order was made); repeat it for several")
 	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "how often each fault strikes, 0 to 1")
+	c.Flags().DurationVar(&advance, "advance", 0, "move every filing one step on, this often; 0: when told to")
+	c.Flags().Float64Var(&exceptions, "exceptions", 0, "share of filings that the clock lets hit an exception, 0 to 1")
+	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil, "a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
+	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2, "how often each of them strikes, 0 to 1")
+	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is tried again that was not answered 2xx")
+	c.Flags().BoolVar(&eventCompany, "event-company", false, "name the companyId in events")
+	c.Flags().DurationVar(&linkLife, "link-life", time.Hour, "how long a download link is good")
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of every random choice")
+	c.AddCommand(a.sandboxControls()...)
 	return c
+}
+
+func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, error) {
+	if rate <= 0 || rate > 1 {
+		return nil, usage("--webhook-fault-rate is a share, more than 0 and at most 1")
+	}
+	var faults []sandbox.WebhookFault
+	for _, name := range kinds {
+		kind := sandbox.WebhookKind(name)
+		if !kind.Known() {
+			return nil, usage("--webhook-fault %s is not known: use one of %s", name, strings.Join(sandbox.WebhookKindNames(), ", "))
+		}
+		faults = append(faults, sandbox.WebhookFault{Kind: kind, Rate: rate})
+	}
+	return faults, nil
 }
 
 // parseFaults reads "reset:after" and "503" as the sandbox's faults.

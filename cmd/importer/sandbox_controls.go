@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"bulkfiling/internal/money"
+
+	"github.com/spf13/cobra"
+)
+
+// fields is the body of a control.
+type fields map[string]any
+
+// sandboxAnswer is what the controls of the sandbox answer, all of them together.
+type sandboxAnswer struct {
+	Message string
+	Balance json.Number
+	Mode    string
+	Moved   int
+	Events  json.RawMessage // their ids, or their number
+	EventID string
+	Faults  []struct {
+		Name, Endpoint, CompanyID string
+		Nth, Times, Fired         int
+		Rate                      float64
+	}
+}
+
+// sandboxRequest is a command that acts on a sandbox that runs.
+type sandboxRequest struct {
+	use, short, example string
+	args                cobra.PositionalArgs
+	flags               func(*cobra.Command)
+	ask                 func(c *cobra.Command, args []string) (method, path string, body fields, err error)
+	say                 func(a *app, answer sandboxAnswer)
+}
+
+func (a *app) sandboxControls() []*cobra.Command {
+	commands := make([]*cobra.Command, len(sandboxRequests))
+	for i, request := range sandboxRequests {
+		var at string
+		var asJSON bool
+		c := &cobra.Command{Use: request.use, Short: request.short, Example: request.example, Args: request.args}
+		c.RunE = func(c *cobra.Command, args []string) error {
+			method, path, body, err := request.ask(c, args)
+			if err != nil {
+				return err
+			}
+			raw, err := askSandbox(c.Context(), at, method, path, body)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				fmt.Fprintf(a.out, "%s\n", raw)
+				return nil
+			}
+			var answer sandboxAnswer
+			if err := json.Unmarshal(raw, &answer); err != nil {
+				return fmt.Errorf("what answers at %s is no sandbox: %w", at, err)
+			}
+			request.say(a, answer)
+			return nil
+		}
+		if request.flags != nil {
+			request.flags(c)
+		}
+		c.Flags().StringVar(&at, "at", "http://127.0.0.1:4010", "where the sandbox runs")
+		c.Flags().BoolVar(&asJSON, "json", false, "print the sandbox's answer as JSON")
+		commands[i] = c
+	}
+	return commands
+}
+
+var sandboxRequests = []sandboxRequest{
+	{
+		use: "advance [ORDER]", short: "Move filings on: one step, or to a status", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox advance --all\n  importer sandbox advance order_4be8 --status filed",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("all", false, "every filing that is not at its end")
+			c.Flags().String("status", "", "the status to move to; without it, the next one")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			body, err := oneOrAll(c, args, "orderId", "an order")
+			return http.MethodPost, "advance", body.with(c, "status", "status"), err
+		},
+		say: sayMoved,
+	},
+	{
+		use: "exception [ORDER]", short: "Let filings hit an exception; advance cures them", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox exception order_4be8 --code 482\n  importer sandbox exception --all",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("all", false, "every filing that can have it")
+			c.Flags().Int("code", 0, "463 to 465, 482, 483, 484 or 487; without it, one that fits the filing")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			body, err := oneOrAll(c, args, "orderId", "an order")
+			return http.MethodPost, "exception", body.with(c, "code", "code"), err
+		},
+		say: sayMoved,
+	},
+	{
+		use: "redeliver [EVENT]", short: "Hand events out again, the same bytes under the same id", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox redeliver evt_9c01\n  importer sandbox redeliver --all --reverse --twice",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("all", false, "every event so far")
+			c.Flags().Bool("reverse", false, "the newest first")
+			c.Flags().Bool("twice", false, "each two times")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			body, err := oneOrAll(c, args, "eventId", "an event")
+			return http.MethodPost, "redeliver", body.with(c, "reverse", "reverse").with(c, "twice", "twice"), err
+		},
+		say: func(a *app, answer sandboxAnswer) {
+			n, _ := strconv.Atoi(string(answer.Events))
+			fmt.Fprintf(a.out, "Handed out again: %s.\n", count(n, "event"))
+		},
+	},
+	{
+		use: "test-delivery", short: "Send every endpoint an event of a made-up order", args: cobra.NoArgs,
+		example: "  importer sandbox test-delivery",
+		ask: func(*cobra.Command, []string) (string, string, fields, error) {
+			return http.MethodPost, "test-delivery", fields{}, nil
+		},
+		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
+	},
+	{
+		use: "mail ORDER", short: "Let a piece of registered agent mail arrive", args: cobra.ExactArgs(1),
+		example: "  importer sandbox mail order_4be8",
+		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
+			return http.MethodPost, "mail", fields{"orderId": args[0]}, nil
+		},
+		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
+	},
+	{
+		use: "deposit AMOUNT", short: "Top the prepaid balance up", args: cobra.ExactArgs(1),
+		example: "  importer sandbox deposit 2500",
+		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
+			amount, err := money.Parse(args[0])
+			return http.MethodPost, "deposit", fields{"amount": json.Number(amount.String())}, err
+		},
+		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "The balance is $%s.\n", answer.Balance) },
+	},
+	{
+		use: "fault [KIND[:after]]", short: "List, add or clear faults of answers", args: cobra.MaximumNArgs(1),
+		example: `  importer sandbox fault reset:after --rate 0.05
+  importer sandbox fault 503 --times 3 --retry-after 2s
+  importer sandbox fault half-body --endpoint "GET /files/{id}" --times 1
+  importer sandbox fault --clear`,
+		flags: func(c *cobra.Command) {
+			faultFlags(c)
+			c.Flags().Int("nth", 0, "only the nth request that it could strike")
+			c.Flags().String("endpoint", "", `whom it strikes, such as "GET /companies/{id}" or "GET *" (default "POST /orders")`)
+			c.Flags().String("company", "", "only requests that name this company")
+			c.Flags().Duration("retry-after", 0, "the Retry-After of a status")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			kind, when, timed := strings.Cut(first(args), ":")
+			body := fields{}
+			if status, err := strconv.Atoi(kind); err == nil {
+				kind, body["status"] = "status", status
+			}
+			if timed {
+				if when != "after" && when != "before" {
+					return "", "", nil, usage("%s: a fault strikes before the order is made, or :after", args[0])
+				}
+				body["after"] = when == "after"
+			}
+			body.with(c, "nth", "nth").with(c, "endpoint", "endpoint").with(c, "company", "companyId").with(c, "retry-after", "retryAfterSeconds")
+			return askFault(c, "faults", kind, body)
+		},
+		say: sayFaults,
+	},
+	{
+		use: "webhook-fault [KIND]", short: "List, add or clear faults of deliveries", args: cobra.MaximumNArgs(1),
+		example: `  importer sandbox webhook-fault duplicate --rate 0.2
+  importer sandbox webhook-fault delay --for 10s
+  importer sandbox webhook-fault --clear`,
+		flags: faultFlags,
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			return askFault(c, "webhook-faults", first(args), fields{})
+		},
+		say: sayFaults,
+	},
+	{
+		use: "down [503|refuse|up]", short: "Take the service away, or bring it back", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox down 503\n  importer sandbox down refuse --for 30s\n  importer sandbox down up",
+		flags: func(c *cobra.Command) {
+			c.Flags().Duration("for", 0, "when it comes back by itself; refuse needs it")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			mode := first(args)
+			if mode == "" {
+				mode = "503"
+			}
+			return http.MethodPost, "down", fields{"mode": mode}.with(c, "for", "seconds"), nil
+		},
+		say: func(a *app, answer sandboxAnswer) {
+			fmt.Fprintln(a.out, map[string]string{
+				"up": "The service is up.", "503": "The service answers everything with 503.", "refuse": "The service refuses connections.",
+			}[answer.Mode])
+		},
+	},
+}
+
+// oneOrAll is the choice between one thing by its id and --all.
+func oneOrAll(c *cobra.Command, args []string, field, what string) (fields, error) {
+	all, _ := c.Flags().GetBool("all") // both flags are there, or the table is wrong
+	if all == (len(args) == 1) {
+		return nil, usage("%s takes %s or --all", c.CommandPath(), what)
+	}
+	if all {
+		return fields{"all": true}, nil
+	}
+	return fields{field: args[0]}, nil
+}
+
+// with adds a flag that was given, under the control's own name for it. Times
+// become whole seconds, rounded up.
+func (f fields) with(c *cobra.Command, flag, field string) fields {
+	given := c.Flags().Lookup(flag)
+	if f == nil || !given.Changed {
+		return f
+	}
+	switch given.Value.Type() {
+	case "string":
+		f[field] = given.Value.String()
+	case "duration":
+		d, _ := c.Flags().GetDuration(flag)
+		f[field] = int((d + time.Second - 1) / time.Second)
+	default:
+		f[field] = json.RawMessage(given.Value.String())
+	}
+	return f
+}
+
+func faultFlags(c *cobra.Command) {
+	c.Flags().Float64("rate", 0, "how often it strikes, 0 to 1 (default always)")
+	c.Flags().Int("times", 0, "how often at most (default without end)")
+	c.Flags().Duration("for", 0, "how long a delay, a time-out or a slow body lasts")
+	c.Flags().Bool("clear", false, "take every such fault back")
+}
+
+func askFault(c *cobra.Command, path, kind string, body fields) (string, string, fields, error) {
+	clear, _ := c.Flags().GetBool("clear")
+	switch {
+	case clear && kind != "":
+		return "", "", nil, usage("%s takes a fault or --clear", c.CommandPath())
+	case clear:
+		return http.MethodDelete, path, nil, nil
+	case kind == "":
+		return http.MethodGet, path, nil, nil
+	}
+	body["kind"] = kind
+	return http.MethodPost, path, body.with(c, "rate", "rate").with(c, "times", "times").with(c, "for", "forSeconds"), nil
+}
+
+func sayMoved(a *app, answer sandboxAnswer) {
+	var ids []string
+	_ = json.Unmarshal(answer.Events, &ids) // the sandbox's own list
+	fmt.Fprintf(a.out, "Moved: %s; told: %s.\n", count(answer.Moved, "filing"), count(len(ids), "event"))
+	for _, id := range ids[:min(len(ids), 20)] {
+		fmt.Fprintln(a.out, id)
+	}
+	if len(ids) > 20 {
+		fmt.Fprintf(a.out, "and %d more\n", len(ids)-20)
+	}
+}
+
+func sayFaults(a *app, answer sandboxAnswer) {
+	if len(answer.Faults) == 0 {
+		fmt.Fprintln(a.out, "No fault is in force.")
+		return
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "FAULT\tENDPOINT\tRATE\tAT MOST\tFIRED")
+	for _, f := range answer.Faults {
+		rate, most := "always", "-"
+		if f.Rate > 0 {
+			rate = strconv.FormatFloat(f.Rate, 'g', -1, 64)
+		}
+		if f.Times > 0 {
+			most = strconv.Itoa(f.Times)
+		}
+		endpoint := f.Endpoint
+		if endpoint == "" {
+			endpoint = "webhooks"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", f.Name, endpoint, rate, most, f.Fired)
+	}
+	table.Flush()
+}
+
+// askSandbox sends one control to a sandbox and returns its answer. The address
+// may end in /v1, as the one of its API does.
+func askSandbox(ctx context.Context, at, method, path string, body fields) ([]byte, error) {
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			return nil, usage("a flag cannot be sent: %w", err)
+		}
+	}
+	base := strings.TrimSuffix(strings.TrimRight(at, "/"), "/v1")
+	req, err := http.NewRequestWithContext(ctx, method, base+"/admin/"+path, &content)
+	if err != nil {
+		return nil, usage("--at %s: %w", at, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) || os.IsTimeout(err) {
+		return nil, fmt.Errorf("no sandbox answers at %s: start one with importer sandbox, or say where it is with --at", at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the sandbox: %w", err)
+	}
+	defer res.Body.Close()
+	var raw json.RawMessage
+	if err := json.NewDecoder(res.Body).Decode(&raw); err != nil {
+		return nil, fmt.Errorf("what answers at %s is no sandbox: %s", at, res.Status)
+	}
+	if res.StatusCode != http.StatusOK {
+		var answer sandboxAnswer
+		_ = json.Unmarshal(raw, &answer) // without a message the status has to do
+		if answer.Message == "" {
+			answer.Message = res.Status
+		}
+		return nil, fmt.Errorf("the sandbox refuses: %s", answer.Message)
+	}
+	return raw, nil
+}
