@@ -258,15 +258,29 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
+		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if err == nil {
+			p.log.Log(context.Background(), level(out.Verdict), "answered", append(about, "result", out.Verdict.Next)...)
 			return nil
 		}
-		p.log.Error("an answer could not be recorded", "batch", row.Batch, "row", row.ID, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID, "error", err)
+		p.log.Error("an answer could not be recorded", append(about, "error", err)...)
 		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) {
 			return err
 		}
 		time.Sleep(wait)
 	}
+}
+
+// level is how much an answer matters to whoever reads the log: a row that was
+// not sent and goes again says nothing, and a fleet that is halted has many.
+func level(v filing.Verdict) slog.Level {
+	switch {
+	case v.Next == filing.Uncertain:
+		return slog.LevelWarn
+	case v.Next == filing.Ready && !v.Doubt && !v.Drop:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // retryAfter spaces the attempts of one row: answers that hold everybody back

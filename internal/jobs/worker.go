@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -62,7 +61,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		c.Now = time.Now
 	}
 	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Pace == nil {
 		c.Pace = unpaced{}
@@ -227,7 +226,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
 		}
-		log.Warn("settled after a crash", "batch", row.Batch, "row", row.ID, "result", v.Next)
+		log.Warn("settled after a crash", "batch", row.Batch, "row", row.Number, "id", row.ID, "result", v.Next)
 	}
 	return nil
 }
