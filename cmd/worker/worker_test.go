@@ -1,0 +1,521 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// asProcess makes the test binary the worker itself.
+const asProcess = "WORKER_TEST_PROCESS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProcess) != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// secretKey is the API key of the tests. Nothing may show it.
+const secretKey = "sk_test_w0rkerKeyThatNobodyMaySee"
+
+// patience bounds every wait.
+const patience = 20 * time.Second
+
+// fleet is a service, and a data folder for the workers of a test.
+type fleet struct {
+	*testing.T
+	service *sandbox.Service
+	base    string // the service's address, whether it is there or not
+	dir     string
+}
+
+func newFleet(t *testing.T, latency time.Duration) *fleet {
+	return &fleet{T: t, dir: t.TempDir(), base: "http://" + free(t), service: sandbox.New(sandbox.Config{
+		Keys: []string{secretKey}, OpeningBalance: 1_000_000_00, Latency: latency, AutoSeed: true,
+	})}
+}
+
+// free is an address of the loopback where nobody listens.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// open lets the service answer, until it is shut or the test ends.
+func (f *fleet) open() (shut func()) {
+	f.Helper()
+	l, err := net.Listen("tcp", strings.TrimPrefix(f.base, "http://"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- f.service.Serve(ctx, l) }()
+	shut = sync.OnceFunc(func() {
+		stop()
+		<-served
+	})
+	f.Cleanup(shut)
+	return shut
+}
+
+// fill puts a batch of annual reports into the ledger.
+func (f *fleet) fill(rows int) {
+	f.Helper()
+	l := f.ledger()
+	defer l.Close()
+	must := func(err error) {
+		f.Helper()
+		if err != nil {
+			f.Fatal(err)
+		}
+	}
+	_, err := l.CreateBatch(f.Context(), ledger.Batch{ID: "batch1", File: "acme.csv", Product: filing.AnnualReport})
+	must(err)
+	all := make([]ledger.Row, rows)
+	for i := range all {
+		all[i] = ledger.Row{Number: i + 2, Cells: []byte(`["Acme Widgets LLC"]`), Result: filing.Ready, Request: &filing.Request{
+			Product: filing.AnnualReport,
+			User:    filing.UserRef{ID: "user_1"},
+			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_acme%d", i)},
+			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+		}}
+	}
+	must(l.AddRows(f.Context(), "batch1", all))
+	must(l.OpenBatch(f.Context(), "batch1"))
+}
+
+func (f *fleet) ledger() *ledger.Ledger {
+	f.Helper()
+	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return l
+}
+
+// process is a worker that runs.
+type process struct {
+	*testing.T
+	cmd    *exec.Cmd
+	listen string
+	ended  chan struct{} // closed when it has ended
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// start runs a worker with more variables, and ends it with the test.
+func (f *fleet) start(vars []string, args ...string) *process {
+	f.Helper()
+	p := &process{T: f.T, listen: free(f.T), ended: make(chan struct{})}
+	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
+	p.cmd.Env = append([]string{
+		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1", "FILING_API_KEY=" + secretKey,
+		"FILING_DATA_DIR=" + f.dir, "WORKER_CONCURRENCY=4", "FILING_TIMEOUT=15s",
+	}, vars...)
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		f.Fatal(err)
+	}
+	go func() {
+		for s := bufio.NewScanner(stderr); s.Scan(); {
+			p.mu.Lock()
+			fmt.Fprintln(&p.log, s.Text())
+			p.mu.Unlock()
+		}
+		_ = p.cmd.Wait()
+		close(p.ended)
+	}()
+	f.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		if f.Failed() {
+			f.Log(p.said())
+		}
+		if strings.Contains(p.said(), "NobodyMaySee") {
+			f.Error("a secret stands in the log")
+		}
+	})
+	return p
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// get asks a path; 0 while nobody listens.
+func (p *process) get(path string) (int, string) {
+	response, err := http.Get("http://" + p.listen + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(body)
+}
+
+// await waits until something holds.
+func (p *process) await(what string, holds func() bool) {
+	p.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.Fatalf("waited %s until %s", patience, what)
+		}
+	}
+}
+
+// ready waits for an answer of /readyz with this status and these words. The
+// process lives meanwhile.
+func (p *process) ready(status int, words string) {
+	p.Helper()
+	p.await(fmt.Sprintf("/readyz is %d with %s", status, words), func() bool {
+		code, body := p.get("/readyz")
+		return code == status && strings.Contains(body, words)
+	})
+	if code, body := p.get("/healthz"); code != 200 {
+		p.Fatalf("/healthz: %d %s", code, body)
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// exits waits for the end of the process.
+func (p *process) exits(want int) {
+	p.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.Fatalf("it did not end within %s", patience)
+	}
+	if got := p.cmd.ProcessState.ExitCode(); got != want {
+		p.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// metric waits for a line of the metrics.
+func (p *process) metric(line string) {
+	p.Helper()
+	p.await("the metrics have "+line, func() bool {
+		_, body := p.get("/metrics")
+		return strings.Contains("\n"+body, "\n"+line+"\n")
+	})
+}
+
+func TestWaitsForTheService(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	p := f.start(nil)
+	p.ready(503, `"phase":"waits for the service's prices"`)
+	p.metric("bulkfiling_worker_placing 0")
+	shut := f.open()
+	p.ready(200, `"checks":{"ledger":"ok","queue":"ok"}`)
+	p.metric("bulkfiling_worker_placing 1")
+	shut() // a worker whose service is down is where it should be
+	for range 20 {
+		p.ready(200, `"status":"ok"`)
+	}
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+}
+
+func TestWaitsForRedis(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	f.open()
+	address := free(t)
+	p := f.start([]string{"REDIS_URL=redis://:NobodyMaySee@" + address + "/0"})
+	p.ready(503, `"phase":"waits for the queue"`)
+	redis := miniredis.NewMiniRedis()
+	redis.RequireAuth("NobodyMaySee")
+	if err := redis.StartAddr(address); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { redis.Close() }()
+	p.ready(200, `"queue":"ok"`)
+	p.metric("bulkfiling_queue_up 1")
+	redis.Close()
+	p.ready(503, `"queue":"failed"`)
+	if err := redis.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	p.ready(200, `"queue":"ok"`)
+	p.signal(os.Interrupt.(syscall.Signal))
+	p.exits(exitDone)
+}
+
+func TestWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	p := f.start([]string{"DATABASE_URL=postgres://me:NobodyMaySee@" + free(t) + "/ledger"})
+	p.ready(503, `"phase":"waits for the ledger"`)
+	p.await("it says so twice", func() bool { return strings.Count(p.said(), `"msg":"waits for the ledger"`) >= 2 })
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+}
+
+func TestConfigurationEndsIt(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	f := newFleet(t, 0)
+	for name, c := range map[string]struct {
+		vars []string
+		args []string
+		says string
+	}{
+		"no address":         {[]string{"FILING_BASE_URL="}, nil, "FILING_BASE_URL"},
+		"no key":             {[]string{"FILING_API_KEY="}, nil, "FILING_API_KEY"},
+		"a key file missing": {[]string{"FILING_API_KEY=", "FILING_API_KEY_FILE=/nowhere"}, nil, "FILING_API_KEY_FILE"},
+		"no database":        {[]string{"DATABASE_URL=mysql://me:NobodyMaySee@db/ledger"}, nil, "DATABASE_URL"},
+		"no Redis":           {[]string{"REDIS_URL=http://:NobodyMaySee@redis"}, nil, "REDIS_URL"},
+		"no concurrency":     {nil, []string{"--concurrency", "0"}, "--concurrency"},
+		"a port that is not": {nil, []string{"--listen", taken.Addr().String()}, "listen"},
+		"events and no port": {nil, []string{"--listen", "", "--webhooks"}, "--listen"},
+		"an unknown flag":    {nil, []string{"--fast"}, "--fast"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := *f
+			f.T, f.dir = t, t.TempDir()
+			p := f.start(c.vars, c.args...)
+			p.exits(exitFailed)
+			if !strings.Contains(p.said(), c.says) {
+				t.Errorf("it does not say %s", c.says)
+			}
+		})
+	}
+}
+
+// Asked to end, it begins nothing more, records what is out and ends with 0; what
+// it placed is what the service made.
+func TestDrainsOnSIGTERM(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 500*time.Millisecond)
+	f.open()
+	f.fill(100)
+	p := f.start(nil, "--concurrency", "6")
+	p.metric("bulkfiling_orders_in_flight 6")
+	p.signal(syscall.SIGTERM)
+	p.ready(503, `"phase":"drains"`)
+	p.exits(exitDone)
+	f.settled()
+	if !strings.Contains(p.said(), `"msg":"the worker has drained"`) {
+		t.Error("it does not say that it has drained")
+	}
+}
+
+// settled holds the ledger against the service's books and returns how many rows
+// were placed.
+func (f *fleet) settled() int {
+	f.Helper()
+	l := f.ledger()
+	defer l.Close()
+	counts, err := l.Counts(f.Context(), "batch1")
+	if err != nil {
+		f.Fatal(err)
+	}
+	books := f.service.Books()
+	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) || counts[filing.Placing]+counts[filing.Uncertain] > 0 {
+		f.Errorf("%v in the ledger, %d orders in the service's books", counts, len(books.Orders))
+	}
+	return counts[filing.Placed]
+}
+
+func TestSecondSignalEndsItAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	f.open()
+	f.fill(20)
+	f.service.Inject(sandbox.Fault{Kind: sandbox.FaultTimeout, Endpoint: "POST /orders", Rate: 1, For: time.Minute})
+	p := f.start(nil)
+	p.metric("bulkfiling_orders_in_flight 4")
+	p.signal(syscall.SIGTERM)
+	p.ready(503, `"phase":"drains"`)
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	p.exits(exitAtOnce)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
+	t.Parallel()
+	const rows = 40
+	f := newFleet(t, 10*time.Millisecond)
+	f.open()
+	f.fill(rows)
+	p := f.start(nil)
+	p.metric(fmt.Sprintf(`bulkfiling_rows{state="placed"} %d`, rows))
+	_, text := p.get("/metrics")
+	for _, line := range []string{
+		fmt.Sprintf(`bulkfiling_orders_total{class="accepted"} %d`, rows),
+		fmt.Sprintf(`bulkfiling_order_items_total{product="annual-report"} %d`, rows),
+		fmt.Sprintf(`bulkfiling_order_duration_seconds_count %d`, rows),
+		fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome="ok"} %d`, rows),
+		`bulkfiling_rows{state="ready"} 0`, `bulkfiling_batches{state="open"} 1`, `bulkfiling_ledger_up 1`, `bulkfiling_queue_up 1`,
+		`bulkfiling_money_declared 0`, `bulkfiling_halted{reason="funds"} 0`, `bulkfiling_breaker_state{state="closed"} 1`,
+		`bulkfiling_worker_concurrency 4`, `bulkfiling_worker_placing 1`,
+	} {
+		if !strings.Contains("\n"+text, "\n"+line+"\n") {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+	for _, private := range []string{"comp_", "user_", "order_1", "Acme", "acme", "batch1", "127.0.0.1", "NobodyMaySee"} {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, private) && !strings.HasPrefix(line, "#") {
+				t.Errorf("%q stands in the metrics: %s", private, line)
+			}
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+
+	// Whoever greps the log for a row or an order finds both.
+	made := make(map[string]bool)
+	for _, item := range f.service.Books().Items() {
+		made[item.ID] = true
+	}
+	numbers := make(map[int]bool)
+	for line := range strings.Lines(p.said()) {
+		var entry struct {
+			Msg, Batch, Result string
+			Row                int
+			ID                 int64
+			Orders             []string
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatalf("not JSON: %s", line)
+		}
+		if entry.Result != string(filing.Placed) {
+			continue
+		}
+		if entry.Batch != "batch1" || entry.ID == 0 || len(entry.Orders) != 1 || !made[entry.Orders[0]] {
+			t.Errorf("%s", line)
+		}
+		numbers[entry.Row] = true
+	}
+	if len(numbers) != rows {
+		t.Errorf("%d of %d placed rows stand in the log", len(numbers), rows)
+	}
+	if strings.Contains(p.said(), "Acme") {
+		t.Error("a company's name stands in the log")
+	}
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+	if f.settled() != rows {
+		t.Error("not every row is placed")
+	}
+}
+
+func TestWebhooksAreTakenIn(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	p := f.start([]string{"FILING_WEBHOOK_SECRET=whsec_NobodyMaySee"}, "--webhooks")
+	post := func() int {
+		response, err := http.Post("http://"+p.listen+"/webhooks/filing", "application/json", strings.NewReader(`{"id":"evt_1"}`))
+		if err != nil {
+			return 0
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	// The service being away keeps nobody from taking its events in.
+	p.await("an unsigned event is refused", func() bool { return post() == http.StatusUnauthorized })
+	plain := f.start(nil)
+	plain.ready(503, "waits")
+	p.listen = plain.listen
+	if got := post(); got != http.StatusNotFound {
+		t.Errorf("without --webhooks an event is answered %d", got)
+	}
+}
+
+func TestHealthcheckCommand(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	p := f.start(nil)
+	p.ready(503, "waits")
+	for path, want := range map[string]int{"/healthz": 0, "/readyz": 1, "/nothing": 1} {
+		cmd := exec.Command(os.Args[0], "healthcheck", "http://"+p.listen+path)
+		cmd.Env = []string{asProcess + "=1"}
+		if _ = cmd.Run(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("healthcheck of %s: %d, want %d", path, cmd.ProcessState.ExitCode(), want)
+		}
+	}
+}
+
+func TestHelpNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0], "--help")
+	cmd.Env = []string{asProcess + "=1"}
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--listen", "--concurrency", "--webhooks", "--version", "/healthz", "/readyz", "/metrics", "DATABASE_URL", "healthcheck", "130"} {
+		if !slices.Contains(strings.FieldsFunc(string(text), func(r rune) bool { return r == ' ' || r == '\n' || r == ',' }), want) {
+			t.Errorf("the help lacks %s", want)
+		}
+	}
+}
+
+// The seal and the ledger stay in the data folder; nothing is written elsewhere.
+func TestWritesOnlyIntoTheDataFolder(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	f.open()
+	f.fill(3)
+	home := t.TempDir()
+	p := f.start([]string{"HOME=" + home, "TMPDIR=" + home})
+	p.metric(`bulkfiling_rows{state="placed"} 3`)
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+	if left, _ := filepath.Glob(filepath.Join(home, "*")); len(left) > 0 {
+		t.Errorf("%v", left)
+	}
+}
