@@ -38,6 +38,7 @@ bench: ## the figures of the README (some minutes)
 fuzz: ## half a minute of fuzzing each reader
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzXLSX -fuzztime 30s ./internal/sheet
+	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/webhook
 
 .PHONY: templates
 templates: ## make templates/ and samples/ anew from the table of columns
