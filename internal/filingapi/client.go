@@ -35,6 +35,10 @@ type Config struct {
 	Limiter     Limiter       // nil: no limit
 	Breaker     Breaker
 
+	// SetPricePath is where a price is set, below /v1, with {type} in the place
+	// of its type; empty: /organization/prices/{type}.
+	SetPricePath string
+
 	// Transport replaces the client's own, in tests. Whatever it fails with,
 	// other than a failure to dial, is taken for a request that was written.
 	Transport http.RoundTripper
@@ -62,6 +66,8 @@ type Client struct {
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
 	transport http.RoundTripper
 	foreign   bool // the transport is not ours: nothing is known of what it wrote
+
+	setPricePath string
 }
 
 // String names the service and never the key.
@@ -80,6 +86,10 @@ func New(cfg Config) (*Client, error) {
 	if err := checkKey(cfg.Key, cfg.Live); err != nil {
 		return nil, err
 	}
+	setPricePath, err := checkSetPricePath(cfg.SetPricePath)
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
 		base:      base,
 		key:       cfg.Key,
@@ -89,6 +99,8 @@ func New(cfg Config) (*Client, error) {
 		breaker:   cfg.Breaker.build(),
 		transport: cfg.Transport,
 		foreign:   cfg.Transport != nil,
+
+		setPricePath: setPricePath,
 	}
 	if c.userAgent == "" {
 		c.userAgent = "bulkfiling"
@@ -224,6 +236,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	o := outcome{err: errors.New("the request was abandoned")}
 	defer func() { done(o.health(ctx)) }()
 	o = c.roundTrip(ctx, method, path, body)
+	c.keep(ctx, o)
 	return o
 }
 

@@ -19,14 +19,26 @@ func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, 
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
 }
 
-// UpdateCompany changes the fields that are set in change, and no other. It may
+// CompanyChange is what of a company is to change: the fields that are set, and
+// no other.
+type CompanyChange struct {
+	filing.Company
+	TradeName string `json:"tradeName,omitempty"` // no order knows it
+}
+
+// UpdateCompany changes the fields that are set in change, and no other.
+func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
+	return c.ChangeCompany(ctx, idOrSlug, CompanyChange{Company: change})
+}
+
+// ChangeCompany changes the fields that are set in change, and no other. It may
 // be sent again.
 // Source: spec section 4, PATCH; that any field of Company may be in its body
 // is an Assumption.
-func (c *Client) UpdateCompany(ctx context.Context, idOrSlug string, change filing.Company) (filing.Company, error) {
+func (c *Client) ChangeCompany(ctx context.Context, idOrSlug string, change CompanyChange) (filing.Company, error) {
 	const op = "update company"
 	id, err := segment(idOrSlug)
-	if err == nil && empty(change) {
+	if err == nil && change.TradeName == "" && empty(change.Company) {
 		err = errors.New("nothing to change")
 	}
 	if err != nil {

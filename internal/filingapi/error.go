@@ -19,6 +19,10 @@ var (
 	ErrRefused     = errors.New("the service refused the request") // any other 4xx
 )
 
+// ErrInDoubt is true of an error beside its kind: the request was sent and no
+// trustworthy answer came, so that what it was to change may have changed.
+var ErrInDoubt = errors.New("sent, and without a trustworthy answer")
+
 // Error is a call that failed.
 type Error struct {
 	Op         string // look up company
@@ -29,6 +33,7 @@ type Error struct {
 
 	kind  error
 	cause error
+	doubt bool
 }
 
 func (e *Error) Error() string {
@@ -43,10 +48,27 @@ func (e *Error) Error() string {
 }
 
 // Is matches the Err… values.
-func (e *Error) Is(target error) bool { return target == e.kind }
+func (e *Error) Is(target error) bool {
+	return target == e.kind || target == ErrInDoubt && e.doubt
+}
 
 // Unwrap gives the network's error, for context.Canceled and the like.
 func (e *Error) Unwrap() error { return e.cause }
+
+// FloorError is the refusal of a retail price below the wholesale floor. It is
+// an ErrRefused. Source: spec section 4, Set price rules 1 and 2.
+type FloorError struct {
+	Minimum string // the least that may be asked: dollars, as they stood in the answer
+
+	err *Error
+}
+
+func (e *FloorError) Error() string {
+	return fmt.Sprintf("%s; the least is %s dollars", e.err, e.Minimum)
+}
+
+// Unwrap gives the refusal.
+func (e *FloorError) Unwrap() error { return e.err }
 
 // kinds says what the classes of answers are for calls that cost nothing.
 var kinds = map[filing.Class]error{
@@ -63,24 +85,40 @@ var kinds = map[filing.Class]error{
 // read types a failed outcome, and decodes a good one into v, of which whole
 // says whether it holds what it must.
 func (c *Client) read(op, id string, o outcome, v any, whole func() bool) error {
+	if err := c.done(op, id, o); err != nil {
+		return err
+	}
+	err := o.decode(v)
+	if err == nil && whole() {
+		return nil
+	}
+	why := "the answer is not what was asked for"
+	if err != nil {
+		why = "the answer cannot be read: " + err.Error()
+	}
+	return &Error{Op: op, ID: id, Status: o.status, Message: c.clean(why), kind: ErrUnavailable, cause: err, doubt: true}
+}
+
+// done types a failed outcome. A good one is nil, whatever its body holds.
+func (c *Client) done(op, id string, o outcome) error {
 	class := o.class()
 	if class == filing.Accepted {
-		err := o.decode(v)
-		if err == nil && whole() {
-			return nil
-		}
-		why := "the answer is not what was asked for"
-		if err != nil {
-			why = "the answer cannot be read: " + err.Error()
-		}
-		return &Error{Op: op, ID: id, Status: o.status, Message: c.clean(why), kind: ErrUnavailable, cause: err}
+		return nil
 	}
-	kind := kinds[class]
+	e := &Error{
+		Op: op, ID: id, Status: o.status, Message: c.message(o), RetryAfter: o.retryAfter(), kind: kinds[class], cause: o.err,
+		doubt: class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
+	}
 	switch o.status {
 	case http.StatusNotFound:
-		kind = ErrNotFound
+		e.kind = ErrNotFound
 	case http.StatusConflict:
-		kind = ErrConflict
+		e.kind = ErrConflict
 	}
-	return &Error{Op: op, ID: id, Status: o.status, Message: c.message(o), RetryAfter: o.retryAfter(), kind: kind, cause: o.err}
+	if class == filing.Refused {
+		if minimum := wordIn(o.parse(), "minimumamount"); minimum != "" {
+			return &FloorError{Minimum: c.clean(minimum), err: e}
+		}
+	}
+	return e
 }

@@ -1,0 +1,29 @@
+package filingapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+)
+
+type bodyKey struct{}
+
+// KeepBody returns a context under which a call also copies the body of a good
+// answer, whole and in the service's own words: what a typed value leaves out is
+// in there. Of several calls the last one is kept. It is JSON on one line.
+func KeepBody(ctx context.Context, body *json.RawMessage) context.Context {
+	return context.WithValue(ctx, bodyKey{}, body)
+}
+
+// keep copies the body of a good answer to whoever asked for it.
+func (c *Client) keep(ctx context.Context, o outcome) {
+	body, asked := ctx.Value(bodyKey{}).(*json.RawMessage)
+	if !asked || o.err != nil || o.bodyErr != nil || o.status/100 != 2 {
+		return
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, o.body) != nil {
+		return
+	}
+	*body = bytes.ReplaceAll(line.Bytes(), []byte(c.key), []byte("[key]"))
+}

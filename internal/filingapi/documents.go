@@ -1,0 +1,48 @@
+package filingapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Download is where a document can be had for the next hour. The link needs no
+// key: whoever has it has the document. Source: spec section 8 for the hour.
+type Download struct {
+	URL       string
+	Name      string    // of the file; empty where the service does not tell
+	Type      string    // the document's; empty where the service does not tell
+	ExpiresAt time.Time // zero where the service does not tell
+}
+
+// The fields of a download that are looked for, folded, the likelier first.
+// Assumption: none of them is shown.
+var (
+	downloadNames = []string{"downloadurl", "downloadlink", "url", "signedurl", "presignedurl", "fileurl", "link", "href"}
+	fileNames     = []string{"filename", "name", "title"}
+	typeNames     = []string{"documenttype", "type", "kind"}
+	expiryNames   = []string{"expiresat", "urlexpiresat", "expires", "expiry", "expiration"}
+)
+
+// Document asks for a fresh download link of a document (doc_<id>). Each call
+// makes a new one. Source: spec section 4, GET /documents/{documentId}.
+func (c *Client) Document(ctx context.Context, id string) (Download, error) {
+	const op = "look up document"
+	path, err := segment(id)
+	if err != nil {
+		return Download{}, &Error{Op: op, Message: err.Error(), kind: ErrRefused, cause: err}
+	}
+	o := c.do(ctx, http.MethodGet, "/documents/"+path, nil)
+	var answer any
+	var d Download
+	err = c.read(op, id, o, &answer, func() bool {
+		d.URL = linkIn(answer, downloadNames)
+		return d.URL != ""
+	})
+	if err != nil {
+		return Download{}, err
+	}
+	d.Name, d.Type = wordIn(answer, fileNames...), wordIn(answer, typeNames...)
+	d.ExpiresAt, _ = time.Parse(time.RFC3339, wordIn(answer, expiryNames...)) // what cannot be read is not told
+	return d, nil
+}

@@ -1,0 +1,97 @@
+package filingapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+)
+
+// parse reads a body whose fields are not shown in the spec. Numbers stay the
+// text that they were.
+func (o outcome) parse() any {
+	dec := json.NewDecoder(bytes.NewReader(o.body))
+	dec.UseNumber()
+	var v any
+	if o.bodyErr != nil || dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// wordIn finds the text or the number that stands under one of the names, which
+// are folded and the likelier first; the outermost counts before what is inside.
+func wordIn(v any, names ...string) string {
+	for level := []any{v}; len(level) > 0; {
+		var inside []any
+		for _, v := range level {
+			switch v := v.(type) {
+			case []any:
+				inside = append(inside, v...)
+			case map[string]any:
+				keys := slices.Sorted(maps.Keys(v))
+				for _, name := range names {
+					for _, key := range keys {
+						if filing.FoldName(key) != name {
+							continue
+						}
+						if text := word(v[key]); text != "" {
+							return text
+						}
+					}
+				}
+				for _, key := range keys {
+					inside = append(inside, v[key])
+				}
+			}
+		}
+		level = inside
+	}
+	return ""
+}
+
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// linkIn finds a web address in an answer: first under one of the names, which
+// are folded and the likelier first, then anywhere.
+func linkIn(v any, names []string) string {
+	switch v := v.(type) {
+	case string:
+		if u, err := url.Parse(v); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+			return v
+		}
+	case []any:
+		for _, e := range v {
+			if link := linkIn(e, names); link != "" {
+				return link
+			}
+		}
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(v))
+		rank := func(key string) int {
+			if i := slices.Index(names, filing.FoldName(key)); i >= 0 {
+				return i
+			}
+			return len(names)
+		}
+		slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+		for _, key := range keys {
+			if link := linkIn(v[key], names); link != "" {
+				return link
+			}
+		}
+	}
+	return ""
+}

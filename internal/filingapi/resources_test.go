@@ -1,0 +1,208 @@
+package filingapi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/sandbox"
+)
+
+// Set price rules 1 and 2: the floor is told as it stood in the answer, wherever
+// in it that was.
+func TestAPriceBelowItsFloorTellsTheFloor(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"message":"too low","minimumAmount":40}`:                     "40",
+		`{"message":"too low","minimumAmount":103.750}`:                "103.750",
+		`{"message":"too low","minimumAmount":"103.75"}`:               "103.75",
+		`{"error":{"message":"too low","minimumAmount":40.10}}`:        "40.10",
+		`{"message":"too low","errors":[{"minimum_amount":40.1}]}`:     "40.1",
+		`{"message":"too low","minimumAmount":12345678901234567890.1}`: "12345678901234567890.1",
+		`{"message":"too low"}`:                                        "",
+		`{"message":"too low","minimumAmount":null}`:                   "",
+		`too low`: "",
+	} {
+		for _, status := range []int{400, 409, 422} {
+			c := client(t, filingapi.Config{BaseURL: answers(status, nil, body)(t)})
+			err := c.SetPrice(t.Context(), "ein", filingapi.PriceChange{RetailAmount: "1"})
+			floor, ok := errors.AsType[*filingapi.FloorError](err)
+			if ok != (want != "") || ok && floor.Minimum != want {
+				t.Errorf("%d %s: %v, want %q", status, body, err, want)
+			}
+			if e, ok := errors.AsType[*filingapi.Error](err); !ok || e.Status != status || errors.Is(err, filingapi.ErrInDoubt) {
+				t.Errorf("%d %s: %v", status, body, err)
+			}
+		}
+	}
+}
+
+// Whatever may have been done and was not answered for is told apart from what
+// was not done.
+func TestWhatWasSentWithoutAnAnswerIsInDoubt(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	for _, tc := range []struct {
+		name  string
+		base  string
+		doubt bool
+	}{
+		{"nobody listens", "http://" + ln.Addr().String() + "/v1", false},
+		{"400", answers(400, nil, "")(t), false},
+		{"401", answers(401, nil, "")(t), false},
+		{"409", answers(409, nil, "")(t), false},
+		{"429", answers(429, nil, "")(t), false},
+		{"503", answers(503, nil, "")(t), false},
+		{"500", answers(500, nil, "")(t), true},
+		{"502", answers(502, nil, "")(t), true},
+		{"a redirect", answers(307, map[string]string{"Location": "/"}, "")(t), true},
+		{"2xx without what was asked for", answers(201, nil, "[]")(t), true},
+		{"2xx that cannot be read", answers(201, nil, "<html>")(t), true},
+		{"a reset", afterReading(t, reset)(t), true},
+		{"no answer in time", afterReading(t, hang)(t), true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := client(t, filingapi.Config{BaseURL: tc.base, Timeout: 200 * time.Millisecond})
+			for name, err := range calls(t.Context(), c) {
+				if err == nil || errors.Is(err, filingapi.ErrInDoubt) != tc.doubt {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// Nothing in here is sent twice, whatever comes of it.
+func TestWhatChangesIsSentOnce(t *testing.T) {
+	for _, status := range []int{400, 409, 429, 500, 503} {
+		n := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n++
+			w.WriteHeader(status)
+		}))
+		c := client(t, filingapi.Config{BaseURL: srv.URL + "/v1", Breaker: filingapi.Breaker{Failures: 100}})
+		want := len(calls(t.Context(), c)) + 1
+		_ = c.SetPrice(t.Context(), "ein", filingapi.PriceChange{Enabled: new(true)})
+		if n != want {
+			t.Errorf("%d: %d requests for %d calls", status, n, want)
+		}
+		srv.Close()
+	}
+}
+
+func TestEndpointsInWhateverWordsTheyCome(t *testing.T) {
+	for body, want := range map[string]filingapi.Endpoint{
+		`{"id":"we_1","signingSecret":"s"}`:                                {ID: "we_1", Secret: "s"},
+		`{"id":"we_1","secret":"s","url":"https://elsewhere.example.com"}`: {ID: "we_1", Secret: "s"},
+		`{"endpointId":"we_1","signing_secret":" s "}`:                     {ID: "we_1", Secret: "s"},
+		`{"endpoint":{"id":"we_1"},"secret":"s"}`:                          {ID: "we_1", Secret: "s"},
+		`{"webhookEndpoint":{"id":17,"signing":{"secret":"s"}}}`:           {ID: "17", Secret: "s"},
+		`{"secret":"other","signingSecret":"s"}`:                           {Secret: "s"},
+		`{"id":"we_1","secret":{"id":"sec_1"},"inner":{"secret":"s"}}`:     {ID: "we_1", Secret: "s"},
+		`{"id":"we_1"}`: {ID: "we_1"},
+		`{"owner":{"id":"user_1"},"id":"we_1","signingSecret":null,"secret":5}`: {ID: "we_1", Secret: "5"},
+	} {
+		c := client(t, filingapi.Config{BaseURL: answers(201, nil, body)(t)})
+		want.URL = "https://a.example.com/x"
+		got, err := c.CreateEndpoint(t.Context(), want.URL, filing.EventTypes)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", body, got, err, want)
+		}
+	}
+}
+
+func TestDownloadsInWhateverWordsTheyCome(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for body, want := range map[string]filingapi.Download{
+		`{"url":"https://a.example.com/x"}`: {URL: "https://a.example.com/x"},
+		`"https://a.example.com/x"`:         {URL: "https://a.example.com/x"},
+		`{"data":{"signed_url":"https://a.example.com/x","expires":"2026-01-02T03:04:05Z"}}`:         {URL: "https://a.example.com/x", ExpiresAt: at},
+		`{"url":"https://dashboard.example.com","download_url":"https://a.example.com/x"}`:           {URL: "https://a.example.com/x"},
+		`{"href":"https://a.example.com/x","url":"doc_1","expiresAt":"soon","type":"certificate"}`:   {URL: "https://a.example.com/x", Type: "certificate"},
+		`{"document":{"name":"a.pdf","documentType":"mail"},"link":{"u":"https://a.example.com/x"}}`: {URL: "https://a.example.com/x", Name: "a.pdf", Type: "mail"},
+	} {
+		c := client(t, filingapi.Config{BaseURL: answers(200, nil, body)(t)})
+		if got, err := c.Document(t.Context(), "doc_1"); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", body, got, err, want)
+		}
+	}
+	for _, body := range []string{`{"url":"ftp://a.example.com"}`, `{"url":"/files/doc_1"}`, `{"url":"javascript:alert(1)"}`, `{}`} {
+		c := client(t, filingapi.Config{BaseURL: answers(200, nil, body)(t)})
+		if got, err := c.Document(t.Context(), "doc_1"); !errors.Is(err, filingapi.ErrUnavailable) {
+			t.Errorf("%s: %+v, %v", body, got, err)
+		}
+	}
+}
+
+// A body is kept as it came, fields that nobody knows included; one that failed
+// is not, and no key comes out with it.
+func TestAnswersAreKeptWhole(t *testing.T) {
+	for _, tc := range []struct {
+		status     int
+		body, want string
+	}{
+		{200, "{\n  \"id\": \"comp_1\",\n  \"new\": 103.750\n}", `{"id":"comp_1","new":103.750}`},
+		{201, `{"id":"comp_1","echo":"` + testKey + `"}`, `{"id":"comp_1","echo":"[key]"}`},
+		{200, `<html>`, ``},
+		{404, `{"id":"comp_1"}`, ``},
+	} {
+		var body json.RawMessage
+		c := client(t, filingapi.Config{BaseURL: answers(tc.status, nil, tc.body)(t)})
+		_, _ = c.Company(filingapi.KeepBody(t.Context(), &body), "comp_1")
+		if string(body) != tc.want {
+			t.Errorf("%d %s: kept %s, want %s", tc.status, tc.body, body, tc.want)
+		}
+	}
+}
+
+// The rest of the service, against the second reading of its document.
+func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
+	for _, cfg := range []sandbox.Config{{}, {OrderTypes: sandbox.Camel, Success: http.StatusOK, Errors: sandbox.NestedErrors, Invalid: 422}} {
+		service, c := serve(t, cfg)
+		ctx := t.Context()
+		list, err := c.PriceList(ctx)
+		if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" || list[0].Description == "" {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for _, p := range list {
+			if err := c.SetPrice(ctx, p.Type, filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
+				t.Errorf("%s: %v", p.Type, err)
+			}
+		}
+		if list, err = c.PriceList(ctx); err != nil || list[0].RetailAmount == "" {
+			t.Errorf("%+v, %v", list, err)
+		}
+		org, err := c.UpdateOrganization(ctx, filingapi.OrganizationChange{Name: new("Firm"), SignupKeys: &[]string{"a"},
+			Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
+		if err != nil || org.Name != "Firm" || !org.Notifications.FilingStatusEmail || len(org.SignupKeys) != 1 || org.ReplyToEmail == "" {
+			t.Errorf("%+v, %v", org, err)
+		}
+		endpoint, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes)
+		if err != nil || endpoint.ID == "" || endpoint.Secret == "" {
+			t.Errorf("%+v, %v", endpoint, err)
+		}
+		document := service.AddDocument(sandbox.Document{CompanyID: "comp_1", OrderID: "order_1", Type: "ein_letter"})
+		if d, err := c.Document(ctx, document.ID); err != nil || d.Type != "ein_letter" || d.ExpiresAt.IsZero() {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if _, err := c.Document(ctx, "doc_none"); !errors.Is(err, filingapi.ErrNotFound) {
+			t.Error(err)
+		}
+		if v := service.Violations(); len(v) > 0 {
+			t.Errorf("%v", v)
+		}
+		err = c.SetPrice(ctx, list[0].Type, filingapi.PriceChange{RetailAmount: "1"})
+		if floor, ok := errors.AsType[*filingapi.FloorError](err); !ok || floor.Minimum == "" || !errors.Is(err, filingapi.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+	}
+}
