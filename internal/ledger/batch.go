@@ -62,7 +62,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 }
 
 // newRow are the columns of a row on its way in.
-var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least bigint", "at bigint"}
+var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least bigint", "priority bigint", "at bigint"}
 
 // AddRows appends rows to a batch under import, in the order of the input.
 // Only the result of the check (ready, invalid, skipped) is possible here.
@@ -86,7 +86,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
-		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), millis(l.now())}
+		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), r.Priority, millis(l.now())}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -96,8 +96,8 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			columns{"batch text", "number bigint", "sealed text"}, secrets); err != nil {
 			return err
 		}
-		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, updated_at)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.at {{v}} ORDER BY v.number`, newRow, records)
+		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, priority, updated_at)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.priority, v.at {{v}} ORDER BY v.number`, newRow, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
@@ -222,16 +222,16 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, paused, canceled, created_by, created_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, paused, canceled, created_by, created_at, approval, plan, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields string
-	var created int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created); err != nil {
+	var created, approved int64
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created, &b.Approval.State, &b.Approval.Plan, &b.Approval.By, &approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt = moment(created)
+	b.CreatedAt, b.Approval.At = moment(created), moment(approved)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

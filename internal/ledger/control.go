@@ -174,7 +174,7 @@ func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE rows SET waits = '' WHERE waits = $1`, waitsForFunds); err != nil {
 		return fmt.Errorf("wake the rows that wait for funds: %w", err)
 	}
-	return nil
+	return l.ration(ctx, tx, c)
 }
 
 // KeyAccepted ends a pause for a refused key: the service has answered to a key

@@ -462,7 +462,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.spent, r.spent_least, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, b.paused, b.canceled
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.spent, r.spent_least, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase  = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
 	readClaims    = readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
@@ -617,7 +617,9 @@ func (g *groupWriter) wake() error {
 		waits = append(waits, record{waitsForKey + string(k)})
 	}
 	if freed {
-		waits = append(waits, record{waitsForFunds})
+		if err := g.wakeFunded(); err != nil {
+			return err
+		}
 	}
 	if err := g.l.exec(g.ctx, g.tx, writeWakes, columns{"key text"}, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)

@@ -24,6 +24,7 @@ type Batch struct {
 	Canceled  bool
 	CreatedBy string
 	CreatedAt time.Time
+	Approval  Approval
 }
 
 // Row is one row of a batch, its order and its answer.
@@ -47,6 +48,7 @@ type Row struct {
 	Creating  bool             // the attempt under way, or in doubt, creates the company
 	Owner     string           // the process that is placing it
 	Waits     string           // what a ready row waits for: funds, or another row's purchase
+	Priority  int64            // lower numbers go first; 0 where nothing is known of it
 	UpdatedAt time.Time
 }
 

@@ -12,14 +12,14 @@ import (
 	"bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.updated_at`
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
 	var cells, faults, request, dropped string
 	var updated int64
 	var cost, held int64
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &updated); err != nil {
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
 		return r, err
 	}
 	r.Cells, r.Cost.Amount, r.Held = []byte(cells), money.Cents(cost), money.Cents(held)
@@ -139,7 +139,7 @@ func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 }
 
 // sendable is what Begin will let through, but for what halts everybody.
-const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0))`
+const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'))`
 
 // ReadyRows reads those of the given rows that may be sent now.
 func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
@@ -176,7 +176,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	var ids []int64
 	for _, batch := range batches {
 		share := max(limit/len(batches), 1)
-		found, err := l.read.QueryContext(ctx, `SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND `+sendable+` ORDER BY r.id LIMIT $3`, millis(l.now()), batch, share)
+		found, err := l.read.QueryContext(ctx, `SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND `+sendable+` ORDER BY r.priority, r.id LIMIT $3`, millis(l.now()), batch, share)
 		if err != nil {
 			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
 		}
@@ -225,7 +225,7 @@ type Unfinished struct {
 func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, error) {
 	var u Unfinished
 	err := l.read.QueryRowContext(ctx, `SELECT
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0)) THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted')) THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN 1 ELSE 0 END), 0),
 			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),

@@ -1,0 +1,107 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// When money is short the earliest due is filed first, whatever the order of
+// the sheet, and money that comes later goes on in that order.
+func TestEarliestDueFirst(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 2*cost, ""))
+		rows := reports("a", 5)
+		for i, priority := range []int64{50, 20, 40, 10, 30} {
+			rows[i].Priority = priority
+		}
+		rows = s.add(l, "a", rows...)
+		sendable := func(want ...int) {
+			s.Helper()
+			ids, err := l.Sendable(ctx, "", 10)
+			s.must(err)
+			if len(ids) != len(want) {
+				s.Fatalf("%d rows may go, want %v", len(ids), want)
+			}
+			for i, id := range ids {
+				if id != rows[want[i]].ID {
+					s.Fatalf("the row in place %d is %d, want %d", i, id, rows[want[i]].ID)
+				}
+			}
+		}
+		sendable(3, 1, 4, 2, 0)
+		s.must(l.Ration(ctx))
+		sendable(3, 1)
+		s.place(l, rows[3])
+		s.send(l, rows[1])
+		sendable()
+		s.answer(l, rows[1], filing.Refused) // its money is free again
+		sendable(4)
+		s.must(l.Deposit(ctx, cost, ""))
+		sendable(4, 2)
+		s.must(l.Adjust(ctx, 10*cost, ""))
+		sendable(4, 2, 0)
+		for _, i := range []int{4, 2, 0} {
+			s.place(l, rows[i])
+		}
+		if b := s.book(l); b.Posted != 4*cost {
+			s.Errorf("%+v", b)
+		}
+	})
+}
+
+// One that does not fit is not jumped over by a cheaper one that is due later;
+// rows that nothing is known of go as they come.
+func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 2*cost, ""))
+		rows := reports("a", 3)
+		rows[0].Priority, rows[1].Priority = 10, 20
+		rows[0].Cost = money.Cost{Amount: 3 * cost}
+		rows = s.add(l, "a", rows...)
+		s.must(l.Ration(ctx))
+		ids, err := l.Sendable(ctx, "a", 10)
+		if s.must(err); len(ids) != 1 || ids[0] != rows[2].ID {
+			s.Errorf("%v may go", ids)
+		}
+	})
+}
+
+func TestApproval(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		rows := s.add(l, "a", reports("a", 1)...)
+		s.must(l.WantApproval(ctx, "a", "plan 1"))
+		sendable := func(want int) {
+			s.Helper()
+			if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != want {
+				s.Fatalf("%v (%v), want %d", ids, err, want)
+			}
+		}
+		sendable(0)
+		if begun := s.begin(l, intent(rows[0])); !begun.Lost {
+			s.Errorf("%+v", begun)
+		}
+		for _, c := range []struct {
+			batch, plan string
+			want        error
+		}{{"a", "plan 2", ledger.ErrPlan}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil}, {"a", "plan 1", ledger.ErrApproved}} {
+			if err := l.Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
+				s.Errorf("%+v: %v", c, err)
+			}
+		}
+		sendable(1)
+		b, err := l.Batch(ctx, "a")
+		if s.must(err); b.Approval.By != "Ana" || b.Approval.State != ledger.ApprovalGiven || !b.Approval.At.Equal(s.clock()) {
+			s.Errorf("%+v", b.Approval)
+		}
+		s.must(l.WantApproval(ctx, "a", "plan 1")) // the same plan was approved
+		sendable(1)
+		s.must(l.WantApproval(ctx, "a", "plan 3"))
+		sendable(0)
+	})
+}

@@ -1,0 +1,214 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Roster is a spreadsheet of companies, kept by its content.
+type Roster struct {
+	Hash      string
+	File      string // its name as it was given
+	Content   []byte
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// Season places a roster's filings on a schedule.
+type Season struct {
+	Name      string
+	Roster    string          // hash of its present version
+	File      string          // the roster's name
+	Options   json.RawMessage // how the roster is read: whoever fires it knows the form
+	Schedule  string          // as it was typed
+	Approval  bool            // each firing waits for somebody's yes
+	Paused    bool
+	Since     time.Time // what was due before is none of its business
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// FiringState is how far a firing has come.
+type FiringState string
+
+// The states of a firing.
+const (
+	FiringBegun  FiringState = "begun"  // a process is making its batch
+	FiringDone   FiringState = "done"   // its batch is there
+	FiringFailed FiringState = "failed" // it made none, and the note says why
+)
+
+// Firing is one time that a season was due.
+type Firing struct {
+	ID      string // made of the season and the moment: the same on every machine
+	Season  string
+	Due     time.Time
+	Roster  string // the version it was made from
+	Missed  int    // earlier times that passed while nothing ran
+	BeganAt time.Time
+	EndedAt time.Time
+	State   FiringState
+	Batch   string
+	Plan    json.RawMessage // what it meant to do, for its readers
+	Note    string
+}
+
+// KeepRoster keeps a version of a roster and returns its hash.
+func (l *Ledger) KeepRoster(ctx context.Context, r Roster) (hash string, err error) {
+	sum := sha256.Sum256(r.Content)
+	hash = hex.EncodeToString(sum[:])[:16]
+	_, err = l.exclusively(ctx, `INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+		hash, r.File, r.Content, r.CreatedBy, millis(l.now()))
+	if err != nil {
+		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
+	}
+	return hash, nil
+}
+
+// Roster reads a version of a roster. It returns ErrNotFound.
+func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
+	r := Roster{Hash: hash}
+	var at int64
+	err := l.read.QueryRowContext(ctx, `SELECT file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File, &r.Content, &r.CreatedBy, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Roster{}, fmt.Errorf("read the roster %s: %w", hash, err)
+	}
+	r.CreatedAt = moment(at)
+	return r, nil
+}
+
+// KeepSeason adds a season, or changes the one of that name.
+func (l *Ledger) KeepSeason(ctx context.Context, s Season) error {
+	since := s.Since
+	if since.IsZero() {
+		since = l.now()
+	}
+	_, err := l.exclusively(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+		ON CONFLICT (name) DO UPDATE SET roster = excluded.roster, options = excluded.options, schedule = excluded.schedule, approval = excluded.approval, paused = excluded.paused, since = excluded.since`,
+		s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now()))
+	if err != nil {
+		return fmt.Errorf("keep the season %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// Seasons lists all seasons by name.
+func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
+	var all []Season
+	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.created_by, s.created_at
+		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
+		var s Season
+		var options string
+		var since, created int64
+		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.CreatedBy, &created); err != nil {
+			return err
+		}
+		s.Options, s.Since, s.CreatedAt = json.RawMessage(options), moment(since), moment(created)
+		all = append(all, s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the seasons: %w", err)
+	}
+	return all, nil
+}
+
+// PauseSeason keeps a season from firing, or lets it again: what was due in
+// between is not made up for. It returns ErrNotFound.
+func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) error {
+	return l.onSeason(ctx, name, `UPDATE seasons SET paused = $2, since = $3 WHERE name = $1`, flag(paused), millis(l.now()))
+}
+
+// RemoveSeason forgets a season. Its rosters, its firings and their batches
+// stay. It returns ErrNotFound.
+func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
+	return l.onSeason(ctx, name, `DELETE FROM seasons WHERE name = $1`)
+}
+
+func (l *Ledger) onSeason(ctx context.Context, name, query string, args ...any) error {
+	n, err := affected(l.exclusively(ctx, query, append([]any{name}, args...)...))
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("change the season %s: %w", name, err)
+	}
+	return nil
+}
+
+// ClaimFiring makes a firing this process's to carry out. It is claimed once,
+// whatever the number of processes that try; one whose process has died before
+// its end is claimed anew.
+func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var owner string
+		var state FiringState
+		switch err := tx.QueryRowContext(ctx, `SELECT owner, state FROM firings WHERE id = $1`, f.ID).Scan(&owner, &state); {
+		case errors.Is(err, sql.ErrNoRows):
+			claimed = true
+			_, err := tx.ExecContext(ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
+				f.ID, f.Season, millis(f.Due), f.Roster, f.Missed, l.owner.ID, millis(l.now()), string(FiringBegun))
+			return err
+		case err != nil:
+			return err
+		case state != FiringBegun || owner == l.owner.ID:
+			return nil
+		}
+		owners, err := l.owners(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, o := range owners {
+			if o.ID == owner && l.alive(o) {
+				return nil
+			}
+		}
+		claimed = true
+		_, err = tx.ExecContext(ctx, `UPDATE firings SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID, millis(l.now()))
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("claim the firing %s: %w", f.ID, err)
+	}
+	return claimed, nil
+}
+
+// EndFiring records what a firing of this process came to.
+func (l *Ledger) EndFiring(ctx context.Context, f Firing) error {
+	_, err := l.exclusively(ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
+		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, millis(l.now()), l.owner.ID)
+	if err != nil {
+		return fmt.Errorf("end the firing %s: %w", f.ID, err)
+	}
+	return nil
+}
+
+// Firings lists the firings of a season, or of all for "", the newest first.
+func (l *Ledger) Firings(ctx context.Context, season string) ([]Firing, error) {
+	var all []Firing
+	err := drain(l.read.QueryContext(ctx, `SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, plan, note FROM firings
+		WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season))(func(scan func(...any) error) error {
+		var f Firing
+		var due, began, ended int64
+		var plan string
+		if err := scan(&f.ID, &f.Season, &due, &f.Roster, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan, &f.Note); err != nil {
+			return err
+		}
+		f.Due, f.BeganAt, f.EndedAt, f.Plan = moment(due), moment(began), moment(ended), json.RawMessage(plan)
+		all = append(all, f)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list firings: %w", err)
+	}
+	return all, nil
+}

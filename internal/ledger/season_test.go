@@ -1,0 +1,97 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (want == nil) }
+
+func TestSeasons(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		content := []byte("Company ID\ncomp_1\n\x00\xff")
+		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+		s.must(err)
+		if again, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: content}); err != nil || again != hash {
+			s.Error(again, err)
+		}
+		if r, err := l.Roster(ctx, hash); err != nil || string(r.Content) != string(content) || r.File != "roster.csv" || r.CreatedBy != "Ana" {
+			s.Errorf("%+v %v", r, err)
+		}
+		if _, err := l.Roster(ctx, "none"); !is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+		s.must(l.KeepSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{"state":"DE"}`), Schedule: "0 6 1 3 *", Approval: true, CreatedBy: "Ana"}))
+		all, err := l.Seasons(ctx)
+		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{"state":"DE"}` || !all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) {
+			s.Errorf("%+v", all)
+		}
+		s.pass(time.Hour)
+		s.must(l.PauseSeason(ctx, "de", true))
+		if all, _ = l.Seasons(ctx); !all[0].Paused {
+			s.Errorf("%+v", all)
+		}
+		if err := l.PauseSeason(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+		s.must(l.RemoveSeason(ctx, "de"))
+		if err := l.RemoveSeason(ctx, "de"); !is(err, ledger.ErrNotFound) {
+			s.Error(err)
+		}
+	})
+}
+
+// A firing is carried out once, whatever the number of processes, and by
+// another one where the first died over it.
+func TestAFiringIsClaimedOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		f := ledger.Firing{ID: "de|2026-03-01", Season: "de", Due: s.clock(), Roster: "x", Missed: 2}
+		processes := []*ledger.Ledger{s.open(), s.open(), s.open()}
+		var claims atomic.Int32
+		var by atomic.Pointer[ledger.Ledger]
+		var all sync.WaitGroup
+		for _, l := range processes {
+			for range 3 {
+				all.Go(func() {
+					claimed, err := l.ClaimFiring(ctx, f)
+					if err != nil {
+						s.Error(err)
+					}
+					if claimed {
+						claims.Add(1)
+						by.Store(l)
+					}
+				})
+			}
+		}
+		all.Wait()
+		if claims.Load() != 1 {
+			s.Fatalf("claimed %d times", claims.Load())
+		}
+		s.must(by.Load().Close()) // it dies over it
+		heir := processes[0]
+		if heir == by.Load() {
+			heir = processes[1]
+		}
+		if claimed, err := heir.ClaimFiring(ctx, f); !claimed || err != nil {
+			s.Fatal(claimed, err)
+		}
+		f.State, f.Batch, f.Plan, f.Note = ledger.FiringDone, "b1", json.RawMessage(`{"new":3}`), "done"
+		s.must(heir.EndFiring(ctx, f))
+		if claimed, err := s.open().ClaimFiring(ctx, f); claimed || err != nil {
+			s.Error(claimed, err)
+		}
+		list, err := heir.Firings(ctx, "de")
+		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 || list[0].State != ledger.FiringDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+			s.Errorf("%+v", list)
+		}
+	})
+}
