@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/notify"
 )
 
 // Variable is one variable of the environment, as the help texts show it.
@@ -38,25 +40,30 @@ var Variables = []Variable{
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
-	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
+	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
+	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
+	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, season"},
+	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }
 
 // Environment is what the variables say.
 type Environment struct {
-	BaseURL     string
-	Live        bool
-	DataDir     string
-	DatabaseURL string
-	RedisURL    string
-	Concurrency int
-	Rate        float64 // requests a second; 0 for unlimited
-	Timeout     time.Duration
-	FeesFile    string
-	PriceTypes  string
+	BaseURL      string
+	Live         bool
+	DataDir      string
+	DatabaseURL  string
+	RedisURL     string
+	Concurrency  int
+	Rate         float64 // requests a second; 0 for unlimited
+	Timeout      time.Duration
+	FeesFile     string
+	PriceTypes   string
+	SetPricePath string
 
 	seal func() string
 	key  func() string // a function, so that printing an Environment cannot show it
 	hook func() ([]string, error)
+	tell func() (targets, kinds string)
 }
 
 // String names what an environment points at, and none of its secrets.
@@ -81,10 +88,11 @@ func Read(getenv func(string) string) (Environment, error) {
 	e := Environment{
 		BaseURL: value("FILING_BASE_URL"), DataDir: value("FILING_DATA_DIR"),
 		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
+		SetPricePath: value("FILING_SET_PRICE_PATH"),
 	}
-	var key, seal string
+	var key, seal, targets string
 	for name, into := range map[string]*string{
-		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL,
+		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL, "FILING_NOTIFY": &targets,
 	} {
 		var err error
 		if *into, err = secret(name, value); err != nil {
@@ -93,6 +101,7 @@ func Read(getenv func(string) string) (Environment, error) {
 	}
 	e.key = func() string { return key }
 	e.seal = func() string { return seal }
+	e.tell = func() (string, string) { return targets, value("FILING_NOTIFY_ON") }
 	e.hook = func() ([]string, error) {
 		secrets, err := secret("FILING_WEBHOOK_SECRET", value)
 		return strings.FieldsFunc(secrets, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), err
@@ -161,12 +170,37 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	case e.key() == "":
 		return nil, errors.New("FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
 	}
-	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency})
+	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency, SetPricePath: e.SetPricePath})
 }
 
 // WebhookSecrets are the signing secrets that the variables name. A file of them
 // is read at every call, so that one that is replaced counts at once.
 func (e Environment) WebhookSecrets() ([]string, error) { return e.hook() }
+
+// NotifyTargets are those that the variables want to be told what happens; none
+// where nobody does.
+func (e Environment) NotifyTargets() ([]*notify.Target, error) {
+	targets, _ := e.tell()
+	all, err := notify.ParseTargets(targets)
+	if err != nil {
+		return nil, fmt.Errorf("FILING_NOTIFY: %w", err)
+	}
+	return all, nil
+}
+
+// Notifier makes what tells them. It does nothing where there are none.
+func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notifier, error) {
+	targets, err := e.NotifyTargets()
+	if err != nil {
+		return nil, err
+	}
+	_, words := e.tell()
+	kinds, err := notify.ParseKinds(words)
+	if err != nil {
+		return nil, fmt.Errorf("FILING_NOTIFY_ON: %w", err)
+	}
+	return notify.New(notify.Config{Ledger: l, Targets: targets, On: kinds, Log: log}), nil
+}
 
 // Pace is the rate that the variables set, for all processes that share the
 // queue; nil for none.

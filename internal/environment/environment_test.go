@@ -132,3 +132,37 @@ func TestMode(t *testing.T) {
 		}
 	}
 }
+
+func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
+	const url = "https://hooks.example.com/T000/do_not_show, smtp://user:do_not_show@mail.example.com:587/?from=a@x.test&to=b@x.test,c@x.test"
+	file := filepath.Join(t.TempDir(), "notify")
+	if err := os.WriteFile(file, []byte(url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, vars := range []map[string]string{{"FILING_NOTIFY": url}, {"FILING_NOTIFY_FILE": file}} {
+		e, err := read(t, vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := e.NotifyTargets()
+		if err != nil || len(targets) != 3 {
+			t.Fatalf("%v, %v", targets, err)
+		}
+		n, err := e.Notifier(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", e, e, e, targets, targets, targets, n); strings.Contains(shown, "do_not_show") {
+			t.Errorf("a secret is shown: %s", shown)
+		}
+	}
+	for name, value := range map[string]string{"FILING_NOTIFY": "gopher://do_not_show", "FILING_NOTIFY_ON": "everything"} {
+		e, err := read(t, map[string]string{name: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Notifier(nil, nil); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "do_not_show") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -12,7 +12,7 @@ type Assumption struct {
 // it, and a test holds the two together.
 var Assumptions = []Assumption{
 	{"success status codes", "any 2xx is success", ""},
-	{"fields of answers beyond those listed", "ignored", ""},
+	{"fields of answers beyond those listed", "ignored; `--json` shows them", ""},
 	{"the full set of orderType values", "matched without regard to style (`annual_report`, `annualReport`); an unmatched item is recorded with its order id", ""},
 	{"the full set of filingStatus values", "an open set, shown in the service's own words", ""},
 	{"price types other than `ein`", "matched without regard to style to annual report, registered agent, foreign qualification, tier 1 and tier 2", "`FILING_PRICE_TYPES=annual-report=their_name,…`"},
@@ -32,5 +32,11 @@ var Assumptions = []Assumption{
 	{"which countries are accepted", "any two-letter code; US where the state is one of the US and no country is given", ""},
 	{"whether a company has an agent on record", "cannot be read: a row that neither orders nor supplies one is sent, and the service answers", ""},
 	{"a filing year's range", "four digits; a warning where it is far from this year", ""},
+	{"the path of set price", "`PUT /organization/prices/{type}`", "`FILING_SET_PRICE_PATH=/their/path/{type}`"},
+	{"whether set price needs both of its fields", "both are sent, the one that is not changed as it stands in the list", ""},
+	{"the answer to set price", "any 2xx is success; the list is read again to show it", ""},
+	{"the fields of a company's update", "any of those listed for a company, an address always whole; none can be emptied", ""},
+	{"the field of a magic link, and of a document's download link", "`url`, `link` and the like; otherwise the first web address in the answer", ""},
+	{"the field of an endpoint's signing secret", "`signingSecret`, `secret` and the like", "`importer webhooks add --url U --secret-file F`"},
 	{"webhook signature", "hex HMAC-SHA256 of the raw body under the signing secret, failing closed", ""},
 }
