@@ -53,6 +53,38 @@ func TestBooksJSON(t *testing.T) {
 	}
 }
 
+// TestToldBooks: the page and the books for a program say what endpoints were told, without their secrets.
+func TestToldBooks(t *testing.T) {
+	b := newBench(t, Config{Retries: -1, WebhookFaults: []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}})
+	hook := b.AddWebhook("http://127.0.0.1:1/in")
+	id := b.mustOrder(heldReport).Items[0].OrderID
+	events, err := b.Raise(t.Context(), id, 482)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, raw := string(b.do("GET", "/", "").body), string(b.do("GET", "/books.json", "").body)
+	for _, want := range []string{"http://127.0.0.1:1/in", events[0].ID, "Filings with an exception", "connection refused", "(bad signature)", "482"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page+raw, hook.Secret) {
+		t.Error("a signing secret is shown")
+	}
+	var books struct {
+		Endpoints  []struct{ Attempts, Lost int }
+		Events     []struct{ Body heard }
+		Deliveries []struct{ EventID, Error string }
+	}
+	if err := json.Unmarshal([]byte(raw), &books); err != nil {
+		t.Fatal(err)
+	}
+	if len(books.Endpoints) != 1 || books.Endpoints[0].Lost != 1 || len(books.Events) != 1 || books.Events[0].Body.ID != events[0].ID ||
+		len(books.Deliveries) != 1 || books.Deliveries[0].EventID != events[0].ID || books.Deliveries[0].Error == "" {
+		t.Errorf("got %+v", books)
+	}
+}
+
 func TestAdmin(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, path, body string
@@ -78,6 +110,16 @@ func TestAdmin(t *testing.T) {
 		{"advance all of none", "POST", "/admin/advance", `{"all":true}`, 200, `"moved":0`},
 		{"advance an unknown order", "POST", "/admin/advance", `{"orderId":"order_none"}`, 404, "no such order"},
 		{"redeliver an unknown event", "POST", "/admin/redeliver", `{"eventId":"evt_none"}`, 404, "no such event"},
+		{"redeliver nothing", "POST", "/admin/redeliver", `{}`, 400, "eventId or all"},
+		{"redeliver all of none", "POST", "/admin/redeliver", `{"all":true,"twice":true}`, 200, `"events":0`},
+		{"exception of nothing", "POST", "/admin/exception", `{"code":482}`, 400, "orderId or all"},
+		{"exception of an unknown order", "POST", "/admin/exception", `{"orderId":"order_none"}`, 404, "no such order"},
+		{"exception of all of none", "POST", "/admin/exception", `{"all":true,"code":482}`, 200, `"moved":0`},
+		{"mail of an unknown order", "POST", "/admin/mail", `{"orderId":"order_none"}`, 404, "no such order"},
+		{"list no webhook faults", "GET", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
+		{"add a webhook fault", "POST", "/admin/webhook-faults", `{"kind":"delay","rate":0.1,"times":3,"forSeconds":2}`, 200, `"name":"delay","rate":0.1,"times":3`},
+		{"add an unknown webhook fault", "POST", "/admin/webhook-faults", `{"kind":"reset"}`, 400, "kind must be one of duplicate"},
+		{"clear webhook faults", "DELETE", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
 		{"test delivery", "POST", "/admin/test-delivery", `{}`, 200, `"eventId":"evt_`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// bench is a service on a socket, with a user and companies that orders can name.
+// bench is a seeded service on a socket.
 type bench struct {
 	*Service
 	t      testing.TB
@@ -30,12 +30,13 @@ type bench struct {
 
 const testKey = "sk_test_bench"
 
-func newBench(t testing.TB, cfg Config) *bench {
-	t.Helper()
+// seeded is a service with a user and companies that orders can name.
+func seeded(t testing.TB, cfg Config) *Service {
 	if cfg.OpeningBalance == 0 {
 		cfg.OpeningBalance = 10_000_00
 	}
 	s := New(cfg)
+	t.Cleanup(s.Close)
 	s.AddUser(User{ID: "user_1", Email: "ann@example.com", PhoneNumber: "+13025550100"})
 	s.AddUser(User{ID: "user_else", Email: "else@example.com", PhoneNumber: "+13025550199", Elsewhere: true})
 	de := func(id string) Company {
@@ -51,7 +52,12 @@ func newBench(t testing.TB, cfg Config) *bench {
 	s.AddCompany(filed)
 	s.AddCompany(Company{ID: "comp_blank", LegalName: "comp_blank", UserID: "user_1", Agents: map[string]Agent{"DE": ActiveService}})
 	s.AddCompany(Company{ID: "comp_else", EntityType: "LLC", FormationState: "DE", Elsewhere: true})
+	return s
+}
 
+func newBench(t testing.TB, cfg Config) *bench {
+	t.Helper()
+	s := seeded(t, cfg)
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	// One connection a request: the transport must not send a request again by itself.
@@ -131,10 +137,12 @@ func (b *bench) mustOrder(fields string) orderReply {
 
 type orderReply struct {
 	CompanyID string
-	Items     []struct {
-		OrderType, OrderID, CreatedAt, FilingStatus string
-		FilingDate, SubscriptionStatus              *string
-	}
+	Items     []orderItem
+}
+
+type orderItem struct {
+	OrderType, OrderID, CreatedAt, FilingStatus string
+	FilingDate, SubscriptionStatus              *string
 }
 
 const (

@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// file registers a document of a company with an awkward name and returns a fresh link to it.
+func (b *bench) file() (link string) {
+	b.t.Helper()
+	b.AddCompany(Company{ID: "comp_name", LegalName: `Café (Blue) \ Heron ☃ LLC`, EntityType: "LLC", FormationState: "DE"})
+	d := b.AddDocument(Document{CompanyID: "comp_name", OrderID: "order_1", Type: "annual_report"})
+	var a struct{ URL string }
+	b.do("GET", "/v1/documents/"+d.ID, "").decode(b.t, &a)
+	return a.URL
+}
+
+// get fetches a link without a key, and returns what came until the end and how that came.
+func (b *bench) get(link, ranges, match string) (reply, error) {
+	b.t.Helper()
+	req, err := http.NewRequest("GET", link, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if ranges != "" {
+		req.Header.Set("Range", ranges)
+	}
+	if match != "" {
+		req.Header.Set("If-Range", match)
+	}
+	res, err := b.client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return reply{res.StatusCode, res.Header, body}, err
+}
+
+func TestFilesAreFetchedWholeOrInRanges(t *testing.T) {
+	b := newBench(t, Config{})
+	link := b.file()
+	whole, err := b.get(link, "", "")
+	if err != nil || whole.status != 200 || whole.header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(whole.body, []byte("%PDF-1.")) {
+		t.Fatalf("got %d %v %v", whole.status, whole.header, err)
+	}
+	if got := whole.header.Get("Content-Disposition"); !regexp.MustCompile(`^attachment; filename="annual_report-doc_[0-9a-f]+\.pdf"$`).MatchString(got) {
+		t.Errorf("Content-Disposition %s", got)
+	}
+	size := len(whole.body)
+	etag := whole.header.Get("ETag")
+	for _, tt := range []struct {
+		name, ranges, match string
+		status, from, to    int
+	}{
+		{"the rest", "bytes=100-", "", 206, 100, size},
+		{"the rest of the same", "bytes=100-", etag, 206, 100, size},
+		{"the rest of another", "bytes=100-", `"other"`, 200, 0, size},
+		{"a middle", "bytes=10-19", "", 206, 10, 20},
+		{"past the end", fmt.Sprintf("bytes=%d-", size), "", 416, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := b.get(link, tt.ranges, tt.match)
+			if err != nil || got.status != tt.status || tt.to > 0 && !bytes.Equal(got.body, whole.body[tt.from:tt.to]) {
+				t.Errorf("got %d, %d bytes, %v", got.status, len(got.body), err)
+			}
+		})
+	}
+}
+
+func TestADownloadGoesWrong(t *testing.T) {
+	on := func(f Fault) Config { f.Endpoint = "GET /files/{id}"; return Config{Faults: []Fault{f}} }
+	t.Run("breaks in the middle, and is resumed", func(t *testing.T) {
+		b := newBench(t, on(Fault{Kind: FaultHalfBody, Times: 2}))
+		link := b.file()
+		var body []byte
+		for try := range 3 {
+			ranges := ""
+			if try > 0 {
+				ranges = fmt.Sprintf("bytes=%d-", len(body))
+			}
+			got, err := b.get(link, ranges, "")
+			if broke := errors.Is(err, io.ErrUnexpectedEOF); broke != (try < 2) || len(got.body) == 0 {
+				t.Errorf("try %d: %d, %d bytes, %v", try, got.status, len(got.body), err)
+			}
+			body = append(body, got.body...)
+		}
+		whole, err := b.get(link, "", "")
+		if err != nil || !bytes.Equal(body, whole.body) {
+			t.Errorf("put together it is %d bytes of %d: %v", len(body), len(whole.body), err)
+		}
+		if n := b.Books().Requests["GET /files/{id}"]; n != 4 {
+			t.Errorf("%d downloads counted", n)
+		}
+	})
+	t.Run("forbidden", func(t *testing.T) {
+		b := newBench(t, on(Fault{Kind: FaultStatus, Status: 403, Times: 1}))
+		link := b.file()
+		for _, want := range []int{403, 200} {
+			if got, err := b.get(link, "", ""); err != nil || got.status != want {
+				t.Errorf("got %d, %v; want %d", got.status, err, want)
+			}
+		}
+	})
+	t.Run("a page of some proxy", func(t *testing.T) {
+		b := newBench(t, on(Fault{Kind: FaultHTML}))
+		if got, err := b.get(b.file(), "", ""); err != nil || got.status != 200 || !bytes.HasPrefix(got.body, []byte("<!doctype")) {
+			t.Errorf("got %d %s, %v", got.status, got.body, err)
+		}
+	})
+	t.Run("orders are not touched", func(t *testing.T) {
+		newBench(t, on(Fault{Kind: FaultReset})).mustOrder(heldReport)
+	})
+}
+
+// TestPDF: the table of a PDF points at its objects, and the text is what was said, escaped.
+func TestPDF(t *testing.T) {
+	file := pdf("annual report", `Café (Blue) \ Heron ☃ LLC`)
+	start, err := strconv.Atoi(string(regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(file)[1]))
+	if err != nil || !bytes.HasPrefix(file[start:], []byte("xref\n0 6\n0000000000 65535 f \n")) {
+		t.Fatalf("the table is not at %d: %v", start, err)
+	}
+	entries := regexp.MustCompile(`(?m)^(\d{10}) 00000 n $`).FindAllSubmatch(file[start:], -1)
+	if len(entries) != 5 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	for i, e := range entries {
+		at, _ := strconv.Atoi(string(e[1]))
+		if want := fmt.Sprintf("%d 0 obj\n", i+1); !bytes.HasPrefix(file[at:], []byte(want)) {
+			t.Errorf("object %d is not at %d", i+1, at)
+		}
+	}
+	m := regexp.MustCompile(`(?s)/Length (\d+) >>\nstream\n(.*)\nendstream`).FindSubmatch(file)
+	if n, _ := strconv.Atoi(string(m[1])); n != len(m[2]) {
+		t.Errorf("the stream is %d bytes long, not %d", len(m[2]), n)
+	}
+	if want := `(Caf\351 \(Blue\) \\ Heron ? LLC) Tj`; !strings.Contains(string(m[2]), want) {
+		t.Errorf("%s lacks %s", m[2], want)
+	}
+}
