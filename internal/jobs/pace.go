@@ -31,7 +31,7 @@ func (q *Queue) Pace(perSecond float64) Pace {
 	case perSecond == 0:
 		return nil
 	case q.embedded != nil:
-		return rate.NewLimiter(rate.Limit(perSecond), burst)
+		return ownPace{rate.NewLimiter(rate.Limit(perSecond), burst)}
 	}
 	return &fleetPace{
 		redis: q.redis, id: rand.Text()[:12], rate: perSecond, burst: burst,
@@ -40,6 +40,12 @@ func (q *Queue) Pace(perSecond float64) Pace {
 		alone:  rate.NewLimiter(rate.Limit(perSecond/unknownFleet), 1),
 	}
 }
+
+// ownPace is a process's own.
+type ownPace struct{ *rate.Limiter }
+
+// PerSecond is the rate.
+func (p ownPace) PerSecond() float64 { return float64(p.Limit()) }
 
 // unknownFleet is how many processes are taken to share the rate where Redis
 // was away from the beginning and could not say.
@@ -76,7 +82,7 @@ local now = clock[1] * 1000000 + clock[2]
 local between, wanted, pile = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local free = tonumber(redis.call('GET', KEYS[1]) or '0')
 if free > now + 1000000 + 100 * wanted * between then free = now end
-free = math.max(free, now - pile * between)
+free = math.max(free, now - (pile - 1) * between)
 local after = free + wanted * between
 redis.call('SET', KEYS[1], string.format('%.3f', after), 'PX', math.ceil((after - now + pile * between) / 1000) + 1000)
 redis.call('ZADD', KEYS[2], clock[1], ARGV[4])
@@ -87,6 +93,9 @@ return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
 
 // paceKeys lie in one slot of a cluster.
 var paceKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
+
+// PerSecond is the rate of the fleet.
+func (p *fleetPace) PerSecond() float64 { return p.rate }
 
 // Wait returns when it is this request's turn.
 func (p *fleetPace) Wait(ctx context.Context) error {

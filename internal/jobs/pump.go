@@ -35,37 +35,53 @@ func (w *Worker) pumpLoop() {
 // onItsWay is how long a chunk that was enqueued is not enqueued again.
 const onItsWay = 2 * time.Second
 
+// ahead is how much work should wait on the queue: who comes later, with a small
+// batch, waits behind it.
+const ahead = time.Second
+
 // onQueue remembers which chunks this process enqueued lately and has not seen
-// again.
+// again, and from that how many rows are worth having on the queue.
 type onQueue struct {
 	mu     sync.Mutex
-	chunks map[int64]time.Time
+	chunks map[int64]sighting
 	hands  map[int64]int // chunks that handlers of this process hold
+	rows   int           // looked at to find chunks: least to window
+	least  int
+	shrunk time.Time
 }
 
-// half reports whether more than half of the window is on its way: then the
-// ledger need not be asked for more.
-func (q *onQueue) half(now time.Time) bool {
+// sighting is a chunk that is on the queue, as far as we know.
+type sighting struct {
+	since time.Time // when we enqueued it; zero if it was there already
+	until time.Time // it is not enqueued again before this moment
+}
+
+// newOnQueue begins with what the handlers can hold, and a little ahead.
+func newOnQueue(handlers int) *onQueue {
+	least := min((handlers+4)*chunkRows, window)
+	return &onQueue{chunks: make(map[int64]sighting), hands: make(map[int64]int), rows: least, least: least}
+}
+
+func (q *onQueue) limit() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.chunks)*chunkRows <= window/2 {
-		return false
-	}
-	for chunk, at := range q.chunks {
-		if now.Sub(at) >= onItsWay {
-			delete(q.chunks, chunk)
-		}
-	}
-	return len(q.chunks)*chunkRows > window/2
+	return q.rows
+}
+
+// grow makes room: the queue ran dry, and all that was looked at was on its way.
+func (q *onQueue) grow() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.rows = min(2*q.rows, window)
 }
 
 func (q *onQueue) add(chunk int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if at, ok := q.chunks[chunk]; ok && now.Sub(at) < onItsWay {
+	if now.Before(q.chunks[chunk].until) {
 		return false
 	}
-	q.chunks[chunk] = now
+	q.chunks[chunk] = sighting{since: now, until: now.Add(onItsWay)}
 	return true
 }
 
@@ -74,12 +90,19 @@ func (q *onQueue) add(chunk int64, now time.Time) bool {
 func (q *onQueue) soon(chunk int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.chunks[chunk] = now.Add(2*pumpPause - onItsWay)
+	q.chunks[chunk] = sighting{until: now.Add(2 * pumpPause)}
 }
 
-// take notes that handlers of this process hold the chunks of these rows; what
-// it returns, that they have let go of them.
-func (q *onQueue) take(rows []int64) (release func()) {
+// keep forgets the chunks of which nothing is left to send.
+func (q *onQueue) keep(chunks map[int64][]int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	maps.DeleteFunc(q.chunks, func(chunk int64, _ sighting) bool { return chunks[chunk] == nil })
+}
+
+// take notes that handlers of this process hold the chunks of these rows, and how
+// long those lay on the queue; what it returns, that they have let go of them.
+func (q *onQueue) take(rows []int64, now time.Time) (release func()) {
 	chunks := make(map[int64]bool)
 	for _, id := range rows {
 		chunks[id/chunkRows] = true
@@ -88,6 +111,9 @@ func (q *onQueue) take(rows []int64) (release func()) {
 	defer q.mu.Unlock()
 	for chunk := range chunks {
 		q.hands[chunk]++
+		if since := q.chunks[chunk].since; !since.IsZero() && now.Sub(since) > ahead && now.Sub(q.shrunk) > ahead/2 {
+			q.rows, q.shrunk = max(q.rows*3/4, q.least), now
+		}
 	}
 	return func() {
 		q.mu.Lock()
@@ -134,7 +160,7 @@ func (w *Worker) pump(ctx context.Context) error {
 	if away, _ := w.queue.link.away(now); away > 0 {
 		return nil
 	}
-	limit := window
+	limit := w.onQueue.limit()
 	halted, err := w.ledger.Standstill(ctx)
 	if err != nil {
 		return err
@@ -156,8 +182,13 @@ func (w *Worker) pump(ctx context.Context) error {
 	if !w.gate.open(now) {
 		return nil
 	}
-	if w.onQueue.half(now) {
+	pending, err := w.queue.pending(ctx)
+	if err != nil {
+		w.wrote(ctx, err)
 		return nil
+	}
+	if pending > w.handlers/2 {
+		return nil // whoever is free finds work for now
 	}
 	ids, err := w.ledger.Sendable(ctx, w.only, limit)
 	if err != nil {
@@ -172,20 +203,20 @@ func (w *Worker) pump(ctx context.Context) error {
 		}
 		chunks[chunk] = append(chunks[chunk], id)
 	}
+	w.onQueue.keep(chunks)
 	maps.DeleteFunc(w.blocked, func(chunk int64, _ blocked) bool { return chunks[chunk] == nil })
 	if len(order) == 0 {
 		return nil
 	}
-	w.wrote(ctx, w.supply(ctx, order, chunks, now))
+	if pending == 0 && len(ids) >= w.onQueue.limit() {
+		w.onQueue.grow()
+	}
+	w.wrote(ctx, w.supply(ctx, order, chunks, pending, now))
 	return nil
 }
 
 // supply enqueues chunks. Its errors are those of Redis.
-func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, now time.Time) error {
-	pending, err := w.queue.pending(ctx)
-	if err != nil {
-		return err
-	}
+func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, pending int, now time.Time) error {
 	idle := pending == 0
 	for _, chunk := range order {
 		if pending >= maxPending {

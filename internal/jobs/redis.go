@@ -132,6 +132,7 @@ func newOptions() *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		DialTimeout:              3 * time.Second,
 		ReadTimeout:              3 * time.Second,
+		DialerRetries:            1, // a command is tried four times as it is
 		ContextTimeoutEnabled:    true,
 		PoolSize:                 64,
 		DisableIdentity:          true,

@@ -42,13 +42,14 @@ type Worker struct {
 	placer *placer
 	server *asynq.Server
 
-	ctx     context.Context
-	cancel  context.CancelFunc
-	loops   sync.WaitGroup
-	wake    chan struct{} // something ended: there may be room on the queue
-	onQueue onQueue
-	blocked map[int64]blocked      // the pump's own
-	crew    atomic.Pointer[string] // as the last sweep found it
+	ctx      context.Context
+	cancel   context.CancelFunc
+	loops    sync.WaitGroup
+	wake     chan struct{} // something ended: there may be room on the queue
+	onQueue  *onQueue
+	blocked  map[int64]blocked      // the pump's own
+	handlers int                    // chunks in hand at once
+	crew     atomic.Pointer[string] // as the last sweep found it
 
 	again map[string]string // batch → why repeated purchases are wanted
 	mu    sync.Mutex
@@ -72,7 +73,14 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		wake:  make(chan struct{}, 1),
 		again: make(map[string]string),
 	}
-	w.onQueue.chunks, w.onQueue.hands, w.blocked = make(map[int64]time.Time), make(map[int64]int), make(map[int64]blocked)
+	// Handlers wait on look-ups and slots; with three times as many chunks as fill
+	// the slots, the slots are never short of resolved rows. At a slow pace what
+	// two seconds let through is enough.
+	w.handlers = max(4, 8*c.Concurrency/chunkRows)
+	if p, ok := c.Pace.(interface{ PerSecond() float64 }); ok {
+		w.handlers = min(w.handlers, max(1, int(2*p.PerSecond()/chunkRows)))
+	}
+	w.onQueue, w.blocked = newOnQueue(w.handlers), make(map[int64]blocked)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
 		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
@@ -85,9 +93,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		return nil, err
 	}
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
-		// Handlers wait on look-ups and slots; with three times as many chunks
-		// as fill the slots, the slots are never short of resolved rows.
-		Concurrency:       max(4, 8*c.Concurrency/chunkRows),
+		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
 		TaskCheckInterval: 20 * time.Millisecond,
 		ShutdownTimeout:   c.Drain,
@@ -127,7 +133,7 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 		w.log.Error("a task was dropped", "error", err)
 		return nil
 	}
-	defer w.onQueue.take(ids)()
+	defer w.onQueue.take(ids, w.now())()
 	// A task that has lost its lease or its time may be somebody else's by now:
 	// what is out is waited for, and no more is begun.
 	ctx, cancel := context.WithCancel(ctx)
