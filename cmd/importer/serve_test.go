@@ -31,7 +31,8 @@ import (
 )
 
 // deliver posts a file as the service does, signed where a secret is given, and
-// wants it answered with a status. It waits for a server that is about to start.
+// wants it answered with a status. Variables in it stand for their values. It
+// waits for a server that is about to start.
 //
 //	deliver 200 http://$ADDR/webhooks/filing event.json whsec_1
 func deliver(ts *testscript.TestScript, neg bool, args []string) {
@@ -40,7 +41,7 @@ func deliver(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	body := ts.ReadFile(args[2])
+	body := os.Expand(ts.ReadFile(args[2]), ts.Getenv)
 	client := http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {

@@ -18,6 +18,7 @@ const (
 	lookAgain    = 2 * time.Second // for events that other processes stored
 	firstBackoff = time.Second
 	lastBackoff  = time.Minute
+	farewell     = 5 * time.Second // for what is stored when it ends
 )
 
 // NewApplier makes an applier that has yet to be run.
@@ -33,14 +34,14 @@ func (a *Applier) Wake() {
 	}
 }
 
-// Run applies until ctx ends. What it leaves then is applied by whoever runs
-// next.
+// Run applies until ctx ends, and then once more what is stored by then. What
+// it cannot apply any more is applied by whoever runs next.
 func (a *Applier) Run(ctx context.Context) {
 	backoff := firstBackoff
 	for ctx.Err() == nil {
 		err := a.drain(ctx)
 		if ctx.Err() != nil {
-			return
+			break
 		}
 		wait, woken := lookAgain, a.woken
 		if err == nil {
@@ -57,6 +58,11 @@ func (a *Applier) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	if err := a.drain(last); err != nil {
+		a.log.Error("events are left to be applied by the next process", "error", err)
 	}
 }
 

@@ -108,18 +108,27 @@ func TestBacksOffOnErrors(t *testing.T) {
 	})
 }
 
-func TestStopsQuietly(t *testing.T) {
+// What is stored when it is told to end is still applied, and an end is no
+// error.
+func TestEndsInGoodOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := new(memory)
 		said := new(lines)
 		ctx, stop := context.WithCancel(t.Context())
+		m := new(memory)
+		calls := 0
 		m.apply = func() (int, []ledger.Settled, error) {
-			stop()
-			return 0, nil, context.Cause(ctx)
+			switch calls++; calls {
+			case 1:
+				stop()
+				return 0, nil, context.Cause(ctx)
+			case 2:
+				return 3, nil, nil
+			}
+			return 0, nil, nil
 		}
 		webhook.NewApplier(m, slog.New(slog.NewTextHandler(said, nil))).Run(ctx)
-		if said.String() != "" {
-			t.Errorf("said: %s", said)
+		if said.String() != "" || calls != 3 {
+			t.Errorf("asked %d times; said: %s", calls, said)
 		}
 	})
 }
