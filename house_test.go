@@ -32,9 +32,10 @@ var rooms = map[string][]string{
 	"internal/metrics":     {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":     {},
 	"internal/webhook":     {"filing", "ledger"},
-	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs"},
+	"internal/notify":      {"filing", "ledger", "money"},
+	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs", "notify"},
 	"samples":              {},
-	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "sandbox", "sheet", "samples", "webhook"},
+	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "sheet", "samples", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},
 }
 

@@ -106,7 +106,7 @@ The same command again is always safe: it resumes.`,
 	}
 	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.retryCommand(), a.resolveCommand())
-	add("events", a.serveCommand())
+	add("events", a.serveCommand(), a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("try", a.demoCommand(), a.sandboxCommand())
 	root.SetHelpTemplate(helpTemplate)

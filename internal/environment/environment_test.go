@@ -152,7 +152,7 @@ func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %s", e, e, e, targets, targets, targets, n); strings.Contains(shown, "do_not_show") {
+		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %v", e, e, e, targets, targets, targets, n); strings.Contains(shown, "do_not_show") {
 			t.Errorf("a secret is shown: %s", shown)
 		}
 	}

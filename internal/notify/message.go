@@ -1,0 +1,256 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// testMessage says that a target works.
+var testMessage = Message{Kind: "test", Subject: "Bulkfiling: a test", Body: "This target works. Nothing has happened."}
+
+// writer writes the notices from what the ledger holds.
+type writer struct {
+	ledger *ledger.Ledger
+	mode   string // of the ledger
+}
+
+// subject begins alike everywhere, so that a mailbox can sort it; test orders
+// must not pass for real ones.
+func (w writer) subject(format string, args ...any) string {
+	product := "Bulkfiling: "
+	if w.mode == "test" {
+		product = "Bulkfiling (test): "
+	}
+	return product + clean(fmt.Sprintf(format, args...))
+}
+
+func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, error) {
+	rows, cost, err := w.ledger.Backlog(ctx)
+	if err != nil {
+		return ledger.Notice{}, err
+	}
+	available, err := w.available(ctx)
+	if err != nil {
+		return ledger.Notice{}, err
+	}
+	n := ledger.Notice{Kind: ledger.NoticeFunds, Lasts: true, Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait"))}
+	why := "The book cannot pay for what is next."
+	if news.Halt == filing.ForFunds {
+		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
+	}
+	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), dollars(cost), available),
+		"Top up the balance, then: importer deposit AMOUNT")
+	return n, nil
+}
+
+func (w writer) fundsBack(ctx context.Context) (ledger.Notice, error) {
+	available, err := w.available(ctx)
+	return ledger.Notice{
+		Kind: ledger.NoticeFunds, Ends: true, Subject: w.subject("funds suffice again"),
+		Body: lines("Nothing waits for funds any more.", "Available: "+available+"."),
+	}, err
+}
+
+// available is the book's answer; the service has none.
+func (w writer) available(ctx context.Context) (string, error) {
+	book, err := w.ledger.Book(ctx)
+	if err != nil || !book.Declared {
+		return "not known, no deposit was ever declared", err
+	}
+	return book.Available().Dollars() + " by the book", nil
+}
+
+func (w writer) keyRefused(news ledger.News) ledger.Notice {
+	return ledger.Notice{
+		Kind: ledger.NoticeKey, Lasts: true, Subject: w.subject("the API key is refused"),
+		Body: lines("The service refuses the key"+since(news.HaltSince)+quote(news.HaltNote)+". Nothing is sent.",
+			"Put FILING_API_KEY right, then run the same command again, or start the workers anew."),
+	}
+}
+
+// batchEnded tells how a batch ended; an end of long ago is told to nobody.
+func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notice, error) {
+	n := ledger.Notice{Kind: ledger.NoticeBatch, Batch: id, Lasts: true}
+	moved, err := w.ledger.LastMoved(ctx, id)
+	if err != nil || moved.Before(oldest) && !moved.IsZero() {
+		return n, err
+	}
+	b, err := w.ledger.Batch(ctx, id)
+	if err != nil {
+		return n, err
+	}
+	p, err := w.ledger.Progress(ctx, id)
+	if err != nil {
+		return n, err
+	}
+	var counts []string
+	for _, r := range filing.Results {
+		if p.Counts[r] > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", p.Counts[r], r))
+		}
+	}
+	next := fmt.Sprintf("The answers: importer results %s -o FILE", id)
+	if p.Counts[filing.Uncertain] > 0 {
+		next += "\nThe uncertain ones: importer resolve " + id
+	}
+	n.Subject = w.subject("%s has ended: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed], verb(p.Counts.Total(), "row", "rows"))
+	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")), fmt.Sprintf("Spent: %s.", money.Cents(p.Spent).Dollars()), next)
+	return n, nil
+}
+
+// shown is how many rows a message names; it counts the others.
+const shown = 5
+
+func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
+	n := ledger.Notice{Kind: ledger.NoticeUncertain, Batch: batch, Of: of}
+	b, err := w.ledger.Batch(ctx, batch)
+	if err != nil {
+		return n, err
+	}
+	var held money.Cents
+	for _, u := range of {
+		held += u.Held
+	}
+	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
+	n.Subject = w.subject("%s uncertain in %s", verb(len(of), "row is", "rows are"), filepath.Base(b.File))
+	n.Body = lines(fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.", held.Dollars()),
+		named, "Settle them: importer resolve "+batch)
+	return n, err
+}
+
+func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
+	n := ledger.Notice{Kind: ledger.NoticeExceptions, Batch: batch, Of: of}
+	b, err := w.ledger.Batch(ctx, batch)
+	if err != nil {
+		return n, err
+	}
+	named, err := w.named(ctx, of, func(r ledger.Row, u ledger.Untold) string {
+		for _, i := range r.Items {
+			if int64(i.Exception) == u.Mark {
+				return filing.ExceptionText(i.Exception, i.ExceptionNote)
+			}
+		}
+		return filing.ExceptionText(int(u.Mark), "")
+	})
+	n.Subject = w.subject("%s to correct in %s", verb(len(of), "filing", "filings"), filepath.Base(b.File))
+	n.Body = lines("They stand still until somebody corrects them.", named,
+		fmt.Sprintf("All of them, under Needs Attention: importer results %s -o FILE", batch))
+	return n, err
+}
+
+// named is a line for each of the first rows, and how many there are more.
+func (w writer) named(ctx context.Context, of []ledger.Untold, say func(ledger.Row, ledger.Untold) string) (string, error) {
+	var all []string
+	for _, u := range of[:min(shown, len(of))] {
+		r, err := w.ledger.Row(ctx, u.Row)
+		if errors.Is(err, ledger.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		all = append(all, fmt.Sprintf("  row %d  %s: %s", r.Number, short(company(r), 60), short(say(r, u), 200)))
+	}
+	if more := len(of) - shown; more > 0 {
+		all = append(all, fmt.Sprintf("  and %d more", more))
+	}
+	return strings.Join(all, "\n"), nil
+}
+
+// company is the name under which a reader knows the row's company.
+func company(r ledger.Row) string {
+	if r.Request == nil {
+		return "company not known"
+	}
+	name := r.Request.Company.Sheet.LegalName
+	if f := r.Request.Order.Formation; f != nil {
+		name = f.Company.LegalName
+	}
+	for _, otherwise := range []string{r.Request.Company.Ref, r.Company, "company not known"} {
+		if name == "" {
+			name = otherwise
+		}
+	}
+	return name
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func dollars(c money.Cost) string {
+	if c.AtLeast {
+		return "at least " + c.Amount.Dollars()
+	}
+	return c.Amount.Dollars()
+}
+
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(", at 15:04 UTC on 2 January")
+}
+
+// quote is what the service said, where it said anything.
+func quote(s string) string {
+	if s == "" {
+		return ""
+	}
+	return `: "` + short(s, 200) + `"`
+}
+
+// lines is a body of the parts that are there, each clean.
+func lines(parts ...string) string {
+	var all []string
+	for _, p := range parts {
+		for line := range strings.SplitSeq(p, "\n") {
+			if line = clean(line); strings.TrimSpace(line) != "" {
+				all = append(all, line)
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// What a message must not hold, should it ever have come so far: the shape of a
+// Social Security number and of an API key.
+var (
+	ssn = regexp.MustCompile(`\b\d{3}-?\d{2}-?\d{4}\b`)
+	key = regexp.MustCompile(`sk_(live|test)_\w+`)
+)
+
+// clean takes secrets and control characters out of a line.
+func clean(s string) string {
+	s = key.ReplaceAllString(ssn.ReplaceAllString(s, "•••"), "•••")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// short cuts a text, and makes it one line.
+func short(s string, limit int) string {
+	s = oneLine(s)
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
