@@ -1,0 +1,245 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Doubts is what is known of uncertain rows. The ledger is one.
+type Doubts interface {
+	UncertainRows(ctx context.Context, batch string) ([]ledger.Row, error)
+	Attempts(ctx context.Context, row int64) ([]ledger.Attempt, error)
+	Evidence(ctx context.Context, row int64) ([]ledger.Event, error)
+	Events(ctx context.Context, state ledger.EventState, limit int) ([]ledger.Event, error)
+	Companies(ctx context.Context, refs []string) (map[string]filing.Company, error)
+}
+
+// Doubt is an uncertain row with what is known instead of its answer.
+type Doubt struct {
+	Row       ledger.Row
+	Company   string // its legal name; empty where nobody told it
+	Attempts  []ledger.Attempt
+	Evidence  []Evidence
+	Dashboard string // where a person sees the company's orders; signs in whoever has it
+	NoLink    string // why there is no Dashboard
+}
+
+// Evidence is an order that nobody knows and that may be the row's.
+type Evidence struct {
+	Order   string // order_<id>
+	Event   string // evt_<id>; the newest that tells of the order
+	Product filing.Product
+	Status  string // the service's word
+	Company string // comp_<id>; empty where no event told it
+	At      time.Time
+	Also    []ledger.Row // other uncertain rows that the order fits
+}
+
+// Uncertain gathers the uncertain rows of a batch, or of all batches for "".
+func Uncertain(ctx context.Context, l Doubts, batch string) ([]Doubt, error) {
+	rows, err := l.UncertainRows(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("gather the uncertain rows: %w", err)
+	}
+	// An order may fit rows of several batches, so the evidence of all is read.
+	evidence, err := evidenceOf(ctx, l, rows)
+	if err != nil {
+		return nil, fmt.Errorf("gather the evidence: %w", err)
+	}
+	if batch != "" {
+		rows = slices.DeleteFunc(rows, func(r ledger.Row) bool { return r.Batch != batch })
+	}
+	names, err := legalNames(ctx, l, rows)
+	if err != nil {
+		return nil, err
+	}
+	doubts := make([]Doubt, len(rows))
+	for i, r := range rows {
+		attempts, err := l.Attempts(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		doubts[i] = Doubt{Row: r, Company: names[r.ID], Attempts: attempts, Evidence: evidence[r.ID]}
+	}
+	return doubts, nil
+}
+
+func evidenceOf(ctx context.Context, l Doubts, rows []ledger.Row) (map[int64][]Evidence, error) {
+	of := make(map[int64][]Evidence)
+	if unknown, err := l.Events(ctx, ledger.EventUnknown, 1); err != nil || len(unknown) == 0 {
+		return of, err
+	}
+	fits := make(map[string][]ledger.Row)
+	for _, r := range rows {
+		events, err := l.Evidence(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		of[r.ID] = byOrder(events)
+		for _, e := range of[r.ID] {
+			fits[e.Order] = append(fits[e.Order], r)
+		}
+	}
+	for row, all := range of {
+		for i, e := range all {
+			for _, other := range fits[e.Order] {
+				if other.ID != row {
+					all[i].Also = append(all[i].Also, other)
+				}
+			}
+		}
+	}
+	return of, nil
+}
+
+// byOrder makes one piece of evidence of all that was told of an order.
+func byOrder(events []ledger.Event) []Evidence {
+	var all []Evidence
+	newest := make(map[string]time.Time)
+	for _, e := range events {
+		at := cmp.Or(e.CreatedAt, e.ReceivedAt)
+		product, _ := e.Product()
+		i := slices.IndexFunc(all, func(known Evidence) bool { return known.Order == e.OrderID })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Evidence{Order: e.OrderID, Product: product, At: at})
+		}
+		known := &all[i]
+		if at.Before(known.At) {
+			known.At = at
+		}
+		if product == filing.AgentChange {
+			known.Product = product // one of its events said so
+		}
+		known.Company = cmp.Or(known.Company, e.CompanyID)
+		if known.Event == "" || at.After(newest[e.OrderID]) {
+			newest[e.OrderID] = at
+			known.Event, known.Status = e.ID, cmp.Or(e.FilingStatus, known.Status)
+		}
+	}
+	return all
+}
+
+// legalNames finds the names of companies in the sheet, or else in what the
+// service said of them when they were looked up.
+func legalNames(ctx context.Context, l Doubts, rows []ledger.Row) (map[int64]string, error) {
+	names := make(map[int64]string, len(rows))
+	refs := make(map[int64]string)
+	for _, r := range rows {
+		name := r.Request.Company.Sheet.LegalName
+		if f := r.Request.Order.Formation; f != nil {
+			name = cmp.Or(f.Company.LegalName, name)
+		}
+		if names[r.ID] = name; name == "" {
+			refs[r.ID] = cmp.Or(r.Request.Company.Ref, r.Company)
+		}
+	}
+	for page := range slices.Chunk(rows, 500) { // as many as one question may name
+		var asked []string
+		for _, r := range page {
+			if ref := refs[r.ID]; ref != "" && !slices.Contains(asked, ref) {
+				asked = append(asked, ref)
+			}
+		}
+		known, err := l.Companies(ctx, asked)
+		if err != nil {
+			return nil, fmt.Errorf("recall the companies of uncertain rows: %w", err)
+		}
+		for _, r := range page {
+			names[r.ID] = cmp.Or(names[r.ID], known[refs[r.ID]].LegalName)
+		}
+	}
+	return names, nil
+}
+
+// Ordered says what is in doubt: "annual report and registered agent, FL 2026".
+func (d *Doubt) Ordered() string {
+	if d.Row.Creating {
+		return "creation of " + cmp.Or(d.Company, "the company")
+	}
+	o := d.Row.Request.Order
+	var titles []string
+	for _, p := range o.Products() {
+		if !slices.Contains(d.Row.Dropped, p) {
+			titles = append(titles, p.Title())
+		}
+	}
+	where := string(o.FilingState)
+	if o.AnnualReport != nil {
+		where += " " + o.AnnualReport.FilingYear
+	}
+	return strings.Join(titles, " and ") + ", " + where
+}
+
+// FormsCompany reports whether an id of a company belongs to the row's answer.
+func (d *Doubt) FormsCompany() bool {
+	return d.Row.Creating || d.Row.Request.Order.Formation != nil
+}
+
+// classes are the outcomes of attempts in plain words.
+var classes = map[filing.Class]string{
+	filing.NotSent:     "not sent",
+	filing.Accepted:    "accepted",
+	filing.Unreadable:  "an answer that cannot be read",
+	filing.NoAnswer:    "no answer",
+	filing.ServerError: "the service failed",
+	filing.Busy:        "the service was busy",
+	filing.NoFunds:     "the balance was too low",
+	filing.KeyRefused:  "the API key was refused",
+	filing.HasItem:     "the service had it already",
+	filing.Refused:     "refused",
+}
+
+// Sent lists the attempts that reached the service, or may have.
+func (d *Doubt) Sent() []ledger.Attempt {
+	return slices.DeleteFunc(slices.Clone(d.Attempts), func(a ledger.Attempt) bool { return a.Class == filing.NotSent })
+}
+
+// AnswerText says what came of an attempt: "the service failed (HTTP 502): bad gateway".
+func AnswerText(a ledger.Attempt) string {
+	text := cmp.Or(classes[a.Class], string(a.Class))
+	if a.Status != 0 {
+		text += fmt.Sprintf(" (HTTP %d)", a.Status)
+	}
+	// The client's words begin with the class.
+	if message := strings.TrimPrefix(a.Message, "sent, and no answer came: "); message != "" {
+		text += ": " + message
+	}
+	return maskText(text)
+}
+
+// String tells of the order: "order_81, annual report, submitted, first heard
+// of 2026-03-01 12:30:15 UTC; it fits row 9 too".
+func (e Evidence) String() string {
+	text := e.Order + ", " + cmp.Or(e.Product.Title(), "a filing")
+	if e.Status != "" {
+		text += ", " + e.Status
+	}
+	if e.Company != "" {
+		text += ", of " + e.Company
+	}
+	text += ", first heard of " + e.At.UTC().Format("2006-01-02 15:04:05 MST")
+	const named = 3
+	for i, r := range e.Also {
+		switch {
+		case i == 0:
+			text += fmt.Sprintf("; it fits row %d of batch %s", r.Number, r.Batch)
+		case i < named:
+			text += fmt.Sprintf(", row %d of batch %s", r.Number, r.Batch)
+		}
+	}
+	switch more := len(e.Also) - named; {
+	case more > 0:
+		text += fmt.Sprintf(" and %d more, too", more)
+	case len(e.Also) > 0:
+		text += ", too"
+	}
+	return text
+}

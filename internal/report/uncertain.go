@@ -1,0 +1,227 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// UncertainSheet is the sheet on which a person settles uncertain rows.
+const UncertainSheet = "Uncertain"
+
+// The columns of that sheet that are read back, by header.
+const (
+	RowColumn       = "Row"
+	DecisionColumn  = "Decision"
+	OrderIDsColumn  = "Order IDs"
+	CompanyIDColumn = "Company ID"
+	AttemptColumn   = "Attempt" // tells one doubt of a row from a later one
+	BatchColumn     = "Batch"
+)
+
+// The decisions, as the drop list offers them. An empty cell is Leave.
+const (
+	DecidedPlaced    = "placed"
+	DecidedNotPlaced = "not placed"
+	DecidedLeave     = "leave"
+)
+
+// uncertainColumns stand in front of the input's own columns: what is in doubt,
+// what may settle it, the decision, and what else is known. Where the input has
+// a column of the same name, the first is ours.
+var uncertainColumns = []struct {
+	header, note string
+	width        float64 // in characters
+	cell         func(*Doubt, medium) sheet.OutCell
+}{
+	{RowColumn, "", 7, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Number)) }},
+	{"Company", "", 30, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
+	{"Ordered", "", 26, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
+	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18, dashboardCell},
+	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(evidenceText(d.Evidence)) }},
+	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell { return toFill(true) }},
+	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26, func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating) }},
+	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20, func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
+	{"Sent", "", 23, sentCell},
+	{"Answer", "", 40, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.answer()) }},
+	{"Money Held", "", 13, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Held)) }},
+	{AttemptColumn, "", 10, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
+	{BatchColumn, "", 14, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Str(d.Row.Batch) }},
+}
+
+// identifying are the input's columns, by the service's fields, by which people
+// know a row. Columns that are nobody's field are kept as well: a client number
+// is among them.
+var identifying = []string{"companyId", "company.legalName", "userId", "email", "filingState", "annualReport.filingYear"}
+
+func wrapped(text string) sheet.OutCell { return sheet.Str(text).In(sheet.StyleWrap) }
+
+// toFill is an empty cell that waits for a person, or does not.
+func toFill(wanted bool) sheet.OutCell {
+	if wanted {
+		return sheet.OutCell{}.In(sheet.StyleWarn)
+	}
+	return sheet.OutCell{}.In(sheet.StyleGrey)
+}
+
+func dashboardCell(d *Doubt, to medium) sheet.OutCell {
+	switch {
+	case d.Dashboard == "":
+		return wrapped(d.NoLink)
+	case to == inCSV:
+		return sheet.Str(d.Dashboard)
+	}
+	c := sheet.Str("open the dashboard").In(sheet.StyleLink)
+	c.Link = d.Dashboard
+	return c
+}
+
+func sentCell(d *Doubt, to medium) sheet.OutCell {
+	if a, known := d.last(); known {
+		return stamp(a.StartedAt, to)
+	}
+	return stamp(d.Row.UpdatedAt, to)
+}
+
+// CompanyText is the company by the id or the name that the sheet has for it,
+// and by its legal name.
+func (d *Doubt) CompanyText() string {
+	ref := d.Row.Company
+	if ref == "" {
+		ref = d.Row.Request.Company.Ref
+	}
+	switch {
+	case ref == "" && d.Company == "":
+		return "a new one"
+	case ref == "":
+		return d.Company + " (new)"
+	}
+	return strings.TrimSpace(ref + "  " + d.Company)
+}
+
+// last is the attempt whose answer is not known.
+func (d *Doubt) last() (ledger.Attempt, bool) {
+	sent := d.Sent()
+	if len(sent) == 0 {
+		return ledger.Attempt{}, false
+	}
+	return sent[len(sent)-1], true
+}
+
+func (d *Doubt) answer() string {
+	if a, known := d.last(); known {
+		return AnswerText(a)
+	}
+	return maskText(d.Row.Message)
+}
+
+func evidenceText(all []Evidence) string {
+	lines := make([]string, len(all))
+	for i, e := range all {
+		lines[i] = e.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// WriteUncertain writes the uncertain rows of a batch for a person to settle:
+// as CSV where the name ends in .csv, as a workbook otherwise. ReadDecisions
+// reads it back.
+func WriteUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
+	if err := writeUncertain(batch, doubts, path); err != nil {
+		return fmt.Errorf("write the uncertain rows of batch %s: %w", batch.ID, err)
+	}
+	return nil
+}
+
+func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
+	layout, inputs := newLayout(batch.Columns, batch.Fields), make([][]sheet.Cell, len(doubts))
+	layout.columns = slices.DeleteFunc(layout.columns, func(c column) bool {
+		return c.secret || c.field != "" && !slices.Contains(identifying, c.field)
+	})
+	for i := range doubts {
+		row := &doubts[i].Row
+		if len(row.Cells) > 0 {
+			cells, err := sheet.DecodeCells(row.Cells)
+			if err != nil {
+				return fmt.Errorf("row %d: %w", row.Number, err)
+			}
+			inputs[i] = cells
+		}
+		layout.measure(row, inputs[i])
+	}
+	p := projection{batch: batch, layout: layout}
+	lines := func(to medium, row func(...sheet.OutCell) error) error {
+		var header []sheet.OutCell
+		for _, c := range uncertainColumns {
+			header = append(header, sheet.Str(c.header).In(sheet.StyleHeader).With(c.note))
+		}
+		if err := row(append(header, p.header()...)...); err != nil {
+			return err
+		}
+		for i := range doubts {
+			var cells []sheet.OutCell
+			for _, c := range uncertainColumns {
+				cells = append(cells, c.cell(&doubts[i], to))
+			}
+			if err := row(append(cells, p.echo(inputs[i])...)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if strings.EqualFold(filepath.Ext(path), ".csv") {
+		file, err := sheet.CreateCSV(path)
+		if err != nil {
+			return err
+		}
+		defer file.Abort()
+		if err := lines(inCSV, file.Row); err != nil {
+			return err
+		}
+		return file.Save()
+	}
+	book, err := sheet.Create(path)
+	if err != nil {
+		return err
+	}
+	defer book.Abort()
+	writer, err := book.Sheet(UncertainSheet, uncertainOptions(layout, doubts))
+	if err != nil {
+		return err
+	}
+	if err := lines(inWorkbook, writer.Row); err != nil {
+		return err
+	}
+	return book.Save()
+}
+
+func uncertainOptions(l *layout, doubts []Doubt) sheet.SheetOptions {
+	o := sheet.SheetOptions{HeaderRows: 1, HeaderColumns: 2, AutoFilter: true, TabColor: "BF8F00"}
+	for i, c := range uncertainColumns {
+		width := c.width
+		switch c.header {
+		case DecisionColumn:
+			o.Choices = append(o.Choices, sheet.Choice{
+				Column: i, FirstRow: 2, LastRow: 1 + len(doubts), Strict: true,
+				Values: []string{DecidedPlaced, DecidedNotPlaced, DecidedLeave}, Prompt: c.note,
+			})
+		case OrderIDsColumn, CompanyIDColumn, BatchColumn:
+			o.TextColumns = append(o.TextColumns, i)
+		case "Company":
+			for j := range doubts {
+				width = max(width, fit(utf8.RuneCountInString(doubts[j].CompanyText()), maxWidth))
+			}
+		}
+		o.Widths = append(o.Widths, width)
+	}
+	o.Widths = append(o.Widths, l.widths()...)
+	for _, c := range l.textColumns() {
+		o.TextColumns = append(o.TextColumns, c+len(uncertainColumns))
+	}
+	return o
+}
