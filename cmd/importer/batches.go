@@ -49,7 +49,11 @@ func (a *app) applyEvents(ctx context.Context, l *ledger.Ledger) error {
 			return err
 		}
 		for _, s := range settled {
-			a.say("The event %s settled row %d of batch %s as placed: %s.", s.Event, s.Number, s.Batch, s.Order)
+			row, err := l.Row(ctx, s.Row)
+			if err != nil {
+				return err
+			}
+			a.say("Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be this row's.", s.Number, s.Batch, row.Cost, s.Order, s.Event)
 		}
 	}
 }

@@ -1,213 +1,240 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os/user"
 	"slices"
-	"strings"
+	"time"
 
-	"bulkfiling/internal/environment"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
 )
 
+// resolveFlags are the options of resolve.
+type resolveFlags struct {
+	row       int
+	orders    []string
+	company   string
+	notPlaced bool
+	output    string
+	from      string
+	noLinks   bool
+	asJSON    bool
+	yes       bool
+}
+
 func (a *app) resolveCommand() *cobra.Command {
-	var row int
-	var orders []string
-	var company string
-	var notPlaced bool
+	var f resolveFlags
 	c := &cobra.Command{
-		Use:   "resolve BATCH",
-		Short: "List the uncertain rows of a batch, or settle one",
-		Long: `resolve lists rows that were sent and got no trustworthy answer, each with a link
-to the company's dashboard where a person can see whether the order exists.
-Such a row keeps its money set aside and is never sent again by itself.
+		Use:   "resolve [BATCH]",
+		Short: "List the uncertain rows, or settle one, or all from a workbook",
+		Long: `resolve lists rows that were sent and got no trustworthy answer: when, what came,
+the money set aside, a link to the company's dashboard where a person can see
+whether the order exists, and the orders that the service told of and nobody
+knows. Such a row keeps its money set aside and is never sent again by itself.
+An order that fits one row alone settles it before anything is listed.
 
 --row N settles one: with --order ID as placed, with --not-placed as never made,
 after which the same run sends it again. Where the creation of a new company is
 in doubt, --company ID says that it exists; beside the --order of a formation it
-tells which company was formed.`,
-		Example: "  importer resolve b7k2\n  importer resolve b7k2 --row 17 --order order_81\n  importer resolve b7k2 --row 17 --not-placed",
-		Args:    oneBatch,
+tells which company was formed.
+
+-o FILE writes the rows to a sheet (.xlsx or .csv) with columns for the decisions,
+and --from FILE settles all of them by it: nothing is settled where anything in
+the sheet is wrong, which ends with 2. The same sheet again is harmless.
+
+A dashboard link signs whoever has it in for seven days, and so does a sheet that
+holds some: --no-links leaves them out.`,
+		Example: `  importer resolve
+  importer resolve b7k2
+  importer resolve b7k2 --row 17 --order order_81
+  importer resolve b7k2 --row 17 --not-placed
+  importer resolve b7k2 -o uncertain.xlsx
+  importer resolve b7k2 --from uncertain.xlsx`,
+		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
-			settling := c.Flags().Changed("row")
-			said := 0
-			for _, given := range []bool{len(orders) > 0, company != "" && len(orders) == 0, notPlaced} {
-				if given {
-					said++
-				}
-			}
-			if settling != (said == 1) || said > 1 || notPlaced && company != "" {
-				return usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
+			do, err := a.resolution(f, len(args) == 1, c.Flags().Changed("row"))
+			if err != nil {
+				return err
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				b, err := l.Batch(c.Context(), args[0])
-				if err != nil {
-					return err
+				r := &resolver{app: a, flags: f, ledger: l}
+				if len(args) == 1 {
+					if r.batch, err = l.Batch(c.Context(), args[0]); err != nil {
+						return err
+					}
 				}
-				uncertain, err := l.UncertainRows(c.Context(), b.ID)
-				if err != nil {
-					return err
-				}
-				if !settling {
-					return a.listUncertain(c.Context(), l, b, uncertain)
-				}
-				at := slices.IndexFunc(uncertain, func(r ledger.Row) bool { return r.Number == row })
-				if at < 0 {
-					return fmt.Errorf("row %d of batch %s is not uncertain", row, b.ID)
-				}
-				if company != "" && len(orders) > 0 {
-					return a.settleFormation(c.Context(), l, uncertain[at], orders, company)
-				}
-				if company != "" {
-					return a.settleCreation(c.Context(), l, uncertain[at], company)
-				}
-				return a.settle(c.Context(), l, uncertain[at], orders)
+				return do(r, c.Context())
 			})
 		},
 	}
-	c.Flags().IntVar(&row, "row", 0, "the row's number in its sheet")
-	c.Flags().StringSliceVar(&orders, "order", nil, "the order id that was found; repeat it for several items")
-	c.Flags().StringVar(&company, "company", "", "the id of the company that was created, or formed")
-	c.Flags().BoolVar(&notPlaced, "not-placed", false, "the order was never made")
+	c.Flags().IntVar(&f.row, "row", 0, "the row's number in its sheet")
+	c.Flags().StringSliceVar(&f.orders, "order", nil, "the order id that was found; repeat it for several items")
+	c.Flags().StringVar(&f.company, "company", "", "the id of the company that was created, or formed")
+	c.Flags().BoolVar(&f.notPlaced, "not-placed", false, "the order was never made")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "write the rows to a sheet to fill in: .xlsx or .csv")
+	c.Flags().StringVar(&f.from, "from", "", "settle rows by a sheet that was filled in")
+	c.Flags().BoolVar(&f.noLinks, "no-links", false, "ask for no dashboard links")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "one JSON line per uncertain row")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "settle without asking, against evidence too")
 	return c
 }
 
-// settleCreation records that a company whose creation was in doubt exists,
-// after a look at it.
-func (a *app) settleCreation(ctx context.Context, l *ledger.Ledger, row ledger.Row, id string) error {
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	client, err := env.Client()
-	if err != nil {
-		return err
-	}
-	company, err := client.Company(ctx, id)
-	if err != nil {
-		return err
-	}
-	if sheet := row.Request.Company.Sheet; filing.FoldLegalName(company.LegalName) != filing.FoldLegalName(sheet.LegalName) {
-		return fmt.Errorf("%s is %q, and the row's company is %q: is it the right one?", company.ID, company.LegalName, sheet.LegalName)
-	}
-	if err := l.ResolveCreated(ctx, row.ID, company, "the company was found as "+company.ID+" by "+person()); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "Row %d is ready again, for the company %s; the same run sends its order.\n", row.Number, company.ID)
-	return nil
+// resolver settles uncertain rows, or shows them.
+type resolver struct {
+	*app
+	flags  resolveFlags
+	ledger *ledger.Ledger
+	batch  ledger.Batch // without an id for all batches
 }
 
-// settleFormation records that a formation was placed, and what it formed.
-func (a *app) settleFormation(ctx context.Context, l *ledger.Ledger, row ledger.Row, orders []string, company string) error {
-	order := &row.Request.Order
-	if order.Formation == nil {
-		return fmt.Errorf("row %d forms no company: leave --company out", row.Number)
-	}
-	if !filing.IsCompanyID(company) {
-		return fmt.Errorf("%q is not a company id: it looks like comp_…", company)
-	}
-	if err := areOrders(orders); err != nil {
-		return err
-	}
-	if err := l.ResolveFormed(ctx, row.ID, orders, company, jobs.Formed(order, company), "placed: found by "+person()+"; the new company is "+company); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "Row %d is placed, and its company is %s. The %s that was held for it is spent.\n", row.Number, company, row.Held.Dollars())
-	return nil
-}
-
-func areOrders(ids []string) error {
-	for _, id := range ids {
-		if !strings.HasPrefix(id, "order_") {
-			return fmt.Errorf("%q is not an order id: it looks like order_…", id)
+// resolution is what the flags ask for.
+func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolver, context.Context) error, error) {
+	said := 0
+	for _, given := range []bool{len(f.orders) > 0, f.company != "" && len(f.orders) == 0, f.notPlaced} {
+		if given {
+			said++
 		}
 	}
-	return nil
+	switch {
+	case settling != (said == 1) || said > 1 || f.notPlaced && f.company != "":
+		return nil, usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
+	case (settling || f.output != "" || f.from != "") && !oneBatch:
+		return nil, usage("say which batch: its id, or the beginning of it, from `importer batches`")
+	case settling && (f.output != "" || f.from != "") || f.output != "" && f.from != "":
+		return nil, usage("give one of --row, -o and --from")
+	case f.asJSON && (settling || f.output != "" || f.from != ""):
+		return nil, usage("--json is for the list")
+	case settling:
+		return (*resolver).one, nil
+	case f.output != "":
+		return (*resolver).write, nil
+	case f.from != "":
+		return (*resolver).all, nil
+	}
+	return (*resolver).list, nil
 }
 
-// settle records what a person has seen, and says what it did to the money.
-func (a *app) settle(ctx context.Context, l *ledger.Ledger, row ledger.Row, orders []string) error {
-	if err := areOrders(orders); err != nil {
+// doubts are the uncertain rows of the batch, or of all.
+func (r *resolver) doubts(ctx context.Context) ([]report.Doubt, error) {
+	return report.Uncertain(ctx, r.ledger, r.batch.ID)
+}
+
+// write writes the sheet to fill in.
+func (r *resolver) write(ctx context.Context) error {
+	path, err := outputFor(r.flags.output, r.batch.File, "", ".xlsx", ".csv")
+	if err != nil {
 		return err
 	}
-	who := person()
-	if len(orders) > 0 {
-		if err := l.ResolvePlaced(ctx, row.ID, orders, "placed: found by "+who); err != nil {
+	doubts, err := r.doubts(ctx)
+	if err != nil {
+		return err
+	}
+	if len(doubts) == 0 {
+		r.say("No row of batch %s is uncertain; nothing was written.", r.batch.ID)
+		return nil
+	}
+	if filledIn(path) && !r.flags.yes {
+		yes, err := r.confirm(path + " holds decisions: write over them?")
+		if err != nil || !yes {
 			return err
 		}
-		fmt.Fprintf(a.out, "Row %d is placed. The %s that was held for it is spent.\n", row.Number, row.Held.Dollars())
-		return nil
 	}
-	if err := l.ResolveNotPlaced(ctx, row.ID, "not placed, says "+who+"; it may be sent again"); err != nil {
+	if err := r.link(ctx, doubts); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Row %d is ready again. The %s that was held for it is free; the same run sends it.\n", row.Number, row.Held.Dollars())
+	if err := report.WriteUncertain(r.batch, doubts, path); err != nil {
+		return err
+	}
+	if err := shield(path, doubts); err != nil {
+		return err
+	}
+	r.say("%s: %s to decide on. Fill in the column %s, and the ids beside it, then:\n  importer resolve %s --from %s", path, count(len(doubts), "uncertain row"), report.DecisionColumn, r.batch.ID, path)
 	return nil
 }
 
-func (a *app) listUncertain(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) error {
-	if len(rows) == 0 {
-		fmt.Fprintf(a.out, "No row of batch %s is uncertain.\n", b.ID)
-		return nil
-	}
-	env, err := a.environment()
+// filledIn reports whether somebody's decisions stand in a file.
+func filledIn(path string) bool {
+	decisions, err := report.ReadDecisions(path)
+	return err == nil && slices.ContainsFunc(decisions.All, func(d report.Decision) bool {
+		return d.Word != "" || len(d.OrderIDs) > 0 || d.CompanyID != ""
+	})
+}
+
+// one settles the row that the flags name.
+func (r *resolver) one(ctx context.Context) error {
+	doubts, err := r.doubts(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "Sent, and without a trustworthy answer: %s of batch %s.\n", count(len(rows), "row"), b.ID)
-	for _, r := range rows {
-		what := r.Request.Product.Title()
-		if r.Creating {
-			what = "creation of " + r.Request.Company.Sheet.LegalName
+	at := slices.IndexFunc(doubts, func(d report.Doubt) bool { return d.Row.Number == r.flags.row })
+	if at < 0 {
+		return r.certain(ctx)
+	}
+	s := settlement{doubt: doubts[at], orders: r.flags.orders, company: r.flags.company, by: "with importer resolve --row"}
+	if fault := s.fault(); fault != nil {
+		return fault
+	}
+	if err := r.prepare(ctx, &s); err != nil {
+		return err
+	}
+	told, err := r.told(ctx)
+	if err != nil {
+		return err
+	}
+	if against := s.against(told); len(against) > 0 && !r.flags.yes {
+		for _, why := range against {
+			r.say("%s %s", r.paint.yellow("Careful:"), why)
 		}
-		fmt.Fprintf(a.out, "\nrow %d  %s\n  company     %s\n  last sent   %s\n  what came   %s\n  money held  %s\n", r.Number, what, cmp.Or(r.Company, r.Request.Company.Ref, "a new one"),
-			r.UpdatedAt.Local().Format("2006-01-02 15:04:05"), r.Message, r.Held.Dollars())
-		if link, err := a.dashboard(ctx, l, env, r); err != nil {
-			fmt.Fprintf(a.out, "  dashboard   no link: %s\n", err)
-		} else {
-			fmt.Fprintf(a.out, "  dashboard   %s\n", link)
+		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", s.doubt.Row.Number))
+		if err != nil || !yes {
+			return err
 		}
 	}
-	fmt.Fprintf(a.out, "\nLook whether the order is there, then settle each row:\n  importer resolve %s --row N --order ORDER_ID\n  importer resolve %s --row N --not-placed\n", b.ID, b.ID)
-	if slices.ContainsFunc(rows, func(r ledger.Row) bool { return r.Creating || r.Request.Order.Formation != nil }) {
-		fmt.Fprintf(a.out, "A company that was created is settled with its id, and that of a formation is given beside the order:\n  importer resolve %s --row N --company COMPANY_ID\n  importer resolve %s --row N --order ORDER_ID --company COMPANY_ID\n", b.ID, b.ID)
+	before, err := r.ledger.Book(ctx)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := r.settle(ctx, s); err != nil {
+		return err
+	}
+	after, err := r.ledger.Book(ctx)
+	if err == nil {
+		fmt.Fprintln(r.out, moved(before, after))
+	}
+	return err
 }
 
-// dashboard makes a link at which a person sees the company's orders.
-func (a *app) dashboard(ctx context.Context, l *ledger.Ledger, env environment.Environment, row ledger.Row) (string, error) {
-	client, err := env.Client()
-	if err != nil {
-		return "", err
-	}
-	r := row.Request
-	userID, companyID := r.User.ID, cmp.Or(row.Company, r.Company.Ref)
-	if userID == "" {
-		users, err := l.Users(ctx, []string{r.User.Ref()})
-		if err != nil {
-			return "", err
+// certain is the answer for a row that is not uncertain: an error, unless it is
+// as the flags want it, by an event just now or by a person before.
+func (r *resolver) certain(ctx context.Context) error {
+	for row, err := range r.ledger.Rows(ctx, r.batch.ID) {
+		switch {
+		case err != nil:
+			return err
+		case row.Number != r.flags.row:
+			continue
+		case sameAnswer(r.flags.orders, r.flags.company, row):
+			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
+			return nil
 		}
-		userID = users[r.User.Ref()].ID
+		return fmt.Errorf("row %d of batch %s is not uncertain: it is %s", row.Number, r.batch.ID, row.Result)
 	}
-	if !filing.IsCompanyID(companyID) {
-		companies, err := l.Companies(ctx, []string{companyID})
-		if err != nil {
-			return "", err
-		}
-		companyID = companies[companyID].ID
+	return fmt.Errorf("batch %s has no row %d", r.batch.ID, r.flags.row)
+}
+
+// moved says what became of the money between two readings of the book.
+func moved(before, after ledger.Book) string {
+	available := "available not known: no deposit was ever declared"
+	if after.Declared {
+		available = fmt.Sprintf("available %s -> %s", before.Available().Dollars(), after.Available().Dollars())
 	}
-	if userID == "" || companyID == "" {
-		return "", errors.New("the user or the company is not known by id")
-	}
-	return client.MagicLink(ctx, userID, companyID)
+	spent := after.Posted - before.Posted
+	return fmt.Sprintf("Money: held %s -> %s, spent %s -> %s, set free %s, %s.", before.Reserved.Dollars(), after.Reserved.Dollars(),
+		before.Posted.Dollars(), after.Posted.Dollars(), (before.Reserved - after.Reserved - spent).Dollars(), available)
 }
 
 // person names who is at the keyboard.
@@ -217,3 +244,6 @@ func person() string {
 	}
 	return "somebody"
 }
+
+// stampNow is the moment that stands in a message.
+func stampNow() string { return time.Now().UTC().Format("2006-01-02 15:04 MST") }

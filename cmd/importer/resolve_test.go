@@ -1,0 +1,373 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sandbox"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/xuri/excelize/v2"
+)
+
+// tell puts what the service tells of an order into the ledger:
+//
+//	tell order_81 annual_report submitted [company=comp_1] [ago=2h]
+func tell(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: tell ORDER TYPE STATUS [company=COMPANY] [ago=TIME]")
+	}
+	given := options(ts, args[3:])
+	var ago time.Duration
+	if text := given["ago"]; text != "" {
+		var err error
+		ago, err = time.ParseDuration(text)
+		ts.Check(err)
+	}
+	ts.Check(keepEvent(context.Background(), ts.Getenv("FILING_DATA_DIR"), args[0], args[1], args[2], given["company"], time.Now().Add(-ago)))
+}
+
+func keepEvent(ctx context.Context, dir, order, orderType, status, company string, at time.Time) error {
+	data := map[string]string{"orderId": order, "orderType": orderType, "filingStatus": status}
+	if company != "" {
+		data["companyId"] = company
+	}
+	body, err := json.Marshal(map[string]any{
+		"id": "evt_" + order + "_" + status, "type": filing.StatusChanged, "createdAt": at.UTC().Format(time.RFC3339Nano), "data": data,
+	})
+	if err != nil {
+		return err
+	}
+	e, err := filing.ParseEvent(body)
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(ctx, ledger.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	_, err = l.KeepEvent(ctx, e, body)
+	return errors.Join(err, l.Close())
+}
+
+// fill writes into a row of a sheet of decisions, by the row's number and the
+// columns' headers:
+//
+//	fill uncertain.xlsx 2 Decision=placed 'Order IDs=order_81'
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: fill FILE.xlsx ROW COLUMN=VALUE...")
+	}
+	number, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(decide(ts.MkAbs(args[0]), func(row int, _ string) map[string]string {
+		if row != number {
+			return nil
+		}
+		values := make(map[string]string)
+		for _, arg := range args[2:] {
+			column, value, _ := strings.Cut(arg, "=")
+			values[column] = value
+		}
+		return values
+	}))
+}
+
+// decide fills a workbook of uncertain rows in, as a person would with another
+// program: word says what to write, by header, for a row and its company.
+func decide(path string, word func(row int, company string) map[string]string) error {
+	book, err := excelize.OpenFile(path)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	rows, err := book.GetRows(report.UncertainSheet)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows[1:] {
+		number, err := strconv.Atoi(row[0])
+		if err != nil {
+			return err
+		}
+		company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
+		for column, value := range word(number, company) {
+			cell, err := excelize.CoordinatesToCellName(1+slices.Index(rows[0], column), i+2)
+			if err != nil {
+				return err
+			}
+			if err := book.SetCellValue(report.UncertainSheet, cell, value); err != nil {
+				return err
+			}
+		}
+	}
+	return book.Save()
+}
+
+// desk is a person at the command, with a sandbox for a service.
+type desk struct {
+	testing.TB
+	service *sandbox.Service
+	dir     string
+	env     map[string]string
+	batch   string
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{TB: t, dir: t.TempDir()}
+	d.service = sandbox.New(sandbox.Config{Keys: []string{scriptKey}, OpeningBalance: 1_000_000, AutoSeed: true, Seed: 1})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- d.service.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	d.env = map[string]string{
+		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": scriptKey,
+		"FILING_DATA_DIR": filepath.Join(d.dir, "data"), "WORKER_CONCURRENCY": "32", // all at once: so many lost answers open the breaker
+	}
+	return d
+}
+
+// do runs a command that has to end with a status, and returns what it printed.
+func (d *desk) do(want int, args ...string) string {
+	d.Helper()
+	var out, says bytes.Buffer
+	root := newApp(strings.NewReader(""), &out, &says, func(name string) string { return d.env[name] }).command()
+	root.SetArgs(args)
+	got, err := exitDone, root.ExecuteContext(d.Context())
+	var s *status
+	switch {
+	case errors.As(err, &s):
+		got = s.code
+	case err != nil:
+		got = exitFailed
+	}
+	if got != want {
+		d.Fatalf("importer %q: exit status %d, want %d: %v\n%s%s", args, got, want, err, &out, &says)
+	}
+	return out.String()
+}
+
+// order is the id of a company's order; empty where there is none.
+func (d *desk) order(company string) string {
+	for _, item := range d.service.Books().Items() {
+		if item.CompanyID == company {
+			return item.ID
+		}
+	}
+	return ""
+}
+
+// tell lets the service tell of every order but that of a company.
+func (d *desk) tell(but string, naming bool) {
+	d.Helper()
+	for _, item := range d.service.Books().Items() {
+		company := ""
+		if naming {
+			company = item.CompanyID
+		}
+		if item.CompanyID == but {
+			continue
+		}
+		if err := keepEvent(d.Context(), d.env["FILING_DATA_DIR"], item.ID, "annual_report", "submitted", company, time.Now()); err != nil {
+			d.Fatal(err)
+		}
+	}
+}
+
+func (d *desk) book() ledger.Book {
+	d.Helper()
+	l, err := ledger.Open(d.Context(), ledger.Config{Dir: d.env["FILING_DATA_DIR"]})
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.Audit(d.Context()); err != nil {
+		d.Error(err)
+	}
+	book, err := l.Book(d.Context())
+	if err != nil {
+		d.Fatal(err)
+	}
+	return book
+}
+
+// oneByOne settles a row by flags, as a person who has looked.
+func (d *desk) oneByOne(row int, company string) {
+	d.Helper()
+	args := []string{"resolve", d.batch, "--row", strconv.Itoa(row), "--not-placed"}
+	if id := d.order(company); id != "" {
+		args = append(args[:4], "--order", id)
+	}
+	d.do(exitDone, args...)
+}
+
+func (d *desk) word(_ int, company string) map[string]string {
+	if id := d.order(company); id != "" {
+		return map[string]string{report.DecisionColumn: report.DecidedPlaced, report.OrderIDsColumn: id}
+	}
+	return map[string]string{report.DecisionColumn: report.DecidedNotPlaced}
+}
+
+// Twenty answers are lost: ten of orders that were made, ten of orders that
+// were not. However they are settled, each filing is bought once, and the book
+// agrees with the service to the cent.
+func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
+	const lost, certain = 20, "comp_21"
+	for name, settle := range map[string]func(*desk, []doubtJSON){
+		"one by one": func(d *desk, all []doubtJSON) {
+			for _, row := range all {
+				d.oneByOne(row.Row, row.Company)
+			}
+		},
+		"from a workbook": func(d *desk, _ []doubtJSON) {
+			path := filepath.Join(d.dir, "uncertain.xlsx")
+			d.do(exitDone, "resolve", d.batch, "-o", path)
+			if err := decide(path, d.word); err != nil {
+				d.Fatal(err)
+			}
+			before := d.book()
+			d.do(exitFailed, "resolve", d.batch, "--from", path) // nobody to ask
+			d.do(exitFailed, "resolve", d.batch, "-o", path)     // the decisions would be lost
+			if after := d.book(); after != before {
+				d.Errorf("without a yes the book went from %+v to %+v", before, after)
+			}
+			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+			settled := d.book()
+			d.do(exitDone, "run", filepath.Join(d.dir, "roster.csv"), "--yes")
+			sent := d.book()
+			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+			if again := d.book(); again != sent || settled.Reserved != 0 {
+				d.Errorf("the same file again took the book from %+v to %+v", sent, again)
+			}
+		},
+		"from a CSV": func(d *desk, _ []doubtJSON) {
+			path := filepath.Join(d.dir, "uncertain.csv")
+			d.do(exitDone, "resolve", d.batch, "-o", path)
+			content, err := os.ReadFile(path)
+			if err != nil {
+				d.Fatal(err)
+			}
+			rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff")))).ReadAll()
+			if err != nil {
+				d.Fatal(err)
+			}
+			for _, row := range rows[1:] {
+				company, _, _ := strings.Cut(row[slices.Index(rows[0], "Company")], " ")
+				for column, value := range d.word(0, company) {
+					row[slices.Index(rows[0], column)] = value
+				}
+			}
+			var text bytes.Buffer
+			if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
+				d.Fatal(err)
+			}
+			if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+				d.Fatal(err)
+			}
+			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+		},
+		"by events that name the company": func(d *desk, all []doubtJSON) {
+			d.tell(certain, true)
+			left := strings.TrimSpace(d.do(exitDone, "resolve", d.batch, "--json", "--no-links"))
+			if n := strings.Count(left, "\n") + 1; n != lost/2 {
+				d.Errorf("%d rows are left, want %d", n, lost/2)
+			}
+			for _, row := range all {
+				if d.order(row.Company) == "" {
+					d.oneByOne(row.Row, row.Company)
+				}
+			}
+		},
+		"by events that a person accepts": func(d *desk, all []doubtJSON) {
+			d.tell(certain, false)
+			for _, row := range d.list() {
+				if len(row.Evidence) != lost/2 || len(row.Evidence[0].Also) != lost-1 {
+					d.Fatalf("evidence for row %d: %+v", row.Row, row.Evidence)
+				}
+				at := slices.IndexFunc(row.Evidence, func(e evidenceJSON) bool { return e.Order == d.order(row.Company) })
+				if at >= 0 {
+					defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
+					continue
+				}
+				never := []string{"resolve", d.batch, "--row", strconv.Itoa(row.Row), "--not-placed"}
+				d.do(exitFailed, never...) // some evidence speaks against it
+				d.do(exitDone, append(never, "--yes")...)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			roster := filepath.Join(d.dir, "roster.csv")
+			text := "Company ID,Client No,Entity Type,Formation State,Filing State,Filing Year,User Email\n"
+			for i := range lost + 1 {
+				text += fmt.Sprintf("comp_%d,%05d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1, i+1)
+				if i < lost {
+					d.service.Inject(sandbox.Fault{Kind: "reset", After: i%2 == 0, Company: fmt.Sprintf("comp_%d", i+1)})
+				}
+			}
+			if err := os.WriteFile(roster, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d.do(exitDone, "deposit", "10000")
+			d.do(exitUncertain, "run", roster, "--yes")
+			all := d.list()
+			if len(all) != lost || !slices.ContainsFunc(all[0].Attempts, func(a attemptJSON) bool { return a.Class == filing.NoAnswer }) || all[0].Dashboard == "" {
+				t.Fatalf("%d rows are listed, want %d; the first: %+v", len(all), lost, all[0])
+			}
+			d.batch = all[0].Batch
+			d.service.ClearFaults()
+			settle(d, all)
+
+			if book := d.book(); book.Reserved != 0 {
+				t.Errorf("%s is held still", book.Reserved)
+			}
+			d.do(exitDone, "run", roster, "--yes")
+			books, book := d.service.Books(), d.book()
+			if len(books.Duplicates()) > 0 || len(books.Orders) != lost+1 {
+				t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
+			}
+			if charged := money.Cents(books.Charged); book.Posted != charged || book.Reserved != 0 || book.Available() != 1_000_000-charged {
+				t.Errorf("the service charged %s, and the book says %+v", charged, book)
+			}
+		})
+	}
+}
+
+func (d *desk) list() []doubtJSON {
+	d.Helper()
+	var all []doubtJSON
+	for dec := json.NewDecoder(strings.NewReader(d.do(exitDone, "resolve", "--json"))); dec.More(); {
+		var row doubtJSON
+		if err := dec.Decode(&row); err != nil {
+			d.Fatal(err)
+		}
+		all = append(all, row)
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+)
+
+// list shows the uncertain rows, those of a batch together.
+func (r *resolver) list(ctx context.Context) error {
+	doubts, err := r.doubts(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.link(ctx, doubts); err != nil {
+		return err
+	}
+	// Batches that were taken in at once have their rows mixed.
+	var batches []string
+	of := make(map[string][]report.Doubt)
+	for _, d := range doubts {
+		if of[d.Row.Batch] == nil {
+			batches = append(batches, d.Row.Batch)
+		}
+		of[d.Row.Batch] = append(of[d.Row.Batch], d)
+	}
+	switch {
+	case r.flags.asJSON:
+		lines := json.NewEncoder(r.out)
+		for _, batch := range batches {
+			for _, d := range of[batch] {
+				if err := lines.Encode(doubtLine(d)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case len(doubts) == 0 && r.batch.ID != "":
+		fmt.Fprintf(r.out, "No row of batch %s is uncertain.\n", r.batch.ID)
+		return nil
+	case len(doubts) == 0:
+		fmt.Fprintln(r.out, "No row is uncertain.")
+		return nil
+	}
+	for i, id := range batches {
+		if i > 0 {
+			fmt.Fprintln(r.out)
+		}
+		b, err := r.ledger.Batch(ctx, id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(r.out, "Sent, and without a trustworthy answer: %s of batch %s (%s).\n", count(len(of[id]), "row"), id, b.File)
+		for _, d := range of[id] {
+			r.show(d)
+		}
+		r.advise(id, of[id])
+	}
+	return nil
+}
+
+// show prints a row and all that is known of it.
+func (r *resolver) show(d report.Doubt) {
+	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("company", "%s", d.CompanyText())
+	sent := d.Sent()
+	for _, a := range sent {
+		line("sent", "%s: %s", a.StartedAt.Local().Format("2006-01-02 15:04:05"), report.AnswerText(a))
+	}
+	if len(sent) == 0 {
+		line("sent", "before %s: %s", d.Row.UpdatedAt.Local().Format("2006-01-02 15:04:05"), d.Row.Message)
+	}
+	line("money held", "%s", d.Row.Held.Dollars())
+	if d.Dashboard != "" {
+		line("dashboard", "%s", d.Dashboard)
+	} else if !r.flags.noLinks {
+		line("dashboard", "%s", d.NoLink)
+	}
+	for _, e := range d.Evidence {
+		line("evidence", "%s", e)
+		line("", "to accept it: %s", accept(d, e))
+	}
+}
+
+// accept is the command that settles a row by a piece of evidence.
+func accept(d report.Doubt, e report.Evidence) string {
+	command := fmt.Sprintf("importer resolve %s --row %d --order %s", d.Row.Batch, d.Row.Number, e.Order)
+	if d.FormsCompany() && filing.IsCompanyID(e.Company) {
+		command += " --company " + e.Company
+	}
+	return command
+}
+
+// advise prints how the rows of a batch are settled.
+func (r *resolver) advise(batch string, doubts []report.Doubt) {
+	line := func(rest string) { fmt.Fprintf(r.out, "  importer resolve %s %s\n", batch, rest) }
+	fmt.Fprintln(r.out, "\nLook whether the order is there, then settle each row:")
+	line("--row N --order ORDER_ID")
+	line("--row N --not-placed")
+	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.FormsCompany() }) {
+		fmt.Fprintln(r.out, "A company that was created is settled with its id, and that of a formation is given beside the order:")
+		line("--row N --company COMPANY_ID")
+		line("--row N --order ORDER_ID --company COMPANY_ID")
+	}
+	if len(doubts) > 1 {
+		fmt.Fprintln(r.out, "Or all at once, in a sheet to fill in:")
+		line("-o uncertain.xlsx")
+		line("--from uncertain.xlsx")
+	}
+}
+
+// doubtJSON is a line of resolve --json.
+type doubtJSON struct {
+	Batch       string         `json:"batch"`
+	Row         int            `json:"row"`
+	Ordered     string         `json:"ordered"`
+	Company     string         `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
+	LegalName   string         `json:"legalName,omitempty"`
+	Creating    bool           `json:"creating,omitempty"` // the company's creation is in doubt, not an order
+	Held        money.Cents    `json:"held"`
+	Attempts    []attemptJSON  `json:"attempts"`
+	Dashboard   string         `json:"dashboard,omitempty"`
+	NoDashboard string         `json:"noDashboard,omitempty"`
+	Evidence    []evidenceJSON `json:"evidence"`
+}
+
+type attemptJSON struct {
+	StartedAt time.Time    `json:"startedAt"`
+	EndedAt   time.Time    `json:"endedAt"`
+	Class     filing.Class `json:"class"`
+	Status    int          `json:"status,omitempty"` // HTTP
+	Message   string       `json:"message"`
+}
+
+type evidenceJSON struct {
+	Order   string         `json:"order"`
+	Event   string         `json:"event"`
+	Product filing.Product `json:"product"`
+	Status  string         `json:"status,omitempty"`
+	Company string         `json:"company,omitempty"`
+	At      time.Time      `json:"at"`
+	Also    []string       `json:"fitsAlso,omitempty"` // "BATCH row N"
+	Accept  string         `json:"accept"`
+}
+
+func doubtLine(d report.Doubt) doubtJSON {
+	line := doubtJSON{
+		Batch: d.Row.Batch, Row: d.Row.Number, Ordered: d.Ordered(), Company: d.Row.Company, LegalName: d.Company, Creating: d.Row.Creating,
+		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{},
+	}
+	if line.Company == "" {
+		line.Company = d.Row.Request.Company.Ref
+	}
+	for _, a := range d.Attempts {
+		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message})
+	}
+	for _, e := range d.Evidence {
+		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Accept: accept(d, e)}
+		for _, other := range e.Also {
+			piece.Also = append(piece.Also, fmt.Sprintf("%s row %d", other.Batch, other.Number))
+		}
+		line.Evidence = append(line.Evidence, piece)
+	}
+	return line
+}
