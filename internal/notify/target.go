@@ -222,10 +222,12 @@ func eachRecipient(scheme string, query url.Values) []url.Values {
 	}
 	var to []string
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if lower := strings.ToLower(name); lower == "to" || lower == "toaddresses" {
-			for _, list := range query[name] {
-				to = append(to, strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' })...)
-			}
+		// A plus in an address is a blank by the time that it comes here.
+		switch address := strings.ReplaceAll(strings.TrimSpace(query.Get(name)), " ", "+"); strings.ToLower(name) {
+		case "from", "fromaddress":
+			query.Set(name, address)
+		case "to", "toaddresses":
+			to = append(to, strings.FieldsFunc(address, func(r rune) bool { return r == ',' || r == ';' })...)
 			delete(query, name)
 		}
 	}
@@ -235,8 +237,7 @@ func eachRecipient(scheme string, query url.Values) []url.Values {
 	var all []url.Values
 	for _, recipient := range to {
 		one := maps.Clone(query)
-		// A plus in an address is a blank by the time that it comes here.
-		one.Set("to", strings.ReplaceAll(strings.TrimSpace(recipient), " ", "+"))
+		one.Set("to", strings.Trim(recipient, "+"))
 		all = append(all, one)
 	}
 	return all

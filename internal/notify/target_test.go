@@ -1,0 +1,409 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// receiver is a webhook that keeps what it is sent.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
+	status   int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{status: http.StatusOK}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.requests, r.bodies = append(r.requests, req), append(r.bodies, string(body))
+		w.WriteHeader(r.status)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) got() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.bodies)
+}
+
+func (r *receiver) answer(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status = status
+}
+
+// one parses a text that names one target.
+func one(t *testing.T, text string) *Target {
+	t.Helper()
+	targets, err := ParseTargets(text)
+	if err != nil || len(targets) != 1 {
+		t.Fatalf("%v, %v", targets, err)
+	}
+	return targets[0]
+}
+
+var sample = Message{Kind: ledger.NoticeBatch, Batch: "b7k2", Subject: "Bulkfiling: café has ended", Body: "Batch b7k2: 3 placed.\nSpent: $1.00, <!channel> & more."}
+
+func TestWebhookIsGivenAJSONObject(t *testing.T) {
+	r := newReceiver(t)
+	target := one(t, r.URL+"/hook?title=theirs&token=abc&method=GET")
+	if err := target.Send(t.Context(), sample); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]string
+	if err := json.Unmarshal([]byte(r.got()[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"title": sample.Subject, "message": sample.Body, "kind": "batch", "batch": "b7k2"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	req := r.requests[0]
+	if req.Method != http.MethodPost || req.URL.Path != "/hook" || req.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s %s %v", req.Method, req.URL, req.Header)
+	}
+	// Its own query stays its own, also where the library has the same words.
+	if q := req.URL.Query(); q.Encode() != "method=GET&title=theirs&token=abc" {
+		t.Errorf("query %s", q.Encode())
+	}
+}
+
+func TestSlackIsGivenItsText(t *testing.T) {
+	r := newReceiver(t)
+	if err := one(t, "slack+"+r.URL+"/services/T/B/x").Send(t.Context(), sample); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]string
+	if err := json.Unmarshal([]byte(r.got()[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := "Bulkfiling: café has ended\nBatch b7k2: 3 placed.\nSpent: $1.00, &lt;!channel&gt; &amp; more."
+	if len(got) != 1 || got["text"] != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// transport answers for hosts that are not there.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestSlacksOwnAddresses(t *testing.T) {
+	before := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = before })
+	const path = "/services/T00000000/B00000000/xxxxxxxxxxxxxxxxxxxxxxxx"
+	for _, address := range []string{"https://hooks.slack.com" + path, "slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook"} {
+		var got []byte
+		http.DefaultTransport = transport(func(r *http.Request) (*http.Response, error) {
+			if r.URL.String() != "https://hooks.slack.com"+path {
+				t.Errorf("sent to %s", r.URL)
+			}
+			got, _ = io.ReadAll(r.Body)
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("ok")), Request: r}, nil
+		})
+		target := one(t, address)
+		for range 2 { // what one message sets does not stay for the next
+			if err := target.Send(t.Context(), sample); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var payload struct {
+			Text        string `json:"text"`
+			Attachments []struct {
+				Text string `json:"text"`
+			} `json:"attachments"`
+		}
+		if err := json.Unmarshal(got, &payload); err != nil {
+			t.Fatal(err)
+		}
+		whole := payload.Text
+		for _, a := range payload.Attachments {
+			whole += "\n" + a.Text
+		}
+		if whole != slackEscape.Replace(sample.Subject+"\n"+sample.Body) {
+			t.Errorf("%s: got %q", target, whole)
+		}
+	}
+}
+
+// mailbox is a mail server that keeps what it is sent.
+type mailbox struct {
+	mu    sync.Mutex
+	mails []letter
+	users []string
+}
+
+type letter struct{ from, to, data string }
+
+type session struct {
+	box *mailbox
+	at  letter
+}
+
+func (b *mailbox) NewSession(*smtp.Conn) (smtp.Session, error) { return &session{box: b}, nil }
+func (s *session) AuthMechanisms() []string                    { return []string{sasl.Plain} }
+func (s *session) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if password != "p@ss,word" {
+			return errors.New("no such user, or another password than " + password)
+		}
+		s.box.mu.Lock()
+		defer s.box.mu.Unlock()
+		s.box.users = append(s.box.users, user)
+		return nil
+	}), nil
+}
+func (s *session) Mail(from string, _ *smtp.MailOptions) error { s.at.from = from; return nil }
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if strings.HasPrefix(to, "nobody@") {
+		return &smtp.SMTPError{Code: 550, Message: "no such mailbox"}
+	}
+	s.at.to = to
+	return nil
+}
+func (s *session) Data(r io.Reader) error {
+	data, err := io.ReadAll(r)
+	s.at.data = string(data)
+	s.box.mu.Lock()
+	defer s.box.mu.Unlock()
+	s.box.mails = append(s.box.mails, s.at)
+	return err
+}
+func (s *session) Reset()        { s.at = letter{} }
+func (s *session) Logout() error { return nil }
+
+// newMailbox starts a mail server on loopback and returns its address. It
+// speaks TLS from the first byte, or after STARTTLS.
+func newMailbox(t *testing.T, implicit bool) (*mailbox, string) {
+	t.Helper()
+	certified := httptest.NewTLSServer(nil)
+	certified.Close()
+	box := &mailbox{}
+	server := smtp.NewServer(box)
+	server.Domain, server.TLSConfig = "localhost", certified.TLS.Clone()
+	server.TLSConfig.NextProtos = nil
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := ln.Addr().String()
+	serve := func() error { return server.Serve(ln) }
+	if implicit {
+		ln.Close()
+		server.Addr, serve = address, server.ListenAndServeTLS
+	}
+	go serve()
+	t.Cleanup(func() { server.Close() })
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	return box, address
+}
+
+func TestMailIsSentToEachRecipient(t *testing.T) {
+	for scheme, implicit := range map[string]bool{"smtp": false, "smtps": true} {
+		t.Run(scheme, func(t *testing.T) {
+			box, address := newMailbox(t, implicit)
+			targets, err := ParseTargets(scheme + "://teller:p%40ss%2Cword@" + address + "/?from=bulk+filing@x.test&skiptlsverify=yes&to=a@x.test,nobody@x.test,b+c@x.test")
+			if err != nil || len(targets) != 3 {
+				t.Fatalf("%v, %v", targets, err)
+			}
+			m := sample
+			m.Subject += "\r\nBcc: evil@x.test"
+			for _, target := range targets {
+				err := target.Send(t.Context(), m)
+				if refused := strings.Contains(target.String(), "nobody"); (err != nil) != refused {
+					t.Errorf("%s: %v", target, err)
+				} else if refused && !strings.Contains(err.Error(), "no such mailbox") {
+					t.Errorf("%s: %v", target, err)
+				}
+			}
+			if len(box.mails) != 2 || box.mails[0].to != "a@x.test" || box.mails[1].to != "b+c@x.test" || !slices.Contains(box.users, "teller") {
+				t.Fatalf("%+v for %v", box.mails, box.users)
+			}
+			got, err := mail.ReadMessage(strings.NewReader(box.mails[0].data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject"))
+			if err != nil || subject != sample.Subject+" Bcc: evil@x.test" || got.Header.Get("Bcc") != "" {
+				t.Errorf("subject %q of %v, %v", subject, got.Header, err)
+			}
+			if from, err := got.Header.AddressList("From"); err != nil || from[0].String() != `"Bulkfiling" <bulk+filing@x.test>` {
+				t.Errorf("from %v, %v", from, err)
+			}
+			body, err := io.ReadAll(got.Body)
+			if text := strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")); err != nil || text != sample.Body {
+				t.Errorf("body %q, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestAnswerOfATargetThatFails(t *testing.T) {
+	r := newReceiver(t)
+	r.answer(http.StatusTeapot)
+	if err := one(t, r.URL).Send(t.Context(), sample); err == nil || !strings.Contains(err.Error(), "418") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A target that does not answer is waited for no longer than the context says,
+// and is given nothing more meanwhile: the library has no end of its own.
+func TestSilentTargetIsWaitedForOnce(t *testing.T) {
+	let := make(chan struct{})
+	r := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-let }))
+	defer r.Close()
+	target := one(t, r.URL)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := target.Send(ctx, sample); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if err := target.Send(t.Context(), sample); !errors.Is(err, ErrBusy) {
+		t.Errorf("%v", err)
+	}
+	close(let)
+	for target.Send(t.Context(), sample) != nil {
+		time.Sleep(time.Millisecond) // until the first one is through
+	}
+}
+
+// Whatever goes wrong, and wherever in its URL a secret stands: it is not said.
+func TestSecretsOfATargetAreNeverSaid(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := ln.Addr().String()
+	ln.Close()
+	_, post := newMailbox(t, false)
+	r := newReceiver(t)
+	r.answer(http.StatusForbidden)
+	const a, b, c = "hushhush1", "hush/hush+2", "sh!"
+	for _, text := range []string{
+		"https://" + closed + "/" + a + "/?key=" + a,
+		"https://user:" + a + "@" + closed + "/",
+		r.URL + "/" + a + "?@Authorization=" + a,
+		"slack+http://" + closed + "/services/" + a,
+		"smtp://hushuser:" + a + "@" + post + "/?from=x@x.test&to=y@x.test&skiptlsverify=yes",
+		"smtp://hushuser:hush%2Fhush%2B2@" + post + "/?from=x@x.test&to=y@x.test&skiptlsverify=yes",
+		"smtp://x:" + c + "@" + post + "/?from=x@x.test&to=y@x.test&skiptlsverify=yes",
+		"smtp://x:" + a + "@" + closed + "/?from=x@x.test&to=y@x.test&auth=" + a,
+		"smtp://x:" + a + "@" + closed,
+		"slack://" + a, "slack://hook:" + a + "@webhook", "telegram://" + a + "@telegram", "discord://" + a, "ifttt://" + a + "/?x=1",
+		"nosuch://" + a, a, "https://" + a + " " + a, "https://user:" + a + "#@x", "generic://" + closed + "/" + a + "?template=" + a,
+		"generic+https://" + closed + "/" + a, "nosuch+https://" + a, "https://x/%zz" + a, "ntfy://" + a + "@" + closed + "/" + a, "gotify://" + closed + "/" + a,
+	} {
+		said := ""
+		targets, err := ParseTargets(text)
+		if err != nil {
+			said = err.Error()
+		}
+		for _, target := range targets {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			err := target.Send(ctx, sample)
+			cancel()
+			if err == nil {
+				t.Errorf("%s worked", text)
+			}
+			said += fmt.Sprintf("%v %+v %#v %v", target, target, target, err)
+		}
+		if said == "" {
+			t.Errorf("%s: nothing went wrong", text)
+		}
+		for _, secret := range []string{a, b, c, "hush"} {
+			if strings.Contains(said, secret) {
+				t.Errorf("%s: %s", text, said)
+			}
+		}
+	}
+}
+
+func TestTargetsAreReadFromAList(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     "",
+		"https://a.test/x":     "https://a.test",
+		" https://a.test/x,\n": "https://a.test",
+		"https://a.test/x, https://b.test/y\nslack+https://c.test/z": "https://a.test https://b.test slack+https://c.test",
+		"https://a.test/x,https://a.test/x":                          "https://a.test", // once
+		"https://a.test/x,https://a.test/y":                          "https://a.test https://a.test",
+		"smtp://m.test/?from=a@x&to=b@x,c@x,https://a.test/?u=1,2":   "smtp://m.test to b@x smtp://m.test to c@x https://a.test",
+		"smtps://m.test/?from=a@x&toAddresses=b@x":                   "smtps://m.test to b@x",
+		"slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook\nntfy://ntfy.sh/topic": "slack ntfy",
+	} {
+		targets, err := ParseTargets(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		var names []string
+		for _, target := range targets {
+			names = append(names, target.String())
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"a.test", "mailto:a@b", "//a.test", "nosuch://x", "smtp://m.test/?to=b@x", "smtp://m.test/?from=b@x", "https://", "https:///x", ", ,"} {
+		if targets, err := ParseTargets(text); !errors.Is(err, ErrTarget) {
+			t.Errorf("%q: %v, %v", text, targets, err)
+		}
+	}
+}
+
+// The ledger keeps which target has what under a name that a password does not
+// change, and that a guess at it cannot be tried on.
+func TestNameOfATargetInTheLedger(t *testing.T) {
+	ids := make(map[string]string)
+	for _, text := range []string{"smtp://u:one@m.test/?from=a@x&to=b@x", "smtp://u:two@m.test/?from=a@x&to=b@x", "smtp://v:one@m.test/?from=a@x&to=b@x", "smtp://u:one@m.test/?from=a@x&to=c@x"} {
+		ids[text] = one(t, text).id
+	}
+	distinct := slices.Compact(slices.Sorted(func(yield func(string) bool) {
+		for _, id := range ids {
+			if !yield(id) {
+				return
+			}
+		}
+	}))
+	if len(distinct) != 3 {
+		t.Errorf("%v", ids)
+	}
+}
