@@ -38,5 +38,8 @@ var Assumptions = []Assumption{
 	{"the fields of a company's update", "any of those listed for a company, an address always whole; none can be emptied", ""},
 	{"the field of a magic link, and of a document's download link", "`url`, `link` and the like; otherwise the first web address in the answer", ""},
 	{"the field of an endpoint's signing secret", "`signingSecret`, `secret` and the like", "`importer webhooks add --url U --secret-file F`"},
+	{"the retry policy of events", "whatever was not answered 2xx is sent again; an event has at most 1 MiB", ""},
+	{"where an event tells an exception's code, a document's id or the company", "looked for under their likely names (`exceptionCode`, `documentId`, `companyId` and their like)", ""},
+	{"which time tells two events of a filing apart", "`createdAt`, and of one moment the status further on; filed is the end", ""},
 	{"webhook signature", "hex HMAC-SHA256 of the raw body under the signing secret, failing closed", ""},
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // The types of events. Others are kept and move nothing. Source: spec section 6.
@@ -24,6 +26,9 @@ var EventTypes = []string{StatusChanged, DocumentUploaded}
 // FiledStatus is the end of every filing: nothing moves it back. Source: spec
 // section 3.
 const FiledStatus = "filed"
+
+// maxEventID bounds an event's id: it is the key under which it is kept.
+const maxEventID = 200
 
 // ErrEvent is returned for a body that is no event: no JSON object, or one
 // without an id and a type.
@@ -83,24 +88,26 @@ func ParseEvent(body []byte) (Event, error) {
 	if err := dec.Decode(&envelope); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
-	if dec.More() {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return Event{}, fmt.Errorf("%w: something follows its JSON object", ErrEvent)
 	}
 	e := Event{ID: word(envelope["id"]), Type: word(envelope["type"])}
 	if e.ID == "" || e.Type == "" {
 		return Event{}, fmt.Errorf("%w: its id or its type is missing", ErrEvent)
 	}
-	if len(e.ID) > 200 {
-		return Event{}, fmt.Errorf("%w: its id is %d characters long", ErrEvent, len(e.ID))
+	if len(e.ID) > maxEventID || strings.ContainsFunc(e.ID, unicode.IsControl) {
+		return Event{}, fmt.Errorf("%w: %.40q is no id", ErrEvent, e.ID)
 	}
 	e.CreatedAt, _ = time.Parse(time.RFC3339, word(envelope["createdAt"]))
 	data, _ := envelope["data"].(map[string]any)
+	folded := make(map[string]any, len(data))
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(data))) { // of two spellings always the same one
+		folded[FoldName(key)] = data[key]
+	}
 	find := func(what string) any {
 		for _, name := range eventFields[what] {
-			for _, key := range slices.Sorted(maps.Keys(data)) {
-				if FoldName(key) == name {
-					return data[key]
-				}
+			if v, ok := folded[name]; ok {
+				return v
 			}
 		}
 		return nil
