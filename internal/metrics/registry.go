@@ -35,19 +35,25 @@ func Handler(r *prometheus.Registry, log *slog.Logger) http.Handler {
 
 // Build says what this binary was built from.
 type Build struct {
-	Version  string // of the module; (devel) where it was built from a checkout without a tag
+	Version  string // as the build was told, else of the module: (devel) from a checkout without a tag
 	Revision string // of the source; empty where it is not known
 	Go       string
 }
 
+// version is set by a build that knows no tag: -ldflags "-X …metrics.version=1.2.3".
+var version string
+
 // ReadBuild reads what the linker noted.
 func ReadBuild() Build {
-	b := Build{Version: "unknown"}
+	b := Build{Version: version}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	b.Version, b.Go = info.Main.Version, info.GoVersion
+	b.Go = info.GoVersion
+	if version == "" {
+		b.Version = info.Main.Version
+	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			b.Revision = s.Value

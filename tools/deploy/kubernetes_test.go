@@ -1,0 +1,156 @@
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// kinds are those that the manifests may use.
+var kinds = map[string]func() any{
+	"v1 ConfigMap":                  func() any { return new(corev1.ConfigMap) },
+	"v1 Secret":                     func() any { return new(corev1.Secret) },
+	"v1 Service":                    func() any { return new(corev1.Service) },
+	"apps/v1 Deployment":            func() any { return new(appsv1.Deployment) },
+	"policy/v1 PodDisruptionBudget": func() any { return new(policyv1.PodDisruptionBudget) },
+}
+
+// decode reads a manifest into the type of the API, and refuses any field that
+// it does not have.
+func decode(manifest []byte) (any, error) {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(manifest, &head); err != nil {
+		return nil, err
+	}
+	make, known := kinds[head.APIVersion+" "+head.Kind]
+	if !known {
+		return nil, fmt.Errorf("a manifest of %s %s", head.APIVersion, head.Kind)
+	}
+	object := make()
+	return object, yaml.UnmarshalStrict(manifest, object)
+}
+
+// built is what kustomize makes of deploy/kubernetes.
+func built(t *testing.T) []any {
+	t.Helper()
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "deploy", "kubernetes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []any
+	for _, resource := range made.Resources() {
+		manifest, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := decode(manifest)
+		if err != nil {
+			t.Fatalf("%s: %v", resource.CurId(), err)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+func TestManifestsAreOfTheAPI(t *testing.T) {
+	if got := len(built(t)); got != 6 {
+		t.Errorf("%d objects", got)
+	}
+	example, err := os.ReadFile(filepath.Join(root, "deploy", "kubernetes", "secret.example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(example); err != nil {
+		t.Errorf("the example of a Secret: %v", err)
+	}
+	if _, err := decode([]byte("apiVersion: v1\nkind: Service\nspec: {port: 80}\n")); err == nil {
+		t.Error("an unknown field is let through")
+	}
+}
+
+func TestManifestsFitTogether(t *testing.T) {
+	config := make(map[string]string)
+	pods := make(map[string]corev1.PodTemplateSpec)
+	objects := built(t)
+	for _, object := range objects {
+		switch o := object.(type) {
+		case *corev1.ConfigMap:
+			config = o.Data
+		case *appsv1.Deployment:
+			for name, value := range o.Spec.Selector.MatchLabels {
+				if o.Spec.Template.Labels[name] != value {
+					t.Errorf("%s does not select its own pods", o.Name)
+				}
+			}
+			pods[o.Spec.Template.Labels["app.kubernetes.io/name"]] = o.Spec.Template
+		}
+	}
+	for _, object := range objects {
+		switch o := object.(type) {
+		case *corev1.Service:
+			pod, ok := pods[o.Spec.Selector["app.kubernetes.io/name"]]
+			if !ok || !hasPort(pod, o.Spec.Ports[0].TargetPort) {
+				t.Errorf("the service %s leads nowhere", o.Name)
+			}
+		case *policyv1.PodDisruptionBudget:
+			if _, ok := pods[o.Spec.Selector.MatchLabels["app.kubernetes.io/name"]]; !ok {
+				t.Errorf("the budget %s is of no pods", o.Name)
+			}
+		}
+	}
+	for name, pod := range pods {
+		c := pod.Spec.Containers[0]
+		for what, probe := range map[string]*corev1.Probe{"live": c.LivenessProbe, "ready": c.ReadinessProbe} {
+			if probe == nil || !hasPort(pod, probe.HTTPGet.Port) {
+				t.Errorf("%s: no probe whether it is %s", name, what)
+			}
+		}
+		if s := pod.Spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 {
+			t.Errorf("%s runs as somebody", name)
+		}
+		mounted := make(map[string]bool)
+		for _, v := range pod.Spec.Volumes {
+			mounted[v.Name] = true
+			if v.Secret != nil && *v.Secret.DefaultMode != 0o440 {
+				t.Errorf("%s: its secrets have mode %o", name, *v.Secret.DefaultMode)
+			}
+		}
+		for _, m := range c.VolumeMounts {
+			if !mounted[m.Name] {
+				t.Errorf("%s mounts %s, which is not there", name, m.Name)
+			}
+		}
+	}
+
+	// The time-out of a request < the drain < the grace of whoever kills.
+	timeout, err := time.ParseDuration(config["FILING_TIMEOUT"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	grace := time.Duration(*pods["bulkfiling-worker"].Spec.TerminationGracePeriodSeconds) * time.Second
+	if grace <= timeout+margin {
+		t.Errorf("the grace is %v, a drain takes up to %v", grace, timeout+margin)
+	}
+}
+
+func hasPort(pod corev1.PodTemplateSpec, port intstr.IntOrString) bool {
+	for _, p := range pod.Spec.Containers[0].Ports {
+		if p.Name == port.StrVal || port.StrVal == "" && p.ContainerPort == port.IntVal {
+			return true
+		}
+	}
+	return false
+}
