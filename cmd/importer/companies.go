@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) companiesCommand() *cobra.Command {
+	return family("companies", "Look a company up, create one, or change one",
+		"companies belong to users. A company is named by its id (comp_…) or by its slug,\nas it stands in the company's web address.",
+		"  importer companies get comp_17\n  importer companies update comp_17 --entity-type LLC --formation-state DE",
+		a.companiesGetCommand(), a.companiesCreateCommand(), a.companiesUpdateCommand())
+}
+
+func (a *app) companiesGetCommand() *cobra.Command {
+	var m manner
+	c := &cobra.Command{
+		Use:     "get COMPANY",
+		Short:   "Look a company up by id or by slug",
+		Example: "  importer companies get comp_17\n  importer companies get harbor-light-bakery-llc --json",
+		Args:    one("company: an id (comp_…) or a slug"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := isCompany(args[0]); err != nil {
+				return err
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			var answer json.RawMessage
+			if _, err := client.Company(filingapi.KeepBody(c.Context(), &answer), args[0]); err != nil {
+				return unanswered(err)
+			}
+			return a.show(m, answer)
+		},
+	}
+	m.reads(c)
+	return c
+}
+
+// companyFlags describe a company on the command line.
+type companyFlags struct {
+	company            filing.Company
+	entityType, state  string
+	tradeName          string
+	principal, mailing filing.Address
+}
+
+// texts is every flag by its name: where it goes, and what it says.
+func (f *companyFlags) texts() []textFlag {
+	return slices.Concat([]textFlag{
+		{"legal-name", &f.company.LegalName, "its legal name"},
+		{"entity-type", &f.entityType, "LLC or CORP"},
+		{"formation-state", &f.state, "the state it was formed in"},
+		{"formation-date", &f.company.FormationDate, "the day it was formed, YYYY-MM-DD"},
+	}, addressFlags("principal", &f.principal), addressFlags("mailing", &f.mailing))
+}
+
+// updates is what can be changed and is not told at creation.
+func (f *companyFlags) updates() []textFlag {
+	return append(f.texts(), []textFlag{
+		{"trade-name", &f.tradeName, "its trade name"},
+		{"ein", &f.company.EIN, "its EIN, such as 12-3456789"},
+		{"structure-type", &f.company.StructureType, "of an LLC: " + strings.Join(filing.StructureTypes, " or ")},
+		{"tax-election", &f.company.TaxElection, "of a corporation: " + strings.Join(filing.TaxElections, " or ")},
+		{"fiscal-end-month", &f.company.FiscalEndMonth, "the name of a month"},
+	}...)
+}
+
+type textFlag struct {
+	name    string
+	to      *string
+	meaning string
+}
+
+func addressFlags(which string, a *filing.Address) []textFlag {
+	return []textFlag{
+		{which + "-line-1", &a.Line1, which + " address: street"},
+		{which + "-line-2", &a.Line2, which + " address: suite, floor"},
+		{which + "-city", &a.City, which + " address: city"},
+		{which + "-state", &a.State, which + " address: state"},
+		{which + "-postal-code", &a.PostalCode, which + " address: ZIP or postal code"},
+		{which + "-country", &a.Country, which + " address: country, two letters; US where the state is one of the US"},
+	}
+}
+
+func bind(c *cobra.Command, flags []textFlag) {
+	for _, f := range flags {
+		c.Flags().StringVar(f.to, f.name, "", f.meaning)
+	}
+}
+
+// read makes the company of what was given. Nothing can be given empty: no field
+// can be emptied, and a slip in a script must not pass for one.
+func (f *companyFlags) read(c *cobra.Command, flags []textFlag) error {
+	for _, t := range flags {
+		*t.to = strings.TrimSpace(*t.to)
+		if c.Flags().Changed(t.name) && *t.to == "" {
+			return usage("--%s is empty: leave it out to leave the field as it is", t.name)
+		}
+	}
+	if f.entityType != "" {
+		kind, ok := filing.ParseEntityType(f.entityType)
+		if !ok {
+			return fmt.Errorf("--entity-type: %q is not an entity type: use LLC or CORP", f.entityType)
+		}
+		f.company.EntityType = kind
+	}
+	if f.state != "" {
+		state, ok := filing.ParseState(f.state)
+		if !ok {
+			return fmt.Errorf("--formation-state: %q is not a US state: use a two-letter code such as DE", f.state)
+		}
+		f.company.FormationState = state
+	}
+	return nil
+}
+
+// settle gives an address the parts that another one has beyond it, and the
+// country where its state tells it. One of nothing is nil.
+func settle(a filing.Address, under *filing.Address) *filing.Address {
+	if a == (filing.Address{}) {
+		return nil
+	}
+	if under != nil {
+		for _, part := range []struct{ to, from *string }{
+			{&a.Line1, &under.Line1}, {&a.Line2, &under.Line2}, {&a.City, &under.City},
+			{&a.State, &under.State}, {&a.PostalCode, &under.PostalCode}, {&a.Country, &under.Country},
+		} {
+			if *part.to == "" {
+				*part.to = *part.from
+			}
+		}
+	}
+	if code, inUS := filing.ParseUSPlace(a.State); inUS && (a.Country == "" || a.Country == "US") {
+		a.State, a.Country = code, "US"
+	}
+	return &a
+}
+
+// faults holds a company to the rules of the service, by an order that would
+// create it. What is missing is told by other means.
+func faults(c filing.Company, now time.Time) []filing.Violation {
+	r := filing.Request{
+		Product: filing.RegisteredAgent, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Sheet: c},
+		Order: filing.Order{FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}},
+	}
+	return slices.DeleteFunc(r.Violations(now.Year()), func(v filing.Violation) bool {
+		return v.Warning || !strings.HasPrefix(v.Field, "company.")
+	})
+}
+
+// broken is an error of all faults, in the service's words for the fields.
+func broken(found []filing.Violation) error {
+	var errs []error
+	for _, v := range found {
+		errs = append(errs, fmt.Errorf("%s: %s", strings.TrimPrefix(v.Field, "company."), v.Message))
+	}
+	return errors.Join(errs...)
+}
+
+func (a *app) companiesCreateCommand() *cobra.Command {
+	var m manner
+	var f companyFlags
+	var user, officers string
+	c := &cobra.Command{
+		Use:   "create --user USER --legal-name NAME ...",
+		Short: "Create a company; a sheet is the safer way",
+		Long: `create makes a company that was formed already known to the service. The service
+has no guard against a second one: the same command again creates another.
+
+A sheet is the safe way. Where a row of importer run describes a company that has
+no Company ID, it is created once, on record, however often the sheet is run.`,
+		Example: `  importer companies create --user ana@harborlight.example --legal-name "Harbor Light Bakery LLC" \
+    --entity-type LLC --formation-state DE --formation-date 2021-05-04 \
+    --principal-line-1 "12 Market Street" --principal-city Dover --principal-state DE --principal-postal-code 19901`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.read(c, f.texts()); err != nil {
+				return err
+			}
+			var missing []string
+			for _, need := range []string{"user", "legal-name", "entity-type", "formation-state", "formation-date", "principal-line-1", "principal-city"} {
+				if !c.Flags().Changed(need) {
+					missing = append(missing, "--"+need)
+				}
+			}
+			if len(missing) > 0 {
+				return usage("a company needs %s", strings.Join(missing, ", "))
+			}
+			f.company.PrincipalAddress, f.company.MailingAddress = settle(f.principal, nil), settle(f.mailing, nil)
+			if officers != "" {
+				if err := readOfficers(officers, &f.company.Officers); err != nil {
+					return err
+				}
+			}
+			if found := faults(f.company, time.Now()); len(found) > 0 {
+				return broken(found)
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			owner, err := userNamed(c.Context(), client, user)
+			if err != nil {
+				return err
+			}
+			return a.createCompany(c.Context(), client, f.company.ForUser(owner), m)
+		},
+	}
+	c.Flags().StringVar(&user, "user", "", "the user who owns it: an id (user_…) or an e-mail address")
+	bind(c, f.texts())
+	c.Flags().StringVar(&officers, "officers", "", "a JSON file: a list of officers, in the service's own words")
+	m.changes(c)
+	return c
+}
+
+func readOfficers(file string, to *[]filing.Officer) error {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the officers: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(content))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(to); err != nil || dec.More() {
+		return fmt.Errorf("read the officers: %s is not a JSON list of officers (type, firstName, lastName, title, address, isPrimary, …): %w", file, err)
+	}
+	return nil
+}
+
+// createCompany creates a company, once. Source: spec section 4, POST /companies.
+func (a *app) createCompany(ctx context.Context, client *filingapi.Client, company filing.NewCompany, m manner) error {
+	rows, err := facts(company)
+	if err != nil {
+		return err
+	}
+	a.say("%s", a.paint.yellow("ATTENTION: the service has no guard against a second company of this name; a sheet is created from once."))
+	yes, err := a.agreed(m, "A new company:", rows, "Create this company?")
+	if err != nil || !yes {
+		return err
+	}
+	var body json.RawMessage
+	made := client.CreateCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &body), company)
+	switch made.Class {
+	case filing.Accepted:
+		a.say("The company was created.")
+		return a.show(m, body)
+	case filing.NoAnswer, filing.ServerError, filing.Unreadable:
+		return &status{code: exitFailed, err: fmt.Errorf("create the company %s: %s: it may exist; look for it in the dashboard before the command is given again, for that would create a second one", company.LegalName, made.Message)}
+	case filing.NotSent:
+		return &status{code: exitFailed, err: fmt.Errorf("the company %s was not created: %s", company.LegalName, made.Message)}
+	case filing.KeyRefused:
+		return fmt.Errorf("the company %s was not created: the service refuses the API key: %s: correct FILING_API_KEY", company.LegalName, made.Message)
+	}
+	return fmt.Errorf("the company %s was not created: the service refuses it: %s", company.LegalName, made.Message)
+}
+
+// einShape is an EIN as people write it.
+var einShape = regexp.MustCompile(`^\d{2}-?\d{7}$`)
+
+func (a *app) companiesUpdateCommand() *cobra.Command {
+	var m manner
+	var f companyFlags
+	c := &cobra.Command{
+		Use:   "update COMPANY --FIELD VALUE ...",
+		Short: "Change some facts of a company",
+		Long: `update changes the fields that are given, and no other. Of an address the parts
+that are not given stay. What a company is changed to here is not filed with any
+state.`,
+		Example: "  importer companies update comp_17 --entity-type LLC --formation-state DE\n  importer companies update harbor-light-bakery-llc --mailing-line-1 \"PO Box 12\" --yes --json",
+		Args:    one("company: an id (comp_…) or a slug"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := isCompany(args[0]); err != nil {
+				return err
+			}
+			flags := f.updates()
+			if !slices.ContainsFunc(flags, func(t textFlag) bool { return c.Flags().Changed(t.name) }) {
+				return usage("say what to change, such as --entity-type LLC")
+			}
+			if err := f.read(c, flags); err != nil {
+				return err
+			}
+			if ein := f.company.EIN; ein != "" && !einShape.MatchString(ein) {
+				return fmt.Errorf("--ein: %q is not an EIN: it has nine digits, such as 12-3456789", ein)
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			return a.updateCompany(c.Context(), client, args[0], &f, m)
+		},
+	}
+	bind(c, f.updates())
+	m.changes(c)
+	return c
+}
+
+// updateCompany sends what is changed, an address always whole. Assumption:
+// whether a part of one would do is not shown.
+func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name string, f *companyFlags, m manner) error {
+	var answer json.RawMessage
+	old, err := client.Company(filingapi.KeepBody(ctx, &answer), name)
+	if err != nil {
+		return unanswered(err)
+	}
+	change := filingapi.CompanyChange{Company: f.company, TradeName: f.tradeName}
+	change.PrincipalAddress, change.MailingAddress = settle(f.principal, old.PrincipalAddress), settle(f.mailing, old.MailingAddress)
+	rows, err := differences(answer, change)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		a.say("Nothing to change: it is so already.")
+		return a.show(m, answer)
+	}
+	found := slices.DeleteFunc(faults(changed(old, change.Company), time.Now()), func(v filing.Violation) bool {
+		return !slices.ContainsFunc(rows, func(row []string) bool {
+			top, _, _ := strings.Cut(row[0], ".")
+			return strings.HasPrefix(v.Field+".", "company."+top+".")
+		})
+	})
+	if len(found) > 0 {
+		return broken(found)
+	}
+	yes, err := a.agreed(m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows, "Change it?")
+	if err != nil || !yes {
+		return err
+	}
+	_, err = client.ChangeCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), name, change)
+	if err != nil {
+		return failed(err, "it may have been changed: importer companies get "+name+" shows it, and the same command again is safe")
+	}
+	a.say("The company was changed.")
+	return a.show(m, answer)
+}
+
+// changed is the company as it will be.
+func changed(old, change filing.Company) filing.Company {
+	old.PrincipalAddress = cmp.Or(change.PrincipalAddress, old.PrincipalAddress)
+	old.MailingAddress = cmp.Or(change.MailingAddress, old.MailingAddress)
+	old.LegalName = cmp.Or(change.LegalName, old.LegalName)
+	old.EntityType = cmp.Or(change.EntityType, old.EntityType)
+	old.FormationState = cmp.Or(change.FormationState, old.FormationState)
+	old.FormationDate = cmp.Or(change.FormationDate, old.FormationDate)
+	old.StructureType = cmp.Or(change.StructureType, old.StructureType)
+	old.TaxElection = cmp.Or(change.TaxElection, old.TaxElection)
+	old.FiscalEndMonth = cmp.Or(change.FiscalEndMonth, old.FiscalEndMonth)
+	return old
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) magicLinkCommand() *cobra.Command {
+	var m manner
+	var user, company string
+	c := &cobra.Command{
+		Use:   "magic-link --user USER --company COMPANY",
+		Short: "Make a link that signs a user into a company's dashboard",
+		Long: `magic-link prints a link that signs the user into the company's dashboard. It is
+good for seven days, and whoever has it is that user: pass it on with care. It is
+kept nowhere.`,
+		Example: "  importer magic-link --user ana@harborlight.example --company comp_17",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if user == "" || company == "" {
+				return usage("a link needs --user and --company")
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			ctx := c.Context()
+			userID, err := userNamed(ctx, client, user)
+			if err != nil {
+				return err
+			}
+			companyID, err := companyNamed(ctx, client, company)
+			if err != nil {
+				return err
+			}
+			var answer json.RawMessage
+			link, err := client.MagicLink(filingapi.KeepBody(ctx, &answer), userID, companyID)
+			if err != nil {
+				return unanswered(err)
+			}
+			if m.json {
+				return a.show(m, answer)
+			}
+			a.say("Good for seven days; whoever has it is %s:", user)
+			_, err = fmt.Fprintln(a.out, plain(link))
+			return err
+		},
+	}
+	c.Flags().StringVar(&user, "user", "", "the user: an id (user_…) or an e-mail address")
+	c.Flags().StringVar(&company, "company", "", "the company: an id (comp_…) or a slug")
+	m.reads(c)
+	return c
+}
+
+// userNamed is the id of a user who is named by id or by e-mail.
+func userNamed(ctx context.Context, client *filingapi.Client, name string) (string, error) {
+	switch {
+	case filing.IsUserID(name):
+		return name, nil
+	case !filing.IsEmail(name):
+		return "", fmt.Errorf("--user: %q is neither a user id (user_…) nor an e-mail address", name)
+	}
+	user, err := client.User(ctx, name)
+	if errors.Is(err, filingapi.ErrNotFound) {
+		return "", fmt.Errorf("the service has no user %s: importer users create --name NAME --email %s", name, name)
+	}
+	return user.ID, unanswered(err)
+}
+
+// companyNamed is the id of a company that is named by id or by slug.
+func companyNamed(ctx context.Context, client *filingapi.Client, name string) (string, error) {
+	if filing.IsCompanyID(name) {
+		return name, nil
+	}
+	if err := isCompany(name); err != nil {
+		return "", err
+	}
+	company, err := client.Company(ctx, name)
+	return company.ID, unanswered(err)
+}
+
+// isCompany says what is wrong with a company's name on the command line.
+func isCompany(name string) error {
+	if !filing.IsCompanyID(name) && !filing.IsSlug(name) {
+		return fmt.Errorf("%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", name)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"bulkfiling/internal/filingapi"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) organizationCommand() *cobra.Command {
+	return family("org", "Read the organization's settings, or change them",
+		"org is the record of the organization that the API key belongs to.",
+		"  importer org get\n  importer org update --reply-to-email filings@firm.example",
+		a.organizationGetCommand(), a.organizationUpdateCommand())
+}
+
+func (a *app) organizationGetCommand() *cobra.Command {
+	var m manner
+	c := &cobra.Command{
+		Use:     "get",
+		Short:   "Read the organization's settings",
+		Example: "  importer org get\n  importer org get --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			var answer json.RawMessage
+			if _, err := client.Organization(filingapi.KeepBody(c.Context(), &answer)); err != nil {
+				return unanswered(err)
+			}
+			return a.show(m, answer)
+		},
+	}
+	m.reads(c)
+	return c
+}
+
+func (a *app) organizationUpdateCommand() *cobra.Command {
+	var m manner
+	var change filingapi.OrganizationChange
+	var notify filingapi.NotificationsChange
+	texts := []struct {
+		flag, meaning string
+		to            **string
+	}{
+		{"name", "the organization's name", &change.Name},
+		{"domain", "its domain", &change.Domain},
+		{"subdomain", "its subdomain", &change.Subdomain},
+		{"logo-url", "the address of its logo", &change.LogoURL},
+		{"icon-url", "the address of its icon", &change.IconURL},
+		{"website-url", "the address of its website", &change.WebsiteURL},
+		{"primary-color", "branding, such as #14532d", &change.PrimaryColor},
+		{"primary-text-color", "branding", &change.PrimaryTextColor},
+		{"surface-color", "branding", &change.SurfaceColor},
+		{"surface-text-color", "branding", &change.SurfaceTextColor},
+		{"reply-to-email", "where users' answers go", &change.ReplyToEmail},
+		{"billed-users", "who is billed, such as admin; once billing is onboarded", &change.BilledUsers},
+	}
+	switches := []struct {
+		flag, meaning string
+		to            **bool
+	}{
+		{"invoiced-enabled", "invoices", &change.InvoicedEnabled},
+		{"show-prices", "users see prices", &change.ShowPrices},
+		{"signup-disabled", "nobody can sign up", &change.SignupDisabled},
+		{"support-chat-enabled", "users have a chat", &change.SupportChatEnabled},
+		{"document-uploaded-email", "users are told of documents", &notify.DocumentUploadedEmail},
+		{"filing-status-email", "users are told how filings fare", &notify.FilingStatusEmail},
+		{"annual-report-reminder-email", "users are reminded of annual reports", &notify.AnnualReportReminderEmail},
+		{"payment-completed-email", "users are told of payments", &notify.PaymentCompletedEmail},
+	}
+	var keys []string
+	c := &cobra.Command{
+		Use:   "update --FIELD VALUE ...",
+		Short: "Change some of the organization's settings",
+		Long:  "update changes the settings that are given, and no other. What is on or off is\nwritten --show-prices or --show-prices=false.",
+		Example: `  importer org update --reply-to-email filings@firm.example --show-prices=false
+  importer org update --signup-key spring-2027 --yes --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			flags := c.Flags()
+			for _, t := range texts {
+				if flags.Changed(t.flag) {
+					v, _ := flags.GetString(t.flag)
+					*t.to = &v
+				}
+			}
+			for _, s := range switches {
+				if flags.Changed(s.flag) {
+					v, _ := flags.GetBool(s.flag)
+					*s.to = &v
+				}
+			}
+			if flags.Changed("signup-key") {
+				change.SignupKeys = &keys
+			}
+			if notify != (filingapi.NotificationsChange{}) {
+				change.Notifications = &notify
+			}
+			if change == (filingapi.OrganizationChange{}) {
+				return usage("say what to change, such as --name NAME")
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			return a.updateOrganization(c.Context(), client, change, m)
+		},
+	}
+	for _, t := range texts {
+		c.Flags().String(t.flag, "", t.meaning)
+	}
+	for _, s := range switches {
+		c.Flags().Bool(s.flag, false, s.meaning)
+	}
+	c.Flags().StringSliceVar(&keys, "signup-key", nil, "the keys to sign up with, all of them; repeat it for several")
+	m.changes(c)
+	return c
+}
+
+func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, change filingapi.OrganizationChange, m manner) error {
+	var answer json.RawMessage
+	if _, err := client.Organization(filingapi.KeepBody(ctx, &answer)); err != nil {
+		return unanswered(err)
+	}
+	rows, err := differences(answer, change)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		a.say("Nothing to change: it is so already.")
+		return a.show(m, answer)
+	}
+	yes, err := a.agreed(m, "The organization changes:", rows, "Change it?")
+	if err != nil || !yes {
+		return err
+	}
+	_, err = client.UpdateOrganization(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), change)
+	if err != nil {
+		return failed(err, "it may have been changed: importer org get shows it, and the same command again is safe")
+	}
+	a.say("The organization was changed.")
+	return a.show(m, answer)
+}

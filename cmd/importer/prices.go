@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/money"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pricesCommand() *cobra.Command {
+	return family("prices", "List the prices, or set what users pay",
+		"prices are the organization's: what it pays (wholesale) and what its users pay\n(retail). State fees come on top, at cost.",
+		"  importer prices list\n  importer prices set ein --retail 99",
+		a.pricesListCommand(), a.pricesSetCommand())
+}
+
+func (a *app) pricesListCommand() *cobra.Command {
+	var m manner
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the prices of all products",
+		Example: "  importer prices list\n  importer prices list --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			var answer json.RawMessage
+			prices, err := client.PriceList(filingapi.KeepBody(c.Context(), &answer))
+			if err != nil {
+				return unanswered(err)
+			}
+			if m.json {
+				return a.show(m, answer)
+			}
+			return a.listPrices(prices)
+		},
+	}
+	m.reads(c)
+	return c
+}
+
+func (a *app) listPrices(prices []filingapi.Price) error {
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TYPE\tNAME\tWHOLESALE\tDEFAULT\tRETAIL\tENABLED\tDESCRIPTION")
+	for _, p := range prices {
+		enabled := "yes"
+		if !p.Enabled {
+			enabled = "no"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%10s\t%10s\t%10s\t%s\t%s\n", plain(p.Type), plain(p.Name),
+			dollars(p.WholesaleAmount), dollars(p.DefaultAmount), dollars(p.RetailAmount), enabled, plain(p.Description))
+	}
+	return table.Flush()
+}
+
+// dollars shows an amount of the service; one that is no sum in cents as it is.
+func dollars(amount string) string {
+	cents, err := money.Parse(amount)
+	if err != nil {
+		return plain(amount)
+	}
+	return cents.Dollars()
+}
+
+func (a *app) pricesSetCommand() *cobra.Command {
+	var m manner
+	var retail string
+	var enabled bool
+	c := &cobra.Command{
+		Use:   "set TYPE",
+		Short: "Set what users pay for a product, or take a formation tier off sale",
+		Long: `set changes the retail price of a type of the list. It is at least the wholesale
+price. Only formation tiers can be taken off sale, and one of them stays.`,
+		Example: "  importer prices set ein --retail 99\n  importer prices set formation_tier_3 --enabled=false",
+		Args:    one("type of price: importer prices list shows them"),
+		RunE: func(c *cobra.Command, args []string) error {
+			var change filingapi.PriceChange
+			if c.Flags().Changed("retail") {
+				amount, err := money.Parse(retail)
+				if err != nil || amount < 0 {
+					return fmt.Errorf("--retail: %q is not an amount in dollars, such as 99 or 103.75", retail)
+				}
+				change.RetailAmount = json.Number(amount.String())
+			}
+			if c.Flags().Changed("enabled") {
+				change.Enabled = &enabled
+			}
+			if change == (filingapi.PriceChange{}) {
+				return usage("say what to set: --retail AMOUNT or --enabled=false")
+			}
+			client, err := a.service()
+			if err != nil {
+				return err
+			}
+			return a.setPrice(c.Context(), client, args[0], change, m)
+		},
+	}
+	c.Flags().StringVar(&retail, "retail", "", "what users pay, in dollars")
+	c.Flags().BoolVar(&enabled, "enabled", true, "on sale; --enabled=false takes a formation tier off sale")
+	m.changes(c)
+	return c
+}
+
+// setPrice sends both fields of a price, the one that is not to change as it
+// stands. Assumption: whether one alone would do is not shown.
+func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange, m manner) error {
+	now, line, err := priceOf(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"wholesale", dollars(now.WholesaleAmount), "", "the least that can be asked"}}
+	if change.RetailAmount == "" {
+		change.RetailAmount = json.Number(now.RetailAmount)
+	} else if asked := dollars(change.RetailAmount.String()); asked != dollars(now.RetailAmount) {
+		was := "(default " + dollars(now.DefaultAmount) + ")"
+		if now.RetailAmount != "" {
+			was = dollars(now.RetailAmount)
+		}
+		rows = append(rows, []string{"retail", was, "->", asked})
+	}
+	if change.Enabled == nil {
+		change.Enabled = &now.Enabled
+	} else if *change.Enabled != now.Enabled {
+		rows = append(rows, []string{"enabled", fmt.Sprint(now.Enabled), "->", fmt.Sprint(*change.Enabled)})
+	}
+	if len(rows) == 1 {
+		a.say("Nothing to change: it is so already.")
+		return a.show(m, line)
+	}
+	yes, err := a.agreed(m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows, "Change it?")
+	if err != nil || !yes {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	err = client.SetPrice(ctx, now.Type, change)
+	if floor, below := errors.AsType[*filingapi.FloorError](err); below {
+		return fmt.Errorf("%s cannot be sold for %s: the least is %s, which is what the organization pays itself (%w)",
+			now.Type, dollars(change.RetailAmount.String()), dollars(floor.Minimum), floor.Unwrap())
+	}
+	if errors.Is(err, filingapi.ErrNotFound) {
+		return fmt.Errorf("%w: the service may set prices at another path, which FILING_SET_PRICE_PATH can name", err)
+	}
+	if err != nil {
+		return failed(err, "it may have been changed: importer prices list shows it, and the same command again is safe")
+	}
+	a.say("The price was set.")
+	_, answer, err := priceOf(ctx, client, now.Type)
+	if err != nil {
+		return fmt.Errorf("the price was set, and cannot be shown: %w", err)
+	}
+	return a.show(m, answer)
+}
+
+// priceOf finds a line of the list by its type, in whatever style it is written.
+func priceOf(ctx context.Context, client *filingapi.Client, name string) (filingapi.Price, json.RawMessage, error) {
+	var answer json.RawMessage
+	prices, err := client.PriceList(filingapi.KeepBody(ctx, &answer))
+	if err != nil {
+		return filingapi.Price{}, nil, unanswered(err)
+	}
+	var lines struct {
+		Prices []json.RawMessage `json:"prices"`
+	}
+	if err := json.Unmarshal(answer, &lines); err != nil {
+		return filingapi.Price{}, nil, fmt.Errorf("read the price list: %w", err)
+	}
+	types := make([]string, len(prices))
+	for i, p := range prices {
+		if filing.FoldName(p.Type) == filing.FoldName(name) {
+			return p, lines.Prices[i], nil
+		}
+		types[i] = plain(p.Type)
+	}
+	return filingapi.Price{}, nil, fmt.Errorf("there is no price of the type %q: it is one of %s", name, strings.Join(types, ", "))
+}
