@@ -12,24 +12,24 @@ func (s *Service) schedule(item *Item) {
 	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
 }
 
-// tick is one step of the clock: on to the next status, or, for the configured share of filings, an exception in place
-// of the last one. A filing with an exception stands until somebody cures it by advancing it.
+// tick is one step of the clock: on to the next status, or, once for the configured share of filings, an exception in
+// place of the last one. A filing with an exception stands until somebody cures it by advancing it.
 func (s *Service) tick(item *Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := next(item)
-	if s.life.Err() != nil || status == "" || item.Status == exception {
+	if s.life.Err() != nil || status == "" {
 		return
 	}
-	codes := exceptionCodes[item.Product]
-	struck := status == filed && len(codes) > 0 && share("exception "+item.ID) < s.cfg.Exceptions
-	s.send(s.change(item, func() {
-		if struck {
-			item.Status, item.Exception = exception, plausible(item)
-		} else {
-			item.Status = status
-		}
-	})...)
+	if item.Status != exception {
+		s.send(s.change(item, func() {
+			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions && raise(item, 0) == nil {
+				item.struck = true
+			} else {
+				item.Status = status
+			}
+		})...)
+	}
 	s.schedule(item)
 }
 

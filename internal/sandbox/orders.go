@@ -226,6 +226,7 @@ type Item struct {
 	FilingDate   time.Time `json:"filingDate,omitzero"`
 	Subscription string    `json:"subscriptionStatus,omitempty"`
 	Exception    int       `json:"exceptionCode,omitempty"`
+	struck       bool      // the clock has raised an exception of it
 }
 
 // Amount is what the item cost in cents.
