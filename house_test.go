@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"internal/balance":     {"filing", "money", "ledger"},
 	"internal/importer":    {"sheet", "filing", "money", "ledger"},
 	"internal/report":      {"sheet", "filing", "money", "ledger"},
+	"internal/season":      {"filing", "money"},
 	"internal/jobs":        {"filing", "filingapi", "balance", "ledger", "report", "importer", "money"},
 	"internal/metrics":     {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":     {},

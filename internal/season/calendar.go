@@ -1,0 +1,83 @@
+package season
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// Roster is what a season files.
+type Roster struct {
+	Rows  []Row
+	Rules *Rules
+	Since Date // the day the season was added, or its roster last changed
+}
+
+// Entry is what is due of a row.
+type Entry struct {
+	Row Row
+	Due Due
+}
+
+// EarliestFirst orders what to file when money is short: by due date, sure dates
+// before estimates of the same day, and what has no date last. Sort stably with
+// it, so that the rest stays in the order of the roster.
+func EarliestFirst(a, b Entry) int {
+	return cmp.Or(
+		slices.Index(verdicts, a.Due.Verdict)-slices.Index(verdicts, b.Due.Verdict),
+		a.Due.Date.Compare(b.Due.Date),
+		order(a.Due.Estimate)-order(b.Due.Estimate),
+	)
+}
+
+func order(later bool) int {
+	if later {
+		return 1
+	}
+	return 0
+}
+
+// Calendar is what falls due from one day to another, both of them included, by
+// day and company. Every row without anything in that time is in rest, with
+// what falls due next or why nothing does.
+func (r Roster) Calendar(from, to Date) (due, rest []Entry) {
+	for _, row := range r.Rows {
+		n := len(due)
+		for year := from.Year; year <= to.Year; year++ {
+			if d, ok := r.Rules.Due(row.Facts, year); ok && !d.Date.Before(from) && !d.Date.After(to) {
+				due = append(due, Entry{row, d})
+			}
+		}
+		if len(due) == n {
+			next, _ := r.Rules.Next(row.Facts, from)
+			rest = append(rest, Entry{row, next})
+		}
+	}
+	byName := func(a, b Entry) int {
+		return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName), cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
+	}
+	slices.SortStableFunc(due, byName)
+	slices.SortStableFunc(rest, byName)
+	return due, rest
+}
+
+// ByMonth groups entries that stand in the order of their dates, by the first
+// day of each month.
+func ByMonth(entries []Entry) iter.Seq2[Date, []Entry] {
+	return func(yield func(Date, []Entry) bool) {
+		for len(entries) > 0 {
+			month := entries[0].Due.Date
+			month.Day = 1
+			n := slices.IndexFunc(entries, func(e Entry) bool {
+				return e.Due.Date.Year != month.Year || e.Due.Date.Month != month.Month
+			})
+			if n < 0 {
+				n = len(entries)
+			}
+			if !yield(month, entries[:n:n]) {
+				return
+			}
+			entries = entries[n:]
+		}
+	}
+}

@@ -1,0 +1,353 @@
+package season
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+
+	"pgregory.net/rapid"
+)
+
+func day(text string) Date {
+	d, err := ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// home are the facts of a company at home in a state.
+func home(state filing.State, t filing.EntityType, formed string) Facts {
+	return Facts{State: state, EntityType: t, FormationState: state, Formed: day(formed)}
+}
+
+// away are those of a company formed elsewhere in 2015 and registered in a state.
+func away(state filing.State, t filing.EntityType, registered string) Facts {
+	f := Facts{State: state, EntityType: t, FormationState: "PR", Formed: day("2015-08-08")}
+	if registered != "" {
+		f.Registered = day(registered)
+	}
+	return f
+}
+
+func ending(f Facts, month time.Month) Facts {
+	f.FiscalEnd = month
+	return f
+}
+
+// TestDueByHand holds the machine form of a state's rule to its words: each date
+// was worked out from the words of the line.
+func TestDueByHand(t *testing.T) {
+	tests := []struct {
+		rule  string
+		facts Facts
+		year  int
+		want  string // When
+		opens string
+	}{
+		{"a day of the calendar, not verified", home("WV", filing.LLC, "2019-02-03"), 2027, "about 2027-07-01", ""},
+		{"a day of the calendar", home("TX", filing.LLC, "2019-02-03"), 2027, "2027-05-15", ""},
+		{"the last day of the year", home("MN", filing.Corp, "2019-02-03"), 2027, "2027-12-31", ""},
+		{"a tax in place of a report", home("DE", filing.LLC, "2019-02-03"), 2027, "2027-06-01", ""},
+		{"domestic corporation", home("DE", filing.Corp, "2019-02-03"), 2027, "2027-03-01", ""},
+		{"foreign corporation", away("DE", filing.Corp, ""), 2027, "2027-06-30", ""},
+		{"January 1 to May 1", home("FL", filing.LLC, "2019-02-03"), 2027, "2027-05-01", "2027-01-01"},
+		{"February 1 to May 1", home("RI", filing.Corp, "2019-02-03"), 2027, "about 2027-05-01", "2027-02-01"},
+		{"January 1 to September 30", home("PA", filing.LLC, "2019-02-03"), 2027, "2027-09-30", "2027-01-01"},
+		{"January 1 to June 30", home("PA", filing.Corp, "2019-02-03"), 2027, "2027-06-30", "2027-01-01"},
+		{"the year of the formation asks for nothing", home("FL", filing.LLC, "2027-02-03"), 2027, "not this year", ""},
+		{"the year after it does", home("FL", filing.LLC, "2026-12-31"), 2027, "2027-05-01", "2027-01-01"},
+
+		{"the anniversary", home("OR", filing.LLC, "2019-02-03"), 2027, "2027-02-03", ""},
+		{"the anniversary of a leap day", home("OR", filing.LLC, "2020-02-29"), 2027, "2027-02-28", ""},
+		{"the anniversary of a leap day in a leap year", home("OR", filing.LLC, "2020-02-29"), 2028, "2028-02-29", ""},
+		{"the anniversary of a registration", away("MA", filing.LLC, "2021-11-30"), 2027, "2027-11-30", ""},
+		{"an unknown registration, where the anniversary counts", away("MA", filing.LLC, ""), 2027, "about 2027-01-01", ""},
+
+		{"end of the anniversary month", home("ID", filing.LLC, "2019-02-03"), 2027, "about 2027-02-28", ""},
+		{"end of the anniversary month in a leap year", home("NJ", filing.LLC, "2019-02-03"), 2028, "2028-02-29", ""},
+		{"end of the month, unknown", Facts{State: "NV", EntityType: filing.LLC, FormationState: "NV"}, 2027, "about 2027-01-31", ""},
+		{"first day of the anniversary month", home("WY", filing.Corp, "2019-02-03"), 2027, "2027-02-01", ""},
+		{"before the first day of the anniversary month", home("IL", filing.LLC, "2019-03-20"), 2027, "about 2027-02-28", ""},
+		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027, "about 2027-12-31", ""},
+		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027, "about 2027-12-31", ""},
+		{"before the first anniversary month there is none", home("IL", filing.LLC, "2027-03-20"), 2027, "not this year", ""},
+		{"first day of the second month after", home("SD", filing.Corp, "2019-02-03"), 2027, "about 2027-04-01", ""},
+		{"first day of the second month after November", home("SD", filing.Corp, "2019-11-03"), 2027, "about 2027-01-01", ""},
+		{"its anniversary was the year before, too early", home("SD", filing.Corp, "2026-11-03"), 2027, "not this year", ""},
+		{"three months from the first of the anniversary month, two months early", home("CO", filing.LLC, "2019-03-20"), 2027, "2027-05-31", "2027-01-01"},
+		{"three months from December", home("CO", filing.LLC, "2019-12-20"), 2027, "2027-02-28", "2026-10-01"},
+		{"quarter of the anniversary", home("WI", filing.LLC, "2019-05-20"), 2027, "2027-06-30", ""},
+		{"quarter of the anniversary, not verified", home("HI", filing.Corp, "2019-12-01"), 2027, "about 2027-12-31", ""},
+		{"foreign where the domestic one is by quarter", away("WI", filing.LLC, ""), 2027, "2027-03-31", ""},
+		{"assigned by the state, about the anniversary", home("AZ", filing.Corp, "2019-05-20"), 2027, "about 2027-05-20", ""},
+		{"a month, no day", home("CT", filing.Corp, "2019-05-20"), 2027, "about 2027-05-31", ""},
+
+		{"first day of the 4th month after the fiscal year", ending(home("TN", filing.LLC, "2019-02-03"), time.December), 2027, "2027-04-01", ""},
+		{"the same of a year to June", ending(home("TN", filing.LLC, "2019-02-03"), time.June), 2027, "2027-10-01", ""},
+		{"the same of a year to October", ending(home("TN", filing.LLC, "2019-02-03"), time.October), 2027, "2027-02-01", ""},
+		{"no fiscal year known", home("TN", filing.LLC, "2019-02-03"), 2027, "about 2027-04-01", ""},
+		{"15th day of the 4th month", ending(home("NC", filing.Corp, "2019-02-03"), time.December), 2027, "2027-04-15", ""},
+		{"15th day of the 4th month after June", ending(home("NC", filing.Corp, "2019-02-03"), time.June), 2027, "2027-10-15", ""},
+		{"2.5 months", ending(home("MA", filing.Corp, "2019-02-03"), time.December), 2027, "2027-03-15", ""},
+		{"2.5 months after September", ending(home("VT", filing.Corp, "2019-02-03"), time.September), 2027, "2027-12-15", ""},
+		{"within 3 months after November", ending(home("VT", filing.LLC, "2019-02-03"), time.November), 2027, "2027-02-28", ""},
+		{"the first fiscal year has not ended", ending(home("NC", filing.Corp, "2027-02-03"), time.December), 2027, "not this year", ""},
+		{"the first fiscal year ended", ending(home("NC", filing.Corp, "2027-02-03"), time.June), 2027, "2027-10-15", ""},
+
+		{"even-numbered years", home("IA", filing.Corp, "2019-02-03"), 2028, "about 2028-04-01", "2028-01-01"},
+		{"even-numbered years, an odd one", home("IA", filing.Corp, "2019-02-03"), 2027, "not this year", ""},
+		{"odd-numbered years", home("NE", filing.LLC, "2019-02-03"), 2027, "about 2027-04-01", ""},
+		{"parity of an odd formation year", home("AK", filing.LLC, "2023-02-03"), 2025, "2025-01-02", ""},
+		{"parity of an odd formation year, an even one", home("AK", filing.LLC, "2023-02-03"), 2024, "not this year", ""},
+		{"parity of the registration year", away("AK", filing.Corp, "2022-02-03"), 2028, "2028-01-02", ""},
+		{"parity of the formation year, not verified", home("KS", filing.LLC, "2020-02-03"), 2028, "about 2028-04-15", ""},
+		{"statement of information, window of six months", home("CA", filing.LLC, "2023-02-03"), 2027, "2027-02-28", "2026-09-01"},
+		{"statement of information, the other year", home("CA", filing.LLC, "2023-02-03"), 2026, "not this year", ""},
+		{"a corporation's is annual", home("CA", filing.Corp, "2023-02-03"), 2026, "2026-02-28", "2025-09-01"},
+		{"the calendar month, not before it", home("NY", filing.Corp, "2023-02-03"), 2027, "2027-02-28", "2027-02-01"},
+		{"every 2nd year from the formation", home("IN", filing.LLC, "2024-07-09"), 2026, "2026-07-31", ""},
+		{"the year after registration, then every 2nd", home("DC", filing.LLC, "2024-07-09"), 2025, "2025-04-01", ""},
+		{"the year after registration, two years on", home("DC", filing.LLC, "2024-07-09"), 2026, "not this year", ""},
+		{"every 2nd year, which is not known", ending(home("NM", filing.Corp, "2024-07-09"), time.December), 2027, "about 2027-04-15", ""},
+		{"parity of an unknown registration", away("CA", filing.LLC, ""), 2027, "about 2027-01-31", ""},
+
+		{"no report", home("OH", filing.LLC, "2019-02-03"), 2027, "not required", ""},
+		{"sources disagree", away("OK", filing.Corp, "2019-02-03"), 2027, "see the state", ""},
+		{"no rule", home("PR", filing.LLC, "2019-02-03"), 2027, "see the state", ""},
+		{"a kind of company without a rule", home("FL", "LP", "2019-02-03"), 2027, "see the state", ""},
+
+		{"no entity type, and the types differ", home("PA", "", "2019-02-03"), 2027, "about 2027-06-30", "2027-01-01"},
+		{"no entity type, and the types agree", home("TX", "", "2019-02-03"), 2027, "2027-05-15", ""},
+		{"no entity type, and one of them is asked for nothing", home("AZ", "", "2019-05-20"), 2027, "about 2027-05-20", ""},
+		{"no entity type, and one of them is not verified", home("AR", "", "2019-02-03"), 2027, "about 2027-05-01", ""},
+		{"a foreign company cannot have registered before it was formed", Facts{State: "FL", EntityType: filing.LLC, FormationState: "DE", Formed: day("2027-01-02")}, 2027, "not this year", ""},
+		{"no formation state", Facts{State: "DE", EntityType: filing.Corp}, 2027, "about 2027-03-01", ""},
+		{"nothing but the state", Facts{State: "FL"}, 2027, "2027-05-01", "2027-01-01"},
+		{"nothing", Facts{}, 2027, "see the state", ""},
+	}
+	states := make(map[filing.State]bool)
+	shapes := make(map[string]bool)
+	for _, test := range tests {
+		due, ok := Builtin().Due(test.facts, test.year)
+		if due.When() != test.want || due.Opens.String() != test.opens || ok != (due.Verdict == Dated) {
+			t.Errorf("%s: %s %s in %d is %q, opens %q; want %q, opens %q (%s)", test.rule, test.facts.State, test.facts.EntityType, test.year,
+				due.When(), due.Opens, test.want, test.opens, due.Why)
+		}
+		if due.Why == "" {
+			t.Errorf("%s: no reason is given", test.rule)
+		}
+		states[test.facts.State] = true
+		if l, ok := Builtin().lines[lineKey{test.facts.State, test.facts.EntityType, residences(test.facts)[0]}]; ok {
+			shapes[shape(*l)] = true
+		}
+	}
+	if len(states) < 25 {
+		t.Errorf("%d states are worked out by hand", len(states))
+	}
+	for _, l := range Builtin().Lines() {
+		if !shapes[shape(l)] {
+			t.Errorf("%s %s: no date of the shape %q is worked out by hand", l.State, l.EntityType, shape(l))
+		}
+	}
+}
+
+// shape is a line's rule without the day of a fixed date.
+func shape(l Line) string {
+	if l.rule.base == fixed {
+		return l.Frequency + " fixed"
+	}
+	return l.Frequency + " " + l.Due
+}
+
+func TestDueSaysWhatIsMissing(t *testing.T) {
+	tests := []struct {
+		facts  Facts
+		want   string
+		either bool
+	}{
+		{away("NV", filing.LLC, ""), "the date of registration in Nevada is not known", false},
+		{Facts{State: "CA", EntityType: filing.LLC, FormationState: "CA"}, "the date of formation is not known", true},
+		{Facts{State: "CA", EntityType: filing.LLC, FormationState: "CA", Formed: Date{Year: 2025}}, "the date of formation is not known", false},
+		{home("NC", filing.Corp, "2019-02-03"), "the fiscal year is taken to end in December", false},
+		{Facts{State: "DE", Formed: day("2019-02-03")}, "not known: entity type and formation state", false},
+		{home("NM", filing.Corp, "2020-02-03"), "whether 2027 is one of its years is not known", true},
+		{home("ID", filing.Corp, "2020-02-03"), "not verified", false},
+	}
+	for _, test := range tests {
+		due, ok := Builtin().Due(test.facts, 2027)
+		if !ok || !due.Estimate || !strings.Contains(due.Why, test.want) || due.EitherYear != test.either {
+			t.Errorf("%s: %s, either year %t, because %q; want an estimate because %q, either year %t", test.facts.State, due.When(), due.EitherYear, due.Why, test.want, test.either)
+		}
+	}
+}
+
+func TestFeeIsSureOnlyWhereTheSourceIs(t *testing.T) {
+	tests := []struct {
+		facts Facts
+		want  string
+	}{
+		{home("FL", filing.LLC, "2019-02-03"), "$138.75"},
+		{home("VT", filing.Corp, "2019-02-03"), "$60.00"},
+		{away("VT", filing.Corp, ""), "$250.00"},
+		{home("OR", filing.LLC, "2019-02-03"), "about $100.00"}, // read on one page
+		{away("OR", filing.LLC, ""), "about $275.00"},           // not verified
+		{home("MA", filing.LLC, "2019-02-03"), "about $500.00"}, // varies
+		{away("OK", filing.Corp, ""), "not known"},
+		{home("OH", filing.LLC, "2019-02-03"), "not known"}, // nothing is due
+		{home("PR", filing.LLC, "2019-02-03"), "not known"},
+		{Facts{State: "CT", EntityType: filing.Corp}, "about $150.00"}, // 435 for a foreign one
+		{Facts{State: "PA"}, "$7.00"},
+	}
+	for _, test := range tests {
+		if due, _ := Builtin().Due(test.facts, 2027); due.Price() != test.want {
+			t.Errorf("%s %s: the fee is %s, want %s", test.facts.State, test.facts.EntityType, due.Price(), test.want)
+		}
+	}
+}
+
+func TestFactsOfACompany(t *testing.T) {
+	got := FactsOf("NC", filing.Company{EntityType: filing.Corp, FormationState: "DE", FormationDate: "2019-02-03", FiscalEndMonth: "June"})
+	want := Facts{State: "NC", EntityType: filing.Corp, FormationState: "DE", Formed: day("2019-02-03"), FiscalEnd: time.June}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := FactsOf("NC", filing.Company{FormationDate: "last summer", FiscalEndMonth: "13"}); got != (Facts{State: "NC"}) {
+		t.Errorf("what is not readable became %+v", got)
+	}
+}
+
+func TestNextSkipsOffYearsAndPastDates(t *testing.T) {
+	tests := []struct {
+		facts      Facts
+		from, want string
+	}{
+		{home("FL", filing.LLC, "2019-02-03"), "2027-05-01", "2027-05-01"},
+		{home("FL", filing.LLC, "2019-02-03"), "2027-05-02", "2028-05-01"},
+		{home("DC", filing.LLC, "2024-02-03"), "2025-04-02", "2027-04-01"},
+		{home("CA", filing.LLC, "2024-02-29"), "2024-02-01", "2026-02-28"},
+		{home("OH", filing.LLC, "2024-02-29"), "2024-02-01", "not required"},
+		{home("OK", filing.Corp, "2024-02-29"), "2024-02-01", "not required"},
+		{home("IA", "", "2024-02-29"), "2027-06-01", "about 2028-04-01"},
+	}
+	for _, test := range tests {
+		due, ok := Builtin().Next(test.facts, day(test.from))
+		if due.When() != test.want || ok != (due.Verdict == Dated) {
+			t.Errorf("%s from %s: next is %s, want %s", test.facts.State, test.from, due.When(), test.want)
+		}
+	}
+}
+
+// anyDate draws a day; sometimes none, a year alone or nonsense.
+func anyDate(t *rapid.T, name string) Date {
+	switch rapid.IntRange(0, 9).Draw(t, name+" kind") {
+	case 0:
+		return Date{}
+	case 1:
+		return Date{rapid.Int().Draw(t, name), time.Month(rapid.Int().Draw(t, name)), rapid.Int().Draw(t, name)}
+	case 2:
+		return Date{Year: rapid.IntRange(1990, 2040).Draw(t, name)}
+	}
+	return day("1990-01-01").AddDays(rapid.IntRange(0, 18000).Draw(t, name))
+}
+
+func anyFacts(t *rapid.T) Facts {
+	states := append([]filing.State{"", "PR"}, filing.States()...)
+	f := Facts{
+		State:          rapid.SampledFrom(states).Draw(t, "state"),
+		EntityType:     rapid.SampledFrom([]filing.EntityType{filing.LLC, filing.Corp, "", "LP"}).Draw(t, "type"),
+		FormationState: rapid.SampledFrom(states).Draw(t, "home"),
+		Formed:         anyDate(t, "formed"),
+		Registered:     anyDate(t, "registered"),
+		FiscalEnd:      time.Month(rapid.IntRange(-1, 14).Draw(t, "fiscal end")),
+	}
+	if rapid.Bool().Draw(t, "at home") {
+		f.FormationState = f.State
+	}
+	return f
+}
+
+func TestDueOfAnyCompany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		year := rapid.IntRange(1980, 2060).Draw(t, "year")
+		var last Date
+		gap := 0
+		for y := year; y < year+12; y++ {
+			due, ok := Builtin().Due(f, y)
+			if ok != (due.Verdict == Dated) || ok == due.Date.IsZero() || !slices.Contains(verdicts, due.Verdict) || due.Why == "" {
+				t.Fatalf("%d: %t and %+v", y, ok, due)
+			}
+			if !ok {
+				if !due.Opens.IsZero() || due.EitherYear {
+					t.Fatalf("%d: nothing is due, and yet %+v", y, due)
+				}
+				gap++
+				continue
+			}
+			if due.Date.Year != y {
+				t.Fatalf("asked of %d, due on %s", y, due.Date)
+			}
+			if due.Opens.After(due.Date) {
+				t.Fatalf("opens on %s, after it is due on %s", due.Opens, due.Date)
+			}
+			if !due.Date.After(last) {
+				t.Fatalf("%s comes after %s", due.Date, last)
+			}
+			if !last.IsZero() && gap > 1 {
+				t.Fatalf("%d years without one before %s", gap, due.Date)
+			}
+			if due.EitherYear && !due.Estimate {
+				t.Fatalf("%s is sure, though it may be the other year", due.Date)
+			}
+			last, gap = due.Date, 0
+		}
+		from := day("2020-01-01").AddDays(rapid.IntRange(0, 5000).Draw(t, "from"))
+		next, ok := Builtin().Next(f, from)
+		if ok && next.Date.Before(from) || !ok && next.Verdict == Dated {
+			t.Fatalf("next from %s is %+v, %t", from, next, ok)
+		}
+	})
+}
+
+func TestDueOfAnyYearDoesNotPanic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		Builtin().Due(anyFacts(t), rapid.Int().Draw(t, "year"))
+	})
+}
+
+// An estimate for want of a fact is never later than the date with the fact.
+func TestEstimateIsTheEarliestItCanBe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		f.FiscalEnd = time.December // what is taken where it is not known
+		f.Formed, f.Registered = day("2001-05-05"), day("2002-01-01").AddDays(rapid.IntRange(0, 800).Draw(t, "registered"))
+		less := f
+		switch rapid.IntRange(0, 3).Draw(t, "forgotten") {
+		case 0:
+			less.Registered = Date{}
+		case 1:
+			less.EntityType = ""
+		case 2:
+			less.FormationState = ""
+		case 3:
+			less.EntityType, less.FormationState, less.Registered, less.Formed = "", "", Date{}, Date{}
+		}
+		for year := 2024; year < 2028; year++ {
+			full, ok := Builtin().Due(f, year)
+			if !ok {
+				continue
+			}
+			guess, ok := Builtin().Due(less, year)
+			if !ok || guess.Date.After(full.Date) {
+				t.Fatalf("%d: %s with all facts, %s without some", year, full.When(), guess.When())
+			}
+			if guess.Date != full.Date && !guess.Estimate {
+				t.Fatalf("%d: %s is sure, and %s would be right", year, guess.Date, full.Date)
+			}
+		}
+	})
+}

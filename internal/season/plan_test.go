@@ -1,0 +1,197 @@
+package season
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+
+	"pgregory.net/rapid"
+)
+
+func company(id, name string, state filing.State, hash string) Row {
+	return Row{CompanyID: id, LegalName: name, Facts: Facts{State: state}, Hash: hash}
+}
+
+func TestPlanAgainstLastSeason(t *testing.T) {
+	tests := []struct {
+		name       string
+		this, last []Row
+		want       string // new changed unchanged repeated missing
+	}{
+		{"a first season", []Row{company("comp_1", "Acme LLC", "DE", "a")}, nil, "1 0 0 0 0"},
+		{"the same again", []Row{company("comp_1", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 1 0 0"},
+		{"another content", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"another name of one id", []Row{company("comp_1", "Apex LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"another state", []Row{company("comp_1", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "FL", "a")}, "1 0 0 0 1"},
+		{"gone", nil, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 0 0 1"},
+		{"by the name folded", []Row{company("", "ACME, L.L.C.", "DE", "a")}, []Row{company("", "Acme Limited Liability Company", "DE", "a")}, "0 0 1 0 0"},
+		{"an id since", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"no id any more", []Row{company("", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"two ids of one name are two", []Row{company("comp_2", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "1 0 0 0 1"},
+		{"one of two with the name it had", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_2", "Acme LLC", "DE", "a")}, []Row{company("", "Acme LLC", "DE", "a")}, "1 0 1 0 0"},
+		{"twice this season", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_1", "", "DE", "a")}, []Row{company("comp_1", "", "DE", "a")}, "0 0 1 1 0"},
+		{"twice last season, and gone", nil, []Row{company("comp_1", "", "DE", "a"), company("comp_1", "", "DE", "b")}, "0 0 0 0 1"},
+		{"neither id nor name", []Row{company("", "", "DE", "a")}, []Row{company("", "", "DE", "a")}, "1 0 0 0 1"},
+	}
+	for _, test := range tests {
+		p := Compare(test.this, test.last)
+		if got := fmt.Sprint(len(p.New), len(p.Changed), len(p.Unchanged), len(p.Repeated), len(p.Missing)); got != test.want {
+			t.Errorf("%s: %s (new changed unchanged repeated missing), want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func anyRows(t *rapid.T, name string) []Row {
+	rows := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Row {
+		return company(rapid.SampledFrom([]string{"", "comp_1", "comp_2", "comp_3"}).Draw(t, "id"),
+			rapid.SampledFrom([]string{"", "Acme LLC", "ACME L.L.C.", "Beta Inc"}).Draw(t, "name"),
+			rapid.SampledFrom([]filing.State{"DE", "FL"}).Draw(t, "state"),
+			rapid.SampledFrom([]string{"a", "b"}).Draw(t, "hash"))
+	}), 0, 12).Draw(t, name)
+	for i := range rows {
+		rows[i].Number = i + 1
+	}
+	return rows
+}
+
+func TestEveryRowIsOnceInThePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		this, last := anyRows(t, "this"), anyRows(t, "last")
+		p := Compare(this, last)
+		var got []int
+		for _, rows := range [][]Row{p.New, p.Unchanged, p.Repeated} {
+			for _, r := range rows {
+				got = append(got, r.Number)
+			}
+		}
+		met := make(map[int]bool)
+		for _, c := range p.Changed {
+			got = append(got, c.Row.Number)
+			if c.Row.Hash == c.Last.Hash || c.Row.Facts.State != c.Last.Facts.State || met[c.Last.Number] {
+				t.Fatalf("%+v is no change", c)
+			}
+			met[c.Last.Number] = true
+		}
+		slices.Sort(got)
+		for i, n := range got {
+			if n != i+1 || len(got) != len(this) {
+				t.Fatalf("rows %v of %d are in the plan", got, len(this))
+			}
+		}
+		if same := Compare(last, last); len(same.Changed) > 0 {
+			t.Fatalf("a roster against itself has changes: %+v", same.Changed)
+		}
+	})
+}
+
+func TestEarliestDueIsFiledFirst(t *testing.T) {
+	r := aRoster("2026-12-01",
+		home("OH", filing.LLC, "2019-02-03"), // nothing is due
+		home("TX", filing.LLC, "2019-02-03"),
+		home("WV", filing.LLC, "2019-02-03"), // an estimate
+		home("MS", filing.LLC, "2019-02-03"), // about 04-15
+		home("MD", filing.LLC, "2019-02-03"), // 04-15
+		away("OK", filing.Corp, ""),          // see the state
+		home("MD", filing.Corp, "2019-02-03"),
+	)
+	var entries []Entry
+	for _, row := range r.Rows {
+		due, _ := r.Rules.Due(row.Facts, 2027)
+		entries = append(entries, Entry{row, due})
+	}
+	slices.SortStableFunc(entries, EarliestFirst)
+	want := "MD LLC 2027-04-15, MD CORP 2027-04-15, MS LLC about 2027-04-15, TX LLC 2027-05-15, WV LLC about 2027-07-01, OK CORP see the state, OH LLC not required"
+	if got := told(entries); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestCalendarHasEveryRow(t *testing.T) {
+	r := aRoster("2026-12-01",
+		home("OH", filing.LLC, "2019-02-03"),
+		home("TX", filing.LLC, "2019-02-03"),
+		home("DE", filing.Corp, "2019-02-03"),
+		home("CA", filing.LLC, "2024-02-03"),
+		home("DE", filing.LLC, "2019-02-03"),
+	)
+	due, rest := r.Calendar(day("2027-03-01"), day("2028-03-31"))
+	if got, want := told(due), "DE CORP 2027-03-01, TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE CORP 2028-03-01"; got != want {
+		t.Errorf("due\n got %s\nwant %s", got, want)
+	}
+	if got, want := told(rest), "OH LLC not required"; got != want {
+		t.Errorf("rest\n got %s\nwant %s", got, want)
+	}
+	if _, rest := r.Calendar(day("2027-03-02"), day("2027-05-14")); told(rest) != "TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE CORP 2028-03-01, OH LLC not required" {
+		t.Errorf("with nothing within: %s", told(rest))
+	}
+	var months []string
+	for month, entries := range ByMonth(due) {
+		months = append(months, fmt.Sprint(month, " ", len(entries)))
+	}
+	if got, want := strings.Join(months, ", "), "2027-03-01 1, 2027-05-01 1, 2027-06-01 1, 2028-02-01 1, 2028-03-01 1"; got != want {
+		t.Errorf("months %s, want %s", got, want)
+	}
+	for month := range ByMonth(due) {
+		if month != day("2027-03-01") {
+			t.Error("a loop that breaks goes on")
+		}
+		break
+	}
+}
+
+func TestFilingYearAsSeenOnADay(t *testing.T) {
+	for text, want := range map[string]int{"this": 2027, "NEXT ": 2028, "last": 2026, "2031": 2031} {
+		if got, err := FilingYear(text, day("2027-01-02")); err != nil || got != want {
+			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "27", "this year", "02027", "+2027", "20270", "-202", "0999"} {
+		if got, err := FilingYear(text, day("2027-01-02")); err == nil {
+			t.Errorf("%q is read as %d", text, got)
+		}
+	}
+}
+
+func TestDateIsReadAndWritten(t *testing.T) {
+	for _, text := range []string{"", "2027-04-15"} {
+		var d Date
+		if err := d.UnmarshalText([]byte(text)); err != nil || d.String() != text {
+			t.Errorf("%q becomes %q, %v", text, d, err)
+		}
+		if b, err := d.MarshalText(); err != nil || string(b) != text {
+			t.Errorf("%q is written %q, %v", text, b, err)
+		}
+	}
+	for _, text := range []string{"2027-02-29", "27-01-01", "2027-4-15", "x"} {
+		if d, err := ParseDate(text); err == nil {
+			t.Errorf("%q is read as %s", text, d)
+		}
+	}
+	if got := day("2028-01-31").AddMonths(1); got != day("2028-02-29") {
+		t.Errorf("a month after the 31st of January is %s", got)
+	}
+	if got := day("2027-01-31").AddMonths(-2); got != day("2026-11-30") {
+		t.Errorf("two months before the 31st of January is %s", got)
+	}
+	if got := DateOf(time.Date(2027, 1, 1, 2, 0, 0, 0, time.FixedZone("", 3*3600))); got != day("2027-01-01") {
+		t.Errorf("the day in its own zone is %s", got)
+	}
+}
+
+func BenchmarkCalendar(b *testing.B) {
+	r := Roster{Rules: Builtin()}
+	states := filing.States()
+	for i := range 100_000 {
+		state := states[i%len(states)]
+		r.Rows = append(r.Rows, Row{LegalName: fmt.Sprint("Company ", i), Facts: Facts{
+			State: state, EntityType: filing.LLC, FormationState: state, Formed: day("2000-01-01").AddDays(i % 8000)}})
+	}
+	for b.Loop() {
+		r.Calendar(day("2027-01-01"), day("2027-12-31"))
+	}
+	b.ReportMetric(float64(len(r.Rows)*b.N)/b.Elapsed().Seconds(), "rows/s")
+}

@@ -1,0 +1,197 @@
+package season
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// frequency says in which years a report falls due: every so many, counted from
+// an origin.
+type frequency struct {
+	every int // years; 0 for never
+	from  origin
+	phase int // years after the origin
+}
+
+type origin int
+
+const (
+	yearZero    origin = iota // the even years are the multiples of two
+	companyYear               // the year of the formation, or of a foreign company's registration
+	unknownYear               // every second year, and the rule does not say which
+)
+
+// frequencies are the words of the column frequency.
+var frequencies = map[string]frequency{
+	"none":                 {},
+	"annual":               {every: 1},
+	"biennial":             {every: 2, from: unknownYear},
+	"biennial even":        {every: 2},
+	"biennial odd":         {every: 2, phase: 1},
+	"biennial formation":   {every: 2, from: companyYear},
+	"biennial formation+1": {every: 2, from: companyYear, phase: 1},
+}
+
+// frequencyForms is what a wrong frequency is answered with.
+const frequencyForms = "none, annual, biennial, biennial even, biennial odd, biennial formation, biennial formation+1 or decennial 1 (the last digit of its years)"
+
+func parseFrequency(text string) (frequency, bool) {
+	if digit, ok := strings.CutPrefix(text, "decennial "); ok && len(digit) == 1 && digit[0] >= '0' && digit[0] <= '9' {
+		return frequency{every: 10, phase: int(digit[0] - '0')}, true
+	}
+	f, ok := frequencies[text]
+	return f, ok
+}
+
+// falls reports whether a report falls due in a year, counted from the
+// anniversary in the year counted. Without the company's year (0), or without a
+// rule for it, nobody can tell: it may.
+func (f frequency) falls(year, counted, company int) (falls, sure bool) {
+	switch {
+	case f.every == 1:
+		return true, true
+	case f.from == unknownYear, f.from == companyYear && company == 0:
+		return true, false
+	case f.from == companyYear:
+		year = counted - company
+	}
+	return (year-f.phase)%f.every == 0, true
+}
+
+// base is the month that a due date is counted from.
+type base string
+
+const (
+	fixed           base = "fixed"               // January of the year: a day of the calendar
+	anniversaryDate base = "anniversary-date"    // the very day of the anniversary
+	anniversary     base = "anniversary-month"   // the month of it
+	quarter         base = "anniversary-quarter" // the last month of the calendar quarter that holds it
+	fiscalYearEnd   base = "fiscal-year-end"     // the last month of the fiscal year
+	seeState        base = "see-state"           // the rule is there in words only
+	never           base = "none"                // nothing is due
+)
+
+// byAnniversary reports whether the base is a month of the company's own.
+func (b base) byAnniversary() bool { return b == anniversaryDate || b == anniversary || b == quarter }
+
+// point is a day, counted from a base.
+type point struct {
+	months int
+	day    int // endOfMonth for the last
+}
+
+// rule is a due date in a form that can be calculated:
+//
+//	fixed 04-15                     a day of the calendar
+//	anniversary-date                the day of the anniversary
+//	anniversary-month [±N] DAY      a day of the month of the anniversary, or of the Nth month after it
+//	anniversary-quarter [±N] DAY    the same from the last month of the calendar quarter that holds it
+//	fiscal-year-end [±N] DAY        the same from the last month of the fiscal year
+//	see-state                       there in words only
+//	none                            nothing is due
+//
+// DAY is first, last or a number; the first anniversary is a year after the
+// formation, or after a foreign company's registration in the state. After any
+// of them may stand "opens" and, in the same form, the first day on which the
+// state takes the report: "fixed 05-01 opens 01-01", "anniversary-month last
+// opens -5 first".
+type rule struct {
+	base  base
+	due   point
+	opens *point // nil where the words do not say
+}
+
+// ruleForms is what a wrong rule is answered with.
+const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, fiscal-year-end +4 15 (each may end in opens 01-01, or opens -5 first), see-state or none"
+
+func parseRule(text string) (rule, bool) {
+	due, opens, hasOpens := strings.Cut(text, " opens ")
+	words := strings.Fields(due)
+	if len(words) == 0 {
+		return rule{}, false
+	}
+	r := rule{base: base(words[0])}
+	var ok bool
+	switch r.base {
+	case never, seeState:
+		return r, len(words) == 1 && !hasOpens
+	case anniversaryDate:
+		ok = len(words) == 1 // its day is the company's own
+	case fixed, anniversary, quarter, fiscalYearEnd:
+		r.due, ok = r.base.point(words[1:])
+	}
+	if ok && hasOpens {
+		r.opens = new(point)
+		*r.opens, ok = r.base.point(strings.Fields(opens))
+		ok = ok && r.opens.months*endOfMonth+r.opens.day <= r.due.months*endOfMonth+max(r.due.day, 1)
+	}
+	return r, ok
+}
+
+// point reads a day: MM-DD for a fixed date, else [±N] DAY.
+func (b base) point(words []string) (point, bool) {
+	if b == fixed {
+		if len(words) != 1 {
+			return point{}, false
+		}
+		day, err := time.Parse("2006-01-02", "2024-"+words[0]) // a leap year has all days
+		return point{int(day.Month()) - 1, day.Day()}, err == nil
+	}
+	var p point
+	if len(words) == 2 {
+		n, err := strconv.Atoi(words[0])
+		if err != nil || n < -11 || n > 11 || !strings.ContainsAny(words[0][:1], "+-") {
+			return p, false
+		}
+		p.months, words = n, words[1:]
+	}
+	if len(words) != 1 {
+		return p, false
+	}
+	switch words[0] {
+	case "first":
+		p.day = 1
+	case "last":
+		p.day = endOfMonth
+	default:
+		n, err := strconv.Atoi(words[0])
+		if err != nil || n < 1 || n > endOfMonth {
+			return p, false
+		}
+		p.day = n
+	}
+	return p, true
+}
+
+// occurrence is one due date of a rule, in a year.
+type occurrence struct {
+	date, opens Date
+	counted     int  // the year of the anniversary or of the fiscal year it is counted from
+	end         Date // the last day of the base month
+}
+
+// in finds the one occurrence of a year, for a base month, which is January for
+// a fixed date. day is the day of the anniversary, where the rule counts by it.
+func (r rule) in(year int, month time.Month, day int) occurrence {
+	due := r.due
+	switch r.base {
+	case quarter:
+		month = (month-1)/3*3 + 3
+	case anniversaryDate:
+		due.day = day
+	}
+	o := occurrence{counted: year}
+	switch n := int(month) + due.months; { // a rule reaches into the year before or after, no further
+	case n < 1:
+		o.counted++
+	case n > 12:
+		o.counted--
+	}
+	o.date = dayIn(o.counted, month+time.Month(due.months), due.day)
+	o.end = dayIn(o.counted, month, endOfMonth)
+	if r.opens != nil {
+		o.opens = dayIn(o.counted, month+time.Month(r.opens.months), r.opens.day)
+	}
+	return o
+}

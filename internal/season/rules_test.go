@@ -1,0 +1,332 @@
+package season
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+
+	"pgregory.net/rapid"
+)
+
+func TestBuiltinHasEveryKindOfCompanyOnce(t *testing.T) {
+	lines := Builtin().Lines()
+	if want := len(filing.States()) * 4; len(lines) != want {
+		t.Errorf("%d lines, want %d", len(lines), want)
+	}
+	i := 0
+	for _, state := range filing.States() {
+		for _, key := range []lineKey{{state, filing.LLC, false}, {state, filing.LLC, true}, {state, filing.Corp, false}, {state, filing.Corp, true}} {
+			if i >= len(lines) || lines[i].key() != key {
+				t.Fatalf("line %d is not that of %v", i, key)
+			}
+			i++
+		}
+	}
+}
+
+// What the data calls unverified is an estimate, and what is sure has a source.
+func TestUnverifiedIsAnEstimate(t *testing.T) {
+	feeOnly := regexp.MustCompile(`^due (rule|date).* read .*; fee .*unverified`)
+	for _, l := range Builtin().Lines() {
+		name := fmt.Sprintf("%s %s %s", l.State, l.EntityType, l.Company())
+		switch {
+		case feeOnly.MatchString(l.Confidence):
+			if !l.FeeEstimate || l.DateEstimate {
+				t.Errorf("%s: only the fee is unverified: %q", name, l.Confidence)
+			}
+		case strings.Contains(l.Confidence, "unverified") && !(l.FeeEstimate && l.DateEstimate):
+			t.Errorf("%s: date and fee are estimates: %q", name, l.Confidence)
+		}
+		if l.Source == "" && !(l.FeeEstimate && l.DateEstimate) {
+			t.Errorf("%s: sure without a source", name)
+		}
+		if l.Confidence == "" {
+			t.Errorf("%s: nothing is said of its source", name)
+		}
+		if l.rule.base == seeState && !l.DateEstimate {
+			t.Errorf("%s: sure of what the state is to be asked for", name)
+		}
+	}
+}
+
+// A fee is sure here where quotes take it for sure, at the same amount: the two
+// tables are read by the same people.
+func TestSureFeesAreThoseOfTheQuotes(t *testing.T) {
+	file, err := os.Open("../balance/fees.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll() // product, state, entityType, company, amount, …
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := make(map[string]string)
+	for _, row := range rows {
+		for _, company := range []string{"domestic", "foreign"} {
+			if row[0] == string(filing.AnnualReport) && (row[3] == "" || row[3] == company) {
+				amount, err := money.Parse(row[4])
+				if err != nil {
+					t.Fatal(err)
+				}
+				quoted[fmt.Sprint(row[1], " ", row[2], " ", company)] = amount.Dollars()
+			}
+		}
+	}
+	sure := 0
+	for _, l := range Builtin().Lines() {
+		name := fmt.Sprint(l.State, " ", l.EntityType, " ", l.Company())
+		fee := ""
+		if l.FeeKnown && !l.FeeVaries && !l.FeeEstimate && l.rule.base != never {
+			fee = l.Fee.Dollars()
+			sure++
+		}
+		if fee != quoted[name] {
+			t.Errorf("%s: the sure fee is %q, quotes say %q", name, fee, quoted[name])
+		}
+	}
+	if sure == 0 {
+		t.Error("no fee is sure")
+	}
+}
+
+// wordings are how the words of a rule say it: each line must have the machine
+// form of the first that its words match, and no other.
+var wordings = []struct{ words, due string }{
+	{`^No annual report|^LLCs file no|file no annual report`, `none`},
+	{`sources disagree`, `see-state`},
+	{`(?i)within 3 months after fiscal year end`, `fiscal-year-end +3 last`},
+	{`2\.5 months after fiscal year end`, `fiscal-year-end +3 15`},
+	{`15th day of the 4th month after fiscal year end`, `fiscal-year-end +4 15`},
+	{`First day of the 4th month after fiscal year end`, `fiscal-year-end +4 first`},
+	{`second month after the anniversary month`, `anniversary-month +2 first`},
+	{`three-month period starting with the first day of the anniversary month \(may be filed 2 months early`, `anniversary-month +2 last opens -2 first`},
+	{`Last day of the anniversary month of registration \(window: that month and 5 before`, `anniversary-month last opens -5 first`},
+	{`During the calendar month of original filing.* not before that month`, `anniversary-month last opens first`},
+	{`^(Last day|End) of the anniversary month`, `anniversary-month last`},
+	{`^Anniversary month$`, `anniversary-month last`},
+	{`^Before the first day of the anniversary month`, `anniversary-month -1 last`},
+	{`^First day of the (anniversary month|month of organization)`, `anniversary-month first`},
+	{`quarter that holds the registration anniversary`, `anniversary-quarter last`},
+	{`(?i)anniversary (date )?of|anniversary date`, `anniversary-date`},
+}
+
+var dayWords = regexp.MustCompile(`(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2})\b`)
+
+func TestMachineFormSaysWhatTheWordsSay(t *testing.T) {
+	for _, l := range Builtin().Lines() {
+		name := fmt.Sprintf("%s %s %s", l.State, l.EntityType, l.Company())
+		if l.rule.base == fixed {
+			checkFixed(t, name, l)
+		} else {
+			checkWording(t, name, l)
+		}
+		checkFrequency(t, name, l)
+	}
+}
+
+func checkWording(t *testing.T, name string, l Line) {
+	t.Helper()
+	for _, w := range wordings {
+		if regexp.MustCompile(w.words).MatchString(l.Words) {
+			if l.Due != w.due {
+				t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Due, w.due)
+			}
+			return
+		}
+	}
+	t.Errorf("%s: no wording matches %q", name, l.Words)
+}
+
+// checkFixed reads the day, or the first and the last day, out of the words.
+func checkFixed(t *testing.T, name string, l Line) {
+	t.Helper()
+	var days []string
+	for _, m := range dayWords.FindAllString(l.Words, 2) {
+		d, err := time.Parse("January 2", m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		days = append(days, d.Format("01-02"))
+	}
+	want := ""
+	switch {
+	case len(days) == 0:
+		t.Errorf("%s: no day in %q", name, l.Words)
+		return
+	case len(days) == 2 && regexp.MustCompile(`^\w+ \d+ to \w+ \d+`).MatchString(l.Words):
+		want = "fixed " + days[1] + " opens " + days[0]
+	default:
+		want = "fixed " + days[0]
+	}
+	if l.Due != want {
+		t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Due, want)
+	}
+}
+
+func checkFrequency(t *testing.T, name string, l Line) {
+	t.Helper()
+	want := "annual"
+	switch w := l.Words; {
+	case l.rule.base == never:
+		want = "none"
+	case strings.Contains(w, "odd-numbered"):
+		want = "biennial odd"
+	case strings.Contains(w, "even-numbered"):
+		want = "biennial even"
+	case strings.Contains(w, "year after registration, then every 2nd"):
+		want = "biennial formation+1"
+	case strings.Contains(w, "parity"), strings.Contains(w, "month") && strings.Contains(w, "every 2nd year") && l.rule.base != fiscalYearEnd:
+		want = "biennial formation"
+	case strings.Contains(w, "every 2nd year"):
+		want = "biennial"
+	}
+	if l.Frequency != want {
+		t.Errorf("%s: %q is %q, want %q", name, l.Words, l.Frequency, want)
+	}
+}
+
+const header = "state,entityType,company,frequency,due,words,what,fee,feeVaries,estimate,source,confidence\n"
+
+func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
+	rules, err := Load(strings.NewReader("\ufeff" + strings.ReplaceAll(header, "entityType", "Entity Type") +
+		"\nDelaware,l.l.c.,domestic,decennial 1,fixed 07-01,July 1,,1,no,none,a page,2027\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2031); !ok || due.When() != "2031-07-01" || due.Price() != "$1.00" || due.What != "annual report" {
+		t.Errorf("Delaware in 2031: %+v", due)
+	}
+	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2030); ok {
+		t.Errorf("Delaware in 2030: %+v", due)
+	}
+	if due, _ := rules.Next(home("DE", filing.LLC, "2031-02-03"), day("2031-01-01")); due.When() != "2041-07-01" {
+		t.Errorf("next in Delaware: %+v", due)
+	}
+	if due, _ := rules.Due(home("FL", filing.LLC, "2019-02-03"), 2031); due.When() != "2031-05-01" {
+		t.Errorf("Florida: %+v", due)
+	}
+	if due, _ := Builtin().Due(home("DE", filing.LLC, "2019-02-03"), 2030); due.When() != "2030-06-01" {
+		t.Errorf("the built-in rules were changed: %+v", due)
+	}
+	if _, err := Load(strings.NewReader(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n", ",", ";"))); err != nil {
+		t.Errorf("with semicolons: %v", err)
+	}
+}
+
+func TestLoadNamesLineAndColumn(t *testing.T) {
+	line := func(column, text string) string {
+		row := []string{"DE", "LLC", "domestic", "annual", "fixed 07-01", "July 1", "", "1", "no", "none", "", ""}
+		for i, f := range fields {
+			if f.column == column {
+				row[i] = text
+			}
+		}
+		return header + strings.Join(row, ",") + "\n"
+	}
+	tests := []struct{ file, want string }{
+		{"", "read the header"},
+		{"state,due\n", "line 1: the column entityType is missing"},
+		{strings.Replace(header, "words", "state", 1), "line 1: the column state is there twice"},
+		{line("state", "Dakota"), `line 2: column state: "Dakota" is not a US state`},
+		{line("entityType", "LP"), `line 2: column entityType: "LP"`},
+		{line("company", "alien"), `line 2: column company: "alien" is not domestic or foreign`},
+		{line("frequency", "triennial"), `line 2: column frequency: "triennial" is not none, annual, biennial`},
+		{line("frequency", "decennial 11"), `column frequency`},
+		{line("frequency", "none"), `line 2: column due: "fixed 07-01"`},
+		{line("due", "none"), `line 2: column due: "none"`},
+		{line("due", ""), `line 2: column due: ""`},
+		{line("due", "fixed 02-30"), `column due`},
+		{line("due", "fixed 07-01 07-02"), `column due`},
+		{line("due", "fixed 07-01 opens 07-02"), `column due`},
+		{line("due", "anniversary-month"), `column due`},
+		{line("due", "anniversary-month 32"), `column due`},
+		{line("due", "anniversary-month 2 first"), `column due`},
+		{line("due", "anniversary-month +12 first"), `column due`},
+		{line("due", "anniversary-month first opens last"), `column due`},
+		{line("due", "anniversary-date last"), `column due`},
+		{line("due", "see-state opens 01-01"), `column due`},
+		{line("due", "whenever"), `column due: "whenever" is not fixed 04-15, anniversary-date,`},
+		{line("words", ""), `line 2: column words`},
+		{line("fee", "1.234"), `line 2: column fee: "1.234" is not an amount`},
+		{line("fee", "-1"), `column fee`},
+		{line("fee", "13875000"), `column fee`},
+		{line("feeVaries", "perhaps"), `line 2: column feeVaries: "perhaps"`},
+		{line("estimate", "some"), `line 2: column estimate: "some" is not none, date, fee or both`},
+		{line("confidence", "x,y"), `line 2: 13 fields under a header of 12`},
+		{header + "\n\nDE,LLC\n", `line 4: column company`},
+		{line("", "") + strings.TrimPrefix(line("", ""), header), `line 3: it says again what line 2 says`},
+		{line("words", `a "b`), "line 2"},
+	}
+	for _, test := range tests {
+		if _, err := Load(strings.NewReader(test.file)); !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %q", strings.TrimPrefix(test.file, header), err, test.want)
+		}
+	}
+	_, err := Load(strings.NewReader(line("state", "?") + strings.TrimPrefix(line("fee", "?"), header)))
+	if err == nil || !strings.Contains(err.Error(), "line 2") || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("not all mistakes are told at once: %v", err)
+	}
+}
+
+// Every second year is counted from anniversary to anniversary, also where the
+// due date is in the year behind.
+func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
+	rules, err := Load(strings.NewReader(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, _ := rules.Next(home("SD", filing.LLC, "2024-11-05"), day("2024-11-05"))
+	if due.When() != "2027-01-01" {
+		t.Errorf("the first after 2024-11-05 is %s, want that of 2026-11: 2027-01-01", due.When())
+	}
+}
+
+// Any rule that can be read gives one date a year, in that year.
+func TestAnyRuleFallsInItsYear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sign := rapid.SampledFrom([]string{"", "+%d ", "-%d "}).Draw(t, "sign")
+		if sign != "" {
+			sign = fmt.Sprintf(sign, rapid.IntRange(0, 11).Draw(t, "months"))
+		}
+		text := rapid.SampledFrom([]string{"anniversary-month ", "anniversary-quarter ", "fiscal-year-end "}).Draw(t, "base") +
+			sign + rapid.SampledFrom([]string{"first", "last", "15", "30"}).Draw(t, "day")
+		r, ok := parseRule(text)
+		if !ok {
+			t.Fatalf("%q is refused", text)
+		}
+		month := time.Month(rapid.IntRange(1, 12).Draw(t, "month"))
+		for year := 2020; year < 2030; year++ {
+			o := r.in(year, month, rapid.IntRange(1, 31).Draw(t, "anniversary"))
+			months := (o.date.Year-o.end.Year)*12 + int(o.date.Month) - int(o.end.Month)
+			if o.date.Year != year || months != r.due.months || o.end.Year != o.counted {
+				t.Fatalf("%q of %s in %d is %s, counted from %s", text, month, year, o.date, o.end)
+			}
+		}
+	})
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(header + "DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n")
+	f.Add(header + "DE,LLC,domestic,biennial,anniversary-month -1 last opens -5 first,x,y,,yes: z,both,,\n")
+	f.Fuzz(func(t *testing.T, file string) {
+		rules, err := Load(strings.NewReader(file))
+		if (rules == nil) == (err == nil) {
+			t.Fatalf("%v and %v", rules, err)
+		}
+		if err != nil {
+			return
+		}
+		for _, l := range rules.Lines() {
+			rules.Due(Facts{State: l.State, EntityType: l.EntityType}, 2027)
+		}
+	})
+}
