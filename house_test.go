@@ -33,10 +33,11 @@ var rooms = map[string][]string{
 	"internal/metrics":     {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":     {},
 	"internal/webhook":     {"filing", "ledger"},
+	"internal/archive":     {"filingapi", "ledger", "sheet"},
 	"internal/notify":      {"filing", "ledger", "money"},
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs", "notify"},
 	"samples":              {},
-	"cmd/importer":         {"balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "sheet", "samples", "webhook"},
+	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "sheet", "samples", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},
 }
 

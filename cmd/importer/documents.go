@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"bulkfiling/internal/archive"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) documentsCommand() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "documents [BATCH]",
+		Short: "List the documents of a batch's filings, or save them",
+		Long: `documents lists what has arrived for the filings of a batch: filed articles,
+confirmations, EIN letters, certificates, registered agent mail.
+
+--download DIR saves them, a folder per client, with a manifest.csv that says
+what each file is. Links are asked for one by one as they are needed, for each
+lives an hour only. The same command again fetches what is missing.`,
+		Example: "  importer documents b7k2\n  importer documents b7k2 --download filed-2026",
+		Args:    atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				b, err := l.Batch(c.Context(), first(args))
+				if err != nil {
+					return err
+				}
+				items, err := documents(c.Context(), l, b.ID)
+				if err != nil {
+					return err
+				}
+				if dir != "" {
+					return a.saveDocuments(c.Context(), b, items, dir, asJSON)
+				}
+				return a.listDocuments(b, items, asJSON)
+			})
+		},
+	}
+	c.Flags().StringVar(&dir, "download", "", "save them into this folder")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per document")
+	return c
+}
+
+// documents are those of a batch, each with its client. A filing that stands on
+// several rows brings its documents once.
+func documents(ctx context.Context, l *ledger.Ledger, batch string) ([]archive.Item, error) {
+	var items []archive.Item
+	seen := make(map[string]bool)
+	for d, err := range l.Documents(ctx, batch) {
+		if err != nil {
+			return nil, err
+		}
+		if key := d.ID + "|" + d.Event; !seen[key] {
+			seen[key] = true
+			items = append(items, archive.Item{Document: d})
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	at := make(map[int64][]int)
+	for i, item := range items {
+		at[item.Row] = append(at[item.Row], i)
+	}
+	var refs []string
+	for row, err := range l.Rows(ctx, batch) {
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range at[row.ID] {
+			items[i].Company, items[i].Client = client(row)
+			if items[i].Client == "" && items[i].Company != "" && !slices.Contains(refs, items[i].Company) {
+				refs = append(refs, items[i].Company)
+			}
+		}
+	}
+	known, err := l.Companies(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		items[i].Client = cmp.Or(items[i].Client, known[items[i].Company].LegalName)
+	}
+	return items, nil
+}
+
+// client is the company of a row, by id or by the reference the sheet has, and
+// its legal name where the sheet has that.
+func client(row ledger.Row) (company, name string) {
+	company = row.Company
+	if row.Request == nil {
+		return company, ""
+	}
+	company = cmp.Or(company, row.Request.Company.Ref)
+	name = row.Request.Company.Sheet.LegalName
+	if f := row.Request.Order.Formation; f != nil {
+		name = cmp.Or(f.Company.LegalName, name)
+	}
+	return company, name
+}
+
+func (a *app) listDocuments(b ledger.Batch, items []archive.Item, asJSON bool) error {
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, i := range items {
+			if err := lines.Encode(documentLine(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(items) == 0 {
+		a.say("No document has arrived for batch %s yet.", b.ID)
+		return nil
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID")
+	for _, i := range items {
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(), i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "not told"))
+	}
+	return table.Flush()
+}
+
+type savedDocument struct {
+	Batch    string         `json:"batch"`
+	Row      int            `json:"row"`
+	Company  string         `json:"companyId"`
+	Client   string         `json:"client"`
+	Product  filing.Product `json:"product"`
+	Document string         `json:"documentId"`
+	Type     string         `json:"documentType"`
+	Order    string         `json:"orderId"`
+	At       time.Time      `json:"createdAt"`
+	File     string         `json:"file,omitempty"`
+	Error    string         `json:"error,omitempty"`
+}
+
+func documentLine(i archive.Item) savedDocument {
+	return savedDocument{Batch: i.Batch, Row: i.Number, Company: i.Company, Client: i.Client, Product: i.Product, Document: i.ID, Type: i.Type, Order: i.OrderID, At: i.At}
+}
+
+// saveDocuments saves what is missing. It ends with 3 where something could not
+// be had: the same command goes on.
+func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive.Item, dir string, asJSON bool) (err error) {
+	if len(items) == 0 {
+		a.say("No document has arrived for batch %s yet.", b.ID)
+		return nil
+	}
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	service, err := env.Client()
+	if err != nil {
+		return err
+	}
+	folder, err := archive.Open(dir, service)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := folder.Close(); closing != nil {
+			err = closing
+		}
+	}()
+	lines := json.NewEncoder(a.out)
+	var fresh, there, failed int
+	err = folder.Save(ctx, items, func(o archive.Outcome) {
+		switch {
+		case o.Err != nil:
+			failed++
+			a.say("row %d, %s: %s", o.Number, cmp.Or(o.Type, "document"), o.Err)
+		case o.Fresh:
+			fresh++
+		default:
+			there++
+		}
+		if asJSON {
+			line := documentLine(o.Item)
+			line.File = o.File
+			if o.Err != nil {
+				line.Error = o.Err.Error()
+			}
+			_ = lines.Encode(line) // a reader that has gone does not stop the saving
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		fmt.Fprintf(a.out, "%s saved, %d there already: %s\n", count(fresh, "document"), there, dir)
+	}
+	if failed > 0 {
+		a.say("%s could not be had; the same command fetches what is missing.", count(failed, "document"))
+		return exit(exitStopped)
+	}
+	return nil
+}

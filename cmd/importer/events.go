@@ -1,0 +1,85 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var unknown, asJSON bool
+	var limit int
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "List the events that came in, the newest first",
+		Long: `events lists what the service told, and what became of each: applied, stale (its
+filing was further already), unknown (of an order that is in no row: kept as
+evidence), ignored, garbled (signed, and not readable).`,
+		Example: "  importer events\n  importer events --unknown\n  importer events --limit 1000 --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				var state ledger.EventState
+				if unknown {
+					state = ledger.EventUnknown
+				}
+				events, err := l.Events(c.Context(), state, limit)
+				if err != nil {
+					return err
+				}
+				return a.listEvents(events, asJSON)
+			})
+		},
+	}
+	c.Flags().BoolVar(&unknown, "unknown", false, "only those of orders that are in no row")
+	c.Flags().IntVarP(&limit, "limit", "n", 50, "how many at most")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per event, its body as it came")
+	return c
+}
+
+func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, e := range events {
+			line := struct {
+				ID       string            `json:"id"`
+				State    ledger.EventState `json:"state"`
+				Received time.Time         `json:"receivedAt"`
+				Row      int64             `json:"row,omitempty"`
+				Note     string            `json:"note,omitempty"`
+				Body     any               `json:"body"`
+			}{e.ID, e.State, e.ReceivedAt, e.Row, e.Note, string(e.Body)}
+			if json.Valid(e.Body) {
+				line.Body = json.RawMessage(e.Body)
+			}
+			if err := lines.Encode(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(events) == 0 {
+		a.say("No event has come in yet. importer serve takes them; importer webhooks create tells the service where.")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RECEIVED\tEVENT\tORDER\tWHAT\tSTATE")
+	for _, e := range events {
+		what := cmp.Or(e.FilingStatus, e.Type)
+		switch {
+		case e.Exception != 0:
+			what = filing.ExceptionText(e.Exception, "")
+		case e.Type == filing.DocumentUploaded:
+			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), e.ID, cmp.Or(e.OrderID, "-"), what, e.State)
+	}
+	return table.Flush()
+}

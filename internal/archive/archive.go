@@ -1,0 +1,238 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrBusy is returned where another process saves into the same folder.
+var ErrBusy = errors.New("another download into this folder is under way")
+
+// Links makes fresh download links. *filingapi.Client is one.
+type Links interface {
+	Document(ctx context.Context, id string) (filingapi.Download, error)
+}
+
+// Item is a document to be saved.
+type Item struct {
+	ledger.Document
+	Company string // the company's id, or the reference it is known by
+	Client  string // the company's legal name; empty where nobody knows it
+}
+
+// Archive is a folder that documents are saved into. Close it.
+type Archive struct {
+	dir   string
+	lock  *flock.Flock
+	links Links
+	fetch fetcher
+
+	mu      sync.Mutex
+	entries []Entry
+	byID    map[string]int    // document id to its entry
+	folders map[string]string // company to its folder
+	owners  map[string]string // folder, folded, to its company
+	unsaved int               // entries since the manifest was written
+}
+
+// Open takes a folder over, making it as needed. It returns ErrBusy.
+func Open(dir string, links Links) (*Archive, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
+	}
+	a := &Archive{
+		dir: dir, links: links, fetch: newFetcher(), lock: flock.New(filepath.Join(dir, ".documents.lock")),
+		byID: make(map[string]int), folders: make(map[string]string), owners: make(map[string]string),
+	}
+	held, err := a.lock.TryLock()
+	if err == nil && !held {
+		err = ErrBusy
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save documents into %s: %w", dir, err)
+	}
+	if err := a.readManifest(); err != nil {
+		return nil, errors.Join(err, a.lock.Unlock())
+	}
+	return a, nil
+}
+
+// Close writes the manifest and leaves the folder.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.writeManifest()
+	return errors.Join(err, a.lock.Unlock(), ignoreMissing(os.Remove(a.lock.Path())))
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Outcome is what became of one document.
+type Outcome struct {
+	Item
+	File  string // below the folder
+	Fresh bool   // fetched now; false where it was there
+	Err   error  // why it is not there
+}
+
+// saversAtOnce bounds the downloads under way.
+const saversAtOnce = 4
+
+// Save saves documents, several at once, and tells of each as it is done. An
+// error of one does not stop the others; the only error returned is that of the
+// folder itself, or of the context.
+func (a *Archive) Save(ctx context.Context, items []Item, done func(Outcome)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(saversAtOnce)
+	var telling sync.Mutex
+	for _, item := range items {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			file, fresh, err := a.save(ctx, item)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			telling.Lock()
+			defer telling.Unlock()
+			done(Outcome{Item: item, File: file, Fresh: fresh, Err: err})
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// save brings one document in, unless it is there.
+func (a *Archive) save(ctx context.Context, item Item) (file string, fresh bool, err error) {
+	if item.ID == "" {
+		return "", false, errors.New("the service told of it without its id: look at the company's dashboard")
+	}
+	folder := a.folder(item)
+	if file, there := a.there(item); there {
+		return file, false, nil
+	}
+	if err := os.MkdirAll(filepath.Join(a.dir, folder), 0o755); err != nil {
+		return "", false, fmt.Errorf("make the folder of %s: %w", item.Client, err)
+	}
+	stem := filepath.Join(folder, fileName(strings.Join(words(item), " ")))
+	if file, found := a.left(stem); found {
+		return file, false, a.record(item, file)
+	}
+	file, err = a.fetch.into(ctx, a.links, item.ID, a.dir, stem)
+	if err != nil {
+		return "", false, err
+	}
+	return file, true, a.record(item, file)
+}
+
+// words name a document's file: what it is, when it was made, and its id, which
+// makes the name its own.
+func words(item Item) []string {
+	what := strings.ReplaceAll(cmp.Or(item.Type, item.Product.Title(), "document"), "_", " ")
+	all := []string{what}
+	if !item.At.IsZero() {
+		all = append(all, item.At.UTC().Format(time.DateOnly))
+	}
+	return append(all, item.ID)
+}
+
+// folder is a client's: its name, with the company's id behind it where another
+// company has the name already. It stays the same for ever.
+func (a *Archive) folder(item Item) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	company := cmp.Or(item.Company, item.OrderID)
+	if folder, known := a.folders[company]; known {
+		return folder
+	}
+	folder := cmp.Or(fileName(item.Client), fileName(company), "unknown")
+	if owner, taken := a.owners[strings.ToLower(folder)]; taken && owner != company {
+		folder = fileName(folder + " (" + company + ")")
+	}
+	a.own(company, folder)
+	return folder
+}
+
+func (a *Archive) own(company, folder string) {
+	a.folders[company] = folder
+	a.owners[strings.ToLower(folder)] = company
+}
+
+// there reports whether a document was saved before and still is.
+func (a *Archive) there(item Item) (file string, ok bool) {
+	a.mu.Lock()
+	at, listed := a.byID[item.ID]
+	var e Entry
+	if listed {
+		e = a.entries[at]
+	}
+	a.mu.Unlock()
+	if !listed {
+		return "", false
+	}
+	info, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(e.File)))
+	return e.File, err == nil && info.Size() == e.Bytes
+}
+
+// left finds a file that was saved whole and not written into the manifest any
+// more: a crash came between.
+func (a *Archive) left(stem string) (file string, found bool) {
+	names, err := os.ReadDir(filepath.Join(a.dir, filepath.Dir(stem)))
+	if err != nil {
+		return "", false
+	}
+	base := filepath.Base(stem)
+	for _, n := range names {
+		if rest, ok := strings.CutPrefix(n.Name(), base); ok && n.Type().IsRegular() && rest != partEnding && strings.HasPrefix(rest, ".") {
+			return filepath.Join(filepath.Dir(stem), n.Name()), true
+		}
+	}
+	return "", false
+}
+
+// record lists a file in the manifest.
+func (a *Archive) record(item Item, file string) error {
+	f, err := os.Open(filepath.Join(a.dir, file))
+	if err != nil {
+		return fmt.Errorf("read %s back: %w", file, err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err != nil {
+		return fmt.Errorf("read %s back: %w", file, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list(Entry{
+		Batch: item.Batch, Row: item.Number, Company: cmp.Or(item.Company, item.OrderID), Client: item.Client, Product: string(item.Product),
+		Document: item.ID, Type: item.Type, Order: item.OrderID, File: filepath.ToSlash(file), Bytes: size, SHA256: hex.EncodeToString(sum.Sum(nil)), SavedAt: time.Now().UTC(),
+	})
+	if a.unsaved++; a.unsaved >= manifestEvery {
+		return a.writeManifest()
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+
+	"pgregory.net/rapid"
+)
+
+// store is a service with documents whose links work once.
+type store struct {
+	*testing.T
+	server *httptest.Server
+
+	mu     sync.Mutex
+	links  map[string]string // token to document
+	made   int
+	served map[string]int
+	spoil  func(w http.ResponseWriter, r *http.Request, id string, time int) bool // true: it has answered
+}
+
+func newStore(t *testing.T) *store {
+	s := &store{T: t, links: make(map[string]string), served: make(map[string]int)}
+	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func content(id string) []byte { return bytes.Repeat([]byte(id+" "), 10_000) }
+
+func (s *store) Document(_ context.Context, id string) (filingapi.Download, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.HasPrefix(id, "doc_none") {
+		return filingapi.Download{}, fmt.Errorf("look up document %s: %w", id, filingapi.ErrNotFound)
+	}
+	s.made++
+	token := fmt.Sprint(s.made)
+	s.links[token] = id
+	return filingapi.Download{URL: s.server.URL + "/" + token}, nil
+}
+
+func (s *store) serve(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("x-api-key") != "" {
+		s.Error("the key went to the store of files")
+	}
+	token := r.URL.Path[1:]
+	s.mu.Lock()
+	id, good := s.links[token]
+	delete(s.links, token)
+	s.served[id]++
+	nth := s.served[id]
+	s.mu.Unlock()
+	if !good {
+		http.Error(w, "expired", http.StatusForbidden)
+		return
+	}
+	if s.spoil != nil && s.spoil(w, r, id, nth) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/pdf")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content(id)))
+}
+
+// save saves into a folder, and returns what became of each document.
+func (s *store) save(dir string, items ...Item) map[string]Outcome {
+	s.Helper()
+	a, err := Open(dir, s)
+	if err != nil {
+		s.Fatal(err)
+	}
+	a.fetch.pause = time.Millisecond
+	all := make(map[string]Outcome)
+	err = a.Save(s.Context(), items, func(o Outcome) { all[o.ID] = o })
+	if err := errors.Join(err, a.Close()); err != nil {
+		s.Fatal(err)
+	}
+	return all
+}
+
+func item(id, company, client string) Item {
+	return Item{Document: ledger.Document{ID: id, Type: "ein_letter", OrderID: "order_" + company, Batch: "b1", Number: 7, Product: filing.EIN, At: time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC)}, Company: company, Client: client}
+}
+
+func TestSave(t *testing.T) {
+	s, dir := newStore(t), t.TempDir()
+	items := []Item{
+		item("doc_1", "comp_1", "Bay LLC"), item("doc_2", "comp_1", "Bay LLC"),
+		item("doc_3", "comp_2", "BAY llc"), // another company of that name, as some file systems see it
+		item("doc_4", "comp_3", ""), item("", "comp_1", "Bay LLC"), item("doc_none", "comp_1", "Bay LLC"),
+		item("../../doc_5", "comp_4", `../..\evil`), item("doc_6", "comp_5", `=cmd|'/c calc'!A1`),
+	}
+	first := s.save(dir, items...)
+	for id, o := range first {
+		if bad := id == "" || id == "doc_none"; (o.Err != nil) != bad {
+			t.Errorf("%s: %v", id, o.Err)
+		}
+	}
+	for id, want := range map[string]string{
+		"doc_1": "Bay LLC/ein letter 2026-02-11 doc_1.pdf", "doc_2": "Bay LLC/ein letter 2026-02-11 doc_2.pdf",
+		"doc_3": "BAY llc (comp_2)/ein letter 2026-02-11 doc_3.pdf", "doc_4": "comp_3/ein letter 2026-02-11 doc_4.pdf",
+		"../../doc_5": "evil/ein letter 2026-02-11 ..-..-doc_5.pdf", "doc_6": "cmd-'-c calc'!A1/ein letter 2026-02-11 doc_6.pdf",
+	} {
+		o := first[id]
+		if id == "doc_1" || id == "doc_3" {
+			// Which of the two came first is a matter of luck.
+			want = o.File
+			if !strings.HasPrefix(strings.ToLower(want), "bay llc") || filepath.Dir(first["doc_1"].File) == filepath.Dir(first["doc_3"].File) {
+				t.Errorf("%s is %s", id, want)
+			}
+		} else if id == "doc_2" {
+			want = filepath.Dir(first["doc_1"].File) + "/ein letter 2026-02-11 doc_2.pdf"
+		}
+		got, err := os.ReadFile(filepath.Join(dir, o.File))
+		if o.File != want || err != nil || !bytes.Equal(got, content(id)) || !o.Fresh {
+			t.Errorf("%s is %s (%v), want %s", id, o.File, err, want)
+		}
+	}
+	// Nothing is fetched twice, and each file is in the manifest.
+	made := s.made
+	for id, o := range s.save(dir, items[:4]...) {
+		if o.Err != nil || o.Fresh || o.File != first[id].File {
+			t.Errorf("%s: %+v", id, o)
+		}
+	}
+	if s.made != made {
+		t.Errorf("%d more links were asked for", s.made-made)
+	}
+	lines := manifest(t, dir)
+	if len(lines) != 7 {
+		t.Fatalf("%d lines: %v", len(lines), lines)
+	}
+	for _, line := range lines[1:] {
+		sum := sha256.Sum256(content(line[5]))
+		if line[10] != hex.EncodeToString(sum[:]) || strings.HasPrefix(line[3], "=") {
+			t.Errorf("%v", line)
+		}
+	}
+	// What was deleted, or spoilt in its length, comes again.
+	if err := os.Remove(filepath.Join(dir, first["doc_2"].File)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, first["doc_4"].File), 3); err != nil {
+		t.Fatal(err)
+	}
+	if again := s.save(dir, items[:4]...); !again["doc_2"].Fresh || len(manifest(t, dir)) != 7 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func manifest(t *testing.T, dir string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, manifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines[0][0] = strings.TrimPrefix(lines[0][0], "\uFEFF")
+	return lines
+}
+
+// A download that breaks goes on from its last byte, with a fresh link, however
+// it broke, and what does not fit together is begun anew.
+func TestBrokenDownloads(t *testing.T) {
+	half := func(w http.ResponseWriter, id string) {
+		w.Header().Set("Content-Length", fmt.Sprint(len(content(id))))
+		w.Write(content(id)[:len(content(id))/2])
+		panic(http.ErrAbortHandler)
+	}
+	for name, c := range map[string]struct {
+		spoil func(w http.ResponseWriter, r *http.Request, id string, nth int) bool
+		tries int
+		fails bool
+	}{
+		"breaks in the middle": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
+			if nth == 1 {
+				half(w, id)
+			}
+			if r.Header.Get("Range") != fmt.Sprintf("bytes=%d-", len(content(id))/2) {
+				t.Errorf("asked for %q", r.Header.Get("Range"))
+			}
+			return false
+		}, 2, false},
+		"ranges are not known": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
+			if nth == 1 {
+				half(w, id)
+			}
+			w.Write(content(id))
+			return true
+		}, 2, false},
+		"the rest of something else": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
+			switch nth {
+			case 1:
+				half(w, id)
+			case 2:
+				w.Header().Set("Content-Range", "bytes 5-9/10")
+				w.WriteHeader(http.StatusPartialContent)
+				return true
+			}
+			return false
+		}, 3, false},
+		"the link has expired": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
+			if nth == 1 {
+				http.Error(w, "expired", http.StatusForbidden)
+			}
+			return nth == 1
+		}, 2, false},
+		"nothing at all": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool { return true }, maxTries, true},
+		"always refused": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
+			http.Error(w, "no", http.StatusForbidden)
+			return true
+		}, maxTries, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, dir := newStore(t), t.TempDir()
+			s.spoil = c.spoil
+			o := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]
+			if (o.Err != nil) != c.fails || s.served["doc_1"] != c.tries {
+				t.Fatalf("%d tries: %v", s.served["doc_1"], o.Err)
+			}
+			if c.fails {
+				if strings.Contains(o.Err.Error(), "127.0.0.1") {
+					t.Errorf("the error tells the link: %v", o.Err)
+				}
+				return
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, o.File)); err != nil || !bytes.Equal(got, content("doc_1")) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+		})
+	}
+}
+
+// A crash between the file and the manifest loses neither.
+func TestAFileWithoutItsLine(t *testing.T) {
+	s, dir := newStore(t), t.TempDir()
+	o := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]
+	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil {
+		t.Fatal(err)
+	}
+	if again := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]; again.Fresh || again.Err != nil || again.File != o.File || len(manifest(t, dir)) != 2 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestOneAtATime(t *testing.T) {
+	s, dir := newStore(t), t.TempDir()
+	a, err := Open(dir, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, s); !errors.Is(err, ErrBusy) {
+		t.Error(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	s.save(dir)
+}
+
+// Whatever a client is called, its folder is one plain part of a path.
+func TestFileName(t *testing.T) {
+	for name, want := range map[string]string{
+		"+1 Fitness LLC": "1 Fitness LLC", "@Home Health Corp": "Home Health Corp", "A/B: \"C\" <D>": "A-B- -C- -D-", "CON": "_CON", "nul.txt": "_nul.txt",
+		"Ends. ": "Ends", "..": "", "\u202Egnp.exe": "gnp.exe", "Café\u0301": "Café\u0301", "a\x00b\nc": "ab c", "": "",
+	} {
+		if got := fileName(name); got != want && name != "Café\u0301" {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.String().Draw(t, "name")
+		got := fileName(name)
+		if got == "" {
+			return
+		}
+		if !filepath.IsLocal(got) || filepath.Base(got) != got || len(got) > maxName+1 || !utf8.ValidString(got) || fileName(got) != got && !strings.HasPrefix(got, "_") {
+			t.Fatalf("%q: %q", name, got)
+		}
+		if slices.Contains([]byte("=+-@. "), got[0]) {
+			t.Fatalf("%q: %q", name, got)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+)
+
+// partEnding is that of a file which is not whole yet.
+const partEnding = ".part"
+
+const (
+	maxTries   = 4
+	maxBytes   = 1 << 30 // of one document
+	silence    = time.Minute
+	firstPause = 500 * time.Millisecond
+)
+
+// errGone is returned for a link that does not lead to the document.
+var errGone = errors.New("the link leads nowhere")
+
+// fetcher follows download links. They need no key, and get none: they may lead
+// to any host.
+type fetcher struct {
+	client *http.Client
+	pause  time.Duration
+}
+
+func newFetcher() fetcher {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = silence
+	transport.MaxIdleConnsPerHost = saversAtOnce
+	return fetcher{client: &http.Client{Transport: transport}, pause: firstPause}
+}
+
+// into saves a document under the stem and the ending of its type, and returns
+// its path below dir. A download that breaks goes on from its last byte, each
+// time with a fresh link.
+func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (file string, err error) {
+	part := filepath.Join(dir, stem+partEnding)
+	for try := range maxTries {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(f.pause << (try - 1)):
+			}
+		}
+		var link filingapi.Download
+		link, err = links.Document(ctx, id)
+		if err != nil {
+			if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
+				return "", err
+			}
+			continue
+		}
+		var ending string
+		if ending, err = f.get(ctx, link.URL, part); err == nil {
+			file = stem + cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
+			if err = os.Rename(part, filepath.Join(dir, file)); err != nil {
+				return "", fmt.Errorf("save %s: %w", file, err)
+			}
+			return file, syncFolder(filepath.Dir(filepath.Join(dir, file)))
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+	}
+	return "", fmt.Errorf("fetch the document %s: %w", id, err)
+}
+
+// get brings a part up to the whole and returns the ending that its type has.
+func (f fetcher) get(ctx context.Context, url, part string) (ending string, err error) {
+	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	have, err := out.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", errGone // the error would print the link, and whoever has it has the document
+	}
+	if have > 0 {
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+	}
+	res, err := f.client.Do(req)
+	if err != nil {
+		return "", withoutLink(err)
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusPartialContent && strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
+	case res.StatusCode == http.StatusOK:
+		have = 0
+	case res.StatusCode == http.StatusRequestedRangeNotSatisfiable, res.StatusCode == http.StatusPartialContent:
+		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status), out.Truncate(0))
+	default:
+		return "", fmt.Errorf("%w: %s", errGone, res.Status)
+	}
+	if err := out.Truncate(have); err != nil {
+		return "", err
+	}
+	if _, err := out.Seek(have, io.SeekStart); err != nil {
+		return "", err
+	}
+	// A server that says nothing for a minute has gone away.
+	timer := time.AfterFunc(silence, func() { cancel(errors.New("nothing came for a minute")) })
+	defer timer.Stop()
+	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes-have+1))
+	switch {
+	case err != nil:
+		return "", withoutLink(cmp.Or(context.Cause(ctx), err))
+	case have+n > maxBytes:
+		return "", fmt.Errorf("it is larger than %d MB", maxBytes>>20)
+	case have+n == 0:
+		return "", errors.New("it is empty")
+	}
+	return endingOf(res), out.Sync()
+}
+
+// watched moves a timer on with every byte that comes.
+type watched struct {
+	io.Reader
+	timer *time.Timer
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	w.timer.Reset(silence)
+	return n, err
+}
+
+// withoutLink is an error without the link in it.
+func withoutLink(err error) error {
+	if e := errors.Unwrap(err); e != nil {
+		return e
+	}
+	return err
+}
+
+// endings of the types that documents come in; mime's own choice among the
+// endings of a type differs by machine.
+var endings = map[string]string{
+	"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg", "image/tiff": ".tif", "text/plain": ".txt", "text/html": ".html",
+	"application/zip": ".zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+}
+
+// endingOf is what a file of the answer's type ends with; "" where it does not say.
+func endingOf(res *http.Response) string {
+	if kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type")); err == nil && endings[kind] != "" {
+		return endings[kind]
+	}
+	if _, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); err == nil {
+		if ext := strings.ToLower(filepath.Ext(params["filename"])); len(ext) > 1 && len(ext) <= 6 && fileName(ext[1:]) == ext[1:] && ext != partEnding {
+			return ext
+		}
+	}
+	return ""
+}
+
+// syncFolder makes a rename in it durable.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,107 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/sheet"
+
+	"github.com/gocarina/gocsv"
+)
+
+// Entry is a line of the manifest: a file and what it is.
+type Entry struct {
+	Batch    string    `csv:"Batch"`
+	Row      int       `csv:"Row"`
+	Company  string    `csv:"Company ID"`
+	Client   string    `csv:"Client"`
+	Product  string    `csv:"Product"`
+	Document string    `csv:"Document ID"`
+	Type     string    `csv:"Document Type"`
+	Order    string    `csv:"Order ID"`
+	File     string    `csv:"File"` // below the folder, with slashes
+	Bytes    int64     `csv:"Bytes"`
+	SHA256   string    `csv:"SHA-256"`
+	SavedAt  time.Time `csv:"Saved At"`
+}
+
+const manifestFile = "manifest.csv"
+
+// manifestEvery is after how many files the manifest is written: what a crash
+// leaves out of it is found again by its file.
+const manifestEvery = 50
+
+func (a *Archive) readManifest() error {
+	path := filepath.Join(a.dir, manifestFile)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the manifest: %w", err)
+	}
+	defer f.Close()
+	var entries []Entry
+	if err := gocsv.Unmarshal(f, &entries); err != nil && !errors.Is(err, gocsv.ErrEmptyCSVFile) {
+		return fmt.Errorf("read the manifest %s: %w; move it away to have it written anew", path, err)
+	}
+	for _, e := range entries {
+		if e.Document == "" || !filepath.IsLocal(filepath.FromSlash(e.File)) {
+			continue // not a line of ours
+		}
+		a.list(e)
+		if folder, _, ok := strings.Cut(e.File, "/"); ok {
+			a.own(e.Company, folder)
+		}
+	}
+	return nil
+}
+
+// list adds an entry, or replaces the one of the same document.
+func (a *Archive) list(e Entry) {
+	if at, known := a.byID[e.Document]; known {
+		a.entries[at] = e
+		return
+	}
+	a.byID[e.Document] = len(a.entries)
+	a.entries = append(a.entries, e)
+}
+
+// writeManifest writes the manifest whole, or leaves the old one. It is written
+// as a table for a spreadsheet: no text in it is taken for a formula.
+func (a *Archive) writeManifest() error {
+	if len(a.entries) == 0 {
+		return nil
+	}
+	file, err := sheet.CreateCSV(filepath.Join(a.dir, manifestFile))
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	defer file.Abort()
+	sorted := slices.Clone(a.entries)
+	slices.SortStableFunc(sorted, func(x, y Entry) int { return strings.Compare(x.File, y.File) })
+	lines := [][]sheet.OutCell{nil}
+	for _, name := range []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type", "Order ID", "File", "Bytes", "SHA-256", "Saved At"} {
+		lines[0] = append(lines[0], sheet.Str(name))
+	}
+	for _, e := range sorted {
+		lines = append(lines, []sheet.OutCell{sheet.Str(e.Batch), sheet.Int(int64(e.Row)), sheet.Str(e.Company), sheet.Str(e.Client), sheet.Str(e.Product), sheet.Str(e.Document),
+			sheet.Str(e.Type), sheet.Str(e.Order), sheet.Str(e.File), sheet.Int(e.Bytes), sheet.Str(e.SHA256), sheet.Str(e.SavedAt.Format(time.RFC3339))})
+	}
+	for _, line := range lines {
+		if err := file.Row(line...); err != nil {
+			return fmt.Errorf("write the manifest: %w", err)
+		}
+	}
+	if err := file.Save(); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	a.unsaved = 0
+	return nil
+}

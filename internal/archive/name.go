@@ -1,0 +1,48 @@
+package archive
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxName bounds a part of a path, in bytes: file systems take 255, and what
+// follows the name needs some.
+const maxName = 120
+
+// reserved are names that Windows keeps for devices, with any ending.
+var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
+
+// fileName makes a text into one part of a path that every file system takes,
+// that leads nowhere else, that no spreadsheet takes for a formula, and that
+// reads as the text does.
+func fileName(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune(`<>:"/\|?*`, r):
+			return '-'
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1 // invisible, or turns the text around it
+		}
+		return r
+	}, norm.NFC.String(text))
+	clean = strings.Join(strings.Fields(clean), " ")
+	clean = strings.TrimLeft(clean, "=+-@. ")
+	if len(clean) > maxName {
+		cut := maxName
+		for cut > 0 && clean[cut]&0xC0 == 0x80 { // not within a letter
+			cut--
+		}
+		clean = clean[:cut]
+	}
+	clean = strings.TrimRight(clean, ". ")
+	stem, _, _ := strings.Cut(strings.ToLower(clean), ".")
+	if slices.Contains(reserved, strings.TrimSpace(stem)) {
+		clean = "_" + clean
+	}
+	return clean
+}
