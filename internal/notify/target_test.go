@@ -363,11 +363,11 @@ func TestTargetsAreReadFromAList(t *testing.T) {
 		"":                     "",
 		"https://a.test/x":     "https://a.test",
 		" https://a.test/x,\n": "https://a.test",
-		"https://a.test/x, https://b.test/y\nslack+https://c.test/z": "https://a.test https://b.test slack+https://c.test",
-		"https://a.test/x,https://a.test/x":                          "https://a.test", // once
-		"https://a.test/x,https://a.test/y":                          "https://a.test https://a.test",
-		"smtp://m.test/?from=a@x&to=b@x,c@x,https://a.test/?u=1,2":   "smtp://m.test to b@x smtp://m.test to c@x https://a.test",
-		"smtps://m.test/?from=a@x&toAddresses=b@x":                   "smtps://m.test to b@x",
+		"https://a.test/x, https://b.test/y\nslack+https://c.test/z":                              "https://a.test https://b.test slack+https://c.test",
+		"https://a.test/x,https://a.test/x":                                                       "https://a.test", // once
+		"https://a.test/x,https://a.test/y":                                                       "https://a.test https://a.test",
+		"smtp://m.test/?from=a@x&to=b@x,c@x,https://a.test/?u=1,2":                                "smtp://m.test to b@x smtp://m.test to c@x https://a.test",
+		"smtps://m.test/?from=a@x&toAddresses=b@x":                                                "smtps://m.test to b@x",
 		"slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook\nntfy://ntfy.sh/topic": "slack ntfy",
 	} {
 		targets, err := ParseTargets(text)

@@ -1,0 +1,517 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// inbox is a target that keeps what it is told.
+type inbox struct {
+	mu   sync.Mutex
+	told []Message
+	fail error
+}
+
+func (b *inbox) target(id string) *Target {
+	return &Target{id: id, name: id, hide: strings.NewReplacer(), busy: make(chan struct{}, 1), send: func(m Message) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.fail == nil {
+			b.told = append(b.told, m)
+		}
+		return b.fail
+	}}
+}
+
+func (b *inbox) set(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail = err
+}
+
+// take returns the subjects told since the last time, without their beginning.
+func (b *inbox) take() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var subjects []string
+	for _, m := range b.told {
+		_, subject, _ := strings.Cut(m.Subject, ": ")
+		subjects = append(subjects, subject)
+	}
+	b.told = nil
+	return subjects
+}
+
+func (b *inbox) want(t *testing.T, subjects ...string) {
+	t.Helper()
+	if got := b.take(); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", subjects) {
+		t.Fatalf("told %q, want %q", got, subjects)
+	}
+}
+
+// season is a ledger with what the placer does to it.
+type season struct {
+	*testing.T
+	*ledger.Ledger
+	config ledger.Config
+}
+
+func openLedger(t *testing.T, c ledger.Config) *season {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return &season{t, l, c}
+}
+
+func (s *season) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+const cost = money.Cents(7500)
+
+// add opens a batch of n annual reports.
+func (s *season) add(id string, n int) []ledger.Row {
+	s.Helper()
+	ctx := context.Background()
+	_, err := s.CreateBatch(ctx, ledger.Batch{ID: id, File: "/home/me/" + id + ".xlsx", Product: filing.AnnualReport})
+	s.must(err)
+	var rows []ledger.Row
+	for i := range n {
+		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: cost}, Request: &filing.Request{
+			Product: filing.AnnualReport,
+			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%s%d", id, i), Sheet: filing.Company{LegalName: fmt.Sprintf("Acme %d LLC", i)}},
+			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+		}})
+	}
+	s.must(s.AddRows(ctx, id, rows))
+	s.must(s.OpenBatch(ctx, id))
+	rows = nil
+	for r, err := range s.Rows(ctx, id) {
+		s.must(err)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// answer sends a row and settles it with an answer.
+func (s *season) answer(class filing.Class, rows ...ledger.Row) {
+	s.Helper()
+	ctx := context.Background()
+	for _, r := range rows {
+		r, err := s.Row(ctx, r.ID)
+		s.must(err)
+		begun, err := s.Begin(ctx, ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: money.Cost{Amount: cost}, Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}}})
+		s.must(err)
+		if begun.Try == 0 {
+			continue
+		}
+		a := filing.Answer{Class: class, Message: "said the service"}
+		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Verdict: filing.Decide(a, filing.Standing{LastItem: true}), Message: "no answer came in 30 s", Cost: money.Cost{Amount: cost}}
+		if class == filing.Accepted {
+			out.Items = []ledger.Item{{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost}}
+		}
+		s.must(s.Settle(ctx, out))
+	}
+}
+
+// except gives the filings of rows an exception.
+func (s *season) except(code int, rows ...ledger.Row) {
+	s.Helper()
+	driver, name := "pgx", s.config.DatabaseURL
+	if name == "" {
+		driver, name = "sqlite", "file:"+filepath.Join(s.config.Dir, "ledger.db")+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sql.Open(driver, name)
+	s.must(err)
+	defer db.Close()
+	for _, r := range rows {
+		_, err := db.Exec(`UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`, code, r.ID)
+		s.must(err)
+	}
+}
+
+// story runs a notifier over a SQLite ledger in time that passes at will.
+func story(t *testing.T, tell func(*season, *inbox)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(context.Background())
+		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
+		box := &inbox{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}}).Run(ctx)
+		}()
+		time.Sleep(time.Second) // off the beat of the looks
+		tell(s, box)
+		end()
+		<-done
+		s.must(s.Close())
+	})
+}
+
+func TestFundsOutAndBack(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		ctx := context.Background()
+		rows := s.add("b", 3)
+		time.Sleep(time.Minute)
+		box.want(s.T)
+		s.answer(filing.NoFunds, rows[0])
+		time.Sleep(2 * every)
+		box.mu.Lock()
+		body := box.told[0].Body
+		box.mu.Unlock()
+		want := "The service refused an order for want of funds, at 00:01 UTC on 1 January: \"said the service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit was ever declared.\nTop up the balance, then: importer deposit AMOUNT"
+		if body != want {
+			s.Errorf("%s", body)
+		}
+		box.want(s.T, "funds are out, 3 rows wait")
+		time.Sleep(15 * time.Minute) // it lasts: no word more
+		box.want(s.T)
+		s.must(s.Deposit(ctx, cost, ""))
+		time.Sleep(time.Minute) // a deposit is no proof: the service is asked first
+		box.want(s.T)
+		s.answer(filing.Accepted, rows[0])
+		time.Sleep(2 * every)
+		box.want(s.T) // not yet: those that were woken may wait again
+		s.answer(filing.Accepted, rows[1])
+		time.Sleep(15 * time.Minute)
+		box.want(s.T) // the book is empty: still the same want
+		s.must(s.Deposit(ctx, 10*cost, ""))
+		s.answer(filing.Accepted, rows[1:]...)
+		time.Sleep(steady + 2*every)
+		box.want(s.T, "b.xlsx has ended: 3 of 3 rows placed", "funds suffice again")
+	})
+}
+
+func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		ctx := context.Background()
+		rows := s.add("b", 2)
+		s.answer(filing.NoFunds, rows[0])
+		time.Sleep(2 * every)
+		box.want(s.T, "funds are out, 2 rows wait")
+		s.must(s.KeyRefused(ctx, "no such key: sk_test_hushhush"))
+		time.Sleep(2 * every)
+		box.mu.Lock()
+		if body := box.told[0].Body; strings.Contains(body, "hush") || !strings.Contains(body, "no such key") {
+			s.Errorf("%s", body)
+		}
+		box.mu.Unlock()
+		box.want(s.T, "the API key is refused")
+		time.Sleep(15 * time.Minute) // nor is it told that funds suffice: nobody knows
+		box.want(s.T)
+		s.must(s.KeyAccepted(ctx))
+		time.Sleep(time.Minute)
+		box.want(s.T, "funds suffice again")
+		s.must(s.KeyRefused(ctx, "no such key"))
+		time.Sleep(2 * every)
+		box.want(s.T, "the API key is refused")
+	})
+}
+
+func TestBatchThatGoesOnEndsAgain(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		ctx := context.Background()
+		s.must(s.Bind(ctx, "test"))
+		rows := s.add("b", 3)
+		s.answer(filing.Accepted, rows[:2]...)
+		time.Sleep(time.Minute)
+		box.want(s.T)
+		s.answer(filing.Refused, rows[2])
+		time.Sleep(2 * every)
+		box.mu.Lock()
+		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NoticeBatch || !strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
+			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nThe answers: importer results b -o FILE" {
+			s.Errorf("%+v", m)
+		}
+		box.mu.Unlock()
+		box.want(s.T, "b.xlsx has ended: 2 of 3 rows placed")
+		time.Sleep(15 * time.Minute)
+		box.want(s.T)
+		_, err := s.RetryBatch(ctx, "b")
+		s.must(err)
+		time.Sleep(2 * every)
+		s.answer(filing.Accepted, rows[2])
+		time.Sleep(2 * every)
+		box.want(s.T, "b.xlsx has ended: 3 of 3 rows placed")
+	})
+}
+
+func TestUncertainRowsAreGathered(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		rows := s.add("b", 20)
+		s.answer(filing.NoAnswer, rows[0])
+		time.Sleep(gather / 2)
+		s.answer(filing.NoAnswer, rows[1:8]...)
+		box.want(s.T)
+		time.Sleep(gather)
+		box.mu.Lock()
+		body := box.told[0].Body
+		box.mu.Unlock()
+		want := `Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: $600.00.
+  row 2  Acme 0 LLC: no answer came in 30 s
+  row 3  Acme 1 LLC: no answer came in 30 s
+  row 4  Acme 2 LLC: no answer came in 30 s
+  row 5  Acme 3 LLC: no answer came in 30 s
+  row 6  Acme 4 LLC: no answer came in 30 s
+  and 3 more
+Settle them: importer resolve b`
+		if body != want {
+			s.Errorf("%s", body)
+		}
+		box.want(s.T, "8 rows are uncertain in b.xlsx")
+		s.answer(filing.NoAnswer, rows[8:10]...)
+		time.Sleep(time.Minute)
+		s.answer(filing.NoAnswer, rows[10])
+		time.Sleep(apart - 2*time.Minute)
+		box.want(s.T) // not so soon after the other
+		time.Sleep(2 * time.Minute)
+		box.want(s.T, "3 rows are uncertain in b.xlsx")
+		s.answer(filing.NoAnswer, rows[11])
+		time.Sleep(time.Second) // and the process ends: its last look waits for nothing
+	})
+}
+
+func TestExceptionsAreGatheredByBatch(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		a, b := s.add("a", 3), s.add("b", 1)
+		s.answer(filing.Accepted, append(a, b...)...)
+		time.Sleep(2 * every)
+		box.take()
+		s.except(482, a[0], a[2])
+		s.except(484, b[0])
+		time.Sleep(gather + 2*every)
+		box.mu.Lock()
+		for _, m := range box.told {
+			if m.Batch == "a" && m.Body != "They stand still until somebody corrects them.\n"+
+				"  row 2  Acme 0 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
+				"  row 4  Acme 2 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
+				"All of them, under Needs Attention: importer results a -o FILE" {
+				s.Errorf("%s", m.Body)
+			}
+		}
+		box.mu.Unlock()
+		if got := box.take(); len(got) != 2 || strings.Join(got, "") != "2 filings to correct in a.xlsx1 filing to correct in b.xlsx" && strings.Join(got, "") != "1 filing to correct in b.xlsx2 filings to correct in a.xlsx" {
+			s.Errorf("%q", got)
+		}
+		time.Sleep(15 * time.Minute)
+		s.except(0, a[0])
+		time.Sleep(15 * time.Minute)
+		box.want(s.T)
+		s.except(482, a[0])
+		time.Sleep(15 * time.Minute)
+		box.want(s.T, "1 filing to correct in a.xlsx")
+	})
+}
+
+// The end of a run is told by the run: the last look waits for nothing.
+func TestLastLookWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
+		rows := s.add("b", 2)
+		ctx, end := context.WithCancel(context.Background())
+		box := &inbox{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}}).Run(ctx)
+		}()
+		time.Sleep(time.Second)
+		s.answer(filing.Accepted, rows[0])
+		s.answer(filing.NoAnswer, rows[1])
+		end()
+		<-done
+		box.want(t, "b.xlsx has ended: 1 of 2 rows placed", "1 row is uncertain in b.xlsx")
+		s.must(s.Close())
+	})
+}
+
+// A target that is away is tried again, less and less often, for a day; one
+// that has the message gets it no second time.
+func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
+		here, away := &inbox{}, &inbox{fail: errors.New("no route")}
+		var log strings.Builder
+		n := New(Config{Ledger: s.Ledger, Targets: []*Target{here.target("here"), away.target("away")}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		pass := func(d time.Duration) {
+			for range d / time.Minute {
+				s.must(n.look(ctx, false))
+				time.Sleep(time.Minute)
+			}
+		}
+		keep := func(subject string) {
+			_, err := s.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeSeason, Subject: subject})
+			s.must(err)
+		}
+		keep("x: one")
+		pass(time.Hour)
+		here.want(t, "one")
+		away.set(nil)
+		pass(time.Hour)
+		away.want(t, "one")
+		here.want(t)
+
+		away.set(errors.New("no route"))
+		keep("x: two")
+		pass(giveUp + time.Hour)
+		away.set(nil)
+		pass(time.Hour)
+		away.want(t)
+		here.want(t, "two")
+		if tries := strings.Count(log.String(), `about="x: two"`); tries < 50 || tries > 150 {
+			t.Errorf("tried %d times", tries)
+		}
+		if strings.Count(log.String(), "given up") != 1 {
+			t.Errorf("%s", log.String()[max(0, log.Len()-500):])
+		}
+		s.must(s.Close())
+	})
+}
+
+func TestWhatIsNotWantedIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
+		rows := s.add("b", 2)
+		s.answer(filing.NoAnswer, rows[0])
+		s.answer(filing.NoFunds, rows[1])
+		box := &inbox{}
+		kinds, err := ParseKinds("Uncertain, season")
+		s.must(err)
+		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}, On: kinds})
+		s.must(n.look(context.Background(), true))
+		box.want(t, "1 row is uncertain in b.xlsx")
+		s.must(s.Close())
+	})
+}
+
+// Whoever switches notifications on is not told of every batch of years past.
+func TestEndsOfLongAgoAreNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
+		for i := range 120 {
+			s.answer(filing.Accepted, s.add(fmt.Sprintf("old%d", i), 1)...)
+		}
+		time.Sleep(2 * giveUp)
+		s.answer(filing.Accepted, s.add("new", 1)...)
+		box := &inbox{}
+		n := New(Config{Ledger: s.Ledger, Targets: []*Target{box.target("box")}})
+		for range 3 {
+			s.must(n.look(context.Background(), false))
+		}
+		box.want(t, "new.xlsx has ended: 1 of 1 row placed")
+		news, err := s.News(context.Background())
+		if err != nil || len(news.Ended) > 0 {
+			t.Errorf("%v, %v", news.Ended, err)
+		}
+		s.must(s.Close())
+	})
+}
+
+func TestKinds(t *testing.T) {
+	for text, want := range map[string]int{"": 6, "all": 6, "funds": 1, "funds, KEY,batch": 3, "funds all": 6} {
+		if kinds, err := ParseKinds(text); err != nil || len(kinds) != want {
+			t.Errorf("%q: %v, %v", text, kinds, err)
+		}
+	}
+	if _, err := ParseKinds("funds, founds"); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), `"founds"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Several notifiers, each with its own ledger over one database, some of whose
+// targets fail at times, tell each thing once.
+func TestFleetTellsOnce(t *testing.T) {
+	databases := map[string]string{"SQLite": ""}
+	if server := os.Getenv("TEST_DATABASE_URL"); server != "" {
+		databases["PostgreSQL"] = newDatabase(t, server)
+	} else if os.Getenv("CI") != "" {
+		t.Fatal("TEST_DATABASE_URL is not set: on CI the PostgreSQL suite must run")
+	}
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			config := ledger.Config{Dir: t.TempDir(), DatabaseURL: database}
+			s := openLedger(t, config)
+			s.answer(filing.Accepted, s.add("c", 1)...)
+			rows := s.add("b", 6)
+			s.answer(filing.NoAnswer, rows[:4]...)
+			s.answer(filing.Accepted, rows[4])
+			s.except(482, rows[4])
+			s.answer(filing.NoFunds, rows[5])
+
+			r := newReceiver(t)
+			const fleet = 4
+			var all sync.WaitGroup
+			for range fleet {
+				l := openLedger(t, config)
+				n := New(Config{Ledger: l.Ledger, Targets: []*Target{one(t, r.URL+"/hook")}})
+				all.Go(func() {
+					for range 5 {
+						if err := n.look(t.Context(), true); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			told := make(map[string]int)
+			for _, body := range r.got() {
+				told[body]++
+			}
+			if len(told) != 4 || len(r.got()) != 4 {
+				t.Errorf("told %d times: %v", len(r.got()), told)
+			}
+		})
+	}
+}
+
+// newDatabase makes an empty place on the server, a schema of its own.
+func newDatabase(t *testing.T, server string) string {
+	t.Helper()
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "t" + strings.ToLower(rand.Text())
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
+			t.Error(err)
+		}
+		db.Close()
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
