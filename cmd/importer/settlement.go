@@ -33,14 +33,19 @@ func (s *settlement) placed() bool { return len(s.orders) > 0 || s.company != ""
 // column it would stand in.
 func (s *settlement) fault() error {
 	row := &s.doubt.Row
-	for _, id := range s.orders {
-		if !isOrderID(id) {
+	for i, id := range s.orders {
+		switch {
+		case !isOrderID(id):
 			return &columnFault{report.OrderIDsColumn, fmt.Sprintf("%q is not an order id: it looks like order_…", id)}
+		case slices.Contains(s.orders[:i], id):
+			return &columnFault{report.OrderIDsColumn, id + " is given twice"}
 		}
 	}
 	switch {
 	case row.Creating && len(s.orders) > 0:
 		return &columnFault{report.OrderIDsColumn, ledger.ErrCreating.Error()}
+	case len(s.orders) > len(s.doubt.Products()):
+		return &columnFault{report.OrderIDsColumn, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(s.orders), s.doubt.Ordered())}
 	case s.company != "" && !s.doubt.FormsCompany():
 		return &columnFault{report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
 	case s.company != "" && !filing.IsCompanyID(s.company):
@@ -128,7 +133,7 @@ const clockSkew = time.Minute
 // it can.
 func (s *settlement) contradicts(e ledger.Event) string {
 	row := &s.doubt.Row
-	ordered := row.Request.Order.Products()
+	ordered := s.doubt.Products()
 	if p, known := e.Product(); known && !slices.Contains(ordered, p) && !(p == filing.RegisteredAgent && slices.Contains(ordered, filing.AgentChange)) {
 		return "is of another product: " + p.Title()
 	}

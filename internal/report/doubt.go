@@ -166,16 +166,19 @@ func (d *Doubt) Ordered() string {
 	}
 	o := d.Row.Request.Order
 	var titles []string
-	for _, p := range o.Products() {
-		if !slices.Contains(d.Row.Dropped, p) {
-			titles = append(titles, p.Title())
-		}
+	for _, p := range d.Products() {
+		titles = append(titles, p.Title())
 	}
 	where := string(o.FilingState)
 	if o.AnnualReport != nil {
 		where += " " + o.AnnualReport.FilingYear
 	}
 	return strings.Join(titles, " and ") + ", " + where
+}
+
+// Products are the items that were sent: one order each.
+func (d *Doubt) Products() []filing.Product {
+	return slices.DeleteFunc(d.Row.Request.Order.Products(), func(p filing.Product) bool { return slices.Contains(d.Row.Dropped, p) })
 }
 
 // FormsCompany reports whether an id of a company belongs to the row's answer.
