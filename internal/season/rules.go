@@ -69,14 +69,16 @@ type Rules struct {
 //go:embed due.csv
 var builtinCSV []byte
 
-// Builtin returns the rules that are known without a file.
-var Builtin = sync.OnceValue(func() *Rules {
+var builtin = sync.OnceValue(func() *Rules {
 	rules, err := parseRules(builtinCSV)
 	if err != nil {
 		panic(err) // it is part of the program, and a test reads it
 	}
 	return rules
 })
+
+// Builtin returns the rules that are known without a file.
+func Builtin() *Rules { return builtin() }
 
 // Load reads a file of rules over the built-in ones: its lines replace those for
 // the same state, entity type and company, so that a correction is a file of
