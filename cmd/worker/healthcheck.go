@@ -25,10 +25,18 @@ answer is 200, else with 1 and the answer on the standard error.`,
 			if len(args) > 0 {
 				url = args[0]
 			}
-			return healthcheck(c.Context(), url)
+			if err := healthcheck(c.Context(), url); err != nil {
+				return &unwell{err}
+			}
+			return nil
 		},
 	}
 }
+
+// unwell is a process that is not well, or not there.
+type unwell struct{ error }
+
+func (u *unwell) Unwrap() error { return u.error }
 
 func healthcheck(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

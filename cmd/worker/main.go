@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -26,9 +27,13 @@ func run() int {
 	defer cancel()
 	heed(cancel, log)
 	err := command(log).ExecuteContext(ctx)
+	var ill *unwell
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &ill):
+		fmt.Fprintln(os.Stderr, "worker:", err) // for a person, or the engine's record of the check
+		return exitFailed
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitDone // it was asked to end before it had begun
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -407,6 +408,24 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 				t.Errorf("%q stands in the metrics: %s", private, line)
 			}
 		}
+	}
+	// What watches over the fleet asks for series that there are.
+	asked := 0
+	for _, file := range []string{"prometheus/rules.yml", "grafana/dashboards/bulkfiling.json"} {
+		content, err := os.ReadFile(filepath.Join("../../deploy", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\bbulkfiling_[a-z_]+[a-z]`).FindAllString(string(content), -1) {
+			asked++
+			family := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
+			if !strings.Contains(text, "# TYPE "+name+" ") && !strings.Contains(text, "# TYPE "+family+" histogram") {
+				t.Errorf("deploy/%s asks for %s, which is not there", file, name)
+			}
+		}
+	}
+	if asked < 40 {
+		t.Errorf("deploy/ asks for %d series", asked)
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	if err != nil {
