@@ -97,7 +97,11 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
-	err = r.take(ctx)
+	quiet, err := r.env.Tell(ctx, r.ledger, r.log)
+	if err == nil {
+		err = r.take(ctx)
+		quiet()
+	}
 	if closing := r.ledger.Close(); err == nil {
 		err = closing
 	}

@@ -43,7 +43,15 @@ give it one. GET /healthz answers 200 as long as it runs.`,
 				return err
 			}
 			s.secrets = env.WebhookSecrets
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.serve(c.Context(), l, s) })
+			log := slog.New(slog.NewTextHandler(a.err, nil))
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				quiet, err := env.Tell(c.Context(), l, log)
+				if err != nil {
+					return err
+				}
+				defer quiet()
+				return a.serve(c.Context(), l, s, log)
+			})
 		},
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to listen on")
@@ -62,8 +70,7 @@ type server struct {
 const leave = 10 * time.Second
 
 // serve answers until ctx ends. The applier outlives the last request.
-func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server) error {
-	log := slog.New(slog.NewTextHandler(a.err, nil))
+func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
 	secrets := webhook.Secrets(l, s.secrets)
 	events, applier := webhook.Handler(l, webhook.NewHMAC(secrets), log)
 	srv := &http.Server{

@@ -76,6 +76,11 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err := l.Bind(ctx, w.env.Mode()); err != nil {
 		return err
 	}
+	quiet, err := w.env.Tell(ctx, l, w.log)
+	if err != nil {
+		return err
+	}
+	defer quiet()
 	queue, err := await(ctx, w, "the queue", queueAway, w.env.OpenQueue)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -234,4 +235,17 @@ func (e Environment) Quoter(prices []filing.Price) (*balance.Quoter, error) {
 		return nil, err
 	}
 	return balance.NewQuoter(book, fees), nil
+}
+
+// Tell tells what happens in a ledger to whom the variables name, until stop is
+// called: then once more, so that the end of a run is told by the run.
+func (e Environment) Tell(ctx context.Context, l *ledger.Ledger, log *slog.Logger) (stop func(), err error) {
+	notifier, err := e.Notifier(l, log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { notifier.Run(ctx) })
+	return func() { cancel(); running.Wait() }, nil
 }
