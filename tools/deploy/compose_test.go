@@ -49,7 +49,7 @@ func TestComposeFileIsValid(t *testing.T) {
 		services int
 	}{
 		"a fleet of one's own": {own, nil, 7},
-		"the demo":             {nil, []string{"demo"}, 9},
+		"the demo":             {nil, []string{"demo"}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := compose(t, c.env, c.profiles...)
