@@ -188,7 +188,7 @@ func TestFundsOutAndBack(t *testing.T) {
 			s.Errorf("%s", body)
 		}
 		box.want(s.T, "funds are out, 3 rows wait")
-		time.Sleep(15 * time.Minute) // it lasts: no word more
+		time.Sleep(6 * time.Minute) // it lasts: no word more
 		box.want(s.T)
 		s.must(s.Deposit(ctx, cost, ""))
 		time.Sleep(time.Minute) // a deposit is no proof: the service is asked first
@@ -197,7 +197,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		time.Sleep(2 * every)
 		box.want(s.T) // not yet: those that were woken may wait again
 		s.answer(filing.Accepted, rows[1])
-		time.Sleep(15 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		box.want(s.T) // the book is empty: still the same want
 		s.must(s.Deposit(ctx, 10*cost, ""))
 		s.answer(filing.Accepted, rows[1:]...)
@@ -221,7 +221,7 @@ func TestKeyRefusedIsToldOnceEachTime(t *testing.T) {
 		}
 		box.mu.Unlock()
 		box.want(s.T, "the API key is refused")
-		time.Sleep(15 * time.Minute) // nor is it told that funds suffice: nobody knows
+		time.Sleep(6 * time.Minute) // nor is it told that funds suffice: nobody knows
 		box.want(s.T)
 		s.must(s.KeyAccepted(ctx))
 		time.Sleep(time.Minute)
@@ -249,7 +249,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		}
 		box.mu.Unlock()
 		box.want(s.T, "b.xlsx has ended: 2 of 3 rows placed")
-		time.Sleep(15 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		box.want(s.T)
 		_, err := s.RetryBatch(ctx, "b")
 		s.must(err)
@@ -317,12 +317,12 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		if got := box.take(); len(got) != 2 || strings.Join(got, "") != "2 filings to correct in a.xlsx1 filing to correct in b.xlsx" && strings.Join(got, "") != "1 filing to correct in b.xlsx2 filings to correct in a.xlsx" {
 			s.Errorf("%q", got)
 		}
-		time.Sleep(15 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		s.except(0, a[0])
-		time.Sleep(15 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		box.want(s.T)
 		s.except(482, a[0])
-		time.Sleep(15 * time.Minute)
+		time.Sleep(6 * time.Minute)
 		box.want(s.T, "1 filing to correct in a.xlsx")
 	})
 }
@@ -359,9 +359,10 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		var log strings.Builder
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{here.target("here"), away.target("away")}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		pass := func(d time.Duration) {
-			for range d / time.Minute {
+			const step = 10 * time.Minute // as often as every few seconds would take long
+			for range d / step {
 				s.must(n.look(ctx, false))
-				time.Sleep(time.Minute)
+				time.Sleep(step)
 			}
 		}
 		keep := func(subject string) {
@@ -413,7 +414,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Lease: 1000 * time.Hour})
-		for i := range 120 {
+		for i := range 105 {
 			s.answer(filing.Accepted, s.add(fmt.Sprintf("old%d", i), 1)...)
 		}
 		time.Sleep(2 * giveUp)
