@@ -162,6 +162,9 @@ func (c *checker) stretch(s *stretch) {
 	for i := range in {
 		c.check(&in[i], &s.rows[i], &s.drafts[i])
 	}
+	if c.im.options.Season != nil {
+		s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.left })
+	}
 }
 
 // last is the look at the rows that needs their order: it finds repeats and

@@ -25,8 +25,23 @@ type Options struct {
 	Map        map[string]string // their header to ours; to "" to ignore a column
 	Sheet      string            // the sheet to read; empty: the one that holds filings
 	Again      string            // why purchases made before are wanted once more; empty for never
+	Season     *Season           // the firing of a season that reads the file; nil for none
 	Now        time.Time         // decides which filing years are unlikely; zero: the present
 	Limits     sheet.Limits
+}
+
+// Season is what a firing of a season adds to how its roster is read.
+type Season struct {
+	Firing string // names it: every firing is a batch of its own
+	// Turn says how a row, by its number, is filed by this firing; false leaves
+	// it out of the batch. Several goroutines call it at once.
+	Turn func(row int) (Turn, bool)
+}
+
+// Turn is a row's part in a firing.
+type Turn struct {
+	FilingYear string // four digits; "" for that of the options
+	Priority   int64  // as the ledger's: lower numbers go first
 }
 
 // Import is a file that was found to be a sheet of filings. It can be gone

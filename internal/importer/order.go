@@ -103,11 +103,30 @@ func (c *checker) parties(d *draft) {
 			known.EntityType = filing.EntityType(v[entityType])
 			known.FormationState = filing.State(v[formationState])
 			known.FormationDate = v[formationDate]
+			known.FiscalEndMonth = c.fiscalEnd()
 		}
 	}
 	if slices.Contains(ein, c.im.plan.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
 		r.Order.FilingState = filing.State(v[formationState])
 	}
+}
+
+// fiscalEnd is the month in which an existing company's fiscal year ends, where
+// the row says it: a due date may depend on it. It is no part of the order.
+func (c *checker) fiscalEnd() string {
+	b := c.im.plan.binding(fiscalEndMonth)
+	if b == nil || b.index >= len(c.row.Cells) {
+		return ""
+	}
+	cell := c.row.Cells[b.index]
+	month, ok := b.choose(cell.Text)
+	if !ok {
+		month, ok = monthOf(cell, cell.Text)
+	}
+	if !ok {
+		return ""
+	}
+	return month
 }
 
 // describe sets what the row says of a company that the service does not know.

@@ -53,7 +53,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 func (im *Import) record(r *Row) ledger.Row {
 	row := ledger.Row{
 		Number: r.Number, Cells: sheet.EncodeCells(im.masked(r.Cells)),
-		Request: r.Request, Result: r.Result, Message: r.Message,
+		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
 	}
 	for _, p := range r.Problems {
 		row.Faults = append(row.Faults, ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning})
@@ -128,6 +128,9 @@ func (im *Import) identity() string {
 		option("--map", m)
 	}
 	option("--again", o.Again)
+	if o.Season != nil {
+		option("--season", o.Season.Firing)
+	}
 	return strings.Join(parts, " ")
 }
 

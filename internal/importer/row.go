@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +15,13 @@ type Row struct {
 	Number   int             // as a spreadsheet program shows it
 	Cells    []sheet.Cell    // as they were given, Social Security numbers included
 	Request  *filing.Request // of a ready row; nil otherwise
+	Read     *filing.Request // what could be read of a ready or an invalid row; nil otherwise
 	Problems []Problem       // errors and warnings; of a skipped row none
 	Result   filing.Result   // Ready, Invalid or Skipped
 	Message  string          // why the row is not ready, for a person
+	Priority int64           // what a season gives it
 
+	left     bool // no row of this firing
 	hidden   bool
 	noFiling bool // a total, a footnote or a header, not a filing
 	noAgent  bool // neither orders nor supplies an agent
@@ -27,7 +31,7 @@ type Row struct {
 
 // skip takes the row out with a reason.
 func (r *Row) skip(why string) {
-	r.Result, r.Message, r.Request, r.Problems = filing.Skipped, why, nil, r.Problems[:0]
+	r.Result, r.Message, r.Request, r.Read, r.Problems = filing.Skipped, why, nil, nil, r.Problems[:0]
 }
 
 // message sums the row's errors up. It names columns, not cells: beside the
@@ -62,6 +66,7 @@ type checker struct {
 	isNew  bool // the row names no company, and so describes one
 	phones map[string]string
 	keys   keyMaker
+	turn   Turn // of the row at hand
 
 	row      *Row
 	officers []officerAt // of the row's request
@@ -75,6 +80,14 @@ func (im *Import) newChecker() *checker {
 func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	*out = Row{Number: in.Number, Cells: in.Cells, Problems: out.Problems[:0], Result: filing.Ready, hidden: in.Hidden, keys: out.keys[:0]}
 	c.row, c.broken, c.officers = out, c.broken[:0], c.officers[:0]
+	if s := c.im.options.Season; s != nil {
+		var ok bool
+		if c.turn, ok = s.Turn(in.Number); !ok {
+			out.left = true
+			return
+		}
+		out.Priority = c.turn.Priority
+	}
 	if why := c.noFiling(); why != "" {
 		out.skip(why)
 		out.noFiling = true
@@ -97,6 +110,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		out.skip(why)
 		return
 	}
+	out.Read = &d.request
 	c.violated(d.request.Violations(c.year))
 	if len(out.Problems) > 1 {
 		slices.SortStableFunc(out.Problems, byColumn)
@@ -184,7 +198,7 @@ func (c *checker) fill() (skip string) {
 
 // fillYear puts in the year that the command line says.
 func (c *checker) fillYear() {
-	year := c.im.options.FilingYear
+	year := cmp.Or(c.turn.FilingYear, c.im.options.FilingYear)
 	if year == "" || c.isBroken(filingYear) {
 		return
 	}

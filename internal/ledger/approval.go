@@ -51,7 +51,7 @@ func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
 // Approve lets a batch go. The plan must be the one that is wanted. It returns
 // ErrNotFound, ErrApproved and ErrPlan.
 func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
 		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan FROM batches WHERE id = $1`, batch).Scan(&state, &wanted); {
@@ -64,8 +64,10 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		case plan != wanted:
 			return ErrPlan
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now()))
-		return err
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now())); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("approve batch %s: %w", batch, err)

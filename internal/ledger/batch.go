@@ -130,14 +130,17 @@ func document(v any, none bool) (string, error) {
 	return string(body), err
 }
 
-// OpenBatch ends the import: from here on its rows may be placed.
+// OpenBatch ends the import: from here on its rows may be placed. Where the book
+// cannot pay for all, those with a priority go in its order.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch)
-		return err
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("open batch %s: %w", batch, err)

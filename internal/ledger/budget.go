@@ -18,13 +18,10 @@ const readyNeeds = `SELECT r.id, r.priority, CASE WHEN r.cost > r.held THEN r.co
 	FROM rows r JOIN batches b ON b.id = r.batch
 	WHERE r.result = 'ready' AND r.doubt = 0 AND (r.waits = '' OR r.waits = 'funds') AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
-// Ration decides which ready rows the book can pay for, in the order of their
-// priority, and lets the others wait for funds. It does nothing where no deposit
-// was ever declared.
-func (l *Ledger) Ration(ctx context.Context) error {
-	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.ration(ctx, tx, c) })
-}
-
+// ration decides which ready rows the book can pay for, in the order of their
+// priority, and lets the others wait for funds: whenever rows may go that could
+// not before, and in the same commit, so that nothing goes out of its turn. It
+// does nothing where no deposit was ever declared.
 func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	if !c.declared {
 		return nil

@@ -13,7 +13,6 @@ import (
 func TestEarliestDueFirst(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 2*cost, ""))
 		rows := reports("a", 5)
 		for i, priority := range []int64{50, 20, 40, 10, 30} {
 			rows[i].Priority = priority
@@ -33,7 +32,7 @@ func TestEarliestDueFirst(t *testing.T) {
 			}
 		}
 		sendable(3, 1, 4, 2, 0)
-		s.must(l.Ration(ctx))
+		s.must(l.Deposit(ctx, 2*cost, ""))
 		sendable(3, 1)
 		s.place(l, rows[3])
 		s.send(l, rows[1])
@@ -62,8 +61,7 @@ func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 		rows := reports("a", 3)
 		rows[0].Priority, rows[1].Priority = 10, 20
 		rows[0].Cost = money.Cost{Amount: 3 * cost}
-		rows = s.add(l, "a", rows...)
-		s.must(l.Ration(ctx))
+		rows = s.add(l, "a", rows...) // to open it is to ration
 		ids, err := l.Sendable(ctx, "a", 10)
 		if s.must(err); len(ids) != 1 || ids[0] != rows[2].ID {
 			s.Errorf("%v may go", ids)
