@@ -97,7 +97,10 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
-	quiet, err := r.env.Tell(ctx, r.ledger, r.log)
+	quiet := func() {}
+	if !r.flags.dryRun {
+		quiet, err = r.env.Tell(ctx, r.ledger, r.log)
+	}
 	if err == nil {
 		err = r.take(ctx)
 		quiet()

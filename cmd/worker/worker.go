@@ -88,6 +88,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	defer queue.Close()
 	defer w.receive(ctx, l)()
 	w.health.need(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
+	w.health.need(check{"lease", func(ctx context.Context) error { return leased(ctx, l) }})
 	w.health.need(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client)
 	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
@@ -116,6 +117,16 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
 	stop() // before the ledger closes, which events and scrapes need
 	return nil
+}
+
+// leased makes sure that this process still counts as alive: without its lease
+// it sends nothing.
+func leased(ctx context.Context, l *ledger.Ledger) error {
+	until, err := l.Lease(ctx)
+	if err == nil && !until.After(time.Now()) {
+		err = errors.New("this process was silent for longer than its lease")
+	}
+	return err
 }
 
 // serve answers probes and scrapes, from before anything else is there until

@@ -247,7 +247,7 @@ func TestWaitsForTheService(t *testing.T) {
 	p.ready(503, `"phase":"waits for the service's prices"`)
 	p.metric("bulkfiling_worker_placing 0")
 	shut := f.open()
-	p.ready(200, `"checks":{"ledger":"ok","queue":"ok"}`)
+	p.ready(200, `"checks":{"lease":"ok","ledger":"ok","queue":"ok"}`)
 	p.metric("bulkfiling_worker_placing 1")
 	shut() // a worker whose service is down is where it should be
 	for range 20 {

@@ -149,12 +149,6 @@ func secret(name string, value func(string) string) (string, error) {
 	return v, nil
 }
 
-// WithService returns the environment pointed at another service, for the demo.
-func (e Environment) WithService(baseURL, key string) Environment {
-	e.BaseURL, e.key = baseURL, func() string { return key }
-	return e
-}
-
 // OpenLedger opens the ledger that the variables name.
 func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL, SealKey: e.seal()})

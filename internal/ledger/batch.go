@@ -208,8 +208,10 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		if err != nil || rows == 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch)
-		return err
+		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
+			return err
+		}
+		return endNotice(ctx, tx, NoticeBatch, batch) // it will end once more
 	})
 	if err != nil {
 		return 0, fmt.Errorf("retry batch %s: %w", batch, err)

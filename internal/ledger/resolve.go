@@ -108,7 +108,7 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) er
 		g.void(s)
 		g.free(s)
 		g.takeBack(s)
-		return nil
+		return endNotice(ctx, g.tx, NoticeBatch, s.batch) // the batch will end once more
 	})
 }
 

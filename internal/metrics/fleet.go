@@ -18,6 +18,8 @@ type Ledger interface {
 	Progress(ctx context.Context, batch string) (ledger.Progress, error)
 	Book(context.Context) (ledger.Book, error)
 	Standstill(context.Context) (ledger.Halted, error)
+	Attention(context.Context) (ledger.Attention, error)
+	Lease(context.Context) (time.Time, error)
 }
 
 // Breaker is the circuit breaker of this process.
@@ -48,6 +50,8 @@ type record struct {
 	batches      map[string]int
 	book         ledger.Book
 	halted       ledger.Halted
+	attention    ledger.Attention
+	lease        time.Time
 }
 
 // NewFleet makes a Fleet that reads from all three when it is scraped.
@@ -72,6 +76,8 @@ var (
 	halted      = gauge("halted", "1 where the whole fleet stands still, by reason: funds (402), key (401, 403), rate (429, 503).", "reason")
 	haltedSince = gauge("halted_since_timestamp_seconds", "When the fleet came to stand still for funds or a key; 0 where it does not.")
 	haltedUntil = gauge("halted_until_timestamp_seconds", "When the fleet asks again; 0 where it does not stand still, or only a person can tell.")
+	attention   = gauge("attention", "What waits for a person: orders with an exception, unknown events, batches to approve; and events that wait to be applied.", "for")
+	lease       = gauge("lease_until_timestamp_seconds", "Until when this process counts as alive without a renewal: then others settle its rows.")
 	queueUp     = gauge("queue_up", "1 where Redis answered.")
 	queueTasks  = gauge("queue_tasks", "Tasks on the queue, by state. A task carries up to 16 rows.", "state")
 	breaker     = gauge("breaker_state", "1 for the state of this process's circuit breaker.", "state")
@@ -79,7 +85,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, queueUp, queueTasks, breaker} {
+	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, attention, lease, queueUp, queueTasks, breaker} {
 		ch <- d
 	}
 }
@@ -123,6 +129,11 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	set(haltedSince, timestamp(r.halted.Since))
 	set(haltedUntil, timestamp(r.halted.Until))
+	set(attention, float64(r.attention.Exceptions), "exception")
+	set(attention, float64(r.attention.UnknownEvents), "unknown-event")
+	set(attention, float64(r.attention.NewEvents), "new-event")
+	set(attention, float64(r.attention.Approvals), "approval")
+	set(lease, timestamp(r.lease))
 }
 
 func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
@@ -144,6 +155,12 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 		return r, err
 	}
 	if r.book, err = f.ledger.Book(ctx); err != nil {
+		return r, err
+	}
+	if r.attention, err = f.ledger.Attention(ctx); err != nil {
+		return r, err
+	}
+	if r.lease, err = f.ledger.Lease(ctx); err != nil {
 		return r, err
 	}
 	all, err := f.ledger.Batches(ctx)

@@ -81,6 +81,12 @@ func (s *standing) Progress(_ context.Context, batch string) (ledger.Progress, e
 
 func (s *standing) Book(context.Context) (ledger.Book, error) { return s.book, s.err }
 
+func (s *standing) Attention(context.Context) (ledger.Attention, error) {
+	return ledger.Attention{Exceptions: 3, NewEvents: 1, UnknownEvents: 2, Approvals: 4}, s.err
+}
+
+func (s *standing) Lease(context.Context) (time.Time, error) { return time.Unix(1_900_000_000, 0), s.err }
+
 type breaker string
 
 func (b breaker) State() string { return string(b) }
@@ -205,7 +211,8 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 		`bulkfiling_money_dollars{kind="available"} 599.25`, `bulkfiling_money_dollars{kind="reserved"} 100`, `bulkfiling_money_dollars{kind="posted"} 300.25`,
 		`bulkfiling_money_declared 1`, `bulkfiling_money_at_least 1`,
 		`bulkfiling_halted{reason="funds"} 1`, `bulkfiling_halted{reason="key"} 0`, `bulkfiling_halted{reason="rate"} 0`,
-		`bulkfiling_halted_since_timestamp_seconds 1.8e+09`, `bulkfiling_halted_until_timestamp_seconds 1.8000000605e+09`,
+		`bulkfiling_attention{for="exception"} 3`, `bulkfiling_attention{for="new-event"} 1`, `bulkfiling_attention{for="unknown-event"} 2`, `bulkfiling_attention{for="approval"} 4`,
+		`bulkfiling_lease_until_timestamp_seconds 1.9e+09`, `bulkfiling_halted_since_timestamp_seconds 1.8e+09`, `bulkfiling_halted_until_timestamp_seconds 1.8000000605e+09`,
 		`bulkfiling_breaker_state{state="closed"} 0`, `bulkfiling_breaker_state{state="half-open"} 1`,
 		`bulkfiling_queue_up 1`, `bulkfiling_queue_tasks{state="pending"} 7`,
 	)
