@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"internal/importer":    {"sheet", "filing", "money", "ledger"},
 	"internal/report":      {"sheet", "filing", "money", "ledger"},
 	"internal/season":      {"filing", "money"},
-	"internal/jobs":        {"filing", "filingapi", "balance", "ledger", "report", "importer", "money"},
+	"internal/jobs":        {"filing", "filingapi", "balance", "ledger", "report", "importer", "season", "money"},
 	"internal/metrics":     {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":     {},
 	"internal/webhook":     {"filing", "ledger"},
@@ -37,7 +37,7 @@ var rooms = map[string][]string{
 	"internal/notify":      {"filing", "ledger", "money"},
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs", "notify"},
 	"samples":              {},
-	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "sheet", "samples", "webhook"},
+	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "season", "sheet", "samples", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},
 }
 
@@ -86,7 +86,7 @@ var generated = []struct {
 	make       func() string
 }{
 	{"README.md", "states", stateDiagram},
-	{"README.md", "assumptions", assumptionTable},
+	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"README.md", "environment", environmentTable},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }
