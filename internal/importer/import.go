@@ -121,6 +121,9 @@ func (im *Import) Product() filing.Product { return im.plan.product }
 // Sheet is the name of the sheet that is read; empty for a CSV.
 func (im *Import) Sheet() string { return im.sheet }
 
+// HoldsSecrets reports whether a column holds Social Security numbers.
+func (im *Import) HoldsSecrets() bool { return len(im.plan.secret) > 0 }
+
 // Columns are the headers as they were given, in their order.
 func (im *Import) Columns() []string { return im.layout.headers() }
 

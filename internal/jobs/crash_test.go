@@ -51,6 +51,9 @@ const (
 type child struct {
 	Dir, Database, Redis, URL, Batch string
 	Stop                             boundary // where it halts and says so; empty for a run to the end
+
+	Firing time.Time // fire the seasons due by then instead,
+	Quotes int       // and halt at this quote
 }
 
 // run places the batch. It says "reached" at its boundary and then waits to be
@@ -76,6 +79,12 @@ func (c child) run() error {
 	quoter, err := newQuoter(dir)
 	if err != nil {
 		return err
+	}
+	if !c.Firing.IsZero() {
+		return jobs.NewSeasons(jobs.SeasonsConfig{
+			Ledger: l, Now: func() time.Time { return c.Firing },
+			Quoter: func(context.Context) (jobs.Quoter, error) { return &halting{quoter, c.Quotes}, nil },
+		}).Look(ctx)
 	}
 	w, err := jobs.Start(ctx, jobs.Config{
 		Service: &doomed{Service: client, stop: c.Stop}, Ledger: l, Queue: queue, Quoter: quoter,
@@ -135,7 +144,12 @@ func (s *doomed) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer 
 // process starts a child on a batch; what it says comes line by line.
 func (f *firm) process(batch string, stop boundary) (*exec.Cmd, <-chan string) {
 	f.Helper()
-	told, err := json.Marshal(child{f.dir, f.servers.database, f.servers.redis, f.url, batch, stop})
+	return f.spawn(child{Dir: f.dir, Database: f.servers.database, Redis: f.servers.redis, URL: f.url, Batch: batch, Stop: stop})
+}
+
+func (f *firm) spawn(c child) (*exec.Cmd, <-chan string) {
+	f.Helper()
+	told, err := json.Marshal(c)
 	f.must(err)
 	cmd := exec.CommandContext(f.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "JOBS_CHILD="+string(told))

@@ -64,7 +64,6 @@ type ProductQuote struct {
 // nothing.
 func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch string) (BatchQuote, error) {
 	var q BatchQuote
-	lines := make(map[filing.Product]*ProductQuote)
 	for page, err := range readyPages(ctx, l, batch) {
 		if err != nil {
 			return q, err
@@ -82,32 +81,36 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 			facts := factsOf(known[row.Request.Company.Ref], row.Request.Company.Sheet)
 			quote := quoter.Quote(&row.Request.Order, facts, nil)
 			quotes[i] = ledger.RowQuote{Row: row.ID, Cost: quote.Total}
-			q.Rows++
-			if q.Total, err = q.Total.Plus(quote.Total); err != nil {
+			if err := q.add(quote); err != nil {
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
-			}
-			for _, line := range quote.Lines {
-				sum := lines[line.Product]
-				if sum == nil {
-					sum = &ProductQuote{Product: line.Product}
-					lines[line.Product] = sum
-				}
-				sum.Count++
-				if sum.Total, err = sum.Total.Plus(line.Cost()); err != nil {
-					return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
-				}
 			}
 		}
 		if err := l.KeepQuotes(ctx, quotes); err != nil {
 			return q, err
 		}
 	}
-	for _, p := range filing.Products {
-		if line := lines[p]; line != nil {
-			q.Lines = append(q.Lines, *line)
+	return q, nil
+}
+
+// add adds the quote of a row.
+func (q *BatchQuote) add(quote balance.Quote) (err error) {
+	q.Rows++
+	if q.Total, err = q.Total.Plus(quote.Total); err != nil {
+		return err
+	}
+	for _, line := range quote.Lines {
+		i, found := slices.BinarySearchFunc(q.Lines, line.Product, func(l ProductQuote, p filing.Product) int {
+			return slices.Index(filing.Products, l.Product) - slices.Index(filing.Products, p)
+		})
+		if !found {
+			q.Lines = slices.Insert(q.Lines, i, ProductQuote{Product: line.Product})
+		}
+		q.Lines[i].Count++
+		if q.Lines[i].Total, err = q.Lines[i].Total.Plus(line.Cost()); err != nil {
+			return err
 		}
 	}
-	return q, nil
+	return nil
 }
 
 // factsOf takes what the service knows of a company, and the sheet's word for

@@ -1,0 +1,367 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/season"
+)
+
+// Plan is what a firing of a season means to do. It is kept with the firing as
+// JSON. Amounts are dollars.
+type Plan struct {
+	Season string      `json:"season"`
+	Date   season.Date `json:"date"` // the day it stands for
+	Late   string      `json:"late,omitempty"`
+	Missed int         `json:"missed,omitempty"` // earlier times that nothing was there for
+	File   string      `json:"file"`
+	Roster string      `json:"roster"` // the version
+	Rows   int         `json:"rows"`   // of the roster
+
+	// The companies of this firing against those of the roster that the firing
+	// before was made from.
+	Before    string `json:"before,omitempty"` // that firing; "" for none
+	New       Some   `json:"new"`
+	Changed   Some   `json:"changed"`
+	Missing   Some   `json:"missing"`
+	Unchanged int    `json:"unchanged"`
+
+	// What becomes of their rows, as far as the ledger knows.
+	Filings int  `json:"filings"` // to be placed
+	Covered Some `json:"covered"` // by a subscription bought earlier
+	Bought  Some `json:"bought"`  // before, the very same
+	Invalid Some `json:"invalid"`
+	Skipped int  `json:"skipped"`          // repeats, and companies of other states
+	Undated Some `json:"undated"`          // no due date can be told, so that nothing files them by it
+	NotDue  Some `json:"notDue"`           // filed all the same: by the rules nothing is due of them
+	Beyond  int  `json:"beyond,omitempty"` // companies of the roster that are not due now
+
+	Priced    bool         `json:"priced"` // false: the service could not be asked what it costs
+	Cost      money.Cents  `json:"cost"`
+	AtLeast   bool         `json:"costAtLeast,omitempty"` // some state fees are not known
+	Lines     []PlanLine   `json:"lines,omitempty"`
+	Available *money.Cents `json:"available"` // null where no deposit was ever declared
+	Short     int          `json:"short"`     // filings that the funds do not reach
+	ShortBy   money.Cents  `json:"shortBy"`
+	ShortDue  []DueCount   `json:"shortDue,omitempty"` // when those are due, the earliest first
+	Approval  string       `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+
+	turns []turn
+}
+
+// PlanLine sums one product up.
+type PlanLine struct {
+	Product filing.Product `json:"product"`
+	Count   int            `json:"count"`
+	Cost    money.Cents    `json:"cost"`
+	AtLeast bool           `json:"costAtLeast,omitempty"`
+}
+
+// DueCount is how many filings are due on a day; the zero Date for no day.
+type DueCount struct {
+	Due  season.Date `json:"due"`
+	Rows int         `json:"rows"`
+}
+
+// Some counts, and names the first of what it counts.
+type Some struct {
+	Count int      `json:"count"`
+	Names []string `json:"names,omitempty"`
+}
+
+// someNames is how many are named: a plan is for reading.
+const someNames = 20
+
+func (s *Some) add(name string) {
+	if s.Count++; len(s.Names) < someNames {
+		s.Names = append(s.Names, name)
+	}
+}
+
+// turn is a filing in the order in which money is spent.
+type turn struct {
+	priority int64
+	number   int
+	cost     money.Cents
+}
+
+// weigher takes the rows of a roster down on their way into a batch: what each
+// costs, and whether it is bought already. Without a batch to go to it only
+// plans.
+type weigher struct {
+	ledger *ledger.Ledger
+	to     importer.Recorder // nil for a plan alone
+	quoter Quoter            // nil where the service cannot be asked
+	plan   *Plan
+	names  map[int]string // by row
+	quote  BatchQuote
+}
+
+// CreateBatch begins the batch.
+func (w *weigher) CreateBatch(ctx context.Context, b ledger.Batch) (bool, error) {
+	if w.to == nil {
+		return true, nil
+	}
+	return w.to.CreateBatch(ctx, b)
+}
+
+// AddRows weighs rows and hands them on.
+func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
+	var refs []string
+	for _, r := range rows {
+		if r.Result == filing.Ready {
+			refs = append(refs, r.Request.Company.Ref)
+		}
+	}
+	known, err := w.ledger.Companies(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var all []ledger.Claim
+	orders := make([]filing.Order, len(rows)) // with the ids that are known
+	for i, r := range rows {
+		if r.Result != filing.Ready {
+			continue
+		}
+		orders[i] = r.Request.Order
+		orders[i].UserID = r.Request.User.ID
+		if ref := r.Request.Company.Ref; ref != "" {
+			orders[i].CompanyID = cmp.Or(known[ref].ID, ref)
+		}
+		if orders[i].CompanyID != "" {
+			all = append(all, claims(&orders[i], "")...)
+		}
+	}
+	held, err := w.ledger.Holdings(ctx, all)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := w.weigh(&rows[i], orders[i], known, held); err != nil {
+			return err
+		}
+	}
+	if w.to == nil {
+		return nil
+	}
+	return w.to.AddRows(ctx, batch, rows)
+}
+
+// weigh decides of one row what the ledger can tell before it is sent.
+func (w *weigher) weigh(r *ledger.Row, order filing.Order, known map[string]filing.Company, held map[filing.Key]ledger.Holding) error {
+	name := cmp.Or(w.names[r.Number], "row") + fmt.Sprintf(" (row %d)", r.Number)
+	switch r.Result {
+	case filing.Invalid:
+		w.plan.Invalid.add(name)
+		return nil
+	case filing.Skipped:
+		w.plan.Skipped++
+		return nil
+	}
+	for _, c := range claims(&order, "") {
+		h, taken := held[c.Key]
+		if !taken || order.CompanyID == "" {
+			continue
+		}
+		where := fmt.Sprintf("row %d of batch %s", h.Number, h.Batch)
+		switch {
+		case h.Covers:
+			r.Result = filing.Skipped
+			r.Message = "covered by the annual subscription that " + where + " opened; run with --again to order it all the same"
+			w.plan.Covered.add(name + ": by " + where)
+			return nil
+		case h.Bought:
+			order = order.Drop(c.Product)
+		}
+	}
+	if len(order.Products()) == 0 {
+		// The placer answers it, with the order ids of then.
+		r.Message = "bought before; nothing will be ordered"
+		w.plan.Bought.add(name)
+		return nil
+	}
+	w.plan.Filings++
+	if w.quoter != nil {
+		quote := w.quoter.Quote(&order, factsOf(known[r.Request.Company.Ref], r.Request.Company.Sheet), nil)
+		r.Cost, r.Message = quote.Total, notSentYet(quote.Total)
+		if err := w.quote.add(quote); err != nil {
+			return fmt.Errorf("sum the plan of the season %s up: %w", w.plan.Season, err)
+		}
+	}
+	w.plan.turns = append(w.plan.turns, turn{r.Priority, r.Number, r.Cost.Amount})
+	return nil
+}
+
+func notSentYet(cost money.Cost) string { return "not sent yet; it will cost " + cost.String() }
+
+// settle sums up what was weighed, against the funds of the moment.
+func (w *weigher) settle(ctx context.Context) error {
+	p := w.plan
+	p.Priced, p.Cost, p.AtLeast = w.quoter != nil, w.quote.Total.Amount, w.quote.Total.AtLeast
+	for _, line := range w.quote.Lines {
+		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.AtLeast})
+	}
+	book, err := w.ledger.Book(ctx)
+	if err != nil || !book.Declared {
+		return err
+	}
+	available := book.Available()
+	p.Available = &available
+	p.ShortBy = max(p.Cost-available, 0)
+	slices.SortStableFunc(p.turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.priority, b.priority), a.number-b.number) })
+	var sum money.Cents
+	for _, t := range p.turns {
+		if sum, err = money.Add(sum, t.cost); err != nil {
+			return fmt.Errorf("sum the plan of the season %s up: %w", p.Season, err)
+		}
+		if sum <= available {
+			continue
+		}
+		p.Short++
+		due := day(t.priority)
+		if n := len(p.ShortDue); n > 0 && p.ShortDue[n-1].Due == due {
+			p.ShortDue[n-1].Rows++
+		} else {
+			p.ShortDue = append(p.ShortDue, DueCount{due, 1})
+		}
+	}
+	return nil
+}
+
+// compare fills in what changed since the firing before, of the rows that have
+// their turn.
+func (p *Plan) compare(this, last []season.Row, turns map[int]importer.Turn) {
+	c := season.Compare(this, last)
+	for _, r := range c.New {
+		if _, ours := turns[r.Number]; ours {
+			p.New.add(company(r))
+		}
+	}
+	for _, r := range c.Changed {
+		if _, ours := turns[r.Row.Number]; ours {
+			p.Changed.add(company(r.Row))
+		}
+	}
+	for _, r := range c.Unchanged {
+		if _, ours := turns[r.Number]; ours {
+			p.Unchanged++
+		}
+	}
+	for _, r := range c.Missing {
+		p.Missing.add(company(r))
+	}
+}
+
+// PlanHash names what a batch would place, and for how much: whoever approves
+// it approves that and nothing else.
+func PlanHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
+	sum := sha256.New()
+	io.WriteString(sum, batch+"\n")
+	for row, err := range l.Rows(ctx, batch) {
+		if err != nil {
+			return "", total, err
+		}
+		if row.Result != filing.Ready {
+			continue
+		}
+		request, err := json.Marshal(row.Request)
+		if err != nil {
+			return "", total, fmt.Errorf("read row %d of batch %s: %w", row.Number, batch, err)
+		}
+		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, request)
+		if total, err = total.Plus(row.Cost); err != nil {
+			return "", total, fmt.Errorf("sum batch %s up: %w", batch, err)
+		}
+	}
+	fmt.Fprintf(sum, "total %s\n", total)
+	return hex.EncodeToString(sum.Sum(nil))[:16], total, nil
+}
+
+// Text is the plan for a person.
+func (p *Plan) Text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s of %s: %d rows, %d to file", p.Season, p.Date, p.Rows, p.Filings)
+	if p.Late != "" {
+		line("its time was %s: nothing ran then", p.Late)
+	}
+	if p.Missed > 0 {
+		line("missed before, while nothing ran: %d; this one stands for them too", p.Missed)
+	}
+	since := "the firing before"
+	if p.Before == "" {
+		since = "nothing, it is the first"
+	}
+	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count, p.Missing.Count, p.Unchanged)
+	if p.Before != "" {
+		p.New.text(line, "new")
+	}
+	p.Changed.text(line, "changed")
+	p.Missing.text(line, "missing")
+	for _, s := range []struct {
+		of   *Some
+		what string
+	}{
+		{&p.Covered, "skipped, covered by a subscription bought earlier"},
+		{&p.Bought, "bought before, nothing is ordered"},
+		{&p.Invalid, "to correct, never sent"},
+		{&p.NotDue, "filed, though by the rules nothing is due of them this year"},
+		{&p.Undated, "without a due date that can be told: file them by hand, or by a season with --at"},
+	} {
+		if s.of.Count > 0 {
+			line("%d %s", s.of.Count, s.what)
+			s.of.text(line, "")
+		}
+	}
+	if p.Skipped > 0 {
+		line("%d skipped: repeats, other states, no filings", p.Skipped)
+	}
+	if p.Beyond > 0 {
+		line("%d of the roster are not due now, or were filed by an earlier firing", p.Beyond)
+	}
+	if !p.Priced {
+		line("cost: not known, the service could not be asked")
+		return b.String()
+	}
+	for _, l := range p.Lines {
+		line("%6d x %-24s %s", l.Count, l.Product.Title(), money.Cost{Amount: l.Cost, AtLeast: l.AtLeast})
+	}
+	line("total %s", money.Cost{Amount: p.Cost, AtLeast: p.AtLeast})
+	switch {
+	case p.Available == nil:
+		line("available: not known, no deposit was ever declared")
+	case p.Short == 0:
+		line("available %s: it suffices", p.Available.Dollars())
+	default:
+		line("available %s: %s is missing; the earliest due go, %d do not fit", p.Available.Dollars(), p.ShortBy.Dollars(), p.Short)
+		for i, d := range p.ShortDue {
+			if i == someNames {
+				line("  … and %d later days", len(p.ShortDue)-i)
+				break
+			}
+			line("  %d due %s", d.Rows, cmp.Or(d.Due.String(), "on a day that is not known"))
+		}
+	}
+	return b.String()
+}
+
+// text names some of what was counted.
+func (s *Some) text(line func(string, ...any), what string) {
+	for _, name := range s.Names {
+		line("  %s", strings.TrimSpace(what+" "+name))
+	}
+	if more := s.Count - len(s.Names); more > 0 {
+		line("  … and %d more", more)
+	}
+}

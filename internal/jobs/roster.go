@@ -1,0 +1,326 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// SeasonOptions are how the roster of a season is read, and when it is filed.
+// The ledger keeps them with the season, as JSON.
+type SeasonOptions struct {
+	Product    filing.Product    `json:"product,omitempty"`
+	State      filing.State      `json:"state,omitempty"`
+	FilingYear string            `json:"filingYear,omitempty"` // this, next, last or four digits; see season.FilingYear
+	User       string            `json:"user,omitempty"`
+	Sheet      string            `json:"sheet,omitempty"`
+	Map        map[string]string `json:"map,omitempty"`
+
+	At    string `json:"at,omitempty"`    // a cron expression; or else
+	Due   string `json:"due,omitempty"`   // a time before the due dates, such as 30 days before
+	Zone  string `json:"zone,omitempty"`  // of both
+	Rules string `json:"rules,omitempty"` // due rules over the built-in ones: the content of their file
+}
+
+// OptionsOf reads the options of a season.
+func OptionsOf(s ledger.Season) (SeasonOptions, error) {
+	var o SeasonOptions
+	if err := json.Unmarshal(s.Options, &o); err != nil {
+		return o, fmt.Errorf("read the options of the season %s: %w", s.Name, err)
+	}
+	return o, nil
+}
+
+// Check reports options that no season can work with.
+func (o *SeasonOptions) Check() error {
+	if (o.At == "") == (o.Due == "") {
+		return errors.New("a season fires either at a time or ahead of the due dates: give one of them")
+	}
+	if _, err := o.DueRules(); err != nil {
+		return err
+	}
+	if o.FilingYear != "" {
+		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
+			return err
+		}
+	}
+	_, err := o.Schedule(season.Roster{Rules: season.Builtin()})
+	return err
+}
+
+// DueRules are the rules of the states' due dates.
+func (o *SeasonOptions) DueRules() (*season.Rules, error) {
+	if o.Rules == "" {
+		return season.Builtin(), nil
+	}
+	return season.Load(strings.NewReader(o.Rules))
+}
+
+// Schedule says when the season fires. Only one that is ahead of the due dates
+// depends on the roster.
+func (o *SeasonOptions) Schedule(r season.Roster) (*season.Schedule, error) {
+	if o.At != "" {
+		return season.ParseAt(o.At, o.Zone)
+	}
+	lead, err := season.ParseLead(o.Due)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := season.LoadZone(o.Zone)
+	if err != nil {
+		return nil, err
+	}
+	return lead.Schedule(r, zone), nil
+}
+
+// String is the schedule in words.
+func (o *SeasonOptions) String() string {
+	zone := cmp.Or(o.Zone, "local time")
+	if o.At != "" {
+		return fmt.Sprintf("at %q, %s", o.At, zone)
+	}
+	return fmt.Sprintf("%s each company's due date, %s", strings.TrimSuffix(o.Due, " before")+" before", zone)
+}
+
+// reads are the importer's options for a firing that stands for a day.
+func (o *SeasonOptions) reads(on season.Date, s *importer.Season) (importer.Options, error) {
+	options := importer.Options{
+		Product: o.Product, State: o.State, User: o.User, Sheet: o.Sheet, Map: o.Map, Season: s,
+		Now: time.Date(on.Year, on.Month, on.Day, 12, 0, 0, 0, time.UTC),
+	}
+	if o.FilingYear == "" {
+		return options, nil
+	}
+	year, err := season.FilingYear(o.FilingYear, on)
+	options.FilingYear = strconv.Itoa(year)
+	return options, err
+}
+
+// dueYear is the year in which the report of a filing year falls due.
+func (o *SeasonOptions) dueYear(filingYear int) int {
+	if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
+		return filingYear + 1
+	}
+	return filingYear
+}
+
+// Roster is a roster as a season sees it: its companies and what is due of them.
+type Roster struct {
+	season.Roster
+	Product  filing.Product
+	Tally    importer.Tally
+	Problems []importer.Problem // the errors
+	Notes    []string
+
+	years map[int]int // the filing year by the row's number, where the row has one
+}
+
+// ErrRoster is returned for a roster that a season cannot file, or for options
+// that do not fit it: the next try would end in the same way.
+var ErrRoster = errors.New("the roster cannot be filed")
+
+// ReadRoster reads the companies of a file as they are on a day. What the sheet
+// does not say of a company the ledger may know from a look-up. It returns
+// ErrRoster.
+func ReadRoster(ctx context.Context, l *ledger.Ledger, path string, o SeasonOptions, on season.Date) (*Roster, error) {
+	rules, err := o.DueRules()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+	}
+	options, err := o.reads(on, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+	}
+	im, err := importer.Open(path, options)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+	}
+	defer im.Close()
+	if im.HoldsSecrets() {
+		return nil, fmt.Errorf("%w: it has a column of Social Security numbers, which are never kept: leave the column out, or run the sheet by hand", ErrRoster)
+	}
+	r := &Roster{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
+	var companies []filing.Company // as the sheet has them, by the index of the row
+	err = im.Each(ctx, func(row *importer.Row) error {
+		switch row.Result {
+		case filing.Ready:
+			r.Tally.Ready++
+		case filing.Invalid:
+			r.Tally.Invalid++
+		case filing.Skipped:
+			r.Tally.Skipped++
+		}
+		r.Tally.Rows++
+		for _, p := range row.Problems {
+			if p.Severity == importer.Error {
+				r.Problems = append(r.Problems, p)
+			}
+		}
+		if row.Read == nil {
+			return nil
+		}
+		hash, err := contentHash(row.Read)
+		if err != nil {
+			return fmt.Errorf("read row %d: %w", row.Number, err)
+		}
+		known := row.Read.Company.Sheet
+		if f := row.Read.Order.Formation; f != nil {
+			known = f.Company
+		}
+		known.PrincipalAddress, known.MailingAddress, known.Officers = nil, nil, nil
+		r.Rows = append(r.Rows, season.Row{
+			CompanyID: row.Read.Company.Ref, LegalName: known.LegalName, Hash: hash, Number: row.Number,
+			Facts: season.Facts{State: row.Read.Order.FilingState},
+		})
+		companies = append(companies, known)
+		if report := row.Read.Order.AnnualReport; report != nil {
+			if year, err := strconv.Atoi(report.FilingYear); err == nil {
+				r.years[row.Number] = year
+			}
+		}
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+	}
+	r.Notes = im.Notes()
+	return r, r.complete(ctx, l, companies)
+}
+
+// complete adds what the service is known to say of the companies. Its word
+// counts before the sheet's: the state's fee, too, follows it.
+func (r *Roster) complete(ctx context.Context, l *ledger.Ledger, companies []filing.Company) error {
+	for start := 0; start < len(r.Rows); start += 1000 {
+		page := r.Rows[start:min(start+1000, len(r.Rows))]
+		var refs []string
+		for i := range page {
+			if page[i].CompanyID != "" {
+				refs = append(refs, page[i].CompanyID)
+			}
+		}
+		known, err := l.Companies(ctx, refs)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			sheet, row := companies[start+i], &page[i]
+			service := known[row.CompanyID]
+			facts := season.FactsOf(row.Facts.State, filing.Company{
+				EntityType: cmp.Or(service.EntityType, sheet.EntityType), FormationState: cmp.Or(service.FormationState, sheet.FormationState),
+				FormationDate: cmp.Or(service.FormationDate, sheet.FormationDate), FiscalEndMonth: cmp.Or(service.FiscalEndMonth, sheet.FiscalEndMonth),
+			})
+			row.Facts, row.CompanyID = facts, cmp.Or(service.ID, row.CompanyID)
+			row.LegalName = cmp.Or(row.LegalName, service.LegalName)
+		}
+	}
+	return nil
+}
+
+// contentHash names what a row orders, but for the year: that differs from one
+// season to the next.
+func contentHash(r *filing.Request) (string, error) {
+	content := *r
+	if r.Order.AnnualReport != nil {
+		report := *r.Order.AnnualReport
+		report.FilingYear = ""
+		content.Order.AnnualReport = &report
+	}
+	body, err := json.Marshal(content)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// due is what is due of a row in the year of its report, or next.
+func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due {
+	if year, ok := r.years[row.Number]; ok {
+		d, _ := r.Rules.Due(row.Facts, o.dueYear(year))
+		return d
+	}
+	d, _ := r.Rules.Next(row.Facts, on)
+	return d
+}
+
+// spread writes a version of a roster to a file of its own name in a folder of
+// its own, for the importer to read.
+func spread(r ledger.Roster) (path string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "bulkfiling-roster-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a place for the roster %s: %w", r.File, err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	path = filepath.Join(dir, filepath.Base(r.File))
+	if err := os.WriteFile(path, r.Content, 0o600); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("write the roster %s: %w", r.File, err)
+	}
+	return path, remove, nil
+}
+
+// ReadVersion reads a version of a roster that the ledger keeps.
+func ReadVersion(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+	version, err := l.Roster(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	path, remove, err := spread(version)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	return ReadRoster(ctx, l, path, o, on)
+}
+
+// epoch days order priorities: the earliest due has the lowest number.
+const (
+	secondsADay = 24 * 60 * 60
+	undated     = 1 << 40 // behind every day
+)
+
+// priority is a due date as the ledger orders rows by it, which puts what has
+// none last.
+func priority(d season.Due) int64 {
+	if d.Verdict != season.Dated {
+		return undated
+	}
+	return time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
+}
+
+// day is the due date of a priority; the zero Date for none.
+func day(priority int64) season.Date {
+	if priority == undated || priority == 0 {
+		return season.Date{}
+	}
+	return season.DateOf(time.Unix(priority*secondsADay, 0).UTC())
+}
+
+// company is a row of a roster in a few words.
+func company(r season.Row) string {
+	parts := []string{cmp.Or(r.LegalName, r.CompanyID, "no name")}
+	if r.LegalName != "" && r.CompanyID != "" {
+		parts = append(parts, r.CompanyID)
+	}
+	if r.Facts.State != "" {
+		parts = append(parts, string(r.Facts.State))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,670 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// SeasonsConfig is what fires seasons.
+type SeasonsConfig struct {
+	Ledger *ledger.Ledger
+	Quoter func(context.Context) (Quoter, error) // asks the service for its prices
+	By     string                                // who the batches are said to be made by
+	Every  time.Duration                         // between two looks; 0 for 15 s
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Seasons fires what is due of the seasons that the ledger holds. Any number of
+// them, in as many processes, fire each once: a firing goes by the season and
+// the day, the ledger lets one process claim it, and where that one dies over it
+// another takes it from there. What was due while nothing ran fires at the first
+// look, once for all.
+type Seasons struct {
+	c     SeasonsConfig
+	mu    sync.Mutex // one look at a time
+	ours  map[string]bool
+	plans map[string]schedule // by season
+}
+
+// schedule is when a season fires, as long as its roster and options are these.
+type schedule struct {
+	roster, options string
+	since, read     time.Time
+	*season.Schedule
+}
+
+// rereadRoster is how long the due dates of a roster are trusted: what the
+// service says of the companies adds to them.
+const rereadRoster = 6 * time.Hour
+
+// NewSeasons makes what fires seasons.
+func NewSeasons(c SeasonsConfig) *Seasons {
+	if c.Every == 0 {
+		c.Every = 15 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Seasons{c: c, ours: make(map[string]bool), plans: make(map[string]schedule)}
+}
+
+// Run looks at once, and then again and again until ctx ends.
+func (s *Seasons) Run(ctx context.Context) {
+	tick := time.NewTicker(s.c.Every)
+	defer tick.Stop()
+	for {
+		if err := s.Look(ctx); err != nil && ctx.Err() == nil {
+			s.c.Log.Error("seasons are put off", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Look carries out what is due now, and what a dead process has left half done.
+func (s *Seasons) Look(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seasons, err := s.c.Ledger.Seasons(ctx)
+	if err != nil {
+		return err
+	}
+	firings, err := s.c.Ledger.Firings(ctx, "")
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, f := range firings {
+		i := slices.IndexFunc(seasons, func(se ledger.Season) bool { return se.Name == f.Season })
+		switch {
+		case f.State != ledger.FiringBegun:
+		case i < 0:
+			all = append(all, s.orphaned(ctx, f))
+		case !seasons[i].Paused:
+			_, err := s.carryOut(ctx, seasons[i], f)
+			all = append(all, err)
+		}
+	}
+	for _, se := range seasons {
+		if se.Paused {
+			continue
+		}
+		f, due, err := s.due(ctx, se, firings)
+		if err == nil && due {
+			_, err = s.carryOut(ctx, se, f)
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// due is the firing whose time has come since the last one.
+func (s *Seasons) due(ctx context.Context, se ledger.Season, firings []ledger.Firing) (ledger.Firing, bool, error) {
+	when, err := s.schedule(ctx, se)
+	if err != nil {
+		return ledger.Firing{}, false, err
+	}
+	f, due := when.Between(lastLooked(se, firings), s.c.Now())
+	return ledger.Firing{ID: f.ID(se.Name), Season: se.Name, Due: f.At, Roster: se.Roster, Missed: f.Missed}, due, nil
+}
+
+// lastLooked is the time of the last scheduled firing, or of the season's begin.
+func lastLooked(se ledger.Season, firings []ledger.Firing) time.Time {
+	last := se.Since
+	for _, f := range firings {
+		if f.Season == se.Name && !byHand(f.ID) && f.Due.After(last) {
+			last = f.Due
+		}
+	}
+	return last
+}
+
+// schedule is when a season fires. To know the due dates its roster is read.
+func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Schedule, error) {
+	known, ok := s.plans[se.Name]
+	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) && s.c.Now().Sub(known.read) < rereadRoster {
+		return known.Schedule, nil
+	}
+	when, err := ScheduleOf(ctx, s.c.Ledger, se)
+	if err != nil {
+		return nil, err
+	}
+	s.plans[se.Name] = schedule{se.Roster, string(se.Options), se.Since, s.c.Now(), when}
+	return when, nil
+}
+
+// ScheduleOf says when a season fires.
+func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Season) (*season.Schedule, error) {
+	o, err := OptionsOf(se)
+	if err != nil {
+		return nil, err
+	}
+	if o.At != "" {
+		return o.Schedule(season.Roster{})
+	}
+	since, err := o.day(se.Since)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ReadVersion(ctx, l, se.Roster, o, since)
+	if err != nil {
+		return nil, fmt.Errorf("read the roster of the season %s: %w", se.Name, err)
+	}
+	r.Since = since
+	return o.Schedule(r.Roster)
+}
+
+// day is the day of a time in the season's zone.
+func (o *SeasonOptions) day(t time.Time) (season.Date, error) {
+	zone, err := season.LoadZone(o.Zone)
+	return season.DateOf(t.In(zone)), err
+}
+
+// handMark stands between the day and the roster in the id of a firing that a
+// person asked for: it is no turn of the schedule.
+const handMark = "+"
+
+func byHand(id string) bool { return strings.Contains(id, handMark) }
+
+// ByHand is the firing that a person asks for today: the same roster on the same
+// day is the same firing.
+func (s *Seasons) ByHand(se ledger.Season) (ledger.Firing, error) {
+	o, err := OptionsOf(se)
+	if err != nil {
+		return ledger.Firing{}, err
+	}
+	now := s.c.Now()
+	today, err := o.day(now)
+	id := season.Firing{Date: today}.ID(se.Name) + handMark + se.Roster[:min(8, len(se.Roster))]
+	return ledger.Firing{ID: id, Season: se.Name, Due: now, Roster: se.Roster}, err
+}
+
+// dateOf is the day that a firing stands for.
+func dateOf(f ledger.Firing) (season.Date, error) {
+	_, text, _ := strings.Cut(f.ID, "@")
+	text, _, _ = strings.Cut(text, handMark)
+	d, err := season.ParseDate(text)
+	if err != nil {
+		return d, fmt.Errorf("read the firing %s: %w", f.ID, err)
+	}
+	return d, nil
+}
+
+// Fire carries out a firing now. It reports false where somebody else does, or
+// did: then the firing is as the ledger has it.
+func (s *Seasons) Fire(ctx context.Context, se ledger.Season, f ledger.Firing) (ledger.Firing, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fired, err := s.carryOut(ctx, se, f)
+	if err != nil {
+		return f, false, err
+	}
+	f, err = s.stored(ctx, f)
+	return f, fired, err
+}
+
+// carryOut claims a firing and makes its batch. What fails for a while is tried
+// again at the next look; what fails for good ends the firing and says why.
+func (s *Seasons) carryOut(ctx context.Context, se ledger.Season, f ledger.Firing) (fired bool, err error) {
+	if !s.ours[f.ID] {
+		claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
+		if err != nil || !claimed {
+			return false, err
+		}
+		s.ours[f.ID] = true
+	}
+	if f, err = s.stored(ctx, f); err != nil {
+		return false, err
+	}
+	err = s.makeBatch(ctx, se, &f)
+	switch {
+	case err == nil:
+		f.State = ledger.FiringDone
+	case errors.Is(err, ErrRoster):
+		s.c.Log.Error("a season failed", "season", f.Season, "firing", f.ID, "error", err)
+		f.State, f.Note = ledger.FiringFailed, err.Error()
+		err = s.tell(ctx, ledger.Notice{Batch: f.ID}, fmt.Sprintf("the season %s failed", f.Season),
+			fmt.Sprintf("Nothing was placed: %s\nCorrect it, then: importer season run-now %s", f.Note, f.Season))
+	}
+	if err != nil {
+		return false, fmt.Errorf("fire the season %s: %w", f.Season, err)
+	}
+	if err := s.c.Ledger.EndFiring(ctx, f); err != nil {
+		return false, err
+	}
+	delete(s.ours, f.ID)
+	return true, nil
+}
+
+// stored is a firing as the ledger has it: another process may have begun it,
+// from another version of the roster.
+func (s *Seasons) stored(ctx context.Context, f ledger.Firing) (ledger.Firing, error) {
+	firings, err := s.c.Ledger.Firings(ctx, f.Season)
+	if err != nil {
+		return f, err
+	}
+	i := slices.IndexFunc(firings, func(g ledger.Firing) bool { return g.ID == f.ID })
+	if i < 0 {
+		return f, fmt.Errorf("the firing %s: %w", f.ID, ledger.ErrNotFound)
+	}
+	return firings[i], nil
+}
+
+// orphaned ends a firing whose process died and whose season was removed since.
+func (s *Seasons) orphaned(ctx context.Context, f ledger.Firing) error {
+	claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
+	if err != nil || !claimed {
+		return err
+	}
+	f.State, f.Note = ledger.FiringFailed, "the season was removed before its batch was made"
+	return s.c.Ledger.EndFiring(ctx, f)
+}
+
+// makeBatch makes the batch of a firing and opens it, or has it wait for an
+// approval. Whatever it is cut short by, the same again ends in the same batch:
+// until it is open a batch is made anew, and an open one is left alone.
+func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Firing) error {
+	if f.Batch != "" {
+		// Another process came this far, and died: before the opening or behind it.
+		if b, err := s.c.Ledger.Batch(ctx, f.Batch); err == nil && b.ID == f.Batch && b.Open {
+			return nil
+		}
+	}
+	if s.c.Quoter == nil {
+		return errors.New("there is no service to ask for its prices")
+	}
+	quoter, err := s.c.Quoter(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the prices: %w", err)
+	}
+	plan, batch, created, err := s.plan(ctx, se, *f, s.c.Ledger, quoter)
+	if err != nil {
+		return err
+	}
+	f.Batch = batch
+	switch {
+	case batch == "":
+		f.Note = "nothing is due that no earlier firing has filed"
+		return keepPlan(f, plan)
+	case !created:
+		f.Note = "its batch was there already"
+		return nil
+	}
+	if se.Approval && plan.Filings > 0 {
+		if plan.Approval, _, err = PlanHash(ctx, s.c.Ledger, batch); err != nil {
+			return err
+		}
+		if err := s.c.Ledger.WantApproval(ctx, batch, plan.Approval); err != nil {
+			return err
+		}
+	}
+	if err := keepPlan(f, plan); err != nil {
+		return err
+	}
+	// Before the opening: from there on nobody can make the plan any more.
+	f.State = ledger.FiringBegun
+	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("the season %s fired: %d filings", f.Season, plan.Filings)
+	next := "Follow it: importer status " + batch
+	if plan.Approval != "" {
+		what = fmt.Sprintf("the season %s waits for approval: %d filings", f.Season, plan.Filings)
+		next = "Look at it and approve: importer approve " + batch
+	}
+	if err := s.tell(ctx, ledger.Notice{Batch: batch}, what, plan.Text()+next); err != nil {
+		return err
+	}
+	if err := s.c.Ledger.OpenBatch(ctx, batch); err != nil {
+		return err
+	}
+	s.c.Log.Info("a season fired", "season", f.Season, "firing", f.ID, "batch", batch, "filings", plan.Filings, "missed", f.Missed, "approval", plan.Approval != "")
+	return nil
+}
+
+// tell keeps a notice for whoever is told such things. Its Batch, and that it
+// lasts, keep it from being told twice by two who tried.
+func (s *Seasons) tell(ctx context.Context, n ledger.Notice, subject, body string) error {
+	news, err := s.c.Ledger.News(ctx)
+	if err != nil {
+		return err
+	}
+	product := "Bulkfiling: "
+	if news.Mode == "test" {
+		product = "Bulkfiling (test): "
+	}
+	n.Kind, n.Lasts, n.Subject, n.Body = ledger.NoticeSeason, true, product+subject, body
+	_, err = s.c.Ledger.KeepNotice(ctx, n)
+	return err
+}
+
+// Plan is what a firing would do now. It writes nothing. Without a quoter the
+// cost is not known.
+func (s *Seasons) Plan(ctx context.Context, se ledger.Season, f ledger.Firing) (*Plan, error) {
+	var quoter Quoter
+	if s.c.Quoter != nil {
+		var err error
+		if quoter, err = s.c.Quoter(ctx); err != nil {
+			s.c.Log.Info("the service cannot be asked for its prices", "error", err)
+			quoter = nil
+		}
+	}
+	plan, _, _, err := s.plan(ctx, se, f, nil, quoter)
+	return plan, err
+}
+
+// Next is the firing that the schedule has next.
+func (s *Seasons) Next(ctx context.Context, se ledger.Season) (ledger.Firing, bool, error) {
+	when, err := ScheduleOf(ctx, s.c.Ledger, se)
+	if err != nil {
+		return ledger.Firing{}, false, err
+	}
+	f, ok := when.Next(s.c.Now())
+	return ledger.Firing{ID: f.ID(se.Name), Season: se.Name, Due: f.At, Roster: se.Roster}, ok, nil
+}
+
+// plan reads the roster of a firing, weighs its rows and hands them to a batch,
+// where there is one to hand them to. Where nothing is due there is no batch.
+func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, to importer.Recorder, quoter Quoter) (*Plan, string, bool, error) {
+	o, err := OptionsOf(se)
+	if err != nil {
+		return nil, "", false, err
+	}
+	on, err := dateOf(f)
+	if err != nil {
+		return nil, "", false, err
+	}
+	version, err := s.c.Ledger.Roster(ctx, f.Roster)
+	if err != nil {
+		return nil, "", false, err
+	}
+	path, remove, err := spread(version)
+	if err != nil {
+		return nil, "", false, err
+	}
+	defer remove()
+	roster, err := ReadRoster(ctx, s.c.Ledger, path, o, on)
+	if err != nil {
+		return nil, "", false, err
+	}
+	zone, err := season.LoadZone(o.Zone)
+	if err != nil {
+		return nil, "", false, err
+	}
+	roster.Since = season.DateOf(se.Since.In(zone))
+	earlier, err := s.earlier(ctx, f)
+	if err != nil {
+		return nil, "", false, err
+	}
+	plan := &Plan{Season: se.Name, Date: on, Missed: f.Missed, File: version.File, Roster: version.Hash, Rows: roster.Tally.Rows}
+	if s.c.Now().Sub(f.Due) > 2*s.c.Every+time.Minute {
+		plan.Late = f.Due.In(zone).Format("2006-01-02 15:04 MST")
+	}
+	sel, err := s.sel(ctx, o, roster, f, on, earlier)
+	if err != nil {
+		return nil, "", false, err
+	}
+	sel.remark(plan)
+	if err := s.compare(ctx, plan, o, roster, sel, on, earlier); err != nil {
+		return nil, "", false, err
+	}
+	w := &weigher{ledger: s.c.Ledger, to: to, quoter: quoter, plan: plan, names: make(map[int]string, len(roster.Rows))}
+	if o.Due != "" && len(sel.turns) == 0 {
+		return plan, "", false, w.settle(ctx)
+	}
+	for _, r := range roster.Rows {
+		w.names[r.Number] = company(r)
+	}
+	options, err := o.reads(on, &importer.Season{Firing: f.ID, Turn: sel.turn})
+	if err != nil {
+		return nil, "", false, err
+	}
+	im, err := importer.Open(path, options)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("%w: %w", ErrRoster, err)
+	}
+	defer im.Close()
+	batch, created, err := im.Record(ctx, w, s.c.By)
+	if err != nil {
+		return nil, "", false, err
+	}
+	return plan, batch, created, w.settle(ctx)
+}
+
+// earlier are the firings of the season before this one that came to an end, the
+// newest first.
+func (s *Seasons) earlier(ctx context.Context, f ledger.Firing) ([]ledger.Firing, error) {
+	firings, err := s.c.Ledger.Firings(ctx, f.Season)
+	return slices.DeleteFunc(firings, func(g ledger.Firing) bool {
+		return g.ID == f.ID || g.State != ledger.FiringDone || g.Due.After(f.Due)
+	}), err
+}
+
+// selection is which rows of a roster a firing files, and in what order.
+type selection struct {
+	all     bool // also rows that are no companies get their answer
+	turns   map[int]importer.Turn
+	window  map[int]bool // with those that an earlier firing has filed
+	undated []season.Row
+	notDue  []season.Row
+	beyond  int
+}
+
+func (sel *selection) turn(row int) (importer.Turn, bool) {
+	t, ok := sel.turns[row]
+	return t, ok || sel.all
+}
+
+func (sel *selection) remark(p *Plan) {
+	for _, r := range sel.undated {
+		p.Undated.add(company(r))
+	}
+	for _, r := range sel.notDue {
+		p.NotDue.add(company(r))
+	}
+	p.Beyond = sel.beyond
+}
+
+// sel selects the rows of a firing: all of the roster, or those whose due date
+// is near and that no earlier firing has filed.
+func (s *Seasons) sel(ctx context.Context, o SeasonOptions, r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
+	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
+	if o.Due == "" {
+		for _, row := range r.Rows {
+			t := importer.Turn{Priority: undated}
+			if r.Product == filing.AnnualReport {
+				due := r.due(row, o, on)
+				t.Priority = priority(due)
+				if due.Verdict == season.NotThisYear || due.Verdict == season.NotRequired {
+					sel.notDue = append(sel.notDue, row)
+				}
+			}
+			sel.turns[row.Number], sel.window[row.Number] = t, true
+		}
+		return sel, nil
+	}
+	filed, err := s.filed(ctx, f, earlier)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := o.window(r, f, on, earlier)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		n := e.Row.Number
+		if _, known := sel.turns[n]; known {
+			continue // the earliest first; the next is for the next firing
+		}
+		sel.window[n] = true
+		t := importer.Turn{Priority: priority(e.Due)}
+		if o.FilingYear != "" {
+			year, err := season.FilingYear(o.FilingYear, e.Due.Date)
+			if err != nil {
+				return nil, err
+			}
+			t.FilingYear = strconv.Itoa(year)
+		}
+		if !filed.has(e.Row, t.Priority, cmp.Or(t.FilingYear, strconv.Itoa(r.years[n]))) {
+			sel.turns[n] = t
+		}
+	}
+	for _, row := range r.Rows {
+		if _, ours := sel.turns[row.Number]; ours {
+			continue
+		}
+		if d, _ := r.Rules.Next(row.Facts, on); d.Verdict == season.AskState {
+			sel.undated = append(sel.undated, row)
+		} else {
+			sel.beyond++
+		}
+	}
+	return sel, nil
+}
+
+// window are the reports that are near on a day, and those that came near, or
+// even fell due, since the firing before.
+func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) ([]season.Entry, error) {
+	lead, err := season.ParseLead(o.Due)
+	if err != nil {
+		return nil, err
+	}
+	near := lead.Ready(r.Roster, season.Date{}, on)
+	if !byHand(f.ID) {
+		after := r.Since
+		for _, g := range earlier {
+			if d, err := dateOf(g); err == nil && !byHand(g.ID) && d.After(after) {
+				after = d
+			}
+		}
+		near = append(lead.Ready(r.Roster, after, on), near...)
+	}
+	slices.SortStableFunc(near, season.EarliestFirst)
+	return near, nil
+}
+
+// filed is what earlier firings of a season have taken in.
+type filed struct {
+	rows map[filedRow]bool // of the same version of the roster
+	keys map[string]bool   // of other versions: company, state and filing year
+}
+
+type filedRow struct {
+	number   int
+	priority int64 // the due date
+}
+
+func (f filed) has(r season.Row, due int64, year string) bool {
+	return f.rows[filedRow{r.Number, due}] || r.CompanyID != "" && f.keys[r.Key()+"|"+year]
+}
+
+// filedFor is how long ago a report was filed that may still be in the window.
+const filedFor = 400 * 24 * time.Hour
+
+// filed looks into the batches of earlier firings. A row that was to be
+// corrected, or was taken back, is not filed anew as long as the roster has not
+// changed.
+func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.Firing) (filed, error) {
+	all := filed{make(map[filedRow]bool), make(map[string]bool)}
+	for _, g := range earlier {
+		if g.Batch == "" || f.Due.Sub(g.Due) > filedFor {
+			continue
+		}
+		for row, err := range s.c.Ledger.Rows(ctx, g.Batch) {
+			if err != nil {
+				return all, err
+			}
+			if g.Roster == f.Roster {
+				all.rows[filedRow{row.Number, row.Priority}] = true
+				continue
+			}
+			switch row.Result {
+			case filing.Invalid, filing.Rejected, filing.Canceled:
+				continue
+			}
+			if row.Request == nil || row.Request.Order.AnnualReport == nil {
+				continue
+			}
+			key := season.Row{CompanyID: cmp.Or(row.Company, row.Request.Company.Ref), Facts: season.Facts{State: row.Request.Order.FilingState}}.Key()
+			all.keys[key+"|"+row.Request.Order.AnnualReport.FilingYear] = true
+		}
+	}
+	return all, nil
+}
+
+// compare says what changed since the roster of the firing before.
+func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Roster, sel *selection, on season.Date, earlier []ledger.Firing) error {
+	var this, last []season.Row
+	for _, row := range r.Rows {
+		if sel.window[row.Number] {
+			this = append(this, row)
+		}
+	}
+	if len(earlier) > 0 {
+		before := earlier[0]
+		p.Before = before.ID
+		if last = this; before.Roster != p.Roster {
+			old, err := ReadVersion(ctx, s.c.Ledger, before.Roster, o, on)
+			if err != nil {
+				return fmt.Errorf("read the roster of %s: %w", before.ID, err)
+			}
+			last = old.Rows
+			if o.Due != "" {
+				old.Since = r.Since
+				entries, err := o.window(old, ledger.Firing{}, on, earlier)
+				if err != nil {
+					return err
+				}
+				last = nil
+				for _, e := range entries {
+					last = append(last, e.Row)
+				}
+			}
+		}
+	}
+	p.compare(this, last, sel.turns)
+	return nil
+}
+
+// keepPlan puts a plan into its firing.
+func keepPlan(f *ledger.Firing, p *Plan) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("keep the plan of %s: %w", f.ID, err)
+	}
+	f.Plan = body
+	return nil
+}
+
+// PlanOf reads the plan that a firing keeps; nil where it has none.
+func PlanOf(f ledger.Firing) (*Plan, error) {
+	if len(f.Plan) == 0 {
+		return nil, nil
+	}
+	p := new(Plan)
+	if err := json.Unmarshal(f.Plan, p); err != nil {
+		return nil, fmt.Errorf("read the plan of %s: %w", f.ID, err)
+	}
+	return p, nil
+}
