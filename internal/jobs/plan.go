@@ -118,37 +118,12 @@ func (w *weigher) CreateBatch(ctx context.Context, b ledger.Batch) (bool, error)
 
 // AddRows weighs rows and hands them on.
 func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
-	var refs []string
-	for _, r := range rows {
-		if r.Result == filing.Ready {
-			refs = append(refs, r.Request.Company.Ref)
-		}
-	}
-	known, err := w.ledger.Companies(ctx, refs)
-	if err != nil {
-		return err
-	}
-	var all []ledger.Claim
-	orders := make([]filing.Order, len(rows)) // with the ids that are known
-	for i, r := range rows {
-		if r.Result != filing.Ready {
-			continue
-		}
-		orders[i] = r.Request.Order
-		orders[i].UserID = r.Request.User.ID
-		if ref := r.Request.Company.Ref; ref != "" {
-			orders[i].CompanyID = cmp.Or(known[ref].ID, ref)
-		}
-		if orders[i].CompanyID != "" {
-			all = append(all, claims(&orders[i], "")...)
-		}
-	}
-	held, err := w.ledger.Holdings(ctx, all)
+	left, err := whatIsLeft(ctx, w.ledger, ledger.Batch{ID: batch}, rows)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		if err := w.weigh(&rows[i], orders[i], known, held); err != nil {
+		if err := w.weigh(&rows[i], &left); err != nil {
 			return err
 		}
 	}
@@ -159,7 +134,7 @@ func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 }
 
 // weigh decides of one row what the ledger can tell before it is sent.
-func (w *weigher) weigh(r *ledger.Row, order filing.Order, known map[string]filing.Company, held map[filing.Key]ledger.Holding) error {
+func (w *weigher) weigh(r *ledger.Row, left *left) error {
 	name := cmp.Or(w.names[r.Number], "row") + fmt.Sprintf(" (row %d)", r.Number)
 	switch r.Result {
 	case filing.Invalid:
@@ -169,23 +144,15 @@ func (w *weigher) weigh(r *ledger.Row, order filing.Order, known map[string]fili
 		w.plan.Skipped++
 		return nil
 	}
-	for _, c := range claims(&order, "") {
-		h, taken := held[c.Key]
-		if !taken || order.CompanyID == "" {
-			continue
-		}
-		where := fmt.Sprintf("row %d of batch %s", h.Number, h.Batch)
-		switch {
-		case h.Covers:
-			r.Result = filing.Skipped
-			r.Message = "covered by the annual subscription that " + where + " opened; run with --again to order it all the same"
-			w.plan.Covered.add(name + ": by " + where)
-			return nil
-		case h.Bought:
-			order = order.Drop(c.Product)
-		}
-	}
-	if len(order.Products()) == 0 {
+	order, by := left.of(*r)
+	switch {
+	case by != nil:
+		where := fmt.Sprintf("row %d of batch %s", by.Number, by.Batch)
+		r.Result = filing.Skipped
+		r.Message = "covered by the annual subscription that " + where + " opened; run with --again to order it all the same"
+		w.plan.Covered.add(name + ": by " + where)
+		return nil
+	case len(order.Products()) == 0:
 		// The placer answers it, with the order ids of then.
 		r.Message = "bought before; nothing will be ordered"
 		w.plan.Bought.add(name)
@@ -193,8 +160,8 @@ func (w *weigher) weigh(r *ledger.Row, order filing.Order, known map[string]fili
 	}
 	w.plan.Filings++
 	if w.quoter != nil {
-		quote := w.quoter.Quote(&order, factsOf(known[r.Request.Company.Ref], r.Request.Company.Sheet), nil)
-		r.Cost, r.Message = quote.Total, notSentYet(quote.Total)
+		quote := w.quoter.Quote(&order, left.facts(*r), nil)
+		r.Cost, r.Message = quote.Total, "not sent yet; it will cost "+quote.Total.String()
 		if err := w.quote.add(quote); err != nil {
 			return fmt.Errorf("sum the plan of the season %s up: %w", w.plan.Season, err)
 		}
@@ -202,8 +169,6 @@ func (w *weigher) weigh(r *ledger.Row, order filing.Order, known map[string]fili
 	w.plan.turns = append(w.plan.turns, turn{r.Priority, r.Number, r.Cost.Amount})
 	return nil
 }
-
-func notSentYet(cost money.Cost) string { return "not sent yet; it will cost " + cost.String() }
 
 // settle sums up what was weighed, against the funds of the moment.
 func (w *weigher) settle(ctx context.Context) error {

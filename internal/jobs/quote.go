@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,27 +61,30 @@ type ProductQuote struct {
 }
 
 // QuoteBatch quotes every ready row of a batch from what the sheet and the
-// ledger know, keeps each row's quote, and sums them up. It asks the service
-// nothing.
+// ledger know, keeps each row's quote, and sums them up. What was bought before
+// costs nothing and is not counted. It asks the service nothing.
 func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch string) (BatchQuote, error) {
 	var q BatchQuote
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return q, err
+	}
 	for page, err := range readyPages(ctx, l, batch) {
 		if err != nil {
 			return q, err
 		}
-		refs := make([]string, len(page))
-		for i, row := range page {
-			refs[i] = row.Request.Company.Ref
-		}
-		known, err := l.Companies(ctx, refs)
+		p, err := whatIsLeft(ctx, l, b, page)
 		if err != nil {
 			return q, err
 		}
 		quotes := make([]ledger.RowQuote, len(page))
 		for i, row := range page {
-			facts := factsOf(known[row.Request.Company.Ref], row.Request.Company.Sheet)
-			quote := quoter.Quote(&row.Request.Order, facts, nil)
-			quotes[i] = ledger.RowQuote{Row: row.ID, Cost: quote.Total}
+			order, by := p.of(row)
+			if quotes[i].Row = row.ID; by != nil || len(order.Products()) == 0 {
+				continue
+			}
+			quote := quoter.Quote(&order, p.facts(row), nil)
+			quotes[i].Cost = quote.Total
 			if err := q.add(quote); err != nil {
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
 			}
@@ -111,6 +115,80 @@ func (q *BatchQuote) add(quote balance.Quote) (err error) {
 		}
 	}
 	return nil
+}
+
+// left is what is left to buy of some rows' orders, as far as the ledger knows.
+type left struct {
+	batch     string
+	again     string
+	companies map[string]filing.Company
+	held      map[filing.Key]ledger.Holding
+}
+
+// whatIsLeft looks the ready ones of the rows up.
+func whatIsLeft(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (left, error) {
+	some := left{batch: b.ID, again: repetition(b)}
+	var refs []string
+	for _, r := range rows {
+		if r.Result == filing.Ready {
+			refs = append(refs, r.Request.Company.Ref)
+		}
+	}
+	var err error
+	if some.companies, err = l.Companies(ctx, refs); err != nil {
+		return some, err
+	}
+	var all []ledger.Claim
+	for _, r := range rows {
+		if r.Result == filing.Ready {
+			all = append(all, some.claims(r)...)
+		}
+	}
+	some.held, err = l.Holdings(ctx, all)
+	return some, err
+}
+
+// order is a row's order with the ids that are known.
+func (s *left) order(r ledger.Row) filing.Order {
+	o := r.Request.Order
+	o.UserID = r.Request.User.ID
+	if ref := r.Request.Company.Ref; ref != "" {
+		o.CompanyID = cmp.Or(s.companies[ref].ID, ref)
+	}
+	for _, p := range r.Dropped {
+		o = o.Drop(p)
+	}
+	return o
+}
+
+// claims are those of a row that names its company: of another nobody can tell
+// before it is looked up.
+func (s *left) claims(r ledger.Row) []ledger.Claim {
+	o := s.order(r)
+	if o.CompanyID == "" {
+		return nil
+	}
+	return claims(&o, s.again)
+}
+
+// of is a row's order without what was bought before, in another batch; by is
+// the subscription that covers the whole of it, if one does.
+func (s *left) of(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
+	rest = s.order(r)
+	for _, c := range s.claims(r) {
+		switch h, taken := s.held[c.Key]; {
+		case !taken || h.Batch == s.batch:
+		case h.Covers && s.again == "":
+			return rest, &h
+		case h.Bought && !h.Covers:
+			rest = rest.Drop(c.Product)
+		}
+	}
+	return rest, nil
+}
+
+func (s *left) facts(r ledger.Row) balance.Facts {
+	return factsOf(s.companies[r.Request.Company.Ref], r.Request.Company.Sheet)
 }
 
 // factsOf takes what the service knows of a company, and the sheet's word for

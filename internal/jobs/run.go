@@ -30,6 +30,7 @@ const (
 	QueueDown   EndReason = "queue down"    // Redis was away for the time of patience
 	AskedToWait EndReason = "asked to wait" // the service named a time beyond the patience
 	Paused      EndReason = "paused"        // by a person
+	Unapproved  EndReason = "not approved"  // nothing goes before somebody's yes
 	Interrupted EndReason = "interrupted"
 )
 
@@ -122,8 +123,12 @@ func (w *Worker) standing(ctx context.Context, batch string, left ledger.Unfinis
 	if err != nil {
 		return Ending{}, err
 	}
-	if counts[filing.Ready] > 0 {
-		return Ending{Reason: Paused}, nil
+	if counts[filing.Ready] == 0 {
+		return Ending{Reason: Finished}, nil
 	}
-	return Ending{Reason: Finished}, nil
+	b, err := w.ledger.Batch(ctx, batch)
+	if err == nil && b.Approval.State == ledger.ApprovalWanted {
+		return Ending{Reason: Unapproved}, nil
+	}
+	return Ending{Reason: Paused}, err
 }

@@ -184,12 +184,16 @@ func (w *Worker) why(batch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	why := ""
-	if b.Again != "" {
-		why = b.ID + ": " + b.Again
+	w.again[batch] = repetition(b)
+	return w.again[batch], nil
+}
+
+// repetition is why a batch may repeat purchases, as they are kept; "" for most.
+func repetition(b ledger.Batch) string {
+	if b.Again == "" {
+		return ""
 	}
-	w.again[batch] = why
-	return why, nil
+	return b.ID + ": " + b.Again
 }
 
 func (w *Worker) nudge() {
