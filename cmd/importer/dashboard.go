@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +91,7 @@ func (r *resolver) doors(ctx context.Context, doubts []report.Doubt) ([]door, er
 	users, companies := make(map[string]bool), make(map[string]bool)
 	for i, d := range doubts {
 		q := d.Row.Request
-		doors[i] = door{q.User.ID, cmp.Or(d.Row.Company, q.Company.Ref)}
+		doors[i] = door{q.User.ID, d.Row.CompanyRef()}
 		if doors[i].user == "" {
 			users[q.User.Ref()] = true
 		}
@@ -100,11 +99,11 @@ func (r *resolver) doors(ctx context.Context, doubts []report.Doubt) ([]door, er
 			companies[company] = true
 		}
 	}
-	knownUsers, err := recall(ctx, r.ledger.Users, users)
+	knownUsers, err := r.ledger.Users(ctx, slices.Sorted(maps.Keys(users)))
 	if err != nil {
 		return nil, err
 	}
-	knownCompanies, err := recall(ctx, r.ledger.Companies, companies)
+	knownCompanies, err := r.ledger.Companies(ctx, slices.Sorted(maps.Keys(companies)))
 	if err != nil {
 		return nil, err
 	}
@@ -117,19 +116,6 @@ func (r *resolver) doors(ctx context.Context, doubts []report.Doubt) ([]door, er
 		}
 	}
 	return doors, nil
-}
-
-// recall asks for as many references at a time as one question may name.
-func recall[T any](ctx context.Context, ask func(context.Context, []string) (map[string]T, error), refs map[string]bool) (map[string]T, error) {
-	known := make(map[string]T, len(refs))
-	for page := range slices.Chunk(slices.Sorted(maps.Keys(refs)), 500) {
-		some, err := ask(ctx, page)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(known, some)
-	}
-	return known, nil
 }
 
 // shield lets nobody but its owner read a sheet with links in it: whoever has a

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -36,7 +35,7 @@ lives an hour only. The same command again fetches what is missing.`,
 				if err != nil {
 					return err
 				}
-				items, err := documents(c.Context(), l, b.ID)
+				items, err := archive.Items(c.Context(), l, b.ID)
 				if err != nil {
 					return err
 				}
@@ -50,64 +49,6 @@ lives an hour only. The same command again fetches what is missing.`,
 	c.Flags().StringVar(&dir, "download", "", "save them into this folder")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per document")
 	return c
-}
-
-// documents are those of a batch, each with its client. A filing that stands on
-// several rows brings its documents once.
-func documents(ctx context.Context, l *ledger.Ledger, batch string) ([]archive.Item, error) {
-	var items []archive.Item
-	seen := make(map[string]bool)
-	for d, err := range l.Documents(ctx, batch) {
-		if err != nil {
-			return nil, err
-		}
-		if key := d.ID + "|" + d.Event; !seen[key] {
-			seen[key] = true
-			items = append(items, archive.Item{Document: d})
-		}
-	}
-	if len(items) == 0 {
-		return nil, nil
-	}
-	at := make(map[int64][]int)
-	for i, item := range items {
-		at[item.Row] = append(at[item.Row], i)
-	}
-	var refs []string
-	for row, err := range l.Rows(ctx, batch) {
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range at[row.ID] {
-			items[i].Company, items[i].Client = client(row)
-			if items[i].Client == "" && items[i].Company != "" && !slices.Contains(refs, items[i].Company) {
-				refs = append(refs, items[i].Company)
-			}
-		}
-	}
-	known, err := l.Companies(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	for i := range items {
-		items[i].Client = cmp.Or(items[i].Client, known[items[i].Company].LegalName)
-	}
-	return items, nil
-}
-
-// client is the company of a row, by id or by the reference the sheet has, and
-// its legal name where the sheet has that.
-func client(row ledger.Row) (company, name string) {
-	company = row.Company
-	if row.Request == nil {
-		return company, ""
-	}
-	company = cmp.Or(company, row.Request.Company.Ref)
-	name = row.Request.Company.Sheet.LegalName
-	if f := row.Request.Order.Formation; f != nil {
-		name = cmp.Or(f.Company.LegalName, name)
-	}
-	return company, name
 }
 
 func (a *app) listDocuments(b ledger.Batch, items []archive.Item, asJSON bool) error {

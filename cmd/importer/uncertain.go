@@ -155,11 +155,8 @@ type evidenceJSON struct {
 
 func doubtLine(d report.Doubt) doubtJSON {
 	line := doubtJSON{
-		Batch: d.Row.Batch, Row: d.Row.Number, Ordered: d.Ordered(), Company: d.Row.Company, LegalName: d.Company, Creating: d.Row.Creating,
+		Batch: d.Row.Batch, Row: d.Row.Number, Ordered: d.Ordered(), Company: d.Row.CompanyRef(), LegalName: d.Company, Creating: d.Row.Creating,
 		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{},
-	}
-	if line.Company == "" {
-		line.Company = d.Row.Request.Company.Ref
 	}
 	for _, a := range d.Attempts {
 		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message})

@@ -1,6 +1,9 @@
 package filing
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Request is what a row of a sheet asks for: an order whose user and company
 // are still references, to be resolved by look-ups before it is sent.
@@ -39,6 +42,15 @@ type CompanyRef struct {
 // CreatesCompany reports whether the order is for a company that the service
 // does not know yet, and that the sheet describes.
 func (r *Request) CreatesCompany() bool { return r.Order.Formation == nil && r.Company.Ref == "" }
+
+// LegalName is the company's name as the sheet has it; empty where the sheet
+// names the company by reference alone.
+func (r *Request) LegalName() string {
+	if f := r.Order.Formation; f != nil {
+		return cmp.Or(f.Company.LegalName, r.Company.Sheet.LegalName)
+	}
+	return r.Company.Sheet.LegalName
+}
 
 // NeedsCompanyFacts reports whether the order depends on the company's entity
 // type and formation state. Source: spec section 4, rules 9 and 10.

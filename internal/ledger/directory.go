@@ -1,9 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"bulkfiling/internal/filing"
 )
@@ -47,27 +50,50 @@ func (l *Ledger) Users(ctx context.Context, refs []string) (map[string]filing.Us
 	return recall[filing.User](ctx, l, "users", refs)
 }
 
+// CompanyNames finds the legal names of rows' companies, by row id: as the sheet
+// has them, or else as the service gave them when they were looked up.
+func (l *Ledger) CompanyNames(ctx context.Context, rows []Row) (map[int64]string, error) {
+	names := make(map[int64]string, len(rows))
+	refs := make(map[int64]string) // of the rows that have no name in the sheet
+	for _, r := range rows {
+		ref := r.Company
+		if r.Request != nil {
+			// A company that is named by its slug was looked up under that.
+			names[r.ID], ref = r.Request.LegalName(), cmp.Or(r.Request.Company.Ref, ref)
+		}
+		if names[r.ID] == "" && ref != "" {
+			refs[r.ID] = ref
+		}
+	}
+	known, err := l.Companies(ctx, slices.Compact(slices.Sorted(maps.Values(refs))))
+	if err != nil {
+		return nil, err
+	}
+	for id, ref := range refs {
+		names[id] = known[ref].LegalName
+	}
+	return names, nil
+}
+
 func recall[T any](ctx context.Context, l *Ledger, table string, refs []string) (map[string]T, error) {
 	known := make(map[string]T, len(refs))
-	if len(refs) == 0 {
-		return known, nil
-	}
-	in, args := list(refs)
-	rows, err := l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("recall %s: %w", table, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var ref, record string
-		if err := rows.Scan(&ref, &record); err != nil {
+	for some := range slices.Chunk(refs, pageSize) { // a statement takes so many arguments only
+		in, args := list(some)
+		err := drain(l.read.QueryContext(ctx, `SELECT ref, record FROM `+table+` WHERE ref IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+			var ref, record string
+			if err := scan(&ref, &record); err != nil {
+				return err
+			}
+			var v T
+			if err := json.Unmarshal([]byte(record), &v); err != nil {
+				return fmt.Errorf("read %s: %w", ref, err)
+			}
+			known[ref] = v
+			return nil
+		})
+		if err != nil {
 			return nil, fmt.Errorf("recall %s: %w", table, err)
 		}
-		var v T
-		if err := json.Unmarshal([]byte(record), &v); err != nil {
-			return nil, fmt.Errorf("recall %s of %s: %w", ref, table, err)
-		}
-		known[ref] = v
 	}
-	return known, rows.Err()
+	return known, nil
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -212,6 +213,37 @@ func TestDirectoryIsRemembered(t *testing.T) {
 		}
 		if none, err := other.Users(ctx, nil); err != nil || len(none) != 0 {
 			s.Error(none, err)
+		}
+		many := make([]string, 70_000) // more than a statement takes arguments
+		for i := range many {
+			many[i] = fmt.Sprint("none", i)
+		}
+		if companies, err = other.Companies(ctx, append(many, "acme")); err != nil || len(companies) != 1 {
+			s.Errorf("%+v, %v", companies, err)
+		}
+	})
+}
+
+// A company is called as its sheet calls it, or else as the service does.
+func TestCompanyNames(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
+		s.must(l.RememberCompany(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
+		formed := filing.Request{Order: filing.Order{Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}}}
+		names, err := l.CompanyNames(ctx, []ledger.Row{
+			{ID: 1, Company: "comp_1", Request: &filing.Request{Company: filing.CompanyRef{Ref: "acme"}}},
+			{ID: 2, Request: &filing.Request{Company: filing.CompanyRef{Ref: "acme", Sheet: filing.Company{LegalName: "Acme of the Sheet LLC"}}}},
+			{ID: 3, Company: "comp_2"}, {ID: 4, Request: &formed}, {ID: 5, Company: "comp_9"}, {ID: 6},
+		})
+		want := map[int64]string{1: "Acme LLC", 2: "Acme of the Sheet LLC", 3: "Bay LLC", 4: "Tern LLC"}
+		if err != nil {
+			s.Fatal(err)
+		}
+		for id := range int64(7) {
+			if names[id] != want[id] {
+				s.Errorf("row %d is called %q, want %q", id, names[id], want[id])
+			}
 		}
 	})
 }

@@ -52,6 +52,15 @@ type Row struct {
 	UpdatedAt time.Time
 }
 
+// CompanyRef is what the row's company is known by: its id, or else the sheet's
+// reference; empty for one that the sheet only describes.
+func (r *Row) CompanyRef() string {
+	if r.Company == "" && r.Request != nil {
+		return r.Request.Company.Ref
+	}
+	return r.Company
+}
+
 // Fault is a problem at a cell.
 type Fault struct {
 	Column  int    `json:"c"` // index of the input column; -1 where it has none

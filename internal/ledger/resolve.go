@@ -126,5 +126,12 @@ func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWrite
 // UncertainRows lists the rows of a batch, or of all batches for "", that only
 // a person or an event can settle.
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
-	return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) ORDER BY r.id`, batch)
+	var all []Row
+	for r, err := range l.pages(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }

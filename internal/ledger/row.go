@@ -68,10 +68,16 @@ const pageSize = 1000
 
 // Rows streams the rows of a batch in the order of the input, with their items.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
+	return l.pages(ctx, `r.batch = $1`, batch)
+}
+
+// pages streams the rows of one batch, or of any, in the order of the input,
+// with their items.
+func (l *Ledger) pages(ctx context.Context, where, batch string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		last := int64(0)
 		for {
-			page, err := l.page(ctx, `r.batch = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last, pageSize)
+			page, err := l.page(ctx, where+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last, pageSize)
 			if err != nil {
 				yield(Row{}, err)
 				return

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,29 +160,17 @@ func (w writer) named(ctx context.Context, of []ledger.Untold, say func(ledger.R
 		if err != nil {
 			return "", err
 		}
-		all = append(all, fmt.Sprintf("  row %d  %s: %s", r.Number, short(company(r), 60), short(say(r, u), 200)))
+		names, err := w.ledger.CompanyNames(ctx, []ledger.Row{r})
+		if err != nil {
+			return "", err
+		}
+		company := cmp.Or(names[r.ID], r.CompanyRef(), "company not known")
+		all = append(all, fmt.Sprintf("  row %d  %s: %s", r.Number, short(company, 60), short(say(r, u), 200)))
 	}
 	if more := len(of) - shown; more > 0 {
 		all = append(all, fmt.Sprintf("  and %d more", more))
 	}
 	return strings.Join(all, "\n"), nil
-}
-
-// company is the name under which a reader knows the row's company.
-func company(r ledger.Row) string {
-	if r.Request == nil {
-		return "company not known"
-	}
-	name := r.Request.Company.Sheet.LegalName
-	if f := r.Request.Order.Formation; f != nil {
-		name = f.Company.LegalName
-	}
-	for _, otherwise := range []string{r.Request.Company.Ref, r.Company, "company not known"} {
-		if name == "" {
-			name = otherwise
-		}
-	}
-	return name
 }
 
 func verb(n int, one, many string) string {

@@ -18,7 +18,7 @@ type Doubts interface {
 	Attempts(ctx context.Context, row int64) ([]ledger.Attempt, error)
 	Evidence(ctx context.Context, row int64) ([]ledger.Event, error)
 	Events(ctx context.Context, state ledger.EventState, limit int) ([]ledger.Event, error)
-	Companies(ctx context.Context, refs []string) (map[string]filing.Company, error)
+	CompanyNames(ctx context.Context, rows []ledger.Row) (map[int64]string, error)
 }
 
 // Doubt is an uncertain row with what is known instead of its answer.
@@ -56,9 +56,9 @@ func Uncertain(ctx context.Context, l Doubts, batch string) ([]Doubt, error) {
 	if batch != "" {
 		rows = slices.DeleteFunc(rows, func(r ledger.Row) bool { return r.Batch != batch })
 	}
-	names, err := legalNames(ctx, l, rows)
+	names, err := l.CompanyNames(ctx, rows)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("name the companies of uncertain rows: %w", err)
 	}
 	doubts := make([]Doubt, len(rows))
 	for i, r := range rows {
@@ -125,38 +125,6 @@ func byOrder(events []ledger.Event) []Evidence {
 		}
 	}
 	return all
-}
-
-// legalNames finds the names of companies in the sheet, or else in what the
-// service said of them when they were looked up.
-func legalNames(ctx context.Context, l Doubts, rows []ledger.Row) (map[int64]string, error) {
-	names := make(map[int64]string, len(rows))
-	refs := make(map[int64]string)
-	for _, r := range rows {
-		name := r.Request.Company.Sheet.LegalName
-		if f := r.Request.Order.Formation; f != nil {
-			name = cmp.Or(f.Company.LegalName, name)
-		}
-		if names[r.ID] = name; name == "" {
-			refs[r.ID] = cmp.Or(r.Request.Company.Ref, r.Company)
-		}
-	}
-	for page := range slices.Chunk(rows, 500) { // as many as one question may name
-		var asked []string
-		for _, r := range page {
-			if ref := refs[r.ID]; ref != "" && !slices.Contains(asked, ref) {
-				asked = append(asked, ref)
-			}
-		}
-		known, err := l.Companies(ctx, asked)
-		if err != nil {
-			return nil, fmt.Errorf("recall the companies of uncertain rows: %w", err)
-		}
-		for _, r := range page {
-			names[r.ID] = cmp.Or(names[r.ID], known[refs[r.ID]].LegalName)
-		}
-	}
-	return names, nil
 }
 
 // Ordered says what is in doubt: "annual report and registered agent, FL 2026".

@@ -91,10 +91,7 @@ func sentCell(d *Doubt, to medium) sheet.OutCell {
 // CompanyText is the company by the id or the name that the sheet has for it,
 // and by its legal name.
 func (d *Doubt) CompanyText() string {
-	ref := d.Row.Company
-	if ref == "" {
-		ref = d.Row.Request.Company.Ref
-	}
+	ref := d.Row.CompanyRef()
 	switch {
 	case ref == "" && d.Company == "":
 		return "a new one"

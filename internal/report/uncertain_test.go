@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -41,8 +42,12 @@ func (d doubts) Events(context.Context, ledger.EventState, int) ([]ledger.Event,
 	return slices.Concat(d.evidence[2], d.evidence[3]), nil
 }
 
-func (d doubts) Companies(context.Context, []string) (map[string]filing.Company, error) {
-	return map[string]filing.Company{"comp_3": {ID: "comp_3", LegalName: "Larkspur Books LLC"}}, nil
+func (d doubts) CompanyNames(_ context.Context, rows []ledger.Row) (map[int64]string, error) {
+	names := make(map[int64]string)
+	for _, r := range rows {
+		names[r.ID] = cmp.Or(r.Request.LegalName(), "Larkspur Books LLC")
+	}
+	return names, nil
 }
 
 func inDoubt() (ledger.Batch, doubts) {

@@ -1,0 +1,49 @@
+package archive
+
+import (
+	"context"
+
+	"bulkfiling/internal/ledger"
+)
+
+// Items are the documents of a batch, each with its client. A filing that stands
+// on several rows brings its documents once.
+func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) {
+	var items []Item
+	seen := make(map[string]bool)
+	of := make(map[int64][]int) // of a row, by index
+	for d, err := range l.Documents(ctx, batch) {
+		if err != nil {
+			return nil, err
+		}
+		if key := d.ID + "|" + d.Event; !seen[key] {
+			seen[key] = true
+			of[d.Row] = append(of[d.Row], len(items))
+			items = append(items, Item{Document: d})
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	var rows []ledger.Row
+	for row, err := range l.Rows(ctx, batch) {
+		if err != nil {
+			return nil, err
+		}
+		if of[row.ID] == nil {
+			continue
+		}
+		for _, i := range of[row.ID] {
+			items[i].Company = row.CompanyRef()
+		}
+		rows = append(rows, ledger.Row{ID: row.ID, Company: row.Company, Request: row.Request})
+	}
+	names, err := l.CompanyNames(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		items[i].Client = names[items[i].Row]
+	}
+	return items, nil
+}
