@@ -136,6 +136,11 @@ func TestNewsOfBatches(t *testing.T) {
 		if _, err := l.RetryBatch(ctx, "b"); err != nil {
 			s.Fatal(err)
 		}
+		ended()
+		if !s.keep(l, over) {
+			s.Error("a retry ends the notice")
+		}
+		// Somebody told an end that is none any more.
 		if n := s.news(l); !slices.Equal(n.GoOn, []string{"b"}) || len(n.Ended) > 0 {
 			s.Fatalf("after retry: %+v", n)
 		}

@@ -85,7 +85,9 @@ func (s *standing) Attention(context.Context) (ledger.Attention, error) {
 	return ledger.Attention{Exceptions: 3, NewEvents: 1, UnknownEvents: 2, Approvals: 4}, s.err
 }
 
-func (s *standing) Lease(context.Context) (time.Time, error) { return time.Unix(1_900_000_000, 0), s.err }
+func (s *standing) Lease(context.Context) (time.Time, error) {
+	return time.Unix(1_900_000_000, 0), s.err
+}
 
 type breaker string
 
