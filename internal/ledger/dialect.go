@@ -36,8 +36,8 @@ type columns []string
 // bigint, string for text.
 type record []any
 
-// expand puts v into a query.
-func (d dialect) expand(query string, c columns) string {
+// expand puts v into a query, its arguments numbered from beyond those before.
+func (d dialect) expand(query string, c columns, before int) string {
 	var v strings.Builder
 	for i, column := range c {
 		name, kind, _ := strings.Cut(column, " ")
@@ -45,9 +45,9 @@ func (d dialect) expand(query string, c columns) string {
 			v.WriteString(", ")
 		}
 		if d.together {
-			fmt.Fprintf(&v, "$%d::%s[]", i+1, kind)
+			fmt.Fprintf(&v, "$%d::%s[]", before+i+1, kind)
 		} else {
-			fmt.Fprintf(&v, "$%d AS %s", i+1, name)
+			fmt.Fprintf(&v, "$%d AS %s", before+i+1, name)
 		}
 	}
 	table := "(SELECT " + v.String() + ") AS v"
@@ -121,7 +121,7 @@ func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, c columns, 
 	if len(records) == 0 {
 		return nil
 	}
-	query = l.dialect.expand(query, c)
+	query = l.dialect.expand(query, c, 0)
 	if l.dialect.together {
 		_, err := tx.ExecContext(ctx, query, l.dialect.arrays(c, records)...)
 		return err
@@ -143,7 +143,7 @@ func (l *Ledger) query(ctx context.Context, tx *sql.Tx, query string, c columns,
 	if len(records) == 0 {
 		return nil
 	}
-	query = l.dialect.expand(query, c)
+	query = l.dialect.expand(query, c, 0)
 	if l.dialect.together {
 		return drain(tx.QueryContext(ctx, query, l.dialect.arrays(c, records)...))(each)
 	}
@@ -173,4 +173,64 @@ func drain(rows *sql.Rows, err error) func(each func(scan func(...any) error) er
 		}
 		return rows.Err()
 	}
+}
+
+// statement is a query over records.
+type statement struct {
+	what, query string
+	columns     columns
+	records     []record
+}
+
+// execAll runs statements, of which none may need what another one writes, nor
+// write what another one does. PostgreSQL gets them as one: what a statement
+// costs there is mostly the way to it.
+func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) error {
+	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
+	if !l.dialect.together || len(all) < 2 {
+		for _, s := range all {
+			if err := l.exec(ctx, tx, s.query, s.columns, s.records); err != nil {
+				return fmt.Errorf("%s: %w", s.what, err)
+			}
+		}
+		return nil
+	}
+	var query strings.Builder
+	var args []any
+	whats := make([]string, len(all))
+	for i, s := range all {
+		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i, l.dialect.expand(s.query, s.columns, len(args)))
+		args = append(args, l.dialect.arrays(s.columns, s.records)...)
+		whats[i] = s.what
+	}
+	query.WriteString(" SELECT")
+	if _, err := tx.ExecContext(ctx, query.String(), args...); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(whats, ", "), err)
+	}
+	return nil
+}
+
+// queryAll reads with statements whose answers have the same shape; PostgreSQL
+// gets them as one.
+func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, each func(scan func(...any) error) error, all ...statement) error {
+	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
+	if !l.dialect.together || len(all) < 2 {
+		for _, s := range all {
+			if err := l.query(ctx, tx, s.query, s.columns, s.records, each); err != nil {
+				return fmt.Errorf("%s: %w", s.what, err)
+			}
+		}
+		return nil
+	}
+	var args []any
+	parts, whats := make([]string, len(all)), make([]string, len(all))
+	for i, s := range all {
+		parts[i] = l.dialect.expand(s.query, s.columns, len(args))
+		args = append(args, l.dialect.arrays(s.columns, s.records)...)
+		whats[i] = s.what
+	}
+	if err := drain(tx.QueryContext(ctx, strings.Join(parts, " UNION ALL "), args...))(each); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(whats, ", "), err)
+	}
+	return nil
 }

@@ -349,13 +349,6 @@ func (a *applier) write() error {
 	})
 }
 
-// statement is one of a transaction's, over its records.
-type statement struct {
-	what, query string
-	columns     columns
-	records     []record
-}
-
 func (a *applier) exec(statements []statement) error {
 	for _, s := range statements {
 		if err := a.l.exec(a.ctx, a.tx, s.query, s.columns, s.records); err != nil {

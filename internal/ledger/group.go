@@ -443,31 +443,23 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	for _, r := range []struct {
-		what, query string
-		columns     columns
-		records     []record
-		add         func(scan func(...any) error) error
-	}{
-		{"rows", readStandings, columns{"id bigint"}, rows, g.addStanding},
-		{"claims", readClaims, columns{"id bigint"}, settled, g.addPurchase},
-		{"purchases", readPurchases, columns{"key text"}, keys, g.addPurchase},
-		{"subscriptions", readCovers, columns{"cover text"}, covers, g.addCover},
-	} {
-		if err := g.l.query(g.ctx, g.tx, r.query, r.columns, r.records, r.add); err != nil {
-			return fmt.Errorf("read the %s of a group: %w", r.what, err)
-		}
+	if err := g.l.query(g.ctx, g.tx, readStandings, columns{"id bigint"}, rows, g.addStanding); err != nil {
+		return fmt.Errorf("read the rows of a group: %w", err)
 	}
-	return nil
+	err = g.l.queryAll(g.ctx, g.tx, g.addPurchase,
+		statement{"read the claims of a group", readClaims, columns{"id bigint"}, settled},
+		statement{"read the purchases of a group", readPurchases, columns{"key text"}, keys},
+		statement{"read the subscriptions of a group", readCovers, columns{"cover text"}, covers})
+	return err
 }
 
 const (
 	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.spent, r.spent_least, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
-	readPurchase  = `SELECT p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
-	readClaims    = readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
-	readPurchases = readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
-	readCovers    = readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
+	readPurchase  = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
+	readClaims    = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
+	readPurchases = `SELECT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
+	readCovers    = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
 		WHERE p.cover <> '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`
 )
 
@@ -480,10 +472,20 @@ func (g *groupWriter) addStanding(scan func(...any) error) error {
 	return nil
 }
 
+// addPurchase takes a purchase in: one that holds a key, or one whose
+// subscription may cover what is asked for.
 func (g *groupWriter) addPurchase(scan func(...any) error) error {
-	p, err := scanPurchase(scan)
-	if err != nil || g.purchases[p.key] != nil {
+	var covers bool
+	p := &purchase{}
+	if err := scan(&covers, &p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch); err != nil {
 		return err
+	}
+	if covers {
+		g.covers[p.cover] = append(g.covers[p.cover], p)
+		return nil
+	}
+	if g.purchases[p.key] != nil {
+		return nil
 	}
 	g.purchases[p.key] = p
 	if s, ok := g.rows[p.row]; ok {
@@ -492,20 +494,7 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 	return nil
 }
 
-func (g *groupWriter) addCover(scan func(...any) error) error {
-	p, err := scanPurchase(scan)
-	if err == nil {
-		g.covers[p.cover] = append(g.covers[p.cover], p)
-	}
-	return err
-}
-
-func scanPurchase(scan func(...any) error) (*purchase, error) {
-	p := &purchase{}
-	return p, scan(&p.key, &p.row, &p.product, &p.cover, &p.year, &p.bought, &p.batch)
-}
-
-// The statements of a group, in the order in which they run. Claims go in
+// The statements of a group. Claims go in
 // plainly: should another writer ever have slipped one in, the primary key
 // fails the whole group before any order leaves.
 const (
@@ -534,24 +523,23 @@ func (g *groupWriter) writeAll() error {
 		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.spent.Amount), flag(s.spent.AtLeast), int64(s.attempts),
 			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
 	}
-	for _, w := range []struct {
-		what, query string
-		columns     columns
-		records     []record
-	}{
-		{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "spent bigint", "spent_least bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
-		{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
-		{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
-		{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)},
-		{"claim purchases", writeClaims, newClaim, g.claims}, // one freed above may be claimed anew
-		{"record purchases by their other names", writeKnown, newClaim, g.known},
-		{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
-		{"keep events", writeEvents, newEvent, g.events},
-		{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
-	} {
-		if err := g.l.exec(g.ctx, g.tx, w.query, w.columns, w.records); err != nil {
-			return fmt.Errorf("%s: %w", w.what, err)
-		}
+	// What is set free may be claimed anew.
+	if err := g.l.execAll(g.ctx, g.tx, statement{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)}); err != nil {
+		return err
+	}
+	if err := g.l.execAll(g.ctx, g.tx,
+		statement{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "spent bigint", "spent_least bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
+		statement{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
+		statement{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
+		statement{"claim purchases", writeClaims, newClaim, g.claims},
+		statement{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
+		statement{"keep events", writeEvents, newEvent, g.events},
+		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
+	); err != nil {
+		return err
+	}
+	if err := g.l.execAll(g.ctx, g.tx, statement{"record purchases by their other names", writeKnown, newClaim, g.known}); err != nil {
+		return err
 	}
 	for table, facts := range g.facts {
 		if err := g.l.exec(g.ctx, g.tx, `INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
