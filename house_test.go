@@ -35,9 +35,10 @@ var rooms = map[string][]string{
 	"internal/webhook":     {"filing", "ledger"},
 	"internal/archive":     {"filingapi", "ledger", "sheet"},
 	"internal/notify":      {"filing", "ledger", "money"},
+	"internal/resolve":     {"filing", "filingapi", "jobs", "ledger", "money", "report"},
 	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs", "notify"},
 	"samples":              {},
-	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "sandbox", "season", "sheet", "samples", "webhook"},
+	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "resolve", "sandbox", "season", "sheet", "samples", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},
 }
 

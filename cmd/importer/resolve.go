@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os/user"
+	"path/filepath"
 	"slices"
-	"time"
 
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/resolve"
 
 	"github.com/spf13/cobra"
 )
@@ -61,7 +62,11 @@ holds some: --no-links leaves them out.`,
 				return err
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				r := &resolver{app: a, flags: f, ledger: l}
+				by := person() + " with importer resolve --row"
+				if f.from != "" {
+					by = person() + " with importer resolve --from " + filepath.Base(f.from)
+				}
+				r := &resolver{app: a, flags: f, ledger: l, desk: &resolve.Desk{Ledger: l, Service: a.service, By: by}}
 				if len(args) == 1 {
 					if r.batch, err = l.Batch(c.Context(), args[0]); err != nil {
 						return err
@@ -88,6 +93,7 @@ type resolver struct {
 	*app
 	flags  resolveFlags
 	ledger *ledger.Ledger
+	desk   *resolve.Desk
 	batch  ledger.Batch // without an id for all batches
 }
 
@@ -123,6 +129,17 @@ func (r *resolver) doubts(ctx context.Context) ([]report.Doubt, error) {
 	return report.Uncertain(ctx, r.ledger, r.batch.ID)
 }
 
+// link gives the rows their dashboards, unless none are wanted.
+func (r *resolver) link(ctx context.Context, doubts []report.Doubt) error {
+	if !r.flags.noLinks {
+		return r.desk.Link(ctx, doubts)
+	}
+	for i := range doubts {
+		doubts[i].NoLink = "no link was asked for"
+	}
+	return nil
+}
+
 // write writes the sheet to fill in.
 func (r *resolver) write(ctx context.Context) error {
 	path, err := outputFor(r.flags.output, r.batch.File, "", ".xlsx", ".csv")
@@ -149,9 +166,6 @@ func (r *resolver) write(ctx context.Context) error {
 	if err := report.WriteUncertain(r.batch, doubts, path); err != nil {
 		return err
 	}
-	if err := shield(path, doubts); err != nil {
-		return err
-	}
 	r.say("%s: %s to decide on. Fill in the column %s, and the ids beside it, then:\n  importer resolve %s --from %s", path, count(len(doubts), "uncertain row"), report.DecisionColumn, r.batch.ID, path)
 	return nil
 }
@@ -174,22 +188,17 @@ func (r *resolver) one(ctx context.Context) error {
 	if at < 0 {
 		return r.certain(ctx)
 	}
-	s := settlement{doubt: doubts[at], orders: r.flags.orders, company: r.flags.company, by: "with importer resolve --row"}
-	if fault := s.fault(); fault != nil {
-		return fault
-	}
-	if err := r.prepare(ctx, &s); err != nil {
+	s := &resolve.Settlement{Doubt: doubts[at], Orders: r.flags.orders, Company: r.flags.company}
+	if err := r.desk.Check(ctx, s); err != nil {
 		return err
 	}
-	told, err := r.told(ctx)
+	told, err := r.desk.Told(ctx)
 	if err != nil {
 		return err
 	}
-	if against := s.against(told); len(against) > 0 && !r.flags.yes {
-		for _, why := range against {
-			r.say("%s %s", r.paint.yellow("Careful:"), why)
-		}
-		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", s.doubt.Row.Number))
+	if against := told.Against(s); len(against) > 0 && !r.flags.yes {
+		r.warn(against)
+		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", r.flags.row))
 		if err != nil || !yes {
 			return err
 		}
@@ -208,6 +217,21 @@ func (r *resolver) one(ctx context.Context) error {
 	return err
 }
 
+// settle settles a row and says what that did to it.
+func (r *resolver) settle(ctx context.Context, s *resolve.Settlement) error {
+	said, err := r.desk.Settle(ctx, s)
+	if err == nil {
+		fmt.Fprintln(r.out, said)
+	}
+	return err
+}
+
+func (r *resolver) warn(against []string) {
+	for _, why := range against {
+		r.say("%s %s", r.paint.yellow("Careful:"), why)
+	}
+}
+
 // certain is the answer for a row that is not uncertain: an error, unless it is
 // as the flags want it, by an event just now or by a person before.
 func (r *resolver) certain(ctx context.Context) error {
@@ -217,7 +241,7 @@ func (r *resolver) certain(ctx context.Context) error {
 			return err
 		case row.Number != r.flags.row:
 			continue
-		case sameAnswer(r.flags.orders, r.flags.company, row):
+		case resolve.SettledSo(row, r.flags.orders, r.flags.company):
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
 			return nil
 		}
@@ -244,6 +268,3 @@ func person() string {
 	}
 	return "somebody"
 }
-
-// stampNow is the moment that stands in a message.
-func stampNow() string { return time.Now().UTC().Format("2006-01-02 15:04 MST") }

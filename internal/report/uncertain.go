@@ -1,7 +1,9 @@
 package report
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,10 +129,26 @@ func evidenceText(all []Evidence) string {
 
 // WriteUncertain writes the uncertain rows of a batch for a person to settle:
 // as CSV where the name ends in .csv, as a workbook otherwise. ReadDecisions
-// reads it back.
+// reads it back. With dashboard links in it nobody but its owner can read it.
 func WriteUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
-	if err := writeUncertain(batch, doubts, path); err != nil {
+	err := writeUncertain(batch, doubts, path)
+	if err == nil {
+		err = shield(path, doubts)
+	}
+	if err != nil {
 		return fmt.Errorf("write the uncertain rows of batch %s: %w", batch.ID, err)
+	}
+	return nil
+}
+
+// shield lets nobody but its owner read a sheet with links in it: whoever has a
+// link is the user whom it signs in.
+func shield(path string, doubts []Doubt) error {
+	if !slices.ContainsFunc(doubts, func(d Doubt) bool { return d.Dashboard != "" }) {
+		return nil
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return errors.Join(fmt.Errorf("keep %s from other readers: %w", path, err), os.Remove(path))
 	}
 	return nil
 }

@@ -1,0 +1,184 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+)
+
+// Desk is where uncertain rows are settled.
+type Desk struct {
+	Ledger  *ledger.Ledger
+	Service func() (*filingapi.Client, error) // asked for only where a company has to be looked at
+	By      string                            // who settles, and with what; stands in the rows' messages
+}
+
+// Settlement is a person's word on an uncertain row: placed where it has orders
+// or a company, never made where it has neither.
+type Settlement struct {
+	Doubt   report.Doubt
+	Orders  []string
+	Company string         // that was created, or formed
+	found   filing.Company // the company that was created, as the service has it
+}
+
+func (s *Settlement) placed() bool { return len(s.Orders) > 0 || s.Company != "" }
+
+// Check says what is wrong with a settlement: a *Fault, or that a company which
+// is said to have been created could not be looked at.
+func (d *Desk) Check(ctx context.Context, s *Settlement) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	return d.find(ctx, s)
+}
+
+// fault is what is wrong with a settlement by itself.
+func (s *Settlement) fault() error {
+	row := &s.Doubt.Row
+	for i, id := range s.Orders {
+		switch {
+		case !isOrderID(id):
+			return &Fault{report.OrderIDsColumn, fmt.Sprintf("%q is not an order id: it looks like order_…", id)}
+		case slices.Contains(s.Orders[:i], id):
+			return &Fault{report.OrderIDsColumn, id + " is given twice"}
+		}
+	}
+	switch {
+	case row.Creating && len(s.Orders) > 0:
+		return &Fault{report.OrderIDsColumn, ledger.ErrCreating.Error()}
+	case len(s.Orders) > len(s.Doubt.Products()):
+		return &Fault{report.OrderIDsColumn, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(s.Orders), s.Doubt.Ordered())}
+	case s.Company != "" && !s.Doubt.FormsCompany():
+		return &Fault{report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+	case s.Company != "" && !filing.IsCompanyID(s.Company):
+		return &Fault{report.CompanyIDColumn, fmt.Sprintf("%q is not a company id: it looks like comp_…", s.Company)}
+	case s.Company != "" && !row.Creating && len(s.Orders) == 0:
+		return &Fault{report.OrderIDsColumn, "the order's id is missing beside the company's"}
+	}
+	return nil
+}
+
+// Fault is what is wrong with a settlement, and in which column of the sheet of
+// decisions it would stand.
+type Fault struct{ Column, Message string }
+
+func (f *Fault) Error() string { return f.Message }
+
+func isOrderID(id string) bool {
+	rest, found := strings.CutPrefix(id, "order_")
+	return found && rest != "" && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+// find has a look at a company that is said to have been created.
+func (d *Desk) find(ctx context.Context, s *Settlement) error {
+	if !s.Doubt.Row.Creating || s.Company == "" {
+		return nil
+	}
+	client, err := d.Service()
+	if err != nil {
+		return err
+	}
+	s.found, err = client.Company(ctx, s.Company)
+	switch {
+	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
+		return &Fault{report.CompanyIDColumn, err.Error()}
+	case err != nil:
+		return err
+	}
+	if sheet := s.Doubt.Row.Request.Company.Sheet; filing.FoldLegalName(s.found.LegalName) != filing.FoldLegalName(sheet.LegalName) {
+		return &Fault{report.CompanyIDColumn, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", s.found.ID, s.found.LegalName, sheet.LegalName)}
+	}
+	return nil
+}
+
+// Told is what the service told of orders that nobody knows, by order.
+type Told map[string][]ledger.Event
+
+// Told reads it.
+func (d *Desk) Told(ctx context.Context) (Told, error) {
+	events, err := d.Ledger.Events(ctx, ledger.EventUnknown, math.MaxInt32)
+	if err != nil {
+		return nil, err
+	}
+	told := make(Told)
+	for _, e := range events {
+		told[e.OrderID] = append(told[e.OrderID], e)
+	}
+	return told, nil
+}
+
+// Against lists what speaks against a settlement.
+func (t Told) Against(s *Settlement) []string {
+	row := &s.Doubt.Row
+	if !s.placed() {
+		var orders []string
+		for _, e := range s.Doubt.Evidence {
+			orders = append(orders, e.Order)
+		}
+		if len(orders) == 0 {
+			return nil
+		}
+		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, strings.Join(orders, " or "))}
+	}
+	var why []string
+	for _, id := range s.Orders {
+		for _, e := range t[id] {
+			if text := s.contradicts(e); text != "" {
+				why = append(why, fmt.Sprintf("the service says that %s %s (event %s).", id, text, e.ID))
+				break
+			}
+		}
+	}
+	return why
+}
+
+// clockSkew is how far the service's clock may be behind ours.
+const clockSkew = time.Minute
+
+// contradicts says why the order of an event cannot be the row's; empty where
+// it can.
+func (s *Settlement) contradicts(e ledger.Event) string {
+	row := &s.Doubt.Row
+	ordered := s.Doubt.Products()
+	if p, known := e.Product(); known && !slices.Contains(ordered, p) && !(p == filing.RegisteredAgent && slices.Contains(ordered, filing.AgentChange)) {
+		return "is of another product: " + p.Title()
+	}
+	if company := cmp.Or(s.Company, row.Company); e.CompanyID != "" && company != "" && e.CompanyID != company {
+		return "is of another company: " + e.CompanyID
+	}
+	if sent := s.Doubt.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() && e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
+		return "was there before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	return ""
+}
+
+// Settle records what a person has seen, and says what that did to the row.
+func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
+	row := &s.Doubt.Row
+	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
+	switch {
+	case !s.placed():
+		return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.", row.Number, row.Held.Dollars()),
+			d.Ledger.ResolveNotPlaced(ctx, row.ID, "not placed, says "+by+"; it may be sent again")
+	case row.Creating:
+		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number, s.found.ID),
+			d.Ledger.ResolveCreated(ctx, row.ID, s.found, "the company was found as "+s.found.ID+" by "+by)
+	case s.Company != "":
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.Company, row.Held.Dollars()),
+			d.Ledger.ResolveFormed(ctx, row.ID, s.Orders, s.Company, jobs.Formed(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
+	}
+	return fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars()),
+		d.Ledger.ResolvePlaced(ctx, row.ID, s.Orders, "placed: found by "+by)
+}
