@@ -27,7 +27,7 @@ var EventTypes = []string{StatusChanged, DocumentUploaded}
 // section 3.
 const FiledStatus = "filed"
 
-// maxEventID bounds an event's id: it is the key under which it is kept.
+// maxEventID bounds an id in an event: it is a key under which things are kept.
 const maxEventID = 200
 
 // ErrEvent is returned for a body that is no event: no JSON object, or one
@@ -47,12 +47,15 @@ type Event struct {
 	FilingType   string // change_of_agent for agent changes
 
 	// Assumption: where an exception's code and words stand is not shown in the
-	// spec, nor is the id of a document or whether an event names the company.
+	// spec, nor is the id of a document, or whether an event names the company,
+	// the state and the year.
 	Exception     int    // 0 for none
 	ExceptionNote string // the service's words about it
 	DocumentID    string // doc_<id>
 	DocumentType  string // registered_agent for agent mail
 	CompanyID     string // comp_<id>
+	FilingState   State
+	FilingYear    string
 }
 
 // Product is the product that the event's order is of, where its type says so.
@@ -77,6 +80,8 @@ var eventFields = map[string][]string{
 	"document":      {"documentid", "document"},
 	"document type": {"documenttype"},
 	"company":       {"companyid", "company"},
+	"state":         {"filingstate"},
+	"year":          {"filingyear"},
 }
 
 // ParseEvent reads the body of a delivery. What it does not know it leaves
@@ -116,6 +121,13 @@ func ParseEvent(body []byte) (Event, error) {
 	e.FilingStatus, e.FilingDate, e.FilingType = word(find("status")), word(find("date")), word(find("filing type"))
 	e.DocumentID, e.DocumentType = word(inner(find("document"), "id")), word(find("document type"))
 	e.CompanyID = word(inner(find("company"), "id"))
+	e.FilingState, _ = ParseState(word(find("state")))
+	e.FilingYear = word(find("year"))
+	for _, id := range []*string{&e.OrderID, &e.DocumentID, &e.CompanyID} {
+		if len(*id) > maxEventID { // a whole document, perhaps; it stays in the body
+			*id = ""
+		}
+	}
 	exception := find("exception")
 	e.Exception, _ = strconv.Atoi(word(inner(exception, "code")))
 	if e.Exception != 0 {

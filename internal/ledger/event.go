@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -164,19 +165,59 @@ func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, 
 	if idle {
 		return 0, nil, nil
 	}
-	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		a := &applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}
-		var err error
-		if done, err = a.apply(); err != nil || done == maxApplied {
-			return err
-		}
-		settled, err = a.settle(c)
-		return err
-	})
+	if done, err = l.applyGroup(ctx, 0); err != nil {
+		done, err = l.applyApart(ctx)
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("apply events: %w", err)
 	}
-	return done + len(settled), settled, nil
+	if done < maxApplied {
+		settled, err = l.settleByEvents(ctx)
+	}
+	if err != nil {
+		err = fmt.Errorf("apply events: %w", err)
+	}
+	return done + len(settled), settled, err
+}
+
+// applyGroup applies one group of new events, or the one event seq.
+func (l *Ledger) applyGroup(ctx context.Context, seq int64) (done int, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
+		done, err = (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).apply(seq)
+		return err
+	})
+	return done, err
+}
+
+// applyApart applies the events of a group that failed one by one, and takes
+// the one out of the way that fails by itself: it stays as it came, with the
+// reason beside it.
+func (l *Ledger) applyApart(ctx context.Context) (done int, err error) {
+	events, err := l.events(ctx, l.read, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range events {
+		for try := 1; ; try++ {
+			_, failed := l.applyGroup(ctx, e.Seq)
+			if failed == nil {
+				break
+			}
+			// A database that is away is not the event's fault.
+			if err := l.read.PingContext(ctx); err != nil {
+				return done, errors.Join(failed, err)
+			}
+			if try < 3 {
+				continue
+			}
+			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq, string(EventIgnored), plain(failed.Error())); err != nil {
+				return done, errors.Join(failed, err)
+			}
+			break
+		}
+		done++
+	}
+	return done, nil
 }
 
 // applier applies one group of events. The control row is locked meanwhile: no
@@ -204,8 +245,8 @@ type told struct {
 	touched      bool // a document arrived
 }
 
-func (a *applier) apply() (int, error) {
-	events, err := a.l.events(a.ctx, a.tx, `e.state = 'new' ORDER BY e.seq LIMIT $1`, maxApplied)
+func (a *applier) apply(seq int64) (int, error) {
+	events, err := a.l.events(a.ctx, a.tx, `e.state = 'new' AND (CAST($2 AS BIGINT) = 0 OR e.seq = CAST($2 AS BIGINT)) ORDER BY e.seq LIMIT $1`, maxApplied, seq)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}

@@ -256,9 +256,27 @@ func TestEvidence(t *testing.T) {
 		{"long after the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour))
 		}, nil, 1},
+		{"half an hour after the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute))
+		}, nil, 1},
+		{"half an hour after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute), "companyId", "comp_a0")
+		}, []int{0}, 0},
 		{"long after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour), "companyId", "comp_a0")
-		}, []int{0}, 0},
+		}, nil, 1},
+		{"filed already when it is first heard of", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "filed", s.clock(), "companyId", "comp_a0")
+		}, nil, 1},
+		{"canceled", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "canceled", s.clock())
+		}, nil, 1},
+		{"of another state", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "filingState", "Alaska")
+		}, nil, 0},
+		{"of another year", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a0", "filingYear", "2025")
+		}, nil, 0},
 		{"names one company of two", 2, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a1")
 		}, []int{1}, 0},
@@ -290,6 +308,10 @@ func TestEvidence(t *testing.T) {
 				c.tell(s, l)
 				offered, err := l.Evidence(s.Context(), rows[0].ID)
 				s.must(err)
+				if early := s.apply(l); len(early) > 0 {
+					s.Errorf("settled before anything could speak against it: %+v", early)
+				}
+				s.pass(10 * time.Second)
 				var settled []int
 				for _, x := range s.apply(l) {
 					settled = append(settled, x.Number-2)
@@ -328,12 +350,85 @@ func TestAnEventNamesAnOrder(t *testing.T) {
 		out.Items = []ledger.Item{{Product: filing.EIN}}
 		s.must(l.Settle(s.Context(), out))
 		s.want(l, r, filing.Placed, 0)
-		s.tell(l, "evt_1", "order_e", "ein", "filed", s.clock(), "filingDate", "2026-03-02")
+		s.tell(l, "evt_1", "order_e", "ein", "pending", s.clock())
+		s.pass(10 * time.Second)
 		if settled := s.apply(l); len(settled) != 1 {
 			s.Errorf("%+v", settled)
 		}
-		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" || got.Items[0].FilingStatus != "filed" {
+		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" || got.Items[0].FilingStatus != "pending" {
 			s.Errorf("%+v", got)
+		}
+	})
+}
+
+// Both orders of one uncertain row are heard of at once: the first settles the
+// row, the second gives its item its id, and other events are not held up.
+func TestBothOrdersOfOneRow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		both := report("comp_a", "2026")
+		both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
+		rows := s.add(l, "a", both, report("comp_b", "2026"))
+		s.place(l, rows[1])
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NoAnswer)
+		s.tell(l, "evt_1", "order_1", "annual_report", "submitted", s.clock())
+		s.tell(l, "evt_2", "order_2", "registered_agent", "submitted", s.clock(), "filingType", "change_of_agent")
+		s.tell(l, "evt_3", orderOf(s.row(l, rows[1].ID)), "annual_report", "pending", s.clock())
+		s.pass(10 * time.Second)
+		s.apply(l)
+		got := s.want(l, rows[0], filing.Placed, 0)
+		ids := []string{got.Items[0].OrderID, got.Items[1].OrderID}
+		slices.Sort(ids)
+		if !slices.Equal(ids, []string{"order_1", "order_2"}) || got.Cost.Amount != cost {
+			s.Errorf("%+v", got)
+		}
+		if item := s.row(l, rows[1].ID).Items[0]; item.FilingStatus != "pending" {
+			s.Errorf("%+v", item)
+		}
+	})
+}
+
+// A row that a person settled as not placed was sent again. When its first order
+// turns out to exist after all, it is no other row's.
+func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		for _, r := range rows {
+			s.send(l, r)
+			s.answer(l, r, filing.NoAnswer)
+		}
+		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, "not there, says Ana"))
+		s.place(l, rows[0])
+		s.tell(l, "evt_1", "order_first", "annual_report", "pending", s.clock())
+		s.pass(10 * time.Second)
+		if settled := s.apply(l); len(settled) > 0 {
+			s.Errorf("%+v", settled)
+		}
+		s.want(l, rows[1], filing.Uncertain, cost)
+	})
+}
+
+// An event that cannot be applied is put aside with the reason, and holds no
+// other up.
+func TestAPoisonousEvent(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
+		s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
+		s.tell(l, "evt_2", orderOf(r), "annual_report", "pending", s.clock())
+		// What no reading foresees: the documents cannot be written.
+		s.exec(`ALTER TABLE documents RENAME TO elsewhere`)
+		s.apply(l)
+		s.exec(`ALTER TABLE elsewhere RENAME TO documents`)
+		if states := s.states(l); states["evt_1"] != ledger.EventIgnored || states["evt_2"] != ledger.EventApplied {
+			s.Errorf("%v", states)
+		}
+		s.event(l, "evt_3", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
+		s.apply(l)
+		if state := s.states(l)["evt_3"]; state != ledger.EventApplied {
+			s.Errorf("%s", state)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,18 +16,25 @@ import (
 )
 
 // An event of an order that the ledger does not know may be the missing answer
-// to an attempt in doubt. It tells the product and the time, and little else:
-// whether it names the company is not shown in the spec.
+// to an attempt in doubt. It may also be of an order that somebody made by hand,
+// of one that another ledger made, or of a renewal that the service made itself.
+// It tells the product and the time, and little else: whether it names the
+// company is not shown in the spec.
 //
-// It settles a row by itself only where nothing else can be meant: the order
-// fits no other row, the row fits no other order, and no answer that could
-// bring the same order is still out. Anything less is offered to a person.
+// It settles a row by itself only where nothing else can be meant: see certain,
+// and the order fits no other row, the row fits no other order, and no answer
+// that could bring the same order is still out. Anything less is offered to a
+// person.
 const (
 	// clockSkew is how far the service's clock may be behind ours.
 	clockSkew = time.Minute
-	// evidenceFor is how long after an attempt an order may first be heard of
-	// and still settle the row by itself, where it does not name the company.
-	evidenceFor = 24 * time.Hour
+	// An order is heard of this soon after the attempt that made it, or it may
+	// as well be somebody else's: less where it does not name the company.
+	evidenceFor      = 10 * time.Minute
+	namedEvidenceFor = 24 * time.Hour
+	// quiet is how long an event waits for others that would make it doubtful.
+	// Where somebody else is placing orders of the kind, more of them come.
+	quiet = 5 * time.Second
 )
 
 // Settled is an uncertain row that an event settled by itself.
@@ -43,43 +52,62 @@ type doubtful struct {
 	number       int
 	product      filing.Product
 	company      string
+	state        filing.State
+	year         string
 	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
-	open         bool  // its answer may still come: it keeps others from being settled
+	open         bool  // its answer may still come, or it has one and was sent twice: it keeps others from being settled
 	nameless     int64 // the item that has no order id yet; 0 where the row has no items
 }
 
-// stranger is an order that nobody knows, and what was first told of it.
+// stranger is an order that nobody knows, and what was told of it.
 type stranger struct {
 	order, orderType, event, company string
 	product                          filing.Product
-	at                               int64
+	state                            filing.State
+	year                             string
+	at                               int64  // when it was first heard of, by the service's clock
+	status                           string // it had then
+	heard                            int64  // when that came in
 }
 
 // fits reports whether the order can be the row's.
 func (d doubtful) fits(s stranger) bool {
 	return d.product == s.product && s.at >= d.began-clockSkew.Milliseconds() &&
-		(s.company == "" || d.company == "" || s.company == d.company)
+		agree(s.company, d.company) && agree(s.state, d.state) && agree(s.year, d.year)
 }
 
-// soon reports whether the order was heard of early enough to be told from one
-// that somebody made by hand later.
-func (d doubtful) soon(s stranger) bool {
-	return s.company != "" && s.company == d.company || s.at <= d.ended+evidenceFor.Milliseconds()
+// agree reports whether two facts are the same where both are known.
+func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
+
+// certain reports whether an order that fits is new enough to be told from all
+// others: it has only just been made, as the attempt was.
+func (d doubtful) certain(s stranger, now int64) bool {
+	within := evidenceFor
+	if s.company != "" && s.company == d.company {
+		within = namedEvidenceFor
+	}
+	return progress(s.status) <= progress("pending") && s.at <= d.ended+within.Milliseconds() && s.heard <= now-quiet.Milliseconds()
 }
 
 // The rows that an unknown order may belong to: those in doubt, those whose
-// answer is still out, and those placed whose order id was never told. The
-// appointment of an agent is not among the last: no event tells of it.
+// answer is still out, those placed whose order id was never told, and those
+// that were answered when they were sent again, after an attempt in doubt that
+// may have made an order as well. The appointment of an agent is not among the
+// nameless: no event tells of it.
 const (
-	doubtBegan    = `COALESCE((SELECT MIN(started_at) FROM attempts a WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at)`
-	doubtEnded    = `COALESCE((SELECT MAX(ended_at) FROM attempts a WHERE a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')), r.updated_at)`
-	selectDoubt   = `SELECT r.id, r.batch, r.number, p.product, r.company, ` + doubtBegan + `, ` + doubtEnded
+	inDoubt       = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
+	selectBegan   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
+	selectDoubt   = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
 	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE r.creating = 0 AND `
 	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
-	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.updated_at, 0, 1, 0` + ofClaims + `r.result = 'placing'`
-	readNameless  = selectDoubt + `, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
-	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged + `' ORDER BY e.order_id, e.created_at`
+	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 1, 0` + ofClaims + `r.result = 'placing'`
+	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
+	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error')) d JOIN rows r ON r.id = d.row
+		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
+		WHERE r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
+			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
+	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged + `' ORDER BY e.order_id, e.created_at, e.seq`
 )
 
 // strangers gathers the orders that nobody knows, by what was told of them.
@@ -90,31 +118,50 @@ func strangers(events []Event) []stranger {
 		if !known {
 			continue
 		}
+		// What is not in a column stands in the body.
+		whole, _ := filing.ParseEvent(e.Body)
 		at := cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt))
 		last := len(all) - 1
 		if last < 0 || all[last].order != e.OrderID {
-			all = append(all, stranger{order: e.OrderID, orderType: e.OrderType, event: e.ID, product: product, company: e.CompanyID, at: at})
-			continue
+			all = append(all, stranger{order: e.OrderID, product: product, at: at + 1})
+			last++
 		}
 		s := &all[last]
 		if at < s.at {
-			s.at, s.event = at, e.ID
+			s.at, s.event, s.status, s.heard = at, e.ID, e.FilingStatus, millis(e.ReceivedAt)
 		}
 		if product == filing.AgentChange {
 			s.product = product // one of its events said so
 		}
-		s.company = cmp.Or(s.company, e.CompanyID)
+		s.orderType, s.company = cmp.Or(s.orderType, e.OrderType), cmp.Or(s.company, e.CompanyID)
+		s.state, s.year = cmp.Or(s.state, whole.FilingState), cmp.Or(s.year, whole.FilingYear)
 	}
 	return all
 }
 
-func (a *applier) doubtful(query string) ([]doubtful, error) {
+func (a *applier) doubtful(query string, args ...any) ([]doubtful, error) {
 	var all []doubtful
-	err := drain(a.tx.QueryContext(a.ctx, query))(func(scan func(...any) error) error {
+	err := drain(a.tx.QueryContext(a.ctx, query, args...))(func(scan func(...any) error) error {
 		var d doubtful
-		err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &d.began, &d.ended, &d.open, &d.nameless)
+		var request string
+		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.open, &d.nameless); err != nil {
+			return err
+		}
+		var r filing.Request
+		if request != "" {
+			if err := json.Unmarshal([]byte(request), &r); err != nil {
+				return fmt.Errorf("read the request of row %d: %w", d.row, err)
+			}
+		}
+		d.state = r.Order.FilingState
+		if d.company == "" && filing.IsCompanyID(r.Company.Ref) {
+			d.company = r.Company.Ref
+		}
+		if r.Order.AnnualReport != nil && d.product == filing.AnnualReport {
+			d.year = r.Order.AnnualReport.FilingYear
+		}
 		all = append(all, d)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the rows in doubt: %w", err)
@@ -122,22 +169,28 @@ func (a *applier) doubtful(query string) ([]doubtful, error) {
 	return all, nil
 }
 
-// settle lets events of unknown orders settle the rows that they fit.
-func (a *applier) settle(c *control) ([]Settled, error) {
+// match is an order and the one row that it can be of.
+type match struct {
+	row   doubtful
+	order stranger
+}
+
+// certain finds the orders that nobody knows and that can only be one row's.
+func (a *applier) certain() ([]match, error) {
 	events, err := a.l.events(a.ctx, a.tx, readStrangers)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
 	orders := strangers(events)
 	var rows []doubtful
-	for _, query := range []string{readUncertain, readRetried, readPlacing, readNameless} {
+	for _, query := range []string{readUncertain, readRetried, readPlacing, readNameless, readSentTwice} {
 		more, err := a.doubtful(query)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, more...)
 	}
-	var settled []Settled
+	var matches []match
 	for _, s := range orders {
 		at := slices.IndexFunc(rows, func(d doubtful) bool { return d.fits(s) })
 		if at < 0 {
@@ -145,37 +198,58 @@ func (a *applier) settle(c *control) ([]Settled, error) {
 		}
 		d := rows[at]
 		switch {
-		case d.open || !d.soon(s):
+		case d.open || !d.certain(s, a.now):
 			continue
 		case slices.ContainsFunc(rows[at+1:], func(other doubtful) bool { return other.fits(s) }):
 			continue
 		case slices.ContainsFunc(orders, func(other stranger) bool { return other.order != s.order && d.fits(other) }):
 			continue
+		case slices.ContainsFunc(matches, func(m match) bool { return m.row.row == d.row }):
+			continue // another order of the row: at the next look, when its items are there
 		}
-		if err := a.own(c, d, s); err != nil {
-			return nil, err
-		}
-		settled = append(settled, Settled{Event: s.event, Order: s.order, Row: d.row, Batch: d.batch, Number: d.number})
+		matches = append(matches, match{d, s})
 	}
-	return settled, nil
+	return matches, nil
+}
+
+// settleByEvents lets events of unknown orders settle the rows that they fit,
+// each in a change of its own: one that fails leaves the others alone.
+func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err error) {
+	var matches []match
+	if err := l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
+		matches, err = (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).certain()
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, m := range matches {
+		failed := l.change(ctx, func(tx *sql.Tx, c *control) error {
+			return (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).own(c, m.row, m.order)
+		})
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("settle row %d by the event %s: %w", m.row.row, m.order.event, failed))
+			continue
+		}
+		settled = append(settled, Settled{Event: m.order.event, Order: m.order.order, Row: m.row.row, Batch: m.row.batch, Number: m.row.number})
+	}
+	return settled, err
 }
 
 // own makes an order that nobody knew a row's own.
 func (a *applier) own(c *control, d doubtful, s stranger) error {
 	if d.nameless == 0 {
 		g := &groupWriter{l: a.l, ctx: a.ctx, tx: a.tx, c: c, now: a.now}
-		err := g.resolve(d.row, func(row *standing) error {
+		return g.resolve(d.row, func(row *standing) error {
 			row.message, row.doubt = "placed: no answer came, but the service told of the order "+s.order+" (event "+s.event+"), which can only be this row's", false
-			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
-			return nil
+			_, err := g.productsOf(row, []string{s.order}) // it may have become another row's since
+			if err == nil {
+				g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
+			}
+			return err
 		})
-		if err != nil {
-			return fmt.Errorf("settle row %d by the event %s: %w", d.row, s.event, err)
-		}
-		return nil
 	}
 	return a.exec([]statement{
-		{"name an order", `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.id = v.id AND items.order_id = ''`,
+		{"name an order", `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.id = v.id AND items.order_id = '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
 			columns{"id bigint", "order_id text", "type text"}, []record{{d.nameless, s.order, s.orderType}}},
 		{"hand events to their order", wakeEvents, columns{"order_id text"}, []record{{s.order}}},
 	})
@@ -248,7 +322,7 @@ func (l *Ledger) Evidence(ctx context.Context, row int64) ([]Event, error) {
 	}
 	defer tx.Rollback()
 	a := &applier{l: l, ctx: ctx, tx: tx}
-	rows, err := a.doubtful(readUncertain + fmt.Sprintf(" AND r.id = %d", row))
+	rows, err := a.doubtful(readUncertain+` AND r.id = $1`, row)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ ALTER TABLE items ADD COLUMN told_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX items_nameless ON items (row) WHERE order_id = '';
 CREATE INDEX items_exception ON items (row) WHERE exception <> 0;
 CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
+CREATE INDEX attempts_doubt ON attempts (row) WHERE class IN ('unreadable', 'no-answer', 'server-error');
 CREATE INDEX rows_doubt ON rows (id) WHERE doubt <> 0;
 
 -- What was spent for items of the row that are decided, while others are not.
