@@ -119,6 +119,8 @@ func batchState(b ledger.Batch, counts ledger.Counts) string {
 		words = append(words, "canceled:")
 	case b.Paused:
 		words = append(words, "paused:")
+	case b.Approval.State == ledger.ApprovalWanted:
+		words = append(words, "waits for approval:")
 	}
 	for _, r := range filing.Results {
 		if n := counts[r]; n > 0 {
@@ -212,6 +214,12 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	fmt.Fprintf(table, "started\t%s by %s\n", b.CreatedAt.Local().Format("2006-01-02 15:04"), b.CreatedBy)
 	if b.Again != "" {
 		fmt.Fprintf(table, "again\t%s\n", b.Again)
+	}
+	switch b.Approval.State {
+	case ledger.ApprovalWanted:
+		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("nothing is sent before: importer approve "+b.ID))
+	case ledger.ApprovalGiven:
+		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 	}
 	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, batchState(b, s.Counts))
 	if len(s.Filings) > 0 {

@@ -75,34 +75,45 @@ type filingRun struct {
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
+	r, err := a.filingRun(path, f)
+	if err != nil {
+		return err
+	}
+	if r.flags.output, err = outputFor(f.output, path, ".results.xlsx", ".xlsx", ".csv"); err != nil {
+		return err
+	}
+	return r.do(ctx, r.take)
+}
+
+// filingRun reads the environment for a run of a file.
+func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 	r := &filingRun{app: a, flags: f, path: path}
 	var err error
 	if r.env, err = a.environment(); err != nil {
-		return err
+		return nil, err
 	}
 	if r.client, err = r.env.Client(); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := r.env.Fees(); err != nil {
-		return err
+		return nil, err
 	}
 	level := slog.LevelError + 1
 	if f.verbose {
 		level = slog.LevelInfo
 	}
 	r.log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
-	if r.flags.output, err = outputFor(f.output, path, ".results.xlsx", ".xlsx", ".csv"); err != nil {
-		return err
-	}
+	return r, nil
+}
+
+// do opens the ledger for as long as something is done with it.
+func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (err error) {
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
-	quiet := func() {}
-	if !r.flags.dryRun {
-		quiet, err = r.env.Tell(ctx, r.ledger, r.log)
-	}
+	quiet, err := r.env.Tell(ctx, r.ledger, r.log)
 	if err == nil {
-		err = r.take(ctx)
+		err = what(ctx)
 		quiet()
 	}
 	if closing := r.ledger.Close(); err == nil {
@@ -142,7 +153,7 @@ func (r *filingRun) take(ctx context.Context) error {
 	}
 	defer queue.Close()
 	if !r.batch.Open || r.flags.dryRun {
-		agreed, err := r.agree(ctx, queue, quoter)
+		agreed, err := r.agree(ctx, r.env.Pace(queue), quoter)
 		if err != nil || !agreed {
 			return err
 		}
@@ -216,10 +227,10 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error)
 }
 
 // agree shows the quote and asks for a yes.
-func (r *filingRun) agree(ctx context.Context, queue *jobs.Queue, quoter *balance.Quoter) (bool, error) {
+func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter *balance.Quoter) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
-		if err := jobs.LookUp(ctx, r.client, r.ledger, r.env.Pace(queue), r.env.Concurrency, r.batch.ID); err != nil {
+		if err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID); err != nil {
 			return false, err
 		}
 	}
@@ -296,23 +307,26 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 	if err != nil {
 		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err, r.batch.ID)
 	}
-	if err := r.summarise(summary, ending); err != nil {
+	if err := r.summarise(summary); err != nil {
 		return err
 	}
+	r.explain(ending)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
 	}
 	return exit(summary.ExitCode())
 }
 
-func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
+func (r *filingRun) summarise(s report.Summary) error {
 	if r.flags.asJSON {
-		if err := json.NewEncoder(r.out).Encode(s); err != nil {
-			return err
-		}
-	} else {
-		r.printSummary(s)
+		return json.NewEncoder(r.out).Encode(s)
 	}
+	r.printSummary(s)
+	return nil
+}
+
+// explain says what an ending means, and what to do about it.
+func (r *filingRun) explain(ending jobs.Ending) {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
@@ -329,11 +343,12 @@ func (r *filingRun) summarise(s report.Summary, ending jobs.Ending) error {
 	case jobs.QueueDown:
 		r.say("%s. The service is not to blame, and no row is lost. The same command continues later; --wait stays.", r.paint.yellow(ending.Redis.Error()))
 	case jobs.Paused:
-		r.say("The batch is paused: importer resume %s", s.Batch)
+		r.say("The batch is paused: importer resume %s", r.batch.ID)
+	case jobs.Unapproved:
+		r.say("%s: importer approve %s", r.paint.yellow("The batch waits for approval"), r.batch.ID)
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded; the same command continues.")
 	}
-	return nil
 }
 
 // printSummary is the end of a run for a person.
@@ -414,12 +429,8 @@ func (r *filingRun) endDry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.flags.asJSON {
-		if err := json.NewEncoder(r.out).Encode(s); err != nil {
-			return err
-		}
-	} else {
-		r.printSummary(s)
+	if err := r.summarise(s); err != nil {
+		return err
 	}
 	if s.Counts[filing.Invalid] > 0 {
 		return exit(exitCorrect)

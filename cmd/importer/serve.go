@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkfiling/internal/environment"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/webhook"
 
@@ -26,7 +27,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `serve listens for the events by which the service tells how filings fare, at
 ` + webhook.Path + `. Each is verified by its signature, stored once, answered,
 and applied to its row; what it could not store the service sends again. Any
-number of them may run over one ledger, and any may end at any time.
+number of them may run over one ledger, and any may end at any time. What is due
+of a season it fires, too; the filings are placed by workers.
 
 The service has to reach it: put it behind a proxy that has a certificate, or
 give it one. GET /healthz answers 200 as long as it runs.`,
@@ -50,6 +52,11 @@ give it one. GET /healthz answers 200 as long as it runs.`,
 					return err
 				}
 				defer quiet()
+				stop, err := fireSeasons(c.Context(), env, l, log)
+				if err != nil {
+					return err
+				}
+				defer stop()
 				return a.serve(c.Context(), l, s, log)
 			})
 		},
@@ -58,6 +65,28 @@ give it one. GET /healthz answers 200 as long as it runs.`,
 	c.Flags().StringVar(&s.cert, "tls-cert", "", "a certificate, and those that vouch for it: a PEM file")
 	c.Flags().StringVar(&s.key, "tls-key", "", "the certificate's key: a PEM file")
 	return c
+}
+
+// fireSeasons fires the seasons of the ledger until it is stopped, where the
+// environment names a service: to take events in, none is needed.
+func fireSeasons(ctx context.Context, env environment.Environment, l *ledger.Ledger, log *slog.Logger) (stop func(), err error) {
+	client, err := env.Client()
+	if err != nil {
+		log.Info("seasons are not fired here", "why", err)
+		return func() {}, nil
+	}
+	if err := l.Bind(ctx, env.Mode()); err != nil {
+		client.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { env.Seasons(l, client, log).Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+		client.Close()
+	}, nil
 }
 
 // server is what serve was asked for.

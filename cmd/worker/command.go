@@ -27,8 +27,9 @@ func command(log *slog.Logger) *cobra.Command {
 		Use:   "worker",
 		Short: "Place whatever the ledger holds open, as one process of a fleet",
 		Long: `worker places the filings that importer run and importer submit have put into
-the ledger, for as long as it runs. Any number of workers share one ledger
-(DATABASE_URL) and one queue (REDIS_URL); any of them may vanish at any time.
+the ledger, for as long as it runs, and fires the seasons that are due. Any
+number of workers share one ledger (DATABASE_URL) and one queue (REDIS_URL); any
+of them may vanish at any time.
 
 It waits for a database, a Redis and a service that are not there yet, and says
 so. Asked to end (SIGTERM, Ctrl-C) it begins no order any more, waits for the

@@ -106,6 +106,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer background(ctx, w.env.Seasons(l, client, w.log).Run)()
 	w.health.enter(places)
 	w.log.Info("the worker places", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
 	<-ctx.Done()
@@ -127,6 +128,17 @@ func leased(ctx context.Context, l *ledger.Ledger) error {
 		err = errors.New("this process was silent for longer than its lease")
 	}
 	return err
+}
+
+// background runs something until it is stopped, or ctx ends.
+func background(ctx context.Context, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // serve answers probes and scrapes, from before anything else is there until

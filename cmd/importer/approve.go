@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) approveCommand() *cobra.Command {
+	var plan string
+	var yes bool
+	c := &cobra.Command{
+		Use:   "approve BATCH",
+		Short: "Say yes to a batch that waits for it, exactly as it is",
+		Long: `approve shows what a batch would place and for how much, asks, and lets it go.
+The yes is pinned to that: where the rows or their cost have changed since the
+plan was made, it is refused and the new plan is shown. Who approved is recorded.
+
+--plan says which plan was looked at, by the name that is shown with it, and is
+the yes itself.`,
+		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
+		Args:    oneBatch,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.approve(c.Context(), l, args[0], plan, yes) })
+		},
+	}
+	c.Flags().StringVar(&plan, "plan", "", "the plan that was looked at; any other is refused")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "approve without asking")
+	return c
+}
+
+func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
+	b, err := l.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch b.Approval.State {
+	case ledger.NoApproval:
+		return fmt.Errorf("batch %s waits for no approval", b.ID)
+	case ledger.ApprovalGiven:
+		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
+		return nil
+	}
+	if err := a.quoteAnew(ctx, l, b.ID); err != nil {
+		return err
+	}
+	plan, total, err := jobs.PlanHash(ctx, l, b.ID)
+	if err != nil {
+		return err
+	}
+	if err := a.showPlan(ctx, l, b, plan, total); err != nil {
+		return err
+	}
+	if plan != b.Approval.Plan {
+		if err := l.WantApproval(ctx, b.ID, plan); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made. The new plan is above: importer approve %s", ledger.ErrPlan, b.Approval.Plan, b.ID)
+	}
+	if looked != "" && looked != plan {
+		return fmt.Errorf("%w: you looked at the plan %s, and it is %s", ledger.ErrPlan, looked, plan)
+	}
+	if looked == "" && !yes {
+		sure, err := a.confirm(fmt.Sprintf("Approve it, for %s?", total))
+		if err != nil || !sure {
+			return err
+		}
+	}
+	if err := l.Approve(ctx, b.ID, plan, person()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
+	return a.whoPlaces(ctx, l, b, "")
+}
+
+// quoteAnew asks for today's prices, where the environment names a service that
+// answers; otherwise the quotes of the plan stand.
+func (a *app) quoteAnew(ctx context.Context, l *ledger.Ledger, batch string) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	client, err := env.Client()
+	if err != nil {
+		a.say("Prices are those of the plan: %v", err)
+		return nil
+	}
+	defer client.Close()
+	prices, err := client.Prices(ctx)
+	if err != nil {
+		a.say("Prices are those of the plan: %v", err)
+		return nil
+	}
+	quoter, err := env.Quoter(prices)
+	if err == nil {
+		_, err = jobs.QuoteBatch(ctx, l, quoter, batch)
+	}
+	return err
+}
+
+// showPlan shows what is to be approved.
+func (a *app) showPlan(ctx context.Context, l *ledger.Ledger, b ledger.Batch, plan string, total money.Cost) error {
+	counts, err := l.Counts(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy, b.CreatedAt.Local().Format("2006-01-02 15:04"))
+	firings, err := l.Firings(ctx, "")
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(firings, func(f ledger.Firing) bool { return f.Batch == b.ID }); i >= 0 {
+		p, err := jobs.PlanOf(firings[i])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			fmt.Fprint(a.out, p.Text())
+		}
+	}
+	book, err := l.Book(ctx)
+	if err != nil {
+		return err
+	}
+	available := "not known"
+	if book.Declared {
+		available = book.Available().Dollars()
+	}
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", batchState(b, counts), total, available, plan)
+	return nil
+}
+
+// whoPlaces says who goes on with a batch that was left to the workers. file is
+// the sheet that run could go on with; "" where there is none.
+func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
+	others, err := l.Others(ctx)
+	if err != nil {
+		return err
+	}
+	b, err = l.Batch(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	instead := ""
+	if file != "" {
+		instead = ", or place it here: importer run " + file
+	}
+	switch {
+	case b.Approval.State == ledger.ApprovalWanted:
+		a.say("It waits for approval: importer approve %s", b.ID)
+	case others == 0:
+		a.say("%s. Start one: worker%s", a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
+	default:
+		a.say("The workers place it. To follow it: importer status %s --watch", b.ID)
+	}
+	return nil
+}

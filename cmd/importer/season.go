@@ -1,0 +1,383 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) seasonCommand() *cobra.Command {
+	return family("season", "File a roster on a schedule, or ahead of its due dates",
+		`season files a roster by itself, on a schedule, for as long as it is there. Its
+roster is kept in the ledger, every version of it. When its time comes, one of
+the workers (or importer serve) makes a batch of it, once whatever their number;
+what was due while none of them ran is made up for at their start.
+
+Before anything is sent there is a plan: what is new, changed and missing since
+the firing before, what a subscription covers already, what it costs against the
+funds. A season with --approve waits for a yes to it: importer approve.`,
+		`  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --approve
+  importer season calendar all
+  importer season show all`,
+		a.seasonAddCommand(), a.seasonListCommand(), a.seasonShowCommand(), a.seasonRunNowCommand(),
+		a.seasonPauseCommand("pause", "Keep a season from firing until it is resumed", true),
+		a.seasonPauseCommand("resume", "Let a paused season fire again; what was due meanwhile is not made up for", false),
+		a.seasonUpdateCommand(), a.seasonRemoveCommand(), a.seasonCalendarCommand())
+}
+
+// seasonFlags are what a season is made of.
+type seasonFlags struct {
+	options                 jobs.SeasonOptions
+	roster, rules           string
+	product, state, columns string
+	approve                 bool
+}
+
+// reads registers the flags that say how a roster is read.
+func (f *seasonFlags) reads(c *cobra.Command) {
+	o := &f.options
+	c.Flags().StringVar(&f.roster, "roster", "", "the sheet of companies: CSV or XLSX")
+	c.Flags().StringVar(&f.product, "product", "", "what is ordered (default: told from the columns)")
+	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
+	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "fill the filing year in: this, next, last, or four digits")
+	c.Flags().StringVar(&o.User, "user", "", "fill the user in: an id (user_…) or an e-mail")
+	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet to read, where a workbook has several")
+	c.Flags().StringToStringVar(&o.Map, "map", nil, `settle a column: --map "Their Header=Company ID"`)
+	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that go before the built-in ones")
+}
+
+// settle brings the flags into the options.
+func (f *seasonFlags) settle() error {
+	o := &f.options
+	o.Product, o.State = filing.Product(f.product), filing.State(f.state)
+	if f.rules == "" {
+		return nil
+	}
+	content, err := os.ReadFile(f.rules)
+	if err != nil {
+		return fmt.Errorf("read the due rules: %w", err)
+	}
+	o.Rules = string(content)
+	_, err = o.DueRules()
+	return err
+}
+
+var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func (a *app) seasonAddCommand() *cobra.Command {
+	var f seasonFlags
+	c := &cobra.Command{
+		Use:   "add NAME --roster FILE",
+		Short: "Add a season: a roster, and when it is filed",
+		Long: `add keeps a roster in the ledger and says when it is filed: --at a time, as cron
+has it, all of it at once; or --due some time before, each company when its own
+due date is that near ("30 days before the first": all of them, when the first
+is). Rows that break a rule are listed; the others are filed all the same.
+
+The filing year of --due is that of the due date: this, as a rule.`,
+		Example: `  importer season add florida --roster roster.xlsx --state FL --filing-year this --at "0 6 15 1 *"
+  importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
+		Args: one("name"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !seasonName.MatchString(args[0]) {
+				return usage("%q is no name of a season: letters, digits, dots and dashes", args[0])
+			}
+			if f.roster == "" {
+				return usage("say what to file: --roster FILE")
+			}
+			if (f.options.At == "") == (f.options.Due == "") {
+				return usage(`say when: --at "0 6 15 1 *", or --due "30 days before"`)
+			}
+			if err := f.settle(); err != nil {
+				return err
+			}
+			f.options.Zone = cmp.Or(f.options.Zone, localZone(a.getenv))
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
+		},
+	}
+	f.reads(c)
+	c.Flags().StringVar(&f.options.At, "at", "", `when, as cron has it: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
+	c.Flags().StringVar(&f.options.Due, "due", "", `how long before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
+	c.Flags().StringVar(&f.options.Zone, "zone", "", "the time zone of the schedule, such as America/New_York (default: this machine's)")
+	c.Flags().BoolVar(&f.approve, "approve", false, "each firing waits for: importer approve BATCH")
+	return c
+}
+
+// localZone is the name of this machine's zone: each worker may be in another.
+func localZone(getenv func(string) string) string {
+	names := []string{getenv("TZ")}
+	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
+		if _, name, found := strings.Cut(link, "zoneinfo/"); found {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if name = strings.TrimPrefix(name, ":"); name != "" {
+			if _, err := season.LoadZone(name); err == nil {
+				return name
+			}
+		}
+	}
+	return "UTC"
+}
+
+// addSeason checks the roster, keeps it, and says when it fires first.
+func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f seasonFlags) error {
+	o := f.options
+	if err := o.Check(); err != nil {
+		return err
+	}
+	content, r, err := a.readRoster(ctx, l, f.roster, o)
+	if err != nil {
+		return err
+	}
+	if o.Due != "" && r.Product != filing.AnnualReport {
+		return fmt.Errorf("--due goes by the due dates of annual reports, and the roster is of %s: use --at", r.Product.Title())
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("keep the options: %w", err)
+	}
+	s := ledger.Season{Name: name, File: filepath.Base(f.roster), Options: body, Schedule: cmp.Or(o.At, o.Due), Approval: f.approve, Since: time.Now(), CreatedBy: person()}
+	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: s.CreatedBy}); err != nil {
+		return err
+	}
+	switch was, err := findSeason(ctx, l, name); {
+	case err == nil && was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval:
+		fmt.Fprintf(a.out, "The season %s is there already, just so.\n", name)
+		return nil
+	case err == nil:
+		return fmt.Errorf("there is a season %s already, with another roster or schedule: importer season update %s --roster FILE, or season remove %s", name, name, name)
+	case !errors.Is(err, ledger.ErrNotFound):
+		return err
+	}
+	if err := l.KeepSeason(ctx, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(r.Tally.Ready, "row"), s.File, o.String())
+	return a.sayNext(ctx, l, s)
+}
+
+// readRoster reads and checks a sheet of companies, and says what is wrong with
+// it. One of which nothing can be filed is an error.
+func (a *app) readRoster(ctx context.Context, l *ledger.Ledger, path string, o jobs.SeasonOptions) ([]byte, *jobs.Roster, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the roster: %w", err)
+	}
+	r, err := jobs.ReadRoster(ctx, l, path, o, season.DateOf(time.Now()))
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, p := range r.Problems {
+		if i == shownProblems {
+			fmt.Fprintf(a.out, "… and %d more\n", len(r.Problems)-i)
+			break
+		}
+		a.showProblem(p)
+	}
+	for _, note := range r.Notes {
+		a.say("%s", note)
+	}
+	if r.Tally.Ready == 0 {
+		return nil, nil, fmt.Errorf("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(path), r.Tally.Invalid, r.Tally.Skipped)
+	}
+	if r.Tally.Invalid > 0 {
+		a.say("%s: they are never sent, and the others are filed without them.", a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
+	}
+	return content, r, nil
+}
+
+// sayNext says when a season fires next.
+func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+	next, err := nextFirings(ctx, l, s, 1)
+	if err != nil {
+		return err
+	}
+	if len(next) == 0 {
+		a.say("Nothing of it falls due: it will not fire.")
+		return nil
+	}
+	a.say("It fires next on %s, by whatever worker is running then.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
+	firings, err := l.Firings(ctx, s.Name)
+	if err == nil && slices.ContainsFunc(firings, func(f ledger.Firing) bool { return f.ID == next[0].ID(s.Name) }) {
+		a.say("A season of that name fired on that day already, and fires once a day: it goes on with the turn after.")
+	}
+	return err
+}
+
+// nextFirings are the next turns of a season, their times in its own zone.
+func nextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Season, n int) ([]season.Firing, error) {
+	schedule, err := jobs.ScheduleOf(ctx, l, s)
+	if err != nil {
+		return nil, err
+	}
+	var all []season.Firing
+	for at := time.Now(); len(all) < n; {
+		f, ok := schedule.Next(at)
+		if !ok {
+			break
+		}
+		at = f.At
+		f.At = f.At.In(schedule.Zone())
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// findSeason finds a season by its name. It returns ledger.ErrNotFound.
+func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Season, error) {
+	seasons, err := l.Seasons(ctx)
+	if err != nil {
+		return ledger.Season{}, err
+	}
+	for _, s := range seasons {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return ledger.Season{}, fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
+}
+
+// onSeason is a command that does something with one season.
+func (a *app) onSeason(use, short, example string, do func(context.Context, *ledger.Ledger, ledger.Season) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Example: example, Args: one("season"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				s, err := findSeason(c.Context(), l, args[0])
+				if err != nil {
+					return err
+				}
+				return do(c.Context(), l, s)
+			})
+		},
+	}
+}
+
+func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
+	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		if s.Paused != paused { // again would move the time from which it counts
+			if err := l.PauseSeason(ctx, s.Name, paused); err != nil {
+				return err
+			}
+		}
+		if paused {
+			fmt.Fprintf(a.out, "The season %s is paused. Batches it has made go on; importer pause BATCH holds one.\n", s.Name)
+			return nil
+		}
+		fmt.Fprintf(a.out, "The season %s fires again.\n", s.Name)
+		s, err := findSeason(ctx, l, s.Name)
+		if err != nil {
+			return err
+		}
+		return a.sayNext(ctx, l, s)
+	})
+}
+
+func (a *app) seasonRemoveCommand() *cobra.Command {
+	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay", "  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		if err := l.RemoveSeason(ctx, s.Name); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)
+		return nil
+	})
+}
+
+func (a *app) seasonUpdateCommand() *cobra.Command {
+	var file string
+	c := a.onSeason("update NAME --roster FILE", "Give a season a new version of its roster, and say what changes", "  importer season update florida --roster roster-2.xlsx", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		if file == "" {
+			return usage("say which: --roster FILE")
+		}
+		o, err := jobs.OptionsOf(s)
+		if err != nil {
+			return err
+		}
+		content, r, err := a.readRoster(ctx, l, file, o)
+		if err != nil {
+			return err
+		}
+		old, err := jobs.ReadVersion(ctx, l, s.Roster, o, season.DateOf(time.Now()))
+		if err != nil {
+			return err
+		}
+		was := s.Roster
+		s.File = filepath.Base(file)
+		if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: person()}); err != nil {
+			return err
+		}
+		if s.Roster == was {
+			fmt.Fprintln(a.out, "It is the roster that the season has.")
+			return nil
+		}
+		if o.Due != "" {
+			s.Since = time.Now() // whatever is near by now, and was not filed, is filed tomorrow
+		}
+		if err := l.KeepSeason(ctx, s); err != nil {
+			return err
+		}
+		a.showChanges(season.Compare(r.Rows, old.Rows))
+		return a.sayNext(ctx, l, s)
+	})
+	c.Flags().StringVar(&file, "roster", "", "the new sheet of companies, read as the old one was")
+	return c
+}
+
+// shownChanges is how many companies of a kind are named.
+const shownChanges = 20
+
+func (a *app) showChanges(p season.Plan) {
+	fmt.Fprintf(a.out, "%d new, %d changed, %d missing, %d unchanged\n", len(p.New), len(p.Changed), len(p.Missing), len(p.Unchanged))
+	show := func(what string, rows []season.Row) {
+		for i, r := range rows {
+			if i == shownChanges {
+				fmt.Fprintf(a.out, "  … and %d more %s\n", len(rows)-i, what)
+				break
+			}
+			fmt.Fprintf(a.out, "  %-8s row %d: %s %s %s\n", what, r.Number, cmp.Or(r.LegalName, "-"), r.CompanyID, r.Facts.State)
+		}
+	}
+	var changed []season.Row
+	for _, c := range p.Changed {
+		changed = append(changed, c.Row)
+	}
+	show("new", p.New)
+	show("changed", changed)
+	show("missing", p.Missing)
+}
+
+// withSeasons runs something with what fires seasons: with prices, where the
+// environment names a service.
+func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger, do func(*jobs.Seasons, *filingapi.Client) error) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	client, err := env.Client()
+	if err == nil {
+		defer client.Close()
+	} else {
+		client = nil
+	}
+	return do(env.Seasons(l, client, slog.New(slog.DiscardHandler)), client)
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+
+	"github.com/spf13/cobra"
+)
+
+// calendarFlags are what a calendar shows.
+type calendarFlags struct {
+	seasonFlags
+	from, to               string
+	asCSV, asJSON, verbose bool
+}
+
+func (a *app) seasonCalendarCommand() *cobra.Command {
+	var f calendarFlags
+	c := &cobra.Command{
+		Use:   "calendar [NAME]",
+		Short: "Show what is due where and when, of a season or of any roster",
+		Long: `calendar shows what falls due of a roster's companies, from today on for a year.
+Dates that are not verified, or for which a fact is missing, are estimates, shown
+as "about"; -v says why, where a rule was read, and how sure it is. Companies of
+which nothing falls due in that time are listed behind, with the reason.
+
+The rules are those built in, or --rules FILE goes before them; it needs neither
+the network nor a key.`,
+		Example: `  importer season calendar florida
+  importer season calendar --roster roster.xlsx --from 2027-01-01 --to 2027-06-30 -v
+  importer season calendar --roster roster.xlsx --csv > due.csv`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && f.roster != "" {
+				return usage("%s takes one season, or --roster FILE", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.settle(); err != nil {
+				return err
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
+		},
+	}
+	f.reads(c)
+	c.Flags().StringVar(&f.from, "from", "", "the first day, such as 2027-01-01 (default: today)")
+	c.Flags().StringVar(&f.to, "to", "", "the last day (default: a year later)")
+	c.Flags().BoolVar(&f.asCSV, "csv", false, "a CSV with everything that is known")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "one JSON line per company and due date")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "with the rule of each line, its source and how sure it is")
+	return c
+}
+
+// calendarLine is a line of the calendar, as --json has it.
+type calendarLine struct {
+	Due        season.Date `json:"due"` // "" where nothing falls due
+	Estimate   bool        `json:"estimate"`
+	Verdict    string      `json:"verdict"`
+	State      string      `json:"state"`
+	CompanyID  string      `json:"companyId"`
+	Company    string      `json:"company"`
+	Row        int         `json:"row"`
+	What       string      `json:"what"`
+	Opens      season.Date `json:"opens"`
+	Fee        string      `json:"fee"`
+	Why        string      `json:"why"`
+	Source     string      `json:"source"`
+	Confidence string      `json:"confidence"`
+}
+
+func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags) error {
+	from, to := season.DateOf(time.Now()), season.Date{}
+	for _, day := range []struct {
+		text string
+		into *season.Date
+	}{{f.from, &from}, {f.to, &to}} {
+		if day.text == "" {
+			continue
+		}
+		var err error
+		if *day.into, err = season.ParseDate(day.text); err != nil {
+			return err
+		}
+	}
+	if to.IsZero() {
+		to = from.AddMonths(12)
+	}
+	if to.Before(from) {
+		return usage("--to %s is before --from %s", to, from)
+	}
+	roster, err := a.calendarRoster(ctx, l, name, f)
+	if err != nil {
+		return err
+	}
+	due, rest := roster.Calendar(from, to)
+	switch {
+	case f.asJSON, f.asCSV:
+		return a.writeCalendar(append(due, rest...), f.asCSV)
+	default:
+		return a.showCalendar(due, rest, from, to, f.verbose)
+	}
+}
+
+// calendarRoster is the roster that was asked for; without one, that of the only
+// season there is.
+func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags) (*jobs.Roster, error) {
+	today := season.DateOf(time.Now())
+	if f.roster != "" {
+		o := f.options
+		o.FilingYear = cmp.Or(o.FilingYear, strconv.Itoa(today.Year)) // of no account here
+		r, err := jobs.ReadRoster(ctx, l, f.roster, o, today)
+		if err == nil && r.Tally.Invalid > 0 {
+			a.say("%s: what is due of them may not be told. importer check %s shows why.", count(r.Tally.Invalid, "row")+" to correct", f.roster)
+		}
+		return r, err
+	}
+	if name == "" {
+		seasons, err := l.Seasons(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(seasons) != 1 {
+			return nil, usage("say of which: a season's name, or --roster FILE")
+		}
+		name = seasons[0].Name
+	}
+	s, err := findSeason(ctx, l, name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := jobs.OptionsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	if f.options.Rules != "" {
+		o.Rules = f.options.Rules
+	}
+	return jobs.ReadVersion(ctx, l, s.Roster, o, today)
+}
+
+func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbose bool) error {
+	fmt.Fprintf(a.out, "%s from %s to %s\n", count(len(due), "report"), from, to)
+	for month, entries := range season.ByMonth(due) {
+		fmt.Fprintf(a.out, "\n%s %d\n", month.Month, month.Year)
+		if err := a.calendarTable(entries, verbose); err != nil {
+			return err
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	fmt.Fprintf(a.out, "\nNothing in that time:\n")
+	return a.calendarTable(rest, verbose)
+}
+
+func (a *app) calendarTable(entries []season.Entry, verbose bool) error {
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		what := ""
+		if e.Due.Verdict == season.Dated {
+			what = "\t" + e.Due.What + "\t" + e.Due.Price()
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\n", e.Due.When(), e.Row.Facts.State, cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, what)
+		if verbose {
+			fmt.Fprintf(table, "    %s\n", e.Due.Why)
+			if e.Due.FeeNote != "" {
+				fmt.Fprintf(table, "    fee: %s\n", e.Due.FeeNote)
+			}
+			fmt.Fprintf(table, "    %s (%s)\n", cmp.Or(e.Due.Source, "general knowledge"), e.Due.Confidence)
+		}
+	}
+	return table.Flush()
+}
+
+func (a *app) writeCalendar(entries []season.Entry, asCSV bool) error {
+	lines := json.NewEncoder(a.out)
+	table := csv.NewWriter(a.out)
+	if asCSV {
+		if err := table.Write([]string{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why", "Source", "Confidence"}); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		line := calendarLine{
+			Due: e.Due.Date, Estimate: e.Due.Estimate, Verdict: string(e.Due.Verdict), State: string(e.Row.Facts.State),
+			CompanyID: e.Row.CompanyID, Company: e.Row.LegalName, Row: e.Row.Number, What: e.Due.What, Opens: e.Due.Opens,
+			Fee: e.Due.Price(), Why: e.Due.Why, Source: e.Due.Source, Confidence: e.Due.Confidence,
+		}
+		var err error
+		if asCSV {
+			err = table.Write([]string{line.Due.String(), strconv.FormatBool(line.Estimate), line.Verdict, line.State, line.CompanyID, guarded(line.Company), strconv.Itoa(line.Row), line.What, line.Opens.String(), line.Fee, line.Why, line.Source, line.Confidence})
+		} else {
+			err = lines.Encode(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	table.Flush()
+	return table.Error()
+}
+
+// guarded is a text that a spreadsheet program takes for no formula.
+func guarded(text string) string {
+	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}

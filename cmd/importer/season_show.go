@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+)
+
+// seasonLine is a season as season list and show --json have it.
+type seasonLine struct {
+	Name     string    `json:"name"`
+	File     string    `json:"file"`
+	Roster   string    `json:"roster"`
+	Schedule string    `json:"schedule"`
+	Approval bool      `json:"approval"`
+	Paused   bool      `json:"paused"`
+	Next     time.Time `json:"next,omitzero"` // zero: never
+	Last     string    `json:"last"`          // its last firing; "" for none
+	Batch    string    `json:"batch"`         // of that firing
+	State    string    `json:"state"`         // of that firing
+}
+
+func lineOf(ctx context.Context, l *ledger.Ledger, s ledger.Season) (seasonLine, error) {
+	line := seasonLine{Name: s.Name, File: s.File, Roster: s.Roster, Approval: s.Approval, Paused: s.Paused}
+	o, err := jobs.OptionsOf(s)
+	if err != nil {
+		return line, err
+	}
+	line.Schedule = o.String()
+	next, err := nextFirings(ctx, l, s, 1)
+	switch {
+	case errors.Is(err, jobs.ErrRoster): // its firing will say so, too
+		line.State = err.Error()
+		return line, nil
+	case err != nil:
+		return line, err
+	case len(next) > 0 && !s.Paused:
+		line.Next = next[0].At
+	}
+	firings, err := l.Firings(ctx, s.Name)
+	if err == nil && len(firings) > 0 {
+		line.Last, line.Batch, line.State = firings[0].ID, firings[0].Batch, string(firings[0].State)
+	}
+	return line, err
+}
+
+func (a *app) seasonListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the seasons: when they fire next, and what came of the last time",
+		Example: "  importer season list\n  importer season list --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				seasons, err := l.Seasons(c.Context())
+				if err != nil {
+					return err
+				}
+				if len(seasons) == 0 && !asJSON {
+					a.say("No season yet. Begin with: importer season add NAME --roster FILE")
+					return nil
+				}
+				return a.listSeasons(c.Context(), l, seasons, asJSON)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per season")
+	return c
+}
+
+func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledger.Season, asJSON bool) error {
+	lines := json.NewEncoder(a.out)
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "SEASON\tROSTER\tFIRES\tNEXT\tLAST\tBATCH")
+	}
+	for _, s := range seasons {
+		line, err := lineOf(ctx, l, s)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			if err := lines.Encode(line); err != nil {
+				return err
+			}
+			continue
+		}
+		next := "never"
+		switch {
+		case s.Paused:
+			next = "paused"
+		case !line.Next.IsZero():
+			next = line.Next.Format("2006-01-02 15:04 MST")
+		}
+		last := strings.TrimPrefix(line.Last, s.Name+"@")
+		if line.State != "" && line.State != string(ledger.FiringDone) {
+			last = strings.TrimSpace(last + " " + line.State)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, next, cmp.Or(last, "-"), cmp.Or(line.Batch, "-"))
+	}
+	return table.Flush()
+}
+
+func (a *app) seasonShowCommand() *cobra.Command {
+	var asJSON bool
+	c := a.onSeason("show NAME", "Show a season: its next times, its rosters, what it did, and what it would do next",
+		"  importer season show florida\n  importer season show florida --json",
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+			return a.withSeasons(ctx, l, func(seasons *jobs.Seasons, _ *filingapi.Client) error {
+				if asJSON {
+					return a.showSeasonJSON(ctx, l, seasons, s)
+				}
+				return a.showSeason(ctx, l, seasons, s)
+			})
+		})
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// shownFirings is how many firings a person is shown; --json has all.
+const shownFirings = 20
+
+func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Season) error {
+	o, err := jobs.OptionsOf(s)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "season\t%s\n", s.Name)
+	fmt.Fprintf(table, "fires\t%s\n", o.String())
+	var reads []string
+	for _, option := range []struct{ name, value string }{{"--product", string(o.Product)}, {"--state", string(o.State)}, {"--filing-year", o.FilingYear}, {"--user", o.User}, {"--sheet", o.Sheet}} {
+		if option.value != "" {
+			reads = append(reads, option.name+" "+option.value)
+		}
+	}
+	if len(reads) > 0 {
+		fmt.Fprintf(table, "reads\t%s\n", strings.Join(reads, " "))
+	}
+	if s.Approval {
+		fmt.Fprintf(table, "approval\teach firing waits for: importer approve BATCH\n")
+	}
+	next, err := nextFirings(ctx, l, s, 3)
+	switch {
+	case s.Paused:
+		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused: importer season resume "+s.Name))
+	case errors.Is(err, jobs.ErrRoster):
+		fmt.Fprintf(table, "next\t%s\n", a.paint.red(err.Error()))
+	case err != nil:
+		return err
+	case len(next) == 0:
+		fmt.Fprintf(table, "next\tnever: nothing of it falls due\n")
+	}
+	for i, f := range next {
+		if s.Paused {
+			break
+		}
+		fmt.Fprintf(table, "%s\t%s\n", []string{"next", "", ""}[i], f.At.Format("Mon 2006-01-02 15:04 MST"))
+	}
+	firings, err := l.Firings(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	versions, err := rosterVersions(ctx, l, s, firings)
+	if err != nil {
+		return err
+	}
+	for i, v := range versions {
+		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"roster", ""}[min(i, 1)], v.Hash, v.File, v.CreatedAt.Local().Format("2006-01-02 15:04"), v.CreatedBy)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if err := a.showFirings(ctx, l, firings); err != nil {
+		return err
+	}
+	if len(next) == 0 || s.Paused {
+		return nil
+	}
+	plan, err := seasons.Plan(ctx, s, ledger.Firing{ID: next[0].ID(s.Name), Season: s.Name, Due: next[0].At, Roster: s.Roster})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "\nWhat it would do next, as far as is known today:\n%s", indent(plan.Text()))
+	return nil
+}
+
+// rosterVersions are the present version and those of earlier firings.
+func rosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season, firings []ledger.Firing) ([]ledger.Roster, error) {
+	hashes := []string{s.Roster}
+	seen := map[string]bool{s.Roster: true}
+	for _, f := range firings {
+		if !seen[f.Roster] {
+			seen[f.Roster] = true
+			hashes = append(hashes, f.Roster)
+		}
+	}
+	var all []ledger.Roster
+	for _, hash := range hashes {
+		r, err := l.Roster(ctx, hash)
+		if err != nil {
+			return nil, err
+		}
+		r.Content = nil
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledger.Firing) error {
+	if len(firings) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out, "\nIt fired:")
+	for i, f := range firings {
+		if i == shownFirings {
+			fmt.Fprintf(a.out, "  … and %d times before\n", len(firings)-i)
+			break
+		}
+		fmt.Fprintf(a.out, "%s  due %s  %s", f.ID, f.Due.Local().Format("2006-01-02 15:04"), f.State)
+		if f.Batch != "" {
+			b, err := l.Batch(ctx, f.Batch)
+			if err != nil {
+				return err
+			}
+			counts, err := l.Counts(ctx, f.Batch)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "  batch %s: %s", f.Batch, batchState(b, counts))
+		}
+		fmt.Fprintln(a.out)
+		if f.Note != "" {
+			fmt.Fprintf(a.out, "  %s\n", f.Note)
+		}
+		plan, err := jobs.PlanOf(f)
+		if err != nil {
+			return err
+		}
+		if plan != nil {
+			fmt.Fprint(a.out, indent(plan.Text()))
+		}
+	}
+	return nil
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Season) error {
+	line, err := lineOf(ctx, l, s)
+	if err != nil {
+		return err
+	}
+	type firingLine struct {
+		ID     string          `json:"id"`
+		Due    time.Time       `json:"due"`
+		State  string          `json:"state"`
+		Missed int             `json:"missed"`
+		Roster string          `json:"roster"`
+		Batch  string          `json:"batch"`
+		Note   string          `json:"note"`
+		Plan   json.RawMessage `json:"plan,omitempty"`
+	}
+	shown := struct {
+		seasonLine
+		Options  json.RawMessage `json:"options"`
+		Firings  []firingLine    `json:"firings"`
+		NextPlan *jobs.Plan      `json:"nextPlan,omitempty"`
+	}{line, s.Options, []firingLine{}, nil}
+	firings, err := l.Firings(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	for _, f := range firings {
+		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.Roster, f.Batch, f.Note, f.Plan})
+	}
+	if !s.Paused && !line.Next.IsZero() {
+		next, _, err := seasons.Next(ctx, s)
+		if err != nil {
+			return err
+		}
+		if shown.NextPlan, err = seasons.Plan(ctx, s, next); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(a.out).Encode(shown)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) submitCommand() *cobra.Command {
+	var f runFlags
+	var approve bool
+	c := &cobra.Command{
+		Use:   "submit FILE",
+		Short: "Check a sheet, quote it, ask, hand it over to the workers, and return",
+		Long: `submit does what run does up to the yes, and leaves the placing to the workers
+that share the ledger. It returns at once; any machine can follow the batch.
+
+With --approve nothing is sent before somebody has approved the batch.
+
+The same command again finds the same batch, and hands nothing over twice.`,
+		Example: `  importer submit roster.csv --yes
+  importer submit roster.xlsx --state DE --filing-year 2027 --yes --json
+  importer submit roster.xlsx --approve --yes`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.filingRun(args[0], f)
+			if err != nil {
+				return err
+			}
+			return r.do(c.Context(), func(ctx context.Context) error { return r.submit(ctx, approve) })
+		},
+	}
+	f.sheet.register(c)
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "hand it over without asking")
+	c.Flags().BoolVar(&approve, "approve", false, "have it wait for: importer approve BATCH")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "give up after this long without an answer of the service")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
+	return c
+}
+
+// submit brings the file into the ledger and opens its batch.
+func (r *filingRun) submit(ctx context.Context, approve bool) error {
+	if err := r.ledger.Bind(ctx, r.env.Mode()); err != nil {
+		return err
+	}
+	if err := r.record(ctx); err != nil {
+		return err
+	}
+	if !r.batch.Open {
+		ready, err := r.agreeToSubmit(ctx)
+		if err != nil || !ready {
+			return err
+		}
+		if approve {
+			plan, _, err := jobs.PlanHash(ctx, r.ledger, r.batch.ID)
+			if err == nil {
+				err = r.ledger.WantApproval(ctx, r.batch.ID, plan)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.ledger.OpenBatch(ctx, r.batch.ID); err != nil {
+			return err
+		}
+	}
+	return r.handedOver(ctx)
+}
+
+// agreeToSubmit quotes and asks, where there is anything to place.
+func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
+	counts, err := r.ledger.Counts(ctx, r.batch.ID)
+	if err != nil || counts[filing.Ready] == 0 {
+		return err == nil, err
+	}
+	quoter, ending, err := r.prices(ctx)
+	if err != nil {
+		return false, err
+	}
+	if quoter == nil {
+		return false, r.putOff(ending)
+	}
+	var pace jobs.Pace
+	if !r.flags.yes { // then companies are looked up first, at the fleet's pace
+		queue, ending, err := r.queue(ctx)
+		if err != nil {
+			return false, err
+		}
+		if queue == nil {
+			return false, r.putOff(ending)
+		}
+		defer queue.Close()
+		pace = r.env.Pace(queue)
+	}
+	return r.agree(ctx, pace, quoter)
+}
+
+// putOff says why nothing was handed over.
+func (r *filingRun) putOff(ending jobs.Ending) error {
+	r.explain(ending)
+	if ending.Reason == jobs.Interrupted {
+		return exit(exitInterrupted)
+	}
+	r.say("Nothing was handed over.")
+	return exit(exitStopped)
+}
+
+// handedOver says how the batch stands and who goes on with it.
+func (r *filingRun) handedOver(ctx context.Context) error {
+	b, err := r.ledger.Batch(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	s, err := report.Summarise(ctx, r.ledger, b.ID)
+	if err != nil {
+		return err
+	}
+	if r.flags.asJSON {
+		if err := r.summarise(s); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, batchState(b, s.Counts))
+	}
+	if s.Ready() == 0 {
+		return nil
+	}
+	return r.whoPlaces(ctx, r.ledger, b, r.path)
+}
