@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
 )
@@ -138,33 +137,40 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 		if !strings.HasPrefix(databaseURL, "postgres://") && !strings.HasPrefix(databaseURL, "postgresql://") {
 			return errNotPostgres
 		}
-		if l.write, err = sql.Open("pgx", databaseURL); err != nil {
-			return errNotPostgres
+		if l.write, err = openPostgres(databaseURL); err != nil {
+			return err
 		}
 		l.write.SetMaxOpenConns(8)
 		l.write.SetMaxIdleConns(8)
 		l.read = l.write
 	}
-	return l.migrate(ctx, databaseURL == "")
+	return l.migrate(ctx, databaseURL)
 }
 
 // migrate runs what is missing, one process at a time.
-func (l *Ledger) migrate(ctx context.Context, file bool) error {
+func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
 	fsys, err := fs.Sub(migrations, l.dialect.migrations)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
 	var options []goose.ProviderOption
-	if file {
+	db := l.write
+	if databaseURL == "" {
 		guard := flock.New(filepath.Join(l.dir, "locks", "migrate"))
 		if _, err := guard.TryLockContext(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for another process to prepare the ledger: %w", err)
 		}
 		defer guard.Unlock()
 	} else {
+		// Patient connections: a migration of a large table is silent for long, and
+		// so is the wait for another process to end it.
+		if db, err = sql.Open("pgx", databaseURL); err != nil {
+			return errNotPostgres
+		}
+		defer db.Close()
 		options = append(options, goose.WithSessionLocker(migrationLock{}))
 	}
-	provider, err := goose.NewProvider(l.dialect.goose, l.write, fsys, options...)
+	provider, err := goose.NewProvider(l.dialect.goose, db, fsys, options...)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
