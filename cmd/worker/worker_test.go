@@ -59,11 +59,11 @@ func newFleet(t *testing.T, latency time.Duration) *fleet {
 }
 
 // free is an address of the loopback where nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
+func free(tb testing.TB) string {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
 	return l.Addr().String()

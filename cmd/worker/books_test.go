@@ -1,0 +1,220 @@
+//go:build unix
+
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sandbox"
+)
+
+// subject is what a row is for, in a word that the service's books know too:
+// the company's id, or its name where the id is not known yet.
+func subject(r *ledger.Row) string {
+	switch {
+	case r.Request.Order.Formation != nil:
+		return r.Request.Order.Formation.Company.LegalName
+	case r.Request.Company.Ref != "":
+		return r.Request.Company.Ref
+	}
+	return r.Request.Company.Sheet.LegalName
+}
+
+// bought are the service's orders by what they are for, those aside that bought
+// nothing.
+func (p *proof) bought(rows []ledger.Row) map[string][]sandbox.Order {
+	p.Helper()
+	subjects := make(map[string]bool)
+	for i := range rows {
+		subjects[subject(&rows[i])] = true
+	}
+	all := make(map[string][]sandbox.Order)
+	for _, o := range p.service.Books().Orders {
+		if !slices.ContainsFunc(o.Items, func(i sandbox.Item) bool { return !i.Existing }) {
+			continue
+		}
+		name := o.CompanyID
+		if subjects[o.CompanyName] {
+			name = o.CompanyName
+		}
+		if !subjects[name] {
+			p.Errorf("nobody ordered %+v", o)
+		}
+		all[name] = append(all[name], o)
+	}
+	return all
+}
+
+func (p *proof) read(batch string) []ledger.Row {
+	p.Helper()
+	var rows []ledger.Row
+	for r, err := range p.ledger.Rows(p.Context(), batch) {
+		p.must(err)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// compare holds the ledger against the service's books: each order in the books
+// is of exactly one row, each row cost what was charged for it, and what is
+// uncertain holds what it cost, or would have. Of several rows for the same
+// purchase one has made it; the others say so, or wait while it is uncertain.
+func (p *proof) compare(batches ...string) ledger.Counts {
+	p.Helper()
+	p.must(p.ledger.Audit(p.Context()))
+	books := p.service.Books()
+	if twice := books.Duplicates(); len(twice) > 0 {
+		p.Errorf("bought twice: %+v", twice)
+	}
+	for _, v := range p.service.Violations() {
+		if !v.Hidden {
+			p.Errorf("%s", v)
+		}
+	}
+	var rows []ledger.Row
+	for _, batch := range batches {
+		rows = append(rows, p.read(batch)...)
+	}
+	orders := p.bought(rows)
+	counts := make(ledger.Counts)
+	buyers := make(map[string]*ledger.Row)
+	owners := make(map[string]*ledger.Row) // by order id
+	var posted, held, doubted money.Cents
+	for i := range rows {
+		r := &rows[i]
+		counts[r.Result]++
+		if r.Message == "" {
+			p.Errorf("row %d of %s is %s without a word", r.Number, r.Batch, r.Result)
+		}
+		if r.Result != filing.Placed && r.Result != filing.Uncertain {
+			continue
+		}
+		if other := buyers[subject(r)]; other != nil {
+			p.Errorf("%s is bought by row %d of %s (%s) and by row %d of %s (%s)", subject(r), other.Number, other.Batch, other.Result, r.Number, r.Batch, r.Result)
+		}
+		buyers[subject(r)] = r
+		made := orders[subject(r)]
+		delete(orders, subject(r))
+		if len(made) > 1 {
+			p.Errorf("row %d of %s: %d orders bought something: %+v", r.Number, r.Batch, len(made), made)
+		}
+		var charged money.Cents
+		ids := make(map[string]bool)
+		for _, o := range made {
+			charged += money.Cents(o.Total)
+			for _, i := range o.Items {
+				ids[i.ID] = true
+			}
+		}
+		if r.Result == filing.Uncertain {
+			held, doubted = held+r.Held, doubted+charged
+			p.uncertain(r, charged)
+			continue
+		}
+		posted += r.Cost.Amount
+		if len(made) != 1 || r.Cost.Amount != charged || r.Cost.AtLeast || r.Held != 0 {
+			p.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number, r.Batch, r.Cost, r.Held, len(made), charged, r.Message)
+		}
+		for _, i := range r.Items {
+			if i.OrderID == "" {
+				continue // of a doubt that a 409 solved: an event tells it
+			}
+			if !ids[i.OrderID] {
+				p.Errorf("row %d of %s has the order %s, which the books do not have for %s", r.Number, r.Batch, i.OrderID, subject(r))
+			}
+			if other := owners[i.OrderID]; other != nil && other != r {
+				p.Errorf("rows %d of %s and %d of %s both have the order %s", other.Number, other.Batch, r.Number, r.Batch, i.OrderID)
+			}
+			owners[i.OrderID] = r
+		}
+	}
+	for _, of := range orders {
+		p.Errorf("no row is placed or uncertain for %+v", of)
+	}
+	for i := range rows {
+		r := &rows[i]
+		buyer := buyers[subject(r)]
+		waits := r.Result == filing.Ready && buyer != nil && buyer.Result == filing.Uncertain
+		if buyer != r && (buyer == nil || r.Held != 0 || r.Result != filing.Exists && !waits) {
+			p.Errorf("row %d of %s is %s and holds %s: %s", r.Number, r.Batch, r.Result, r.Held, r.Message)
+		}
+	}
+	book, err := p.ledger.Book(p.Context())
+	p.must(err)
+	if book.Posted != posted || book.Reserved != held || posted+doubted != money.Cents(books.Charged) {
+		p.Errorf("the ledger spent %s and holds %s, of which %s was charged; its rows cost %s and hold %s; the service charged %s",
+			book.Posted, book.Reserved, doubted, posted, held, money.Cents(books.Charged))
+	}
+	if p.Failed() {
+		p.complain()
+	}
+	return counts
+}
+
+// uncertain checks that an uncertain row is one for a person, and holds what it
+// cost, or would have.
+func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
+	p.Helper()
+	want := charged
+	if charged == 0 && !r.Creating {
+		want = p.quoter.Quote(&r.Request.Order, balance.Facts{EntityType: filing.LLC, FormationState: "DE"}, nil).Total.Amount
+	}
+	if r.Held != want {
+		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Held, want, charged, r.Message)
+	}
+	if r.Request.Order.Repeatable() && !r.Creating && r.Attempts < 8 {
+		p.Errorf("row %d of %s may be sent again, and was left to a person after %d attempts: %s", r.Number, r.Batch, r.Attempts, r.Message)
+	}
+}
+
+// resolve settles what is uncertain as a person does who looks at each company's
+// dashboard.
+func (p *proof) resolve(batches ...string) {
+	p.Helper()
+	companies := make(map[string]string)
+	for _, c := range p.service.Companies() {
+		if other := companies[c.LegalName]; other != "" && strings.HasPrefix(c.LegalName, described) {
+			p.Errorf("%s was created twice: %s and %s", c.LegalName, other, c.ID)
+		}
+		companies[c.LegalName] = c.ID
+	}
+	var rows []ledger.Row
+	for _, batch := range batches {
+		rows = append(rows, p.read(batch)...)
+	}
+	orders := p.bought(rows)
+	for i := range rows {
+		const why = "seen on the dashboard"
+		r := &rows[i]
+		if r.Result != filing.Uncertain {
+			continue
+		}
+		var ids []string
+		for _, o := range orders[subject(r)] {
+			for _, i := range o.Items {
+				ids = append(ids, i.ID)
+			}
+		}
+		company := companies[subject(r)]
+		var err error
+		switch order := &r.Request.Order; {
+		case r.Creating && company != "":
+			record := r.Request.Company.Sheet
+			record.ID = company
+			err = p.ledger.ResolveCreated(p.Context(), r.ID, record, why)
+		case len(ids) == 0:
+			err = p.ledger.ResolveNotPlaced(p.Context(), r.ID, why)
+		case order.Formation != nil:
+			err = p.ledger.ResolveFormed(p.Context(), r.ID, ids, company, jobs.Formed(order, company), why)
+		default:
+			err = p.ledger.ResolvePlaced(p.Context(), r.ID, ids, why)
+		}
+		p.must(err)
+	}
+}

@@ -1,0 +1,124 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// machine is where one worker of a fleet runs after another: its wires to what
+// it needs, and a folder.
+type machine struct {
+	tb      testing.TB
+	name    string
+	away    bool // cut off for longer than its lease; left alone meanwhile
+	far     bool // nobody else sees its folder: whether its worker lives, only its lease tells
+	dir     string
+	logs    string // the folder of the logs
+	vars    []string
+	started int
+
+	service, queue, database *wire
+
+	worker *exec.Cmd
+	ended  chan struct{}
+	log    *os.File
+
+	mu       sync.Mutex
+	messages map[string]int // of the log, warnings and errors alone
+}
+
+func newMachine(tb testing.TB, name string, far bool, service, queue, database string, vars ...string) *machine {
+	tb.Helper()
+	m := &machine{tb: tb, name: name, far: far, dir: tb.TempDir(), logs: tb.ArtifactDir(), messages: make(map[string]int),
+		service: lay(tb, service), queue: lay(tb, queue), database: lay(tb, database)}
+	m.vars = append([]string{
+		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.dir, "FILING_DATA_DIR=" + m.dir, "FILING_API_KEY=" + secretKey,
+		"FILING_BASE_URL=http://" + m.service.from + "/v1", "DATABASE_URL=" + databaseURL(m.database.from), "REDIS_URL=redis://" + m.queue.from + "/0",
+	}, vars...)
+	tb.Cleanup(func() { m.end(syscall.SIGKILL) })
+	return m
+}
+
+// start starts a worker.
+func (m *machine) start() {
+	m.tb.Helper()
+	m.started++
+	m.worker = exec.Command(os.Args[0], "--listen", free(m.tb))
+	m.worker.Env = m.vars
+	stderr, err := m.worker.StderrPipe()
+	if err == nil {
+		m.log, err = os.Create(filepath.Join(m.logs, fmt.Sprintf("%s-%d.log", m.name, m.started)))
+	}
+	if err == nil {
+		err = m.worker.Start()
+	}
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	m.ended = make(chan struct{})
+	go func(worker *exec.Cmd, log *os.File, ended chan struct{}) {
+		defer close(ended)
+		defer log.Close()
+		lines := bufio.NewScanner(stderr)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			line := lines.Text()
+			fmt.Fprintln(log, line)
+			if strings.Contains(line, "NobodyMaySee") {
+				m.tb.Errorf("%s: a secret stands in the log: %s", m.name, line)
+			}
+			m.note(line)
+		}
+		_ = worker.Wait()
+	}(m.worker, m.log, m.ended)
+}
+
+// says reports whether the log of the worker has these words in it.
+func (m *machine) says(words string) bool {
+	log, _ := os.ReadFile(m.log.Name())
+	return strings.Contains(string(log), words)
+}
+
+// note counts what the log complains of.
+func (m *machine) note(line string) {
+	if strings.Contains(line, `"level":"INFO"`) {
+		return
+	}
+	if _, after, found := strings.Cut(line, `"msg":"`); found {
+		line, _, _ = strings.Cut(after, `"`)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.messages[line]++
+}
+
+// end ends the worker by a signal and returns its exit status. One that was killed
+// on a machine far away is gone with its folder.
+func (m *machine) end(by syscall.Signal) (status int) {
+	if m.worker == nil || m.worker.Process == nil {
+		return 0
+	}
+	_ = m.worker.Process.Signal(by)
+	<-m.ended
+	if by == syscall.SIGKILL && m.far {
+		m.hide()
+	}
+	return m.worker.ProcessState.ExitCode()
+}
+
+// hide takes the worker's lock out of the others' sight.
+func (m *machine) hide() {
+	locks, _ := filepath.Glob(filepath.Join(m.dir, "locks", "*"))
+	for _, lock := range locks {
+		_ = os.Remove(lock)
+	}
+}
