@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"internal/sheet":       {},
 	"internal/filingapi":   {"filing", "money"},
 	"internal/ledger":      {"filing", "money"},
+	"internal/ledgertest":  {},
 	"internal/balance":     {"filing", "money", "ledger"},
 	"internal/importer":    {"sheet", "filing", "money", "ledger"},
 	"internal/report":      {"sheet", "filing", "money", "ledger"},

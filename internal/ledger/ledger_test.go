@@ -1,21 +1,19 @@
 package ledger_test
 
 import (
-	"context"
 	"crypto/rand"
 	"database/sql"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
 )
 
@@ -29,30 +27,18 @@ type store struct {
 	now time.Time
 }
 
-// onBothDatabases runs one suite on SQLite and, where TEST_DATABASE_URL names a
-// server, on PostgreSQL. On CI the server must be there. After each suite the
-// book must add up.
+// onBothDatabases runs one suite on SQLite and on PostgreSQL. After each the book
+// must add up.
 func onBothDatabases(t *testing.T, suite func(*store)) {
-	run := func(name string, database func(*testing.T) string) {
-		t.Run(name, func(t *testing.T) {
-			s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
-			// Nothing renews a lease while the clock stands still.
-			s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database(t), Now: s.clock, Lease: 24 * time.Hour}
-			suite(s)
-			if err := s.open().Audit(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	run("SQLite", func(*testing.T) string { return "" })
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("TEST_DATABASE_URL is not set: on CI the PostgreSQL suite must run")
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+		// Nothing renews a lease while the clock stands still.
+		s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database, Now: s.clock, Lease: 24 * time.Hour}
+		suite(s)
+		if err := s.open().Audit(t.Context()); err != nil {
+			t.Error(err)
 		}
-		return
-	}
-	run("PostgreSQL", func(t *testing.T) string { return newDatabase(t, server) })
+	})
 }
 
 func (s *store) clock() time.Time {
@@ -165,34 +151,6 @@ func (s *store) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held 
 		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Held, result, held, got.Message)
 	}
 	return got
-}
-
-// newDatabase makes an empty place on the server, a schema of its own, and drops
-// it after the test.
-func newDatabase(t *testing.T, server string) string {
-	t.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
-			t.Error(err)
-		}
-		db.Close()
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 // reports are n annual reports of as many companies, named after the batch.

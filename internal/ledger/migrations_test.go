@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 )
 
 // The two databases have the same tables, columns, indexes and not-null rules:
@@ -77,7 +78,7 @@ func TestSameTablesInBothDatabases(t *testing.T) {
 		`SELECT m.name, c.name, CASE WHEN c.type = 'TEXT' THEN 'text' ELSE 'number' END || CASE WHEN c."notnull" = 1 OR c.pk > 0 THEN ' not null' ELSE '' END
 			FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`,
 		`SELECT tbl_name, name, 'index' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name NOT LIKE 'goose%'`)
-	url := newDatabase(t, server)
+	url := ledgertest.Schema(t, server)
 	post := shape(ledger.Config{DatabaseURL: url}, "pgx", url,
 		`SELECT table_name, column_name, CASE WHEN data_type = 'text' THEN 'text' ELSE 'number' END || CASE WHEN is_nullable = 'NO' THEN ' not null' ELSE '' END
 			FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`,

@@ -2,13 +2,10 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
 )
 
@@ -447,72 +445,37 @@ func TestKinds(t *testing.T) {
 // Several notifiers, each with its own ledger over one database, some of whose
 // targets fail at times, tell each thing once.
 func TestFleetTellsOnce(t *testing.T) {
-	databases := map[string]string{"SQLite": ""}
-	if server := os.Getenv("TEST_DATABASE_URL"); server != "" {
-		databases["PostgreSQL"] = newDatabase(t, server)
-	} else if os.Getenv("CI") != "" {
-		t.Fatal("TEST_DATABASE_URL is not set: on CI the PostgreSQL suite must run")
-	}
-	for name, database := range databases {
-		t.Run(name, func(t *testing.T) {
-			config := ledger.Config{Dir: t.TempDir(), DatabaseURL: database}
-			s := openLedger(t, config)
-			s.answer(filing.Accepted, s.add("c", 1)...)
-			rows := s.add("b", 6)
-			s.answer(filing.NoAnswer, rows[:4]...)
-			s.answer(filing.Accepted, rows[4])
-			s.except(482, rows[4])
-			s.answer(filing.NoFunds, rows[5])
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		config := ledger.Config{Dir: t.TempDir(), DatabaseURL: database}
+		s := openLedger(t, config)
+		s.answer(filing.Accepted, s.add("c", 1)...)
+		rows := s.add("b", 6)
+		s.answer(filing.NoAnswer, rows[:4]...)
+		s.answer(filing.Accepted, rows[4])
+		s.except(482, rows[4])
+		s.answer(filing.NoFunds, rows[5])
 
-			r := newReceiver(t)
-			const fleet = 4
-			var all sync.WaitGroup
-			for range fleet {
-				l := openLedger(t, config)
-				n := New(Config{Ledger: l.Ledger, Targets: []*Target{one(t, r.URL+"/hook")}})
-				all.Go(func() {
-					for range 5 {
-						if err := n.look(t.Context(), true); err != nil {
-							t.Error(err)
-						}
+		r := newReceiver(t)
+		const fleet = 4
+		var all sync.WaitGroup
+		for range fleet {
+			l := openLedger(t, config)
+			n := New(Config{Ledger: l.Ledger, Targets: []*Target{one(t, r.URL+"/hook")}})
+			all.Go(func() {
+				for range 5 {
+					if err := n.look(t.Context(), true); err != nil {
+						t.Error(err)
 					}
-				})
-			}
-			all.Wait()
-			told := make(map[string]int)
-			for _, body := range r.got() {
-				told[body]++
-			}
-			if len(told) != 4 || len(r.got()) != 4 {
-				t.Errorf("told %d times: %v", len(r.got()), told)
-			}
-		})
-	}
-}
-
-// newDatabase makes an empty place on the server, a schema of its own.
-func newDatabase(t *testing.T, server string) string {
-	t.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+name+" CASCADE"); err != nil {
-			t.Error(err)
+				}
+			})
 		}
-		db.Close()
+		all.Wait()
+		told := make(map[string]int)
+		for _, body := range r.got() {
+			told[body]++
+		}
+		if len(told) != 4 || len(r.got()) != 4 {
+			t.Errorf("told %d times: %v", len(r.got()), told)
+		}
 	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
 }

@@ -3,9 +3,7 @@ package webhook_test
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/webhook"
 )
@@ -24,47 +23,11 @@ type store struct {
 	config ledger.Config
 }
 
-// onBothDatabases runs one suite on SQLite and, where TEST_DATABASE_URL names a
-// server, on PostgreSQL. On CI the server must be there.
+// onBothDatabases runs one suite on SQLite and on PostgreSQL.
 func onBothDatabases(t *testing.T, suite func(*store)) {
-	t.Run("SQLite", func(t *testing.T) { suite(&store{t, ledger.Config{Dir: t.TempDir()}}) })
-	server := os.Getenv("TEST_DATABASE_URL")
-	if server == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("TEST_DATABASE_URL is not set: on CI the PostgreSQL suite must run")
-		}
-		return
-	}
-	t.Run("PostgreSQL", func(t *testing.T) {
-		suite(&store{t, ledger.Config{Dir: t.TempDir(), DatabaseURL: newDatabase(t, server)}})
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		suite(&store{t, ledger.Config{Dir: t.TempDir(), DatabaseURL: database}})
 	})
-}
-
-// newDatabase makes a schema on the server, which goes with the test.
-func newDatabase(t *testing.T, server string) string {
-	t.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema := "t" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE"); err != nil {
-			t.Error(err)
-		}
-		db.Close()
-	})
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 func (s *store) must(err error) {
