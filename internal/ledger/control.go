@@ -171,9 +171,6 @@ func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 	if c.paused == filing.ForFunds {
 		c.probeAt, c.probeWait = millis(l.now()), 0
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE rows SET waits = '' WHERE waits = $1`, waitsForFunds); err != nil {
-		return fmt.Errorf("wake the rows that wait for funds: %w", err)
-	}
 	return l.ration(ctx, tx, c)
 }
 
