@@ -73,7 +73,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		return nil
 	}
 	fmt.Fprintf(a.out, "\nThe last %d of %d entries:\n", len(entries), total)
-	table = tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table = lineUp(a.out)
 	for _, e := range entries {
 		what := e.Note
 		if e.Batch != "" {

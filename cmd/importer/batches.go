@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -85,7 +84,7 @@ func (a *app) batchesCommand() *cobra.Command {
 
 func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledger.Batch, asJSON bool) error {
 	lines := json.NewEncoder(a.out)
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	if !asJSON {
 		fmt.Fprintln(table, "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE")
 	}
@@ -207,7 +206,7 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 }
 
 func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, s report.Summary) error {
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintf(table, "batch\t%s\n", b.ID)
 	fmt.Fprintf(table, "file\t%s\n", b.File)
 	fmt.Fprintf(table, "product\t%s\n", b.Product.Title())

@@ -37,15 +37,10 @@ func (a *app) companiesGetCommand() *cobra.Command {
 			if err := isCompany(args[0]); err != nil {
 				return err
 			}
-			client, err := a.service()
-			if err != nil {
+			return a.read(c.Context(), m, func(ctx context.Context, client *filingapi.Client) error {
+				_, err := client.Company(ctx, args[0])
 				return err
-			}
-			var answer json.RawMessage
-			if _, err := client.Company(filingapi.KeepBody(c.Context(), &answer), args[0]); err != nil {
-				return unanswered(err)
-			}
-			return a.show(m, answer)
+			})
 		},
 	}
 	m.reads(c)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/archive"
@@ -65,7 +64,7 @@ func (a *app) listDocuments(b ledger.Batch, items []archive.Item, asJSON bool) e
 		a.say("No document has arrived for batch %s yet.", b.ID)
 		return nil
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintln(table, "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID")
 	for _, i := range items {
 		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(), i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "not told"))

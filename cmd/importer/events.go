@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -69,7 +68,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		a.say("No event has come in yet. importer serve takes them; importer webhooks create tells the service where.")
 		return nil
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintln(table, "RECEIVED\tEVENT\tORDER\tWHAT\tSTATE")
 	for _, e := range events {
 		what := cmp.Or(e.FilingStatus, e.Type)

@@ -24,15 +24,10 @@ func (a *app) organizationGetCommand() *cobra.Command {
 		Example: "  importer org get\n  importer org get --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			client, err := a.service()
-			if err != nil {
+			return a.read(c.Context(), m, func(ctx context.Context, client *filingapi.Client) error {
+				_, err := client.Organization(ctx)
 				return err
-			}
-			var answer json.RawMessage
-			if _, err := client.Organization(filingapi.KeepBody(c.Context(), &answer)); err != nil {
-				return unanswered(err)
-			}
-			return a.show(m, answer)
+			})
 		},
 	}
 	m.reads(c)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
@@ -50,7 +49,7 @@ func (a *app) pricesListCommand() *cobra.Command {
 }
 
 func (a *app) listPrices(prices []filingapi.Price) error {
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintln(table, "TYPE\tNAME\tWHOLESALE\tDEFAULT\tRETAIL\tENABLED\tDESCRIPTION")
 	for _, p := range prices {
 		enabled := "yes"

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -60,6 +62,19 @@ func (a *app) service() (*filingapi.Client, error) {
 		return nil, err
 	}
 	return env.Client()
+}
+
+// read asks the service and shows its answer.
+func (a *app) read(ctx context.Context, m manner, ask func(context.Context, *filingapi.Client) error) error {
+	client, err := a.service()
+	if err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	if err := ask(filingapi.KeepBody(ctx, &answer), client); err != nil {
+		return unanswered(err)
+	}
+	return a.show(m, answer)
 }
 
 // field is one fact of a record, by its path in the service's own words.
@@ -129,13 +144,16 @@ func plain(v any) string {
 	}, fmt.Sprint(v))
 }
 
+// lineUp makes columns of what stands between tabs, once it is flushed.
+func lineUp(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
 // show prints an answer: as it came for a program, taken apart for a person.
 func (a *app) show(m manner, answer json.RawMessage) error {
 	if m.json {
 		_, err := fmt.Fprintf(a.out, "%s\n", answer)
 		return err
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	for _, f := range fieldsOf(answer) {
 		if f.value != "" {
 			fmt.Fprintf(table, "%s\t%s\n", f.name, f.value)
@@ -179,7 +197,7 @@ func facts(v any) ([][]string, error) {
 // agreed shows what is about to be done and asks, unless it was told not to.
 func (a *app) agreed(m manner, what string, rows [][]string, question string) (bool, error) {
 	a.say("%s", what)
-	table := tabwriter.NewWriter(a.err, 0, 0, 2, ' ', 0)
+	table := lineUp(a.err)
 	for _, row := range rows {
 		fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
 	}

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/money"
@@ -282,7 +281,7 @@ func sayFaults(a *app, answer sandboxAnswer) {
 		fmt.Fprintln(a.out, "No fault is in force.")
 		return
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintln(table, "FAULT\tENDPOINT\tRATE\tAT MOST\tFIRED")
 	for _, f := range answer.Faults {
 		rate, most := "always", "-"

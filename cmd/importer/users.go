@@ -30,15 +30,10 @@ func (a *app) usersGetCommand() *cobra.Command {
 			if !filing.IsUserID(args[0]) && !filing.IsEmail(args[0]) {
 				return fmt.Errorf("%q is neither a user id (user_…) nor an e-mail address", args[0])
 			}
-			client, err := a.service()
-			if err != nil {
+			return a.read(c.Context(), m, func(ctx context.Context, client *filingapi.Client) error {
+				_, err := client.User(ctx, args[0])
 				return err
-			}
-			var answer json.RawMessage
-			if _, err := client.User(filingapi.KeepBody(c.Context(), &answer), args[0]); err != nil {
-				return unanswered(err)
-			}
-			return a.show(m, answer)
+			})
 		},
 	}
 	m.reads(c)

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -246,7 +245,7 @@ func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error
 		a.say("No endpoint is kept. Begin with: importer webhooks create --url https://HOST" + webhook.Path)
 		return nil
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintln(table, "ENDPOINT\tKEPT\tURL")
 	for _, e := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(e.ID), e.CreatedAt.Local().Format("2006-01-02 15:04"), plain(e.URL))

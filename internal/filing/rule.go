@@ -108,8 +108,8 @@ func isDigits(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789") == ""
 }
 
-// IsZIP recognises five digits, or five and four.
-func IsZIP(s string) bool {
+// isZIP recognises five digits, or five and four.
+func isZIP(s string) bool {
 	if len(s) == 10 && s[5] == '-' {
 		return isDigits(s[:5], 5) && isDigits(s[6:], 4)
 	}

@@ -75,7 +75,7 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 	switch z := a.ZIP; {
 	case z == "":
 		missing("addressZip", "Agent ZIP")
-	case !IsZIP(z):
+	case !isZIP(z):
 		checkZIP(vs, "agent.addressZip", path+"addressZip", z)
 	}
 }

@@ -218,7 +218,7 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 		if a.State != "" && !inUS {
 			vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
 		}
-		if a.PostalCode != "" && !IsZIP(a.PostalCode) {
+		if a.PostalCode != "" && !isZIP(a.PostalCode) {
 			checkZIP(vs, rule("postalCode"), path+"postalCode", a.PostalCode)
 		}
 	}

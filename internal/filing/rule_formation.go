@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ExpeditedStates are those in which the formation of an LLC can be expedited.
+// statesThatExpedite are those in which the formation of an LLC can be expedited.
 // Source: spec section 4, rule 6.
-var ExpeditedStates = []State{"AZ", "DE", "FL", "NV", "NY", "WY"}
+var statesThatExpedite = []State{"AZ", "DE", "FL", "NV", "NY", "WY"}
 
 // maxAlternativeNames. Source: spec section 8.
 const maxAlternativeNames = 10
@@ -47,7 +47,7 @@ func (r *Request) checkFormation(vs *violations) {
 		checkOfficers(vs, path, c.EntityType, c.Officers)
 	}
 	f.checkAlternatives(vs)
-	if f.Expedited && (c.EntityType == Corp || c.EntityType == LLC && r.Order.FilingState.Known() && !slices.Contains(ExpeditedStates, r.Order.FilingState)) {
+	if f.Expedited && (c.EntityType == Corp || c.EntityType == LLC && r.Order.FilingState.Known() && !slices.Contains(statesThatExpedite, r.Order.FilingState)) {
 		vs.add("formation.expedited", "formation.expedited", "yes", "expedited formation is not available for this state and entity type: it is offered to LLCs in %s; clear the cell for the standard filing", expeditedStates())
 	}
 	switch agent := r.Order.RegisteredAgent; {
@@ -80,8 +80,8 @@ func (f *FormationItem) checkAlternatives(vs *violations) {
 }
 
 func expeditedStates() string {
-	names := make([]string, len(ExpeditedStates))
-	for i, s := range ExpeditedStates {
+	names := make([]string, len(statesThatExpedite))
+	for i, s := range statesThatExpedite {
 		names[i] = s.Name()
 	}
 	return strings.Join(names, ", ")
