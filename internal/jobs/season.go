@@ -452,12 +452,12 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	return plan, batch, created, w.settle(ctx)
 }
 
-// earlier are the firings of the season before this one that came to an end, the
-// newest first.
+// earlier are the other firings of the season that came to an end, the newest
+// first: what they took in is theirs.
 func (s *Seasons) earlier(ctx context.Context, f ledger.Firing) ([]ledger.Firing, error) {
 	firings, err := s.c.Ledger.Firings(ctx, f.Season)
 	return slices.DeleteFunc(firings, func(g ledger.Firing) bool {
-		return g.ID == f.ID || g.State != ledger.FiringDone || g.Due.After(f.Due)
+		return g.ID == f.ID || g.State != ledger.FiringDone
 	}), err
 }
 
@@ -554,7 +554,7 @@ func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date, earli
 	if !byHand(f.ID) {
 		after := r.Since
 		for _, g := range earlier {
-			if d, err := dateOf(g); err == nil && !byHand(g.ID) && d.After(after) {
+			if d, err := dateOf(g); err == nil && !byHand(g.ID) && d.After(after) && d.Before(on) {
 				after = d
 			}
 		}

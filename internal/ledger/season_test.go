@@ -3,11 +3,13 @@ package ledger_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 )
 
@@ -93,5 +95,50 @@ func TestAFiringIsClaimedOnce(t *testing.T) {
 		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 || list[0].State != ledger.FiringDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
 			s.Errorf("%+v", list)
 		}
+	})
+}
+
+// What others hold is known before anything is sent: the same purchase, one whose
+// answer is out, and a subscription of an earlier year until it is canceled.
+func TestHoldings(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		rows := s.add(l, "a", report("comp_bought", "2026"), report("comp_out", "2026"), report("comp_free", "2026"))
+		s.place(l, rows[0])
+		s.send(l, rows[1])
+		claims := func(company, year string) ledger.Claim { return intent(report(company, year)).Claims[0] }
+		same, out, free := claims("comp_bought", "2026"), claims("comp_out", "2026"), claims("comp_free", "2026")
+		next, before, never := claims("comp_bought", "2027"), claims("comp_bought", "2025"), claims("comp_out", "2027")
+		held, err := l.Holdings(ctx, []ledger.Claim{same, out, free, next, before, never})
+		s.must(err)
+		want := map[filing.Key]ledger.Holding{
+			same.Key: {Batch: "a", Number: 2, Bought: true},
+			out.Key:  {Batch: "a", Number: 3},
+			next.Key: {Batch: "a", Number: 2, Bought: true, Covers: true},
+		}
+		if !maps.Equal(held, want) {
+			s.Errorf("%+v, want %+v", held, want)
+		}
+		if held, err := l.Holdings(ctx, nil); err != nil || len(held) != 0 {
+			s.Errorf("%+v %v", held, err)
+		}
+	})
+}
+
+// Other living processes are counted, dead ones are not.
+func TestOthers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		count := func(want int) {
+			s.Helper()
+			if n, err := l.Others(s.Context()); err != nil || n != want {
+				s.Errorf("%d others (%v), want %d", n, err, want)
+			}
+		}
+		count(0)
+		other := s.open()
+		count(1)
+		s.must(other.Close())
+		count(0)
 	})
 }
