@@ -158,6 +158,12 @@ func (s *Settlement) contradicts(e ledger.Event) string {
 	if company := cmp.Or(s.Company, row.Company); e.CompanyID != "" && company != "" && e.CompanyID != company {
 		return "is of another company: " + e.CompanyID
 	}
+	if state := row.Request.Order.FilingState; e.FilingState != "" && state != "" && e.FilingState != state {
+		return "is of another state: " + string(e.FilingState)
+	}
+	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" && e.FilingYear != report.FilingYear {
+		return "is of another year: " + e.FilingYear
+	}
 	if sent := s.Doubt.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() && e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
 		return "was there before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
 	}

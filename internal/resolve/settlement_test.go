@@ -62,6 +62,11 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 	told := func(orderType, company string, at time.Time) Told {
 		return Told{"order_1": {{Event: filing.Event{ID: "evt_1", OrderID: "order_1", OrderType: orderType, CompanyID: company, CreatedAt: at}}}}
 	}
+	ofAnother := func(state filing.State, year string) Told {
+		t := told("annual_report", "comp_1", noon)
+		t["order_1"][0].FilingState, t["order_1"][0].FilingYear = state, year
+		return t
+	}
 	placed := Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}
 	never := Settlement{Doubt: inDoubt(annual)}
 	never.Doubt.Evidence = []report.Evidence{{Order: "order_1"}}
@@ -76,6 +81,8 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 		"a type that nobody knows":       {placed, told("something", "", noon), ""},
 		"another product":                {placed, told("ein", "", noon), "is of another product"},
 		"another company":                {placed, told("annual_report", "comp_2", noon), "is of another company: comp_2"},
+		"another state":                  {placed, ofAnother("DE", "2026"), "is of another state: DE"},
+		"another year":                   {placed, ofAnother("FL", "2025"), "is of another year: 2025"},
 		"there before the row was sent":  {placed, told("annual_report", "", noon.Add(-2*clockSkew)), "was there before this row was sent"},
 		"an order that may be the row's": {never, nil, "it would be bought twice"},
 	} {
