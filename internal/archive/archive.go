@@ -79,14 +79,7 @@ func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := a.writeManifest()
-	return errors.Join(err, a.lock.Unlock(), ignoreMissing(os.Remove(a.lock.Path())))
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return errors.Join(err, a.lock.Unlock()) // the lock's file stays: removed, it could be locked twice
 }
 
 // Outcome is what became of one document.
@@ -130,12 +123,12 @@ func (a *Archive) save(ctx context.Context, item Item) (file string, fresh bool,
 	if item.ID == "" {
 		return "", false, errors.New("the service told of it without its id: look at the company's dashboard")
 	}
-	folder := a.folder(item)
 	if file, there := a.there(item); there {
 		return file, false, nil
 	}
-	if err := os.MkdirAll(filepath.Join(a.dir, folder), 0o755); err != nil {
-		return "", false, fmt.Errorf("make the folder of %s: %w", item.Client, err)
+	folder, err := a.folder(item)
+	if err != nil {
+		return "", false, err
 	}
 	stem := filepath.Join(folder, fileName(strings.Join(words(item), " ")))
 	if file, found := a.left(stem); found {
@@ -148,37 +141,84 @@ func (a *Archive) save(ctx context.Context, item Item) (file string, fresh bool,
 	return file, true, a.record(item, file)
 }
 
+// maxWhat leaves room for the id in a file's name, which must never be cut.
+const maxWhat = 20
+
 // words name a document's file: what it is, when it was made, and its id, which
 // makes the name its own.
 func words(item Item) []string {
-	what := strings.ReplaceAll(cmp.Or(item.Type, item.Product.Title(), "document"), "_", " ")
-	all := []string{what}
+	what := []rune(strings.ReplaceAll(cmp.Or(item.Type, item.Product.Title(), "document"), "_", " "))
+	all := []string{string(what[:min(len(what), maxWhat)])}
 	if !item.At.IsZero() {
 		all = append(all, item.At.UTC().Format(time.DateOnly))
 	}
 	return append(all, item.ID)
 }
 
-// folder is a client's: its name, with the company's id behind it where another
-// company has the name already. It stays the same for ever.
-func (a *Archive) folder(item Item) string {
+// ownerFile lies in a client's folder and says whose it is: two clients of one
+// name must never share one, whatever is killed in between.
+const ownerFile = ".company"
+
+// folder is a client's, made as needed: its name, with the company's id behind
+// it where another company has the name already. It stays the same for ever.
+func (a *Archive) folder(item Item) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	company := cmp.Or(item.Company, item.OrderID)
 	if folder, known := a.folders[company]; known {
-		return folder
+		return folder, nil
 	}
-	folder := cmp.Or(fileName(item.Client), fileName(company), "unknown")
-	if owner, taken := a.owners[strings.ToLower(folder)]; taken && owner != company {
-		folder = fileName(folder + " (" + company + ")")
+	name := cmp.Or(fileName(item.Client), fileName(company), "unknown")
+	for _, folder := range []string{name, fileName(name + " (" + company + ")")} {
+		if owner, taken := a.owners[strings.ToLower(folder)]; taken && owner != company {
+			continue
+		}
+		mine, err := a.own(company, folder)
+		if err != nil {
+			return "", fmt.Errorf("make the folder of %s: %w", name, err)
+		}
+		if mine {
+			return folder, nil
+		}
 	}
-	a.own(company, folder)
-	return folder
+	return "", fmt.Errorf("the folders that %s could have belong to others", name)
 }
 
-func (a *Archive) own(company, folder string) {
+// own makes a folder a company's, or finds that it is another's. Its owner is
+// written down before anything else comes into it.
+func (a *Archive) own(company, folder string) (bool, error) {
+	path := filepath.Join(a.dir, folder)
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return false, err
+	}
+	mark := filepath.Join(path, ownerFile)
+	owner, err := os.ReadFile(mark)
+	if errors.Is(err, fs.ErrNotExist) {
+		if there, err := os.ReadDir(path); err != nil || len(there) > 0 {
+			return false, err // somebody else's folder
+		}
+		owner, err = []byte(company), writeWhole(mark, company)
+	}
+	if err != nil || string(owner) != company {
+		return false, err
+	}
 	a.folders[company] = folder
 	a.owners[strings.ToLower(folder)] = company
+	return true, nil
+}
+
+// writeWhole writes a small file that is there whole or not at all.
+func writeWhole(path, content string) error {
+	f, err := os.CreateTemp(filepath.Dir(filepath.Dir(path)), ".company-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(content)
+	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // there reports whether a document was saved before and still is.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"os"
@@ -45,9 +46,14 @@ func newFetcher() fetcher {
 
 // into saves a document under the stem and the ending of its type, and returns
 // its path below dir. A download that breaks goes on from its last byte, each
-// time with a fresh link.
+// time with a fresh link; what an earlier process left is begun anew, for only
+// this one knows of which version it is a part.
 func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (file string, err error) {
 	part := filepath.Join(dir, stem+partEnding)
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("save the document %s: %w", id, err)
+	}
+	var version string // of what the part is of
 	for try := range maxTries {
 		if try > 0 {
 			select {
@@ -65,7 +71,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 			continue
 		}
 		var ending string
-		if ending, err = f.get(ctx, link.URL, part); err == nil {
+		if ending, err = f.get(ctx, link.URL, part, &version); err == nil {
 			file = stem + cmp.Or(ending, strings.ToLower(filepath.Ext(link.Name)), ".bin")
 			if err = os.Rename(part, filepath.Join(dir, file)); err != nil {
 				return "", fmt.Errorf("save %s: %w", file, err)
@@ -80,7 +86,8 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 }
 
 // get brings a part up to the whole and returns the ending that its type has.
-func (f fetcher) get(ctx context.Context, url, part string) (ending string, err error) {
+// version is that of the part, as far as the server tells it.
+func (f fetcher) get(ctx context.Context, url, part string, version *string) (ending string, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return "", err
@@ -98,6 +105,9 @@ func (f fetcher) get(ctx context.Context, url, part string) (ending string, err 
 	}
 	if have > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
+		if *version != "" {
+			req.Header.Set("If-Range", *version)
+		}
 	}
 	res, err := f.client.Do(req)
 	if err != nil {
@@ -108,6 +118,9 @@ func (f fetcher) get(ctx context.Context, url, part string) (ending string, err 
 	case res.StatusCode == http.StatusPartialContent && strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
 	case res.StatusCode == http.StatusOK:
 		have = 0
+		if *version = res.Header.Get("ETag"); strings.HasPrefix(*version, "W/") {
+			*version = ""
+		}
 	case res.StatusCode == http.StatusRequestedRangeNotSatisfiable, res.StatusCode == http.StatusPartialContent:
 		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status), out.Truncate(0))
 	default:

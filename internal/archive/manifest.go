@@ -56,9 +56,6 @@ func (a *Archive) readManifest() error {
 			continue // not a line of ours
 		}
 		a.list(e)
-		if folder, _, ok := strings.Cut(e.File, "/"); ok {
-			a.own(e.Company, folder)
-		}
 	}
 	return nil
 }

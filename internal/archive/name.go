@@ -9,8 +9,8 @@ import (
 )
 
 // maxName bounds a part of a path, in bytes: file systems take 255, and what
-// follows the name needs some.
-const maxName = 120
+// follows the name needs some. A document's id has at most 200 of them.
+const maxName = 240
 
 // reserved are names that Windows keeps for devices, with any ending.
 var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}

@@ -123,10 +123,13 @@ func ParseEvent(body []byte) (Event, error) {
 	e.CompanyID = word(inner(find("company"), "id"))
 	e.FilingState, _ = ParseState(word(find("state")))
 	e.FilingYear = word(find("year"))
-	for _, id := range []*string{&e.OrderID, &e.DocumentID, &e.CompanyID} {
+	for _, id := range []*string{&e.OrderID, &e.DocumentID} {
 		if len(*id) > maxEventID { // a whole document, perhaps; it stays in the body
 			*id = ""
 		}
+	}
+	if !IsCompanyID(e.CompanyID) { // a slug or a name, which cannot be compared
+		e.CompanyID = ""
 	}
 	exception := find("exception")
 	e.Exception, _ = strconv.Atoi(word(inner(exception, "code")))

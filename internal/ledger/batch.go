@@ -202,7 +202,7 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 // RetryBatch makes every rejected row ready again and returns their number. In
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
 			WHERE batch = $1 AND result = 'rejected'`, batch, millis(l.now())))
 		if err != nil || rows == 0 {
@@ -211,7 +211,10 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		return endNotice(ctx, tx, NoticeBatch, batch) // it will end once more
+		if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it will end once more
+			return err
+		}
+		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("retry batch %s: %w", batch, err)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -41,6 +42,9 @@ type Event struct {
 	Note       string // why, where the state does not say it all
 }
 
+// at is when the event was made, or else when it came in.
+func (e Event) at() int64 { return cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt)) }
+
 // KeepEvent stores an event once. It is durable when KeepEvent returns; fresh
 // is false where the event was there already.
 func (l *Ledger) KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error) {
@@ -64,13 +68,13 @@ func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
 
 var newEvent = columns{
 	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text", "status text", "date text", "filing_type text",
-	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "body text", "state text", "note text",
+	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "filing_state text", "filing_year text", "body text", "state text", "note text",
 }
 
 const (
 	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
-	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, body, state, note)
-		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.body, v.state, v.note {{v}}
+	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year, body, state, note)
+		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.filing_state, v.filing_year, v.body, v.state, v.note {{v}}
 		WHERE TRUE ON CONFLICT (id) DO NOTHING`
 	// A row that has just got its orders takes what was told of them before.
 	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
@@ -85,7 +89,7 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	product, _ := e.Product()
 	g.events = append(g.events, record{
 		e.ID, plain(e.Type), millis(e.CreatedAt), g.now, plain(e.OrderID), plain(e.OrderType), string(product), plain(e.FilingStatus), plain(e.FilingDate), plain(e.FilingType),
-		int64(e.Exception), plain(e.ExceptionNote), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), bodyText(e.Body), string(e.State), plain(e.Note),
+		int64(e.Exception), plain(e.ExceptionNote), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), bodyText(e.Body), string(e.State), plain(e.Note),
 	})
 	return true
 }
@@ -114,13 +118,13 @@ func bodyOf(text string) []byte {
 	return []byte(text)
 }
 
-const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.body, e.state, e.row, e.note`
+const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.filing_state, e.filing_year, e.body, e.state, e.row, e.note`
 
 func scanEvent(scan func(...any) error) (Event, error) {
 	var e Event
 	var created, received int64
 	var body string
-	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &body, &e.State, &e.Row, &e.Note)
+	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState, &e.FilingYear, &body, &e.State, &e.Row, &e.Note)
 	e.CreatedAt, e.ReceivedAt, e.Body = moment(created), moment(received), bodyOf(body)
 	return e, err
 }
@@ -157,8 +161,8 @@ const maxApplied = 500
 func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
 	var idle bool
 	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
-		AND NOT (EXISTS (SELECT 1 FROM (SELECT order_id FROM events WHERE state = 'unknown' ORDER BY order_id LIMIT 1) AS u)
-			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '')))`).Scan(&idle)
+		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
+			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')))`).Scan(&idle)
 	if err != nil {
 		return 0, nil, fmt.Errorf("look for events: %w", err)
 	}
@@ -324,10 +328,7 @@ func (a *applier) look(e Event) (EventState, string) {
 // move takes an event's news over, unless newer are known. A filing that was
 // filed stays so. Of two events of one moment the one further on counts.
 func (t *told) move(e Event) bool {
-	at := millis(e.CreatedAt)
-	if at == 0 {
-		at = millis(e.ReceivedAt)
-	}
+	at := e.at()
 	filed, was := e.FilingStatus == filing.FiledStatus, t.status == filing.FiledStatus
 	switch {
 	case was && (!filed || e.FilingDate == "" || t.date != ""):

@@ -389,6 +389,30 @@ func TestBothOrdersOfOneRow(t *testing.T) {
 	})
 }
 
+// An agent's order is no evidence for the report beside it: it may be the agent
+// that came with a formation of somebody else.
+func TestAnAgentIsNoEvidenceOfAReport(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		var rows []ledger.Row
+		for _, change := range []bool{true, false} {
+			both := report(fmt.Sprint("comp_", change), "2026")
+			both.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{IsChangeOfAgent: change}
+			rows = append(rows, both)
+		}
+		for _, r := range s.add(l, "a", rows...) {
+			s.send(l, r)
+			s.answer(l, r, filing.NoAnswer)
+		}
+		s.tell(l, "evt_1", "order_1", "registered_agent", "submitted", s.clock())
+		s.tell(l, "evt_2", "order_2", "registered_agent", "submitted", s.clock(), "filingType", "change_of_agent")
+		s.pass(10 * time.Second)
+		if settled := s.apply(l); len(settled) > 0 {
+			s.Errorf("%+v", settled)
+		}
+	})
+}
+
 // A row that a person settled as not placed was sent again. When its first order
 // turns out to exist after all, it is no other row's.
 func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {

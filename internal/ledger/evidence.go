@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ const (
 	clockSkew = time.Minute
 	// An order is heard of this soon after the attempt that made it, or it may
 	// as well be somebody else's: less where it does not name the company.
-	evidenceFor      = 10 * time.Minute
+	evidenceFor      = 2 * time.Minute
 	namedEvidenceFor = 24 * time.Hour
 	// quiet is how long an event waits for others that would make it doubtful.
 	// Where somebody else is placing orders of the kind, more of them come.
@@ -55,6 +56,7 @@ type doubtful struct {
 	state        filing.State
 	year         string
 	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
+	main         bool  // the product is what the row is about: its agent's order alone tells little
 	open         bool  // its answer may still come, or it has one and was sent twice: it keeps others from being settled
 	nameless     int64 // the item that has no order id yet; 0 where the row has no items
 }
@@ -86,28 +88,28 @@ func (d doubtful) certain(s stranger, now int64) bool {
 	if s.company != "" && s.company == d.company {
 		within = namedEvidenceFor
 	}
-	return progress(s.status) <= progress("pending") && s.at <= d.ended+within.Milliseconds() && s.heard <= now-quiet.Milliseconds()
+	return (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") && s.at <= d.ended+within.Milliseconds() && s.heard <= now-quiet.Milliseconds()
 }
 
 // The rows that an unknown order may belong to: those in doubt, those whose
 // answer is still out, those placed whose order id was never told, and those
 // that were answered when they were sent again, after an attempt in doubt that
-// may have made an order as well. The appointment of an agent is not among the
-// nameless: no event tells of it.
+// may have made an order as well. The appointment of an agent is no evidence of
+// anything: no event is to tell of it. Source: spec section 6.
 const (
 	inDoubt       = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
 	selectBegan   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
 	selectDoubt   = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
-	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE r.creating = 0 AND `
+	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
 	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
 	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 1, 0` + ofClaims + `r.result = 'placing'`
 	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
-	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error')) d JOIN rows r ON r.id = d.row
+	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
 		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
-		WHERE r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
+		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
-	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged + `' ORDER BY e.order_id, e.created_at, e.seq`
+	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged + `' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
 // strangers gathers the orders that nobody knows, by what was told of them.
@@ -118,9 +120,7 @@ func strangers(events []Event) []stranger {
 		if !known {
 			continue
 		}
-		// What is not in a column stands in the body.
-		whole, _ := filing.ParseEvent(e.Body)
-		at := cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt))
+		at := e.at()
 		last := len(all) - 1
 		if last < 0 || all[last].order != e.OrderID {
 			all = append(all, stranger{order: e.OrderID, product: product, at: at + 1})
@@ -134,14 +134,14 @@ func strangers(events []Event) []stranger {
 			s.product = product // one of its events said so
 		}
 		s.orderType, s.company = cmp.Or(s.orderType, e.OrderType), cmp.Or(s.company, e.CompanyID)
-		s.state, s.year = cmp.Or(s.state, whole.FilingState), cmp.Or(s.year, whole.FilingYear)
+		s.state, s.year = cmp.Or(s.state, e.FilingState), cmp.Or(s.year, e.FilingYear)
 	}
 	return all
 }
 
-func (a *applier) doubtful(query string, args ...any) ([]doubtful, error) {
+func (l *Ledger) doubtful(ctx context.Context, q querier, query string, args ...any) ([]doubtful, error) {
 	var all []doubtful
-	err := drain(a.tx.QueryContext(a.ctx, query, args...))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
 		var d doubtful
 		var request string
 		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.open, &d.nameless); err != nil {
@@ -154,6 +154,9 @@ func (a *applier) doubtful(query string, args ...any) ([]doubtful, error) {
 			}
 		}
 		d.state = r.Order.FilingState
+		if all := r.Order.Products(); len(all) > 0 {
+			d.main = d.product == all[0]
+		}
 		if d.company == "" && filing.IsCompanyID(r.Company.Ref) {
 			d.company = r.Company.Ref
 		}
@@ -175,16 +178,38 @@ type match struct {
 	order stranger
 }
 
-// certain finds the orders that nobody knows and that can only be one row's.
-func (a *applier) certain() ([]match, error) {
-	events, err := a.l.events(a.ctx, a.tx, readStrangers)
+// certain finds the orders that nobody knows and that can only be one row's. It
+// looks without a lock: what is to be settled is looked at again under it.
+func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, error) {
+	var rows []doubtful
+	for _, query := range []string{readUncertain, readNameless} {
+		more, err := l.doubtful(ctx, q, query)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	// Only what was sent lately can be settled by an event, by one that came since.
+	latest := now - namedEvidenceFor.Milliseconds()
+	oldest := now
+	for _, d := range rows {
+		if d.ended >= latest {
+			oldest = min(oldest, d.began)
+		}
+	}
+	if oldest == now {
+		return nil, nil
+	}
+	events, err := l.strangeEvents(ctx, q, oldest-clockSkew.Milliseconds(), now)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
 	orders := strangers(events)
-	var rows []doubtful
-	for _, query := range []string{readUncertain, readRetried, readPlacing, readNameless, readSentTwice} {
-		more, err := a.doubtful(query)
+	for _, other := range []struct {
+		query string
+		args  []any
+	}{{readRetried, nil}, {readPlacing, nil}, {readSentTwice, []any{latest}}} {
+		more, err := l.doubtful(ctx, q, other.query, other.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +223,7 @@ func (a *applier) certain() ([]match, error) {
 		}
 		d := rows[at]
 		switch {
-		case d.open || !d.certain(s, a.now):
+		case d.open || !d.certain(s, now):
 			continue
 		case slices.ContainsFunc(rows[at+1:], func(other doubtful) bool { return other.fits(s) }):
 			continue
@@ -215,17 +240,28 @@ func (a *applier) certain() ([]match, error) {
 // settleByEvents lets events of unknown orders settle the rows that they fit,
 // each in a change of its own: one that fails leaves the others alone.
 func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err error) {
-	var matches []match
-	if err := l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		matches, err = (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).certain()
-		return err
-	}); err != nil {
+	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
+	if err != nil {
+		return nil, fmt.Errorf("look for evidence: %w", err)
+	}
+	matches, err := l.certain(ctx, tx, millis(l.now()))
+	if err := errors.Join(err, tx.Rollback()); err != nil {
 		return nil, err
 	}
 	for _, m := range matches {
 		failed := l.change(ctx, func(tx *sql.Tx, c *control) error {
 			return (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).own(c, m.row, m.order)
 		})
+		if errors.Is(failed, ErrOrderTaken) || errors.Is(failed, ErrTransition) {
+			// Somebody was quicker. The events of an order that is a row's by now
+			// are its own.
+			failed = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+				return l.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`, columns{"order_id text"}, []record{{m.order.order}})
+			})
+			if failed == nil {
+				continue
+			}
+		}
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("settle row %d by the event %s: %w", m.row.row, m.order.event, failed))
 			continue
@@ -240,12 +276,15 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 	if d.nameless == 0 {
 		g := &groupWriter{l: a.l, ctx: a.ctx, tx: a.tx, c: c, now: a.now}
 		return g.resolve(d.row, func(row *standing) error {
-			row.message, row.doubt = "placed: no answer came, but the service told of the order "+s.order+" (event "+s.event+"), which can only be this row's", false
-			_, err := g.productsOf(row, []string{s.order}) // it may have become another row's since
-			if err == nil {
-				g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
+			if _, err := g.productsOf(row, []string{s.order}); err != nil {
+				return err // it may have become another row's since
 			}
-			return err
+			row.message, row.doubt = "placed: no answer came, but the service told of the order "+s.order+" (event "+s.event+"), which can only be this row's", false
+			if s.product == filing.Formation && s.company != "" {
+				row.company = s.company
+			}
+			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
+			return nil
 		})
 	}
 	return a.exec([]statement{
@@ -312,42 +351,44 @@ func (g *groupWriter) resolve(row int64, decide func(*standing) error) error {
 	return g.writeAll()
 }
 
+// strangeEvents are those of orders that nobody knows and that came in between
+// two moments, without their bodies, by order.
+func (l *Ledger) strangeEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
+	var events []Event
+	err := drain(q.QueryContext(ctx, `SELECT `+strings.Replace(eventColumns, "e.body", "''", 1)+` FROM events e WHERE `+readStrangers, from, to))(func(scan func(...any) error) error {
+		e, err := scanEvent(scan)
+		events = append(events, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the events of unknown orders: %w", err)
+	}
+	return events, nil
+}
+
 // Evidence lists the events of orders that nobody knows and that may be the
-// row's, the nearest in time to its attempt first.
+// row's, the nearest in time to its attempt first, without their bodies.
 func (l *Ledger) Evidence(ctx context.Context, row int64) ([]Event, error) {
-	var fitting []Event
-	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, fmt.Errorf("look for evidence: %w", err)
+	rows, err := l.doubtful(ctx, l.read, readUncertain+` AND r.id = $1`, row)
+	if err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	defer tx.Rollback()
-	a := &applier{l: l, ctx: ctx, tx: tx}
-	rows, err := a.doubtful(readUncertain+` AND r.id = $1`, row)
+	events, err := l.strangeEvents(ctx, l.read, rows[0].began-clockSkew.Milliseconds(), math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	events, err := l.events(ctx, tx, readStrangers)
-	if err != nil {
-		return nil, err
+	fits := make(map[string]bool)
+	for _, s := range strangers(events) {
+		fits[s.order] = slices.ContainsFunc(rows, func(d doubtful) bool { return d.fits(s) })
 	}
-	orders := strangers(events)
-	for _, d := range rows {
-		for _, e := range events {
-			at := slices.IndexFunc(orders, func(s stranger) bool { return s.order == e.OrderID })
-			if at >= 0 && d.fits(orders[at]) {
-				fitting = append(fitting, e)
-			}
-		}
-	}
-	if len(rows) > 0 {
-		slices.SortStableFunc(fitting, func(x, y Event) int {
-			return cmp.Or(cmp.Compare(distance(x, rows[0].began), distance(y, rows[0].began)), strings.Compare(x.OrderID, y.OrderID))
-		})
-	}
+	fitting := slices.DeleteFunc(events, func(e Event) bool { return !fits[e.OrderID] })
+	slices.SortStableFunc(fitting, func(x, y Event) int {
+		return cmp.Or(cmp.Compare(distance(x, rows[0].began), distance(y, rows[0].began)), strings.Compare(x.OrderID, y.OrderID))
+	})
 	return fitting, nil
 }
 
 func distance(e Event, began int64) int64 {
-	d := cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt)) - began
+	d := e.at() - began
 	return max(d, -d)
 }

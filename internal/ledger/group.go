@@ -39,6 +39,7 @@ type groupWriter struct {
 	ended   []record
 	entries []record
 	items   []record
+	named   []record // order ids of items that may be there without one
 	events  []record
 	facts   map[string][]*fact
 	funds   bool // money was set free
@@ -118,6 +119,11 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if !current {
 		// Somebody settled the attempt as lost and went on. What the service
 		// made of it is kept as evidence; it moves nothing.
+		for _, i := range o.Items {
+			if i.OrderID != "" {
+				g.named = append(g.named, record{s.id, string(i.Product), i.OrderID, i.OrderType})
+			}
+		}
 		g.addItems(s, o.Items)
 		return nil
 	}
@@ -437,7 +443,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	// seldom there by reading them all.
 	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
 			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
-			EXISTS (SELECT 1 FROM (SELECT order_id FROM events WHERE state = 'unknown' ORDER BY order_id LIMIT 1) AS u)`,
+			EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
 		g.l.owner.ID).Scan(&expires, &g.waiting, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
@@ -511,6 +517,8 @@ const (
 	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}
 		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
+	nameItems = `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
+		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	writeWakes = `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.waits <> '' AND rows.waits = v.key`
 )
 
@@ -525,6 +533,9 @@ func (g *groupWriter) writeAll() error {
 	}
 	// What is set free may be claimed anew.
 	if err := g.l.execAll(g.ctx, g.tx, statement{"free claims", writeFreed, columns{"key text"}, keyRecords(g.freed)}); err != nil {
+		return err
+	}
+	if err := g.l.execAll(g.ctx, g.tx, statement{"name items", nameItems, columns{"row bigint", "product text", "order_id text", "type text"}, g.named}); err != nil {
 		return err
 	}
 	if err := g.l.execAll(g.ctx, g.tx,

@@ -115,7 +115,10 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) er
 func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
-		return g.resolve(row, func(s *standing) error { return decide(g, s) })
+		if err := g.resolve(row, func(s *standing) error { return decide(g, s) }); err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("resolve row %d: %w", row, err)

@@ -153,7 +153,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 		return nil, nil
 	}
 	in, args := list(ids, millis(l.now()))
-	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+in+`)) ORDER BY r.id`, args...)
+	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+in+`)) ORDER BY r.priority, r.id`, args...)
 }
 
 // Sendable lists the ids of rows that may be sent now: some of every batch, so
@@ -163,7 +163,9 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	batches := []string{only}
 	if only == "" {
 		batches = batches[:0]
-		found, err := l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`)
+		found, err := l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND CASE WHEN b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
+			THEN EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
+			ELSE EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.doubt <> 0) END ORDER BY b.created_at`)
 		if err != nil {
 			return nil, fmt.Errorf("list batches with work: %w", err)
 		}

@@ -1,4 +1,7 @@
 -- +goose Up
+-- Whoever places waits here, so that none of its locks meets ours half-way.
+UPDATE control SET id = 1 WHERE id = 1;
+
 -- What the service tells after placement. An event is stored once, as it came,
 -- before it is looked at; what it says is beside its body.
 CREATE TABLE events (
@@ -18,6 +21,8 @@ CREATE TABLE events (
     document_id    TEXT   NOT NULL DEFAULT '',
     document_type  TEXT   NOT NULL DEFAULT '',
     company_id     TEXT   NOT NULL DEFAULT '',
+    filing_state   TEXT   NOT NULL DEFAULT '',
+    filing_year    TEXT   NOT NULL DEFAULT '',
     body           TEXT   NOT NULL,
     state          TEXT   NOT NULL,
     row            BIGINT NOT NULL DEFAULT 0,
@@ -25,8 +30,8 @@ CREATE TABLE events (
 );
 CREATE UNIQUE INDEX events_id ON events (id);
 CREATE INDEX events_new ON events (seq) WHERE state = 'new';
-CREATE INDEX events_unknown ON events (order_id) WHERE state = 'unknown';
-CREATE INDEX events_order ON events (order_id) WHERE order_id <> '';
+CREATE INDEX events_unknown ON events (received_at) WHERE state = 'unknown';
+CREATE INDEX events_order ON events (order_id);
 
 CREATE TABLE documents (
     key         TEXT PRIMARY KEY,
@@ -47,7 +52,7 @@ ALTER TABLE items ADD COLUMN told_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX items_nameless ON items (row) WHERE order_id = '';
 CREATE INDEX items_exception ON items (row) WHERE exception <> 0;
 CREATE INDEX rows_uncertain ON rows (id) WHERE result = 'uncertain';
-CREATE INDEX attempts_doubt ON attempts (row) WHERE class IN ('unreadable', 'no-answer', 'server-error');
+CREATE INDEX attempts_doubt ON attempts (ended_at, row) WHERE class IN ('unreadable', 'no-answer', 'server-error');
 CREATE INDEX rows_doubt ON rows (id) WHERE doubt <> 0;
 
 -- What was spent for items of the row that are decided, while others are not.
