@@ -90,7 +90,7 @@ func (s *Seasons) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	firings, err := s.c.Ledger.Firings(ctx, "")
+	firings, err := s.c.Ledger.FiringsInBrief(ctx)
 	if err != nil {
 		return err
 	}
@@ -421,7 +421,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if s.c.Now().Sub(f.Due) > 2*s.c.Every+time.Minute {
 		plan.Late = f.Due.In(zone).Format("2006-01-02 15:04 MST")
 	}
-	sel, err := s.sel(ctx, o, roster, f, on, earlier)
+	sel, err := s.choose(ctx, o, roster, f, on, earlier)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -486,9 +486,9 @@ func (sel *selection) remark(p *Plan) {
 	p.Beyond = sel.beyond
 }
 
-// sel selects the rows of a firing: all of the roster, or those whose due date
-// is near and that no earlier firing has filed.
-func (s *Seasons) sel(ctx context.Context, o SeasonOptions, r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
+// choose selects the rows of a firing: all of the roster, or those whose due
+// date is near and that no earlier firing has filed.
+func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {

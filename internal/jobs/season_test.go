@@ -429,6 +429,61 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 	})
 }
 
+// What was run by hand is not taken in again when the schedule comes to it.
+func TestSeasonByHandAndBySchedule(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	var h hand
+	h.set("2027-01-01 12:00 UTC")
+	l := f.openLedger()
+	wy := f.plant(l, "wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
+	h.set("2027-01-30 00:00 UTC")
+	s := f.seasons(l, &h)
+	today, err := s.ByHand(wy)
+	f.must(err)
+	today, fired, err := s.Fire(f.Context(), wy, today)
+	if f.must(err); !fired || fmt.Sprint(f.due(l, today.Batch)) != "[comp_1]" {
+		t.Fatalf("%+v", today)
+	}
+	f.must(s.Look(f.Context()))
+	all := f.firings(l, "wy")
+	if len(all) != 2 || all[0].ID != "wy@2027-01-30" && all[1].ID != "wy@2027-01-30" || all[0].Batch != "" && all[1].Batch != "" {
+		t.Errorf("%+v", all)
+	}
+	h.set("2027-03-02 00:00 UTC")
+	f.must(s.Look(f.Context()))
+	if all = f.firings(l, "wy"); len(all) != 3 || fmt.Sprint(f.due(l, all[2].Batch)) != "[comp_2]" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A process that dies with its batch opened and nothing else written down is
+// followed by one that only writes it down.
+func TestSeasonKilledAfterTheOpening(t *testing.T) {
+	onBothTransports(t, func(t *testing.T, on servers) {
+		f := newFirm(t, on, sandbox.Config{})
+		var h hand
+		h.set("2027-01-01 12:00 UTC")
+		first, l := f.openLedger(), f.openLedger()
+		f.plant(l, "de", companies(0, 3, "DE"), yearly, h.now(), true)
+		h.set("2027-01-15 06:00 UTC")
+		f.must(f.seasons(first, &h).Look(f.Context()))
+		fired := f.firings(l, "de")[0]
+		f.must(l.Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
+		fired.State = ledger.FiringBegun
+		f.must(first.EndFiring(f.Context(), fired))
+		f.must(first.Close())
+		f.must(f.seasons(l, &h).Look(f.Context()))
+		again := f.firings(l, "de")
+		batches, err := l.Batches(f.Context())
+		f.must(err)
+		notices, err := l.Notices(f.Context(), 10)
+		f.must(err)
+		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven || len(notices) != 1 || f.planOf(again[0]).Filings != 3 {
+			t.Errorf("%+v %+v %+v", again, batches, notices)
+		}
+	})
+}
+
 // A report due in January is the new year's, though it is filed in December.
 func TestSeasonFilesForTheYearOfTheDueDate(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})

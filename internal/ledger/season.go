@@ -196,9 +196,18 @@ func (l *Ledger) EndFiring(ctx context.Context, f Firing) error {
 
 // Firings lists the firings of a season, or of all for "", the newest first.
 func (l *Ledger) Firings(ctx context.Context, season string) ([]Firing, error) {
+	return l.firings(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
+}
+
+// FiringsInBrief lists all firings without their plans and notes: for whoever
+// looks every few seconds what is due.
+func (l *Ledger) FiringsInBrief(ctx context.Context) ([]Firing, error) {
+	return l.firings(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
+}
+
+func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Firing, error) {
 	var all []Firing
-	err := drain(l.read.QueryContext(ctx, `SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, plan, note FROM firings
-		WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx, `SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest, args...))(func(scan func(...any) error) error {
 		var f Firing
 		var due, began, ended int64
 		var plan string
