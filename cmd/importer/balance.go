@@ -94,7 +94,7 @@ func (a *app) depositCommand() *cobra.Command {
 that the book cannot pay for. Rows that wait for funds are tried again.
 
 --adjust corrects the book to agree with the service, up or down.`,
-		Example: "  importer deposit 2500\n  importer deposit --adjust -- -12.50 --note \"state fee in MA\"",
+		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("deposit takes one amount in dollars, such as 2500 or 1,250.50")
