@@ -54,8 +54,8 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 				Row      int64             `json:"row,omitempty"`
 				Note     string            `json:"note,omitempty"`
 				Body     any               `json:"body"`
-			}{e.ID, e.State, e.ReceivedAt, e.Row, e.Note, string(e.Body)}
-			if json.Valid(e.Body) {
+			}{e.ID, e.State, e.ReceivedAt, e.Row, e.Note, strings.ToValidUTF8(string(e.Body), "\uFFFD")}
+			if json.Valid(e.Body) && utf8.Valid(e.Body) {
 				line.Body = json.RawMessage(e.Body)
 			}
 			if err := lines.Encode(line); err != nil {
@@ -78,7 +78,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		case e.Type == filing.DocumentUploaded:
 			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), e.ID, cmp.Or(e.OrderID, "-"), what, e.State)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), shown(e.ID), shown(cmp.Or(e.OrderID, "-")), shown(what), e.State)
 	}
 	return table.Flush()
 }

@@ -5,7 +5,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
+
+// shown is a text from outside as a terminal may show it: on one line, without
+// what moves the cursor or turns the writing around, and not for ever.
+func shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > maxShown {
+		s = string(runes[:maxShown]) + "…"
+	}
+	return s
+}
+
+const maxShown = 500
 
 // outputFor is the file to write for an input: the one that was asked for, or
 // the input's name with another ending. It is settled before any work is done,

@@ -87,6 +87,9 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 			a.say("%s", a.paint.yellow(fmt.Sprintf("ATTENTION: %s is registered for this address already; every event will be delivered twice.", e.ID)))
 		}
 	}
+	if _, err := l.EndpointSecrets(ctx); err != nil {
+		return fmt.Errorf("%w: this machine has another sealing key than the one that keeps the others; give it theirs (FILING_SEAL_KEY) first", err)
+	}
 	yes, err := a.agreed(m, "A new endpoint:", [][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?")
 	if err != nil || !yes {
 		return err

@@ -109,6 +109,9 @@ func (a *Archive) Save(ctx context.Context, items []Item, done func(Outcome)) er
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			if errors.Is(err, filingapi.ErrKeyRefused) {
+				return err // as it will be for all others
+			}
 			telling.Lock()
 			defer telling.Unlock()
 			done(Outcome{Item: item, File: file, Fresh: fresh, Err: err})
@@ -131,7 +134,15 @@ func (a *Archive) save(ctx context.Context, item Item) (file string, fresh bool,
 		return "", false, err
 	}
 	stem := filepath.Join(folder, fileName(strings.Join(words(item), " ")))
-	if file, found := a.left(stem); found {
+	a.mu.Lock()
+	_, listed := a.byID[item.ID]
+	a.mu.Unlock()
+	if file, found := a.left(stem); found && listed {
+		// It is not as long as it was: somebody cut it short.
+		if err := os.Remove(filepath.Join(a.dir, file)); err != nil {
+			return "", false, fmt.Errorf("replace %s: %w", file, err)
+		}
+	} else if found {
 		return file, false, a.record(item, file)
 	}
 	file, err = a.fetch.into(ctx, a.links, item.ID, a.dir, stem)

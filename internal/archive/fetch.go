@@ -82,6 +82,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 			return "", ctx.Err()
 		}
 	}
+	_ = os.Remove(part) // it may never have come to be, and the next run begins anew
 	return "", fmt.Errorf("fetch the document %s: %w", id, err)
 }
 
@@ -125,6 +126,9 @@ func (f fetcher) get(ctx context.Context, url, part string, version *string) (en
 		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status), out.Truncate(0))
 	default:
 		return "", fmt.Errorf("%w: %s", errGone, res.Status)
+	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+		return "", fmt.Errorf("%w: a page came instead of the document", errGone) // a sign-in, as a rule
 	}
 	if err := out.Truncate(have); err != nil {
 		return "", err
@@ -170,7 +174,7 @@ func withoutLink(err error) error {
 // endings of the types that documents come in; mime's own choice among the
 // endings of a type differs by machine.
 var endings = map[string]string{
-	"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg", "image/tiff": ".tif", "text/plain": ".txt", "text/html": ".html",
+	"application/pdf": ".pdf", "image/png": ".png", "image/jpeg": ".jpg", "image/tiff": ".tif", "text/plain": ".txt",
 	"application/zip": ".zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
 }
 

@@ -75,7 +75,7 @@ var eventFields = map[string][]string{
 	"status":        {"filingstatus"},
 	"date":          {"filingdate"},
 	"filing type":   {"filingtype"},
-	"exception":     {"exceptioncode", "errorcode", "filingexceptioncode", "exception", "code"},
+	"exception":     {"exceptioncode", "errorcode", "filingexceptioncode", "exception", "filingexception", "exceptions", "error", "code"},
 	"note":          {"exceptionmessage", "exceptionreason", "message", "reason", "description"},
 	"document":      {"documentid", "document"},
 	"document type": {"documenttype"},
@@ -132,13 +132,38 @@ func ParseEvent(body []byte) (Event, error) {
 		e.CompanyID = ""
 	}
 	exception := find("exception")
-	e.Exception, _ = strconv.Atoi(word(inner(exception, "code")))
-	if e.Exception != 0 {
-		if e.ExceptionNote = word(inner(exception, "message")); e.ExceptionNote == word(inner(exception, "code")) {
+	if e.Exception = codeIn(exception); e.Exception != 0 {
+		if object, ok := first(exception).(map[string]any); ok {
+			e.ExceptionNote = word(object["message"])
+		}
+		if e.ExceptionNote == "" {
 			e.ExceptionNote = word(find("note"))
 		}
 	}
 	return e, nil
+}
+
+// codeIn finds an exception's code in a number, a text around one, an object or
+// a list; 0 for none.
+func codeIn(v any) int {
+	v = inner(first(v), "code")
+	digits := strings.TrimFunc(strings.TrimSuffix(word(v), ".0"), func(r rune) bool { return r < '0' || r > '9' })
+	code, err := strconv.Atoi(digits)
+	if err != nil || code > maxException {
+		return 0
+	}
+	return code
+}
+
+// maxException is beyond every code that an exception could have.
+const maxException = 99_999
+
+// first is the first element of a list, and v itself where it is none.
+func first(v any) any {
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		return list[0]
+	}
+	return v
 }
 
 // inner is a field of v where v is an object, and v itself where it is not.

@@ -1,6 +1,9 @@
 package filing
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Exception is why a filing stands still until somebody corrects it.
 type Exception struct {
@@ -31,10 +34,19 @@ func ExceptionOf(code int) (Exception, bool) {
 	return Exception{}, false
 }
 
+// IsException reports whether a filing stands still: it has a code, or its
+// status says so without one.
+func IsException(code int, status string) bool {
+	return code != 0 || strings.Contains(FoldName(status), "exception")
+}
+
 // ExceptionText says what a code means and what to do about it, with the
 // service's own words where it gave any.
 func ExceptionText(code int, note string) string {
 	text := fmt.Sprintf("exception %d", code)
+	if code == 0 {
+		text = "an exception, of which the service tells no code"
+	}
 	e, known := ExceptionOf(code)
 	if known {
 		text += ": " + e.Meaning

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -61,25 +62,28 @@ func (l *Ledger) Endpoints(ctx context.Context) ([]Endpoint, error) {
 }
 
 // EndpointSecrets opens the signing secrets of all endpoints, the newest first.
+// Beside those that it could open it returns ErrSealed where some were sealed
+// under another key.
 func (l *Ledger) EndpointSecrets(ctx context.Context) ([]string, error) {
+	aead, err := l.sealer()
+	if err != nil {
+		return nil, err
+	}
 	var secrets []string
-	err := l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
-		aead, err := l.sealer()
-		if err != nil {
-			return err
-		}
+	var closed error
+	err = l.eachEndpoint(ctx, func(e Endpoint, sealed string) error {
 		raw, err := base64.StdEncoding.DecodeString(sealed)
-		if err != nil {
-			return fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed)
+		if err == nil {
+			raw, err = aead.Open(nil, nil, raw, endpointPlace(e.ID))
 		}
-		secret, err := aead.Open(nil, nil, raw, endpointPlace(e.ID))
 		if err != nil {
-			return fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed)
+			closed = errors.Join(closed, fmt.Errorf("the secret of endpoint %s: %w", e.ID, ErrSealed))
+			return nil
 		}
-		secrets = append(secrets, string(secret))
+		secrets = append(secrets, string(raw))
 		return nil
 	})
-	return secrets, err
+	return secrets, errors.Join(err, closed)
 }
 
 func (l *Ledger) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {

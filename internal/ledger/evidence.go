@@ -33,6 +33,9 @@ const (
 	// as well be somebody else's: less where it does not name the company.
 	evidenceFor      = 2 * time.Minute
 	namedEvidenceFor = 24 * time.Hour
+	// strangersFor is how long an order that nobody knows speaks against another
+	// one of its kind: somebody else orders here, too.
+	strangersFor = 24 * time.Hour
 	// quiet is how long an event waits for others that would make it doubtful.
 	// Where somebody else is placing orders of the kind, more of them come.
 	quiet = 5 * time.Second
@@ -200,7 +203,7 @@ func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, er
 	if oldest == now {
 		return nil, nil
 	}
-	events, err := l.strangeEvents(ctx, q, oldest-clockSkew.Milliseconds(), now)
+	events, err := l.strangeEvents(ctx, q, oldest-strangersFor.Milliseconds(), now)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
@@ -227,7 +230,10 @@ func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, er
 			continue
 		case slices.ContainsFunc(rows[at+1:], func(other doubtful) bool { return other.fits(s) }):
 			continue
-		case slices.ContainsFunc(orders, func(other stranger) bool { return other.order != s.order && d.fits(other) }):
+		case slices.ContainsFunc(orders, func(other stranger) bool {
+			named := s.company != "" && s.company == d.company
+			return other.order != s.order && (d.fits(other) || !named && other.product == s.product)
+		}):
 			continue
 		case slices.ContainsFunc(matches, func(m match) bool { return m.row.row == d.row }):
 			continue // another order of the row: at the next look, when its items are there

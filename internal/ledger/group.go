@@ -272,7 +272,7 @@ func (g *groupWriter) free(s *standing) {
 
 func (g *groupWriter) addItems(s *standing, items []Item) {
 	for _, i := range items {
-		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Cost.Amount), flag(i.Cost.AtLeast), g.now})
+		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), flag(i.Cost.AtLeast), g.now})
 	}
 }
 
@@ -514,8 +514,8 @@ const (
 	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
 	writeKnown   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1 {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
 	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
-	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, created_at)
-		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.cost, v.at_least, v.at {{v}}
+	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, at_least, created_at)
+		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.at_least, v.at {{v}}
 		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	nameItems = `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
@@ -545,7 +545,7 @@ func (g *groupWriter) writeAll() error {
 		statement{"claim purchases", writeClaims, newClaim, g.claims},
 		statement{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
 		statement{"keep events", writeEvents, newEvent, g.events},
-		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
+		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
 	); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func faultText(faults []ledger.Fault) string {
 func ExceptionText(items []ledger.Item) string {
 	var texts []string
 	for _, i := range items {
-		if i.Exception == 0 {
+		if !filing.IsException(i.Exception, i.FilingStatus) {
 			continue
 		}
 		text := filing.ExceptionText(i.Exception, maskText(i.ExceptionNote))
@@ -120,7 +120,7 @@ func ExceptionText(items []ledger.Item) string {
 
 // hasException reports whether some filing of the row stands still.
 func hasException(row *ledger.Row) bool {
-	return slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return i.Exception != 0 })
+	return slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
 }
 
 // moved reports whether the row's cost is money that was spent or is held.
