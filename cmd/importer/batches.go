@@ -224,7 +224,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if len(s.Filings) > 0 {
 		var words []string
 		for _, status := range s.FilingStatuses() {
-			words = append(words, fmt.Sprintf("%d %s", s.Filings[status], shown(status)))
+			words = append(words, fmt.Sprintf("%d %s", s.Filings[status], legible(status)))
 		}
 		fmt.Fprintf(table, "filings\t%s\n", strings.Join(words, ", "))
 	}
@@ -265,7 +265,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 			fmt.Fprintf(a.out, "  … and more: importer results %s -o FILE\n", b.ID)
 			break
 		}
-		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, shown(cmp.Or(exception, rowMessage(row))))
+		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, legible(cmp.Or(exception, rowMessage(row))))
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		case e.Type == filing.DocumentUploaded:
 			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), shown(e.ID), shown(cmp.Or(e.OrderID, "-")), shown(what), e.State)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID), legible(cmp.Or(e.OrderID, "-")), legible(what), e.State)
 	}
 	return table.Flush()
 }

@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// shown is a text from outside as a terminal may show it: on one line, without
+// legible is a text from outside as a terminal may show it: on one line, without
 // what moves the cursor or turns the writing around, and not for ever.
-func shown(s string) string {
+func legible(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -20,13 +20,13 @@ func shown(s string) string {
 		}
 		return r
 	}, s)
-	if runes := []rune(s); len(runes) > maxShown {
-		s = string(runes[:maxShown]) + "…"
+	if runes := []rune(s); len(runes) > maxLegible {
+		s = string(runes[:maxLegible]) + "…"
 	}
 	return s
 }
 
-const maxShown = 500
+const maxLegible = 500
 
 // outputFor is the file to write for an input: the one that was asked for, or
 // the input's name with another ending. It is settled before any work is done,
