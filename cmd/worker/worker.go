@@ -68,14 +68,20 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer stop()
 
-	l, err := await(ctx, w, "the ledger", databaseAway, func() (*ledger.Ledger, error) { return w.env.OpenLedger(ctx) })
+	l, err := await(ctx, w, "the ledger", databaseAway, func() (*ledger.Ledger, error) {
+		l, err := w.env.OpenLedger(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.Bind(ctx, w.env.Mode()); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		return l, nil
+	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := l.Bind(ctx, w.env.Mode()); err != nil {
-		return err
-	}
 	quiet, err := w.env.Tell(ctx, l, w.log)
 	if err != nil {
 		return err
@@ -184,7 +190,8 @@ func (w *worker) quoter(ctx context.Context, client *filingapi.Client, l *ledger
 	if err != nil {
 		return nil, err
 	}
-	if err := l.KeyAccepted(ctx); err != nil {
+	_, err = await(ctx, w, "the ledger", databaseAway, func() (none struct{}, err error) { return none, l.KeyAccepted(ctx) })
+	if err != nil {
 		return nil, err
 	}
 	return w.env.Quoter(list)
