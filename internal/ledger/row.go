@@ -160,44 +160,39 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	batches := []string{only}
-	if only == "" {
-		batches = batches[:0]
-		found, err := l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND CASE WHEN b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'
-			THEN EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
-			ELSE EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.doubt <> 0) END ORDER BY b.created_at`)
-		if err != nil {
-			return nil, fmt.Errorf("list batches with work: %w", err)
-		}
-		defer found.Close()
-		for found.Next() {
-			var id string
-			if err := found.Scan(&id); err != nil {
-				return nil, fmt.Errorf("list batches with work: %w", err)
-			}
-			batches = append(batches, id)
-		}
-		if err := found.Err(); err != nil {
-			return nil, fmt.Errorf("list batches with work: %w", err)
-		}
+	type work struct {
+		batch string
+		free  bool // otherwise only rows with an attempt in doubt may go
+	}
+	const free = `b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
+	var all []work
+	err := drain(l.read.QueryContext(ctx, `SELECT b.id, CASE WHEN `+free+` THEN 1 ELSE 0 END FROM batches b WHERE b.open = 1 AND ($1 = '' OR b.id = $1) AND CASE WHEN `+free+`
+		THEN EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
+		ELSE EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.doubt <> 0) END ORDER BY b.created_at`, only))(func(scan func(...any) error) error {
+		var w work
+		err := scan(&w.batch, &w.free)
+		all = append(all, w)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list batches with work: %w", err)
 	}
 	var ids []int64
-	for _, batch := range batches {
-		share := max(limit/len(batches), 1)
-		found, err := l.read.QueryContext(ctx, `SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND `+sendable+` ORDER BY r.priority, r.id LIMIT $3`, millis(l.now()), batch, share)
-		if err != nil {
-			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+	for _, w := range all {
+		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
+		// them all rather than take the first of their index.
+		query := `SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1`
+		if !w.free {
+			query += ` AND r.doubt = 1 AND r.doubt <> 0` // the latter as its index has it
 		}
-		for found.Next() {
+		err := drain(l.read.QueryContext(ctx, query+` ORDER BY r.priority, r.id LIMIT $3`, millis(l.now()), w.batch, max(limit/len(all), 1)))(func(scan func(...any) error) error {
 			var id int64
-			if err := found.Scan(&id); err != nil {
-				found.Close()
-				return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
-			}
+			err := scan(&id)
 			ids = append(ids, id)
-		}
-		if err := found.Close(); err != nil {
-			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list rows to send of batch %s: %w", w.batch, err)
 		}
 	}
 	return ids, nil
