@@ -34,6 +34,14 @@ bench: ## the figures of the README (some minutes)
 	$(GO) test -run '^$$' -bench 'Place' -benchtime 1x -count 3 ./internal/jobs
 	$(GO) test -run '^$$' -bench 'Check|Encoding|Excelize' -benchtime 3x ./internal/importer
 
+.PHONY: bench-fleet
+bench-fleet: ## how the rate grows with the workers, on real servers; writes docs/bench and the plot
+	FLEET_ROWS=1 FLEET_FIGURES=1 $(GO) test -run '^$$' -bench Fleet -benchtime 1x -timeout 20m ./cmd/worker
+
+.PHONY: fleet
+fleet: ## the proof: four workers, real servers, and everything happens to them (FLEET_ROWS, FLEET_SEED)
+	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
+
 .PHONY: fuzz
 fuzz: ## half a minute of fuzzing each reader
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet

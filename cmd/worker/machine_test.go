@@ -48,6 +48,11 @@ func newMachine(tb testing.TB, name string, far bool, service, queue, database s
 	return m
 }
 
+// past leads the worker past its wires, where a measurement wants none.
+func (m *machine) past(service, queue, database string) {
+	m.vars = append(m.vars, "FILING_BASE_URL=http://"+service+"/v1", "DATABASE_URL="+databaseURL(database), "REDIS_URL=redis://"+queue+"/0")
+}
+
 // start starts a worker.
 func (m *machine) start() {
 	m.tb.Helper()
