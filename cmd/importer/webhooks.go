@@ -34,6 +34,7 @@ endpoints or to delete one: what is listed here is what was kept here.`,
 
 // endpoints is what these commands need of the ledger.
 type endpoints interface {
+	EndpointSecrets(context.Context) ([]string, error)
 	KeepEndpoint(ctx context.Context, e ledger.Endpoint, secret string) error
 	Endpoints(ctx context.Context) ([]ledger.Endpoint, error)
 	DropEndpoint(ctx context.Context, id string) error

@@ -22,6 +22,8 @@ type shelf struct {
 	err    error
 }
 
+func (s *shelf) EndpointSecrets(context.Context) ([]string, error) { return nil, nil }
+
 func (s *shelf) Endpoints(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
 
 func (s *shelf) KeepEndpoint(_ context.Context, e ledger.Endpoint, secret string) error {
