@@ -23,7 +23,8 @@ type groupWriter struct {
 	now int64
 
 	leased    bool
-	waiting   bool            // some row waits for funds or for a key
+	short     bool            // some row waits for funds
+	behind    bool            // some row waits for a key
 	sealed    bool            // some number is sealed
 	unknown   bool            // some event is of an order that nobody knows yet
 	told      map[string]bool // events that are there
@@ -442,9 +443,10 @@ func (g *groupWriter) readAll(group []*transition) error {
 	// In the order of its index, or PostgreSQL would look for the row that is
 	// seldom there by reading them all.
 	err = g.tx.QueryRowContext(g.ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0),
-			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
+			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
+			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits > 'funds' ORDER BY waits LIMIT 1) AS w), EXISTS (SELECT 1 FROM secrets),
 			EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`,
-		g.l.owner.ID).Scan(&expires, &g.waiting, &g.sealed, &g.unknown)
+		g.l.owner.ID).Scan(&expires, &g.short, &g.behind, &g.sealed, &g.unknown)
 	if err != nil {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
@@ -604,21 +606,17 @@ func lastOfEach(facts []*fact) []record {
 
 // wake lets rows go on that waited for a key now decided, or for money now free.
 func (g *groupWriter) wake() error {
-	freed := g.funds && g.c.declared
-	if len(g.bought)+len(g.freed) == 0 && !freed {
-		return nil
+	if g.funds && g.c.declared && g.short {
+		if err := g.wakeFunded(); err != nil {
+			return err
+		}
 	}
-	if !g.waiting {
+	if !g.behind { // to look for such rows among many that are short is slow
 		return nil
 	}
 	var waits []record
 	for _, k := range slices.Concat(g.bought, g.freed) {
 		waits = append(waits, record{waitsForKey + string(k)})
-	}
-	if freed {
-		if err := g.wakeFunded(); err != nil {
-			return err
-		}
 	}
 	if err := g.l.exec(g.ctx, g.tx, writeWakes, columns{"key text"}, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)
