@@ -90,6 +90,7 @@ var generated = []struct {
 	{"README.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"README.md", "environment", environmentTable},
+	{"README.md", "rooms", roomTable},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }
 
@@ -129,6 +130,23 @@ func stateDiagram() string {
 		fmt.Fprintf(&b, "    %s --> %s: %s\n", e.From, e.To, strings.ReplaceAll(e.Why, ":", ","))
 	}
 	b.WriteString("```\n")
+	return b.String()
+}
+
+// roomTable says what each room is for, in the first sentence of its package.
+func roomTable() string {
+	var b strings.Builder
+	b.WriteString("| room | |\n|---|---|\n")
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...").Output()
+	if err != nil {
+		panic(fmt.Sprintf("go list: %v", err))
+	}
+	for line := range strings.Lines(string(out)) {
+		path, about, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if room, ours := strings.CutPrefix(path, "bulkfiling/"); ours {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", room, about)
+		}
+	}
 	return b.String()
 }
 
