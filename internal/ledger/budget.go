@@ -57,12 +57,14 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 const maxWoken = 1000
 
 // wakeFunded wakes rows that waited for funds, in their order, as far as the
-// money goes; those without a priority all, for whoever of them can be paid.
+// money goes that was set free: what else is available is meant for rows that
+// may go already. Those without a priority wake all, for whoever of them can be
+// paid.
 func (g *groupWriter) wakeFunded() error {
 	_, err := g.tx.ExecContext(g.ctx, fmt.Sprintf(`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (
 			SELECT q.id FROM (SELECT t.id, t.priority, SUM(t.need) OVER (ORDER BY t.priority, t.id) AS total
 				FROM (SELECT r.id, r.priority, %s AS need %s AND r.waits = 'funds' ORDER BY r.priority, r.id LIMIT %d) AS t) AS q
-			WHERE q.total <= $1 OR q.priority = 0)`, need, eligible, maxWoken), int64(g.c.available()))
+			WHERE q.total <= $1 OR q.priority = 0)`, need, eligible, maxWoken), int64(min(g.spare, g.c.available())))
 	if err != nil {
 		return fmt.Errorf("wake rows that wait for funds: %w", err)
 	}

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"slices"
 	"testing"
 
 	"bulkfiling/internal/filing"
@@ -101,5 +102,43 @@ func TestApproval(t *testing.T) {
 		sendable(1)
 		s.must(l.WantApproval(ctx, "a", "plan 3"))
 		sendable(0)
+	})
+}
+
+// Money wakes those that wait for it only where others do not need it any more:
+// not what a row that goes again gave back, but what was meant for one that is
+// refused, or that need not be sent.
+func TestOnlySpareMoneyWakes(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 2*cost, ""))
+		rows := reports("a", 5)
+		for i := range rows {
+			rows[i].Priority = int64(10 + i)
+		}
+		rows = s.add(l, "a", rows...)
+		sendable := func(want ...int) {
+			s.Helper()
+			ids, err := l.Sendable(ctx, "", 10)
+			s.must(err)
+			var at []int
+			for _, id := range ids {
+				at = append(at, slices.IndexFunc(rows, func(r ledger.Row) bool { return r.ID == id }))
+			}
+			if !slices.Equal(at, want) {
+				s.Fatalf("%v may go, want %v", at, want)
+			}
+		}
+		sendable(0, 1)
+		s.send(l, rows[0])
+		s.answer(l, rows[0], filing.NotSent)
+		sendable(0, 1)
+		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[0].ID, Next: filing.Rejected, Message: "no such company"}))
+		sendable(1, 2)
+		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Exists, Message: "bought before"}))
+		sendable(2, 3)
+		s.send(l, rows[2])
+		s.answer(l, rows[2], filing.Refused)
+		sendable(3, 4)
 	})
 }

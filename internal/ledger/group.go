@@ -43,7 +43,8 @@ type groupWriter struct {
 	named   []record // order ids of items that may be there without one
 	events  []record
 	facts   map[string][]*fact
-	funds   bool // money was set free
+	funds   bool        // money was set free,
+	spare   money.Cents // and so much of it for others: a row that goes again needs its own
 }
 
 // standing is the part of a row that transitions read and change.
@@ -212,6 +213,7 @@ func (g *groupWriter) post(s *standing, spent money.Cost) {
 	g.c.posted += spent.Amount
 	g.c.reserved -= held
 	g.funds = g.funds || held > spent.Amount
+	g.spare += max(held-spent.Amount, 0)
 	s.held, s.cost = 0, money.Cost{Amount: s.spent.Amount + spent.Amount, AtLeast: s.spent.AtLeast || spent.AtLeast}
 }
 
@@ -234,6 +236,9 @@ func (g *groupWriter) void(s *standing) {
 	g.entry(Voided, s.held, s.id, "")
 	g.c.reserved -= s.held
 	g.funds = g.funds || s.held > 0
+	if s.result != filing.Ready || s.canceled && !s.doubt {
+		g.spare += s.held
+	}
 	s.held = 0
 }
 
@@ -316,6 +321,7 @@ func (g *groupWriter) setAside(a *Aside) error {
 	}
 	s.message, s.due = a.Message, millis(a.Due)
 	if a.Next != filing.Ready {
+		g.spare += max(s.cost.Amount-s.held, 0) // what was meant for it
 		s.cost = money.Cost{}
 	}
 	g.move(s, a.Next)
@@ -606,7 +612,7 @@ func lastOfEach(facts []*fact) []record {
 
 // wake lets rows go on that waited for a key now decided, or for money now free.
 func (g *groupWriter) wake() error {
-	if g.funds && g.c.declared && g.short {
+	if (g.funds || g.spare > 0) && g.c.declared && g.short {
 		if err := g.wakeFunded(); err != nil {
 			return err
 		}
