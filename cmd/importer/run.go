@@ -30,6 +30,7 @@ type runFlags struct {
 	wait     bool
 	dryRun   bool
 	patience time.Duration
+	rate     float64 // requests a second; 0 for what FILING_RATE says
 	verbose  bool
 }
 
@@ -57,6 +58,7 @@ computer died: it continues where it was, and buys nothing twice.`,
 	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds, and for a service that is down, instead of ending")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
+	c.Flags().Float64Var(&f.rate, "rate", 0, "requests a second, in place of FILING_RATE")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "without --wait, give up after this long without one answer")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
 	return c
@@ -92,6 +94,12 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 	if r.env, err = a.environment(); err != nil {
 		return nil, err
 	}
+	if f.rate < 0 {
+		return nil, usage("--rate is a number of requests a second, more than 0")
+	}
+	if f.rate > 0 {
+		r.env.Rate = f.rate
+	}
 	if r.client, err = r.env.Client(); err != nil {
 		return nil, err
 	}
@@ -111,7 +119,10 @@ func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (e
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
-	quiet, err := r.env.Tell(ctx, r.ledger, r.log)
+	quiet := func() {}
+	if !r.flags.dryRun { // of which nobody is told
+		quiet, err = r.env.Tell(ctx, r.ledger, r.log)
+	}
 	if err == nil {
 		err = what(ctx)
 		quiet()

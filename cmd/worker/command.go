@@ -18,6 +18,7 @@ import (
 type options struct {
 	listen      string
 	concurrency int
+	rate        float64
 	webhooks    bool
 }
 
@@ -58,6 +59,12 @@ at once.
 				}
 				env.Concurrency = o.concurrency
 			}
+			if c.Flags().Changed("rate") {
+				if o.rate <= 0 {
+					return errors.New("--rate is a number of requests a second, more than 0")
+				}
+				env.Rate = o.rate
+			}
 			if o.webhooks && o.listen == "" {
 				return errors.New("--webhooks needs --listen")
 			}
@@ -66,6 +73,7 @@ at once.
 	}
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
+	c.Flags().Float64Var(&o.rate, "rate", 0, "requests a second of the whole fleet, in place of FILING_RATE")
 	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "take the service's events in, too, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
