@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,18 +37,38 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		return batch.ID, false, err
 	}
 	var out []ledger.Row
+	add := func(rows []ledger.Row) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		return to.AddRows(ctx, batch.ID, rows)
+	}
 	err = im.stretches(ctx, func(rows []Row) error {
-		out = out[:0]
+		if im.options.Season == nil {
+			out = out[:0]
+		}
 		for i := range rows {
 			out = append(out, im.record(&rows[i]))
 		}
-		if len(out) == 0 {
+		if im.options.Season != nil {
 			return nil
 		}
-		return to.AddRows(ctx, batch.ID, out)
+		return add(out)
 	})
+	if err == nil && im.options.Season != nil {
+		// A season's rows are sent by their due dates, so they are added by them.
+		slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
+		for part := range slices.Chunk(out, seasonStretch) {
+			if err = add(part); err != nil {
+				break
+			}
+		}
+	}
 	return batch.ID, err == nil, err
 }
+
+// seasonStretch is how many rows of a season are added at once.
+const seasonStretch = 1000
 
 // record is the ledger's row of a row.
 func (im *Import) record(r *Row) ledger.Row {

@@ -64,8 +64,9 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 // newRow are the columns of a row on its way in.
 var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least bigint", "priority bigint", "at bigint"}
 
-// AddRows appends rows to a batch under import, in the order of the input.
-// Only the result of the check (ready, invalid, skipped) is possible here.
+// AddRows appends rows to a batch under import, in the order in which they are
+// to be sent: of rows whose ids lie together, many travel in one task. Only the
+// result of the check (ready, invalid, skipped) is possible here.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	records := make([]record, len(rows))
 	var secrets []record
@@ -97,7 +98,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			return err
 		}
 		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, priority, updated_at)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.priority, v.at {{v}} ORDER BY v.number`, newRow, records)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.priority, v.at {{v}} ORDER BY v.priority, v.number`, newRow, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)

@@ -27,7 +27,7 @@ func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document
 	return func(yield func(Document, error) bool) {
 		found, err := l.read.QueryContext(ctx, `SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
 			FROM rows r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
-			WHERE r.batch = $1 AND i.order_id <> '' ORDER BY r.id, d.created_at, d.key`, batch)
+			WHERE r.batch = $1 AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, batch)
 		if err != nil {
 			yield(Document{}, fmt.Errorf("list the documents of batch %s: %w", batch, err))
 			return

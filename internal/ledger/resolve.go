@@ -130,7 +130,9 @@ func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWrite
 // a person or an event can settle.
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
-	for r, err := range l.pages(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch) {
+	for r, err := range l.pages(func(last Row) ([]Row, error) {
+		return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID, pageSize)
+	}) {
 		if err != nil {
 			return nil, err
 		}

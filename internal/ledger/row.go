@@ -68,16 +68,17 @@ const pageSize = 1000
 
 // Rows streams the rows of a batch in the order of the input, with their items.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
-	return l.pages(ctx, `r.batch = $1`, batch)
+	return l.pages(func(last Row) ([]Row, error) {
+		return l.page(ctx, `r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`, batch, last.Number, last.ID, pageSize)
+	})
 }
 
-// pages streams the rows of one batch, or of any, in the order of the input,
-// with their items.
-func (l *Ledger) pages(ctx context.Context, where, batch string) iter.Seq2[Row, error] {
+// pages streams rows page by page, each read from where the last one ended.
+func (l *Ledger) pages(read func(last Row) ([]Row, error)) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		last := int64(0)
+		last := Row{Number: -1}
 		for {
-			page, err := l.page(ctx, where+` AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last, pageSize)
+			page, err := read(last)
 			if err != nil {
 				yield(Row{}, err)
 				return
@@ -86,7 +87,7 @@ func (l *Ledger) pages(ctx context.Context, where, batch string) iter.Seq2[Row, 
 				if !yield(r, nil) {
 					return
 				}
-				last = r.ID
+				last = r
 			}
 			if len(page) < pageSize {
 				return

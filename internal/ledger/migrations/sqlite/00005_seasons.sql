@@ -47,9 +47,12 @@ ALTER TABLE batches ADD COLUMN plan TEXT NOT NULL DEFAULT '';
 ALTER TABLE batches ADD COLUMN approved_by TEXT NOT NULL DEFAULT '';
 ALTER TABLE batches ADD COLUMN approved_at BIGINT NOT NULL DEFAULT 0;
 
--- Rows with a lower priority number go first; 0 where nothing is known.
+-- Rows with a lower priority number go first; 0 where nothing is known. They
+-- get their ids in this order, and are told in that of their numbers.
 ALTER TABLE rows ADD COLUMN priority BIGINT NOT NULL DEFAULT 0;
 DROP INDEX rows_ready;
 CREATE INDEX rows_ready ON rows (batch, priority, id) WHERE result = 'ready' AND waits = '';
 DROP INDEX rows_waiting;
 CREATE INDEX rows_waiting ON rows (waits, priority, id) WHERE waits <> '';
+DROP INDEX rows_of_batch;
+CREATE INDEX rows_of_batch ON rows (batch, number, id);
