@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"sort"
 	"strings"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
@@ -48,7 +50,13 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 			out = out[:0]
 		}
 		for i := range rows {
-			out = append(out, im.record(&rows[i]))
+			row := im.record(&rows[i])
+			if im.options.Season != nil {
+				if err := outlive(&row); err != nil {
+					return err
+				}
+			}
+			out = append(out, row)
 		}
 		if im.options.Season != nil {
 			return nil
@@ -65,6 +73,27 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		}
 	}
 	return batch.ID, err == nil, err
+}
+
+// outlive parts a row from the stretch that it was read in, whose memory the
+// next one uses again.
+func outlive(row *ledger.Row) error {
+	row.Message = strings.Clone(row.Message)
+	for i := range row.Faults {
+		row.Faults[i].Message = strings.Clone(row.Faults[i].Message)
+	}
+	if row.Request == nil {
+		return nil
+	}
+	whole, err := json.Marshal(row.Request)
+	if err != nil {
+		return fmt.Errorf("copy row %d: %w", row.Number, err)
+	}
+	row.Request = new(filing.Request)
+	if err := json.Unmarshal(whole, row.Request); err != nil {
+		return fmt.Errorf("copy row %d: %w", row.Number, err)
+	}
+	return nil
 }
 
 // seasonStretch is how many rows of a season are added at once.

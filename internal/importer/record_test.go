@@ -1,10 +1,13 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -211,5 +214,43 @@ func TestWriteCheckedNothing(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
 		t.Errorf("%v %v", left, err)
+	}
+}
+
+// A season's rows are recorded in the order in which they are sent, and told in
+// that of the sheet; each is itself, however long it waited for its place.
+func TestRecordASeason(t *testing.T) {
+	const n = 1500 // several stretches, and two parts
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "roster.csv")
+	content := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User ID\n"
+	for i := range n {
+		content += fmt.Sprintf("comp_%d,LLC,DE,DE,2026,user_%d\n", i, i)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t)
+	im := opened(t, path, Options{Season: &Season{Firing: "de@2026-01-15", Turn: func(row int) (Turn, bool) {
+		return Turn{Priority: int64(1 + (n-row+n)%7)}, true
+	}}})
+	id, _, err := im.Record(ctx, l, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []ledger.Row
+	for r, err := range l.Rows(ctx, id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		company := fmt.Sprintf("comp_%d", len(rows))
+		if r.Number != len(rows)+2 || r.Request.Company.Ref != company || !strings.Contains(string(r.Cells), `"`+company+`"`) || r.Request.User.ID != fmt.Sprintf("user_%d", len(rows)) {
+			t.Fatalf("%d in the sheet: row %d, %s for %s", len(rows)+2, r.Number, r.Cells, r.Request.Company.Ref)
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b ledger.Row) int { return cmp.Compare(a.ID, b.ID) })
+	if len(rows) != n || !slices.IsSortedFunc(rows, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) }) {
+		t.Errorf("%d rows, not in the order of their turn", len(rows))
 	}
 }
