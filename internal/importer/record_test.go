@@ -220,7 +220,7 @@ func TestWriteCheckedNothing(t *testing.T) {
 // A season's rows are recorded in the order in which they are sent, and told in
 // that of the sheet; each is itself, however long it waited for its place.
 func TestRecordASeason(t *testing.T) {
-	const n = 1500 // several stretches, and two parts
+	const n = 8000 // more stretches than are in memory at once
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "roster.csv")
 	content := "Company ID,Entity Type,Formation State,Filing State,Filing Year,User ID\n"
