@@ -182,7 +182,7 @@ const takenBack = "taken back before it was sent"
 // Rows at the service follow when they come back unsent. Those with an attempt
 // in doubt are left: they are settled by sending again.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
-	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1 WHERE id = $1`, batch); err != nil {
 			return err
 		}
@@ -192,7 +192,10 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
-		return err
+		if err != nil {
+			return err
+		}
+		return l.ration(ctx, tx, c) // its share is there for others
 	})
 	if err != nil {
 		return 0, fmt.Errorf("cancel batch %s: %w", batch, err)
