@@ -492,23 +492,24 @@ func (p *proof) eventually(what string, try func() error) {
 }
 
 // finish waits until nothing more can be done: no answer is out, and rows that are
-// ready wait for an uncertain one.
+// ready wait for an uncertain one. It has to look twice: a row that waits for one of
+// the other batch goes on when that is placed, between two looks.
 func (p *proof) finish(batches ...string) {
 	p.Helper()
 	began := time.Now()
-	for _, batch := range batches {
-		for {
+	for quiet := 0; quiet < 2; time.Sleep(200 * time.Millisecond) { // between two looks
+		quiet++
+		for _, batch := range batches {
 			left, err := p.ledger.Unfinished(p.Context(), batch)
 			p.must(err)
 			if left.Sendable+left.Later+left.Placing+left.Moving+left.Funds == 0 {
-				break
+				continue
 			}
-			if time.Since(began) > 2*time.Minute {
+			if quiet = 0; time.Since(began) > 2*time.Minute {
 				halted, _ := p.ledger.Standstill(p.Context())
 				p.complain()
 				p.Fatalf("batch %s is not done after %s: %+v; halted: %+v", batch, time.Since(began), left, halted)
 			}
-			time.Sleep(100 * time.Millisecond) // between two looks
 		}
 	}
 	p.Logf("what was left took %s", time.Since(began).Round(100*time.Millisecond))
