@@ -38,7 +38,7 @@ const (
 	strangersFor = 24 * time.Hour
 	// quiet is how long an event waits for others that would make it doubtful.
 	// Where somebody else is placing orders of the kind, more of them come.
-	quiet = 5 * time.Second
+	quiet = 3 * time.Second
 )
 
 // Settled is an uncertain row that an event settled by itself.
@@ -87,11 +87,12 @@ func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 // certain reports whether an order that fits is new enough to be told from all
 // others: it has only just been made, as the attempt was.
 func (d doubtful) certain(s stranger, now int64) bool {
-	within := evidenceFor
+	within, silence := evidenceFor, quiet
 	if s.company != "" && s.company == d.company {
-		within = namedEvidenceFor
+		within, silence = namedEvidenceFor, 0
 	}
-	return (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") && s.at <= d.ended+within.Milliseconds() && s.heard <= now-quiet.Milliseconds()
+	return (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
+		s.at <= d.ended+within.Milliseconds() && s.heard <= now-silence.Milliseconds()
 }
 
 // The rows that an unknown order may belong to: those in doubt, those whose
