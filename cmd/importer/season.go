@@ -45,10 +45,10 @@ funds. A season with --approve waits for a yes to it: importer approve.`,
 
 // seasonFlags are what a season is made of.
 type seasonFlags struct {
-	options                 jobs.SeasonOptions
-	roster, rules           string
-	product, state, columns string
-	approve                 bool
+	options        jobs.SeasonOptions
+	roster, rules  string
+	product, state string
+	approve        bool
 }
 
 // reads registers the flags that say how a roster is read.

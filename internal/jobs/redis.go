@@ -21,7 +21,7 @@ import (
 
 // ErrAway is a Redis that cannot be reached or does not take what it is given
 // now, and may later. Test with errors.Is.
-var ErrAway = errors.New("Redis is away")
+var ErrAway = errors.New("the queue's Redis is away")
 
 // arrangement is how the servers that an address names belong together.
 type arrangement struct {

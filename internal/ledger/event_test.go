@@ -306,8 +306,6 @@ func TestEvidence(t *testing.T) {
 					}
 				}
 				c.tell(s, l)
-				offered, err := l.Evidence(s.Context(), rows[0].ID)
-				s.must(err)
 				var settled []int
 				for _, x := range s.apply(l) {
 					settled = append(settled, x.Number-2)
@@ -319,7 +317,7 @@ func TestEvidence(t *testing.T) {
 				for _, x := range s.apply(l) {
 					settled = append(settled, x.Number-2)
 				}
-				if offered, err = l.Evidence(s.Context(), rows[0].ID); err != nil || len(offered) != c.offered || !slices.Equal(settled, c.settles) {
+				if offered, err := l.Evidence(s.Context(), rows[0].ID); err != nil || len(offered) != c.offered || !slices.Equal(settled, c.settles) {
 					s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
 				}
 				for i := range c.rows {
