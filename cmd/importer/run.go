@@ -145,7 +145,8 @@ func (r *filingRun) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if counts[filing.Ready]+counts[filing.Placing] == 0 || r.batch.Canceled {
+	// Of a canceled batch only rows in doubt are left: they are still settled.
+	if counts[filing.Ready]+counts[filing.Placing] == 0 {
 		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
 	}
 	quoter, ending, err := r.prices(ctx)
