@@ -10,7 +10,7 @@ type Class string
 
 // The classes of answers, one per line of the table in Decide.
 const (
-	NotSent     Class = "not-sent"     // nothing was written to the wire: dial, TLS, DNS, breaker open
+	NotSent     Class = "not-sent"     // nothing was written to the wire: dial, TLS, DNS, breaker open; also a 409 cut off before it named its item
 	Accepted    Class = "accepted"     // 2xx, readable, with order ids
 	Unreadable  Class = "unreadable"   // 2xx that cannot be read or has no order ids; also 1xx and 3xx
 	NoAnswer    Class = "no-answer"    // written, then time-out, reset, EOF or a crash of ours

@@ -31,6 +31,12 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 	case filing.Busy:
 		a.RetryAfter = o.retryAfter()
 	case filing.Refused:
+		if o.status == http.StatusConflict && o.bodyErr != nil {
+			// Nothing was ordered, and which item is there was cut off: it is asked
+			// once more, as if it had never been sent.
+			a.Class, a.Message = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+"), and what it said was cut off: "+o.bodyErr.Error())
+			return a
+		}
 		if has, ok := c.conflict(o, order); ok {
 			a.Class, a.Has = filing.HasItem, has
 		}

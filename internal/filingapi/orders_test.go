@@ -217,6 +217,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{name: "409 for the qualification", order: qualification, server: answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`), want: filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.ForeignQualification}},
 		{name: "409 for a product that was not ordered", server: answers(409, nil, `{"message":"EIN already exists for this company"}`), want: filing.Answer{Class: filing.Refused, Status: 409}},
 		{name: "409 for something else", server: answers(409, nil, `{"message":"version conflict"}`), want: filing.Answer{Class: filing.Refused, Status: 409, Message: "version conflict"}},
+		{name: "409 that is cut off", server: afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), want: filing.Answer{Class: filing.NotSent, Status: 409, Message: "the service refused it (409 Conflict)"}},
 		{name: "422", server: answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`), want: filing.Answer{Class: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"}},
 		{name: "429", server: answers(429, map[string]string{"Retry-After": "7"}, ""), want: filing.Answer{Class: filing.Busy, Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests"}},
 		{name: "500", server: answers(500, nil, `{"message":"oops"}`), want: filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"}},
