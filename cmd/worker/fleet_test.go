@@ -478,7 +478,7 @@ func (p *proof) calm() {
 // eventually tries something again until it succeeds.
 func (p *proof) eventually(what string, try func() error) {
 	p.Helper()
-	const long = 2 * patience
+	const long = 5 * patience
 	for end := time.Now().Add(long); ; time.Sleep(50 * time.Millisecond) {
 		err := try()
 		if err == nil {
