@@ -185,7 +185,12 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	// crash in between is settled like any other.
 	answer := filing.Answer{Class: filing.NoAnswer, Message: "the sending broke off"}
 	defer func() {
-		release()
+		switch answer.Class {
+		case filing.KeyRefused, filing.NoFunds, filing.Busy:
+			// It halts the fleet: the slot's next order must find that recorded.
+		default:
+			release()
+		}
 		err = errors.Join(err, settle(begun.Try, answer))
 	}()
 	answer = send(context.WithoutCancel(ctx))
