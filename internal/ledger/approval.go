@@ -12,6 +12,13 @@ import (
 // placed: the rows, or what they cost, have changed since it was looked at.
 var ErrPlan = errors.New("it is not what was looked at any more")
 
+// ErrSecond is returned for an approval by whoever handed the batch in, where a
+// second person is wanted.
+var ErrSecond = errors.New("a second person has to approve it")
+
+// ErrHandedIn is returned for a batch that was handed in before.
+var ErrHandedIn = errors.New("it was handed in already")
+
 // ErrApproved is returned for an approval that nobody asked for, or that was
 // given already.
 var ErrApproved = errors.New("no approval is wanted")
@@ -28,10 +35,12 @@ const (
 
 // Approval is somebody's yes to a batch, pinned to what it holds and costs.
 type Approval struct {
-	State ApprovalState
-	Plan  string // names content and cost of what is to be approved
-	By    string
-	At    time.Time
+	State   ApprovalState
+	Plan    string // names content and cost of what is to be approved
+	AskedBy string // who handed the batch in; "" where nobody did by name
+	Second  bool   // the yes has to be somebody else's than AskedBy
+	By      string
+	At      time.Time
 }
 
 // WantApproval keeps the rows of a batch from being sent until somebody
@@ -48,13 +57,44 @@ func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
 	return nil
 }
 
+// HandIn opens a prepared batch, pinned to the plan that was looked at. With
+// second it waits for somebody else's yes, and otherwise has that of by. It
+// returns ErrNotFound, ErrHandedIn, and ErrImport for one that is not prepared.
+func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string, second bool) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		s, err := stageOf(ctx, tx, batch)
+		switch {
+		case err != nil:
+			return err
+		case s.open:
+			return ErrHandedIn
+		case !s.prepared:
+			return ErrImport
+		}
+		state, approver, at := ApprovalGiven, by, millis(l.now())
+		if second {
+			state, approver, at = ApprovalWanted, "", 0
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
+			batch, state, plan, by, flag(second), approver, at); err != nil {
+			return err
+		}
+		return l.openBatch(ctx, tx, c, batch)
+	})
+	if err != nil {
+		return fmt.Errorf("hand batch %s in: %w", batch, err)
+	}
+	return nil
+}
+
 // Approve lets a batch go. The plan must be the one that is wanted. It returns
-// ErrNotFound, ErrApproved and ErrPlan.
+// ErrNotFound, ErrApproved, ErrPlan and ErrSecond.
 func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
-		var wanted string
-		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan FROM batches WHERE id = $1`, batch).Scan(&state, &wanted); {
+		var wanted, asked string
+		var second bool
+		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, second FROM batches WHERE id = $1`, batch).Scan(&state, &wanted, &asked, &second); {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
 		case err != nil:
@@ -63,6 +103,8 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 			return ErrApproved
 		case plan != wanted:
 			return ErrPlan
+		case second && by == asked:
+			return ErrSecond
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now())); err != nil {
 			return err

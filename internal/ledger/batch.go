@@ -25,13 +25,13 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		return false, fmt.Errorf("encode the fields of batch %s: %w", b.ID, err)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var open bool
+		var open, prepared bool
 		var owner string
-		switch err := tx.QueryRowContext(ctx, `SELECT open, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &owner); {
+		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &prepared, &owner); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
-		case open:
+		case open || prepared:
 			return nil
 		default:
 			// Read in here: an owner that came to the list a moment ago counts.
@@ -44,10 +44,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 					return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
 				}
 			}
-			for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
-				if _, err := tx.ExecContext(ctx, query, b.ID); err != nil {
-					return err
-				}
+			if err := clearBatch(ctx, tx, b.ID); err != nil {
+				return err
 			}
 		}
 		created = true
@@ -59,6 +57,16 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		return false, fmt.Errorf("create batch %s: %w", b.ID, err)
 	}
 	return created, nil
+}
+
+// clearBatch forgets a batch that was never open, with its rows.
+func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
+	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newRow are the columns of a row on its way in.
@@ -109,17 +117,28 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 // importing makes sure that the batch is still this process's to fill: another
 // may have taken it for dead and begun the import anew.
 func (l *Ledger) importing(ctx context.Context, tx *sql.Tx, batch string) error {
-	var open bool
-	var owner string
-	switch err := tx.QueryRowContext(ctx, `SELECT open, owner FROM batches WHERE id = $1`, batch).Scan(&open, &owner); {
-	case errors.Is(err, sql.ErrNoRows):
-		return ErrNotFound
+	switch s, err := stageOf(ctx, tx, batch); {
 	case err != nil:
 		return err
-	case open || owner != l.owner.ID:
+	case s.open || s.prepared || s.owner != l.owner.ID:
 		return ErrImport
 	}
 	return nil
+}
+
+// stage is how far the import of a batch has come.
+type stage struct {
+	open, prepared bool
+	owner          string
+}
+
+func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
+	var s stage
+	err := tx.QueryRowContext(ctx, `SELECT open, prepared, owner FROM batches WHERE id = $1`, batch).Scan(&s.open, &s.prepared, &s.owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return s, err
 }
 
 // document is a value as JSON text; "" where there is none.
@@ -131,22 +150,57 @@ func document(v any, none bool) (string, error) {
 	return string(body), err
 }
 
+// PrepareBatch ends the import, and has the batch wait for its yes: any process
+// may open it then, this one gone or not.
+func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if err := l.importing(ctx, tx, batch); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET prepared = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("prepare batch %s: %w", batch, err)
+	}
+	return nil
+}
+
 // OpenBatch ends the import: from here on its rows may be placed. Where the book
 // cannot pay for all, those with a priority go in its order.
 func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if err := l.importing(ctx, tx, batch); err != nil {
+		s, err := stageOf(ctx, tx, batch)
+		switch {
+		case err != nil:
 			return err
+		case s.open || !s.prepared && s.owner != l.owner.ID:
+			return ErrImport
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
-			return err
-		}
-		return l.ration(ctx, tx, c)
+		return l.openBatch(ctx, tx, c, batch)
 	})
 	if err != nil {
 		return fmt.Errorf("open batch %s: %w", batch, err)
 	}
 	return nil
+}
+
+func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
+		return err
+	}
+	return l.ration(ctx, tx, c)
+}
+
+// dropBatch forgets a prepared batch that was not opened and that no sheet leads
+// to any more.
+func (l *Ledger) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
+	var idle bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
+	if err != nil || !idle {
+		return err
+	}
+	return clearBatch(ctx, tx, batch)
 }
 
 // PauseBatch keeps the batch's rows from being sent until ResumeBatch.
@@ -234,13 +288,14 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, paused, canceled, created_by, created_at, approval, plan, approved_by, approved_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, prepared, paused, canceled, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields string
 	var created, approved int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Paused, &b.Canceled, &b.CreatedBy, &created, &b.Approval.State, &b.Approval.Plan, &b.Approval.By, &approved); err != nil {
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CreatedBy, &created,
+		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By, &approved); err != nil {
 		return b, err
 	}
 	b.CreatedAt, b.Approval.At = moment(created), moment(approved)

@@ -15,6 +15,7 @@ import (
 type dialect struct {
 	goose      goose.Dialect
 	migrations string
+	like       string // LIKE without regard to case
 	forUpdate  string // locks the control row; SQLite's writers lock the whole file
 	together   bool   // a group of records travels in one statement
 }
@@ -25,8 +26,8 @@ type dialect struct {
 // one by one through a prepared statement, which is several times quicker there
 // than to unpack an array.
 var (
-	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite"}
-	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", forUpdate: " FOR UPDATE", together: true}
+	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite", like: "LIKE"}
+	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", like: "ILIKE", forUpdate: " FOR UPDATE", together: true}
 )
 
 // columns names and types the columns of v: "id bigint", "message text".

@@ -19,7 +19,8 @@ type Batch struct {
 	Columns   []string // the input's headers as they were given
 	Fields    []string // the service's field that each column was read as; "" for none
 	Rows      int      // rows of data
-	Open      bool     // all rows are recorded; false while an import is under way
+	Open      bool     // all rows are recorded, and may be placed
+	Prepared  bool     // all rows are recorded, and wait for their yes unless it is open
 	Paused    bool     // by a person
 	Canceled  bool
 	CreatedBy string

@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// BoughtBefore begins the message of a ready row that will order nothing, as
+// others have bought it all.
+const BoughtBefore = "bought before"
+
+// RowQuery asks for some rows of a batch.
+type RowQuery struct {
+	Batch      string
+	Results    []filing.Result // nil for all
+	Faulty     bool            // only rows with a fault or a warning
+	Exceptions bool            // only rows with a filing that stands still
+	Before     bool            // only rows that were bought before the batch
+	Search     string          // in the cells and the message; or an order's or a company's id, or the row's number
+	After      int             // only rows with a higher number
+	Limit      int
+}
+
+// atRest is true of rows that are not on their way. The condition stands in a
+// query as it stands in the index, or SQLite would not take it.
+const atRest = `r.result IN ('invalid', 'skipped', 'exists', 'rejected', 'uncertain', 'canceled')`
+
+// condition is the query without After and Limit.
+func (q *RowQuery) condition(d dialect) (string, []any) {
+	where, args := []string{`r.batch = $1`}, []any{q.Batch}
+	argument := func(v any) string {
+		args = append(args, v)
+		return "$" + strconv.Itoa(len(args))
+	}
+	if q.Results != nil {
+		// In the text and not as arguments: the index is one of some results.
+		var names []string
+		for _, r := range q.Results {
+			if slices.Contains(filing.Results, r) {
+				names = append(names, "'"+string(r)+"'")
+			}
+		}
+		if len(names) == 0 {
+			names = []string{"''"}
+		}
+		where = append(where, `r.result IN (`+strings.Join(names, ", ")+`)`)
+		if !slices.ContainsFunc(q.Results, func(r filing.Result) bool {
+			return r == filing.Ready || r == filing.Placing || r == filing.Placed
+		}) {
+			where = append(where, atRest)
+		}
+	}
+	if q.Faulty {
+		where = append(where, `r.faults <> ''`)
+	}
+	if q.Exceptions {
+		where = append(where, `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`)
+	}
+	if q.Before {
+		where = append(where, `r.result = 'ready' AND r.message LIKE '`+BoughtBefore+`%'`)
+	}
+	if term := strings.TrimSpace(q.Search); term != "" {
+		like := argument("%" + escapeLike(inJSON(term)) + "%")
+		exact := argument(term)
+		any := []string{
+			`r.cells ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.company = ` + exact,
+			`EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.order_id = ` + exact + `)`,
+		}
+		if n, err := strconv.Atoi(term); err == nil {
+			any = append(any, `r.number = `+argument(n))
+		}
+		where = append(where, `(`+strings.Join(any, ` OR `)+`)`)
+	}
+	return strings.Join(where, ` AND `), args
+}
+
+// inJSON is a text as it stands in the JSON of the cells.
+func inJSON(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+}
+
+// escapeLike keeps the wildcards of LIKE from meaning anything.
+func escapeLike(text string) string {
+	return strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(text)
+}
+
+// ListRows reads some rows of a batch with their items, in the order of the
+// input, and counts all that the query is true of.
+func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total int, err error) {
+	where, args := q.condition(l.dialect)
+	if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+where, args...).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("count rows of batch %s: %w", q.Batch, err)
+	}
+	args = append(args, q.After, q.Limit)
+	rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1, len(args)), args...)
+	return rows, total, err
+}
+
+// RowNumbered finds a row by its number in its sheet. It returns ErrNotFound.
+func (l *Ledger) RowNumbered(ctx context.Context, batch string, number int) (Row, error) {
+	page, err := l.page(ctx, `r.batch = $1 AND r.number = $2 ORDER BY r.id LIMIT 1`, batch, number)
+	if err == nil && len(page) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Row{}, fmt.Errorf("find row %d of batch %s: %w", number, batch, err)
+	}
+	return page[0], nil
+}
+
+// EntryQuery asks for some of the book's entries.
+type EntryQuery struct {
+	Declared bool  // only deposits and adjustments
+	Row      int64 // only those of a row; 0 for all
+	Before   int64 // only older ones than this entry; 0 for the newest
+	Limit    int
+}
+
+// ListEntries reads some of the book's entries, the newest first.
+func (l *Ledger) ListEntries(ctx context.Context, q EntryQuery) ([]Entry, error) {
+	where, args := []string{`TRUE`}, []any{q.Limit}
+	add := func(condition string, v any) {
+		args = append(args, v)
+		where = append(where, condition+"$"+strconv.Itoa(len(args)))
+	}
+	if q.Declared {
+		where = append(where, `e.kind IN ('deposit', 'adjustment')`)
+	}
+	if q.Row != 0 {
+		add(`e.row = `, q.Row)
+	}
+	if q.Before != 0 {
+		add(`e.id < `, q.Before)
+	}
+	var all []Entry
+	err := drain(l.read.QueryContext(ctx, `SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
+		FROM entries e LEFT JOIN rows r ON r.id = e.row WHERE `+strings.Join(where, ` AND `)+` ORDER BY e.id DESC LIMIT $1`, args...))(func(scan func(...any) error) error {
+		var e Entry
+		var at, amount int64
+		err := scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note)
+		e.At, e.Amount = moment(at), money.Cents(amount)
+		all = append(all, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the book's entries: %w", err)
+	}
+	return all, nil
+}
+
+// Funds is the book at the end of a span of time.
+type Funds struct {
+	Until     time.Time
+	Available money.Cents
+	Deposited money.Cents // in the span, adjustments included
+	Posted    money.Cents // in the span
+}
+
+// History tells how the funds went from since to until, in so many spans of the
+// same length. It returns nil for a book in which nothing was declared.
+func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int) ([]Funds, error) {
+	book, err := l.readControl(ctx, l.read)
+	if err != nil {
+		return nil, err
+	}
+	length := until.Sub(since).Milliseconds() / int64(spans)
+	if !book.declared || spans < 1 || length < 1 {
+		return nil, nil
+	}
+	all := make([]Funds, spans)
+	for i := range all {
+		all[i].Until = since.Add(time.Duration(int64(i+1)*length) * time.Millisecond)
+	}
+	var before money.Cents
+	// What happened before the first span counts into span -1.
+	err = drain(l.read.QueryContext(ctx, `SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
+		millis(since), length, millis(since)+length*int64(spans)))(func(scan func(...any) error) error {
+		var span int
+		var kind EntryKind
+		var sum money.Cents
+		if err := scan(&span, &kind, &sum); err != nil {
+			return err
+		}
+		into, f := &before, &Funds{}
+		if span >= 0 {
+			f = &all[span]
+			into = &f.Available
+		}
+		switch kind {
+		case Deposit, Adjustment:
+			*into += sum
+			f.Deposited += sum
+		case Reserve:
+			*into -= sum
+		case Voided:
+			*into += sum
+		case Posted: // it was set aside before
+			f.Posted += sum
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of the book: %w", err)
+	}
+	for i := range all {
+		all[i].Available += before
+		before = all[i].Available
+	}
+	return all, nil
+}
+
+// FirstEntry is when the book's first entry was made; the zero time for an empty
+// book.
+func (l *Ledger) FirstEntry(ctx context.Context) (time.Time, error) {
+	var at sql.NullInt64
+	err := l.read.QueryRowContext(ctx, `SELECT MIN(at) FROM entries`).Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, fmt.Errorf("read the book's first entry: %w", err)
+	}
+	return moment(at.Int64), nil
+}

@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Mapping is what somebody said the columns of a sheet are. It is kept by the
+// sheet's shape, for the next one that has the same headers.
+type Mapping struct {
+	Shape     string            // names the headers; see importer.Survey
+	Headers   []string          // for a reader
+	Columns   map[string]string // their header to ours; to "" to leave it out
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// KeepMapping keeps a mapping in place of an earlier one of the same shape.
+func (l *Ledger) KeepMapping(ctx context.Context, m Mapping) error {
+	headers, err := json.Marshal(m.Headers)
+	if err != nil {
+		return fmt.Errorf("keep the mapping: %w", err)
+	}
+	columns, err := json.Marshal(m.Columns)
+	if err != nil {
+		return fmt.Errorf("keep the mapping: %w", err)
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at) VALUES ($1,$2,$3,$4,$5)
+			ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns, created_by = excluded.created_by, created_at = excluded.created_at`,
+			m.Shape, string(headers), string(columns), m.CreatedBy, millis(l.now()))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep the mapping: %w", err)
+	}
+	return nil
+}
+
+const mappingColumns = `shape, headers, columns, created_by, created_at`
+
+func scanMapping(scan func(...any) error) (Mapping, error) {
+	var m Mapping
+	var headers, columns []byte
+	var created int64
+	if err := scan(&m.Shape, &headers, &columns, &m.CreatedBy, &created); err != nil {
+		return m, err
+	}
+	m.CreatedAt = moment(created)
+	return m, errors.Join(json.Unmarshal(headers, &m.Headers), json.Unmarshal(columns, &m.Columns))
+}
+
+// Mapping finds the mapping of a shape. It returns ErrNotFound.
+func (l *Ledger) Mapping(ctx context.Context, shape string) (Mapping, error) {
+	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`, shape).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return m, fmt.Errorf("find the mapping %s: %w", shape, err)
+	}
+	return m, nil
+}
+
+// Mappings lists those that are kept, the newest first.
+func (l *Ledger) Mappings(ctx context.Context) ([]Mapping, error) {
+	var all []Mapping
+	err := drain(l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`))(func(scan func(...any) error) error {
+		m, err := scanMapping(scan)
+		all = append(all, m)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the mappings: %w", err)
+	}
+	return all, nil
+}
+
+// DropMapping forgets a mapping. It returns ErrNotFound.
+func (l *Ledger) DropMapping(ctx context.Context, shape string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM mappings WHERE shape = $1`, shape))
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("drop the mapping %s: %w", shape, err)
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// ErrStale is returned for a change of something that somebody else has changed
+// since it was read.
+var ErrStale = errors.New("somebody has changed it meanwhile")
+
+// Upload is a sheet that was handed over and is not placed yet. Its content and
+// its edits are sealed like Social Security numbers, which they may hold.
+type Upload struct {
+	ID        string
+	File      string // its name as it was given
+	Size      int64
+	Hash      string // SHA-256 of the content, hexadecimal
+	Options   []byte // how it is read: whoever reads it knows the form
+	Edits     []byte // what was corrected in it
+	Version   int    // counts its changes
+	Batch     string // that was prepared of this version; "" for none yet
+	Quote     []byte // what that batch was quoted
+	CreatedBy string
+	CreatedAt time.Time
+	ChangedAt time.Time
+}
+
+// uploadPart is how much of a content is sealed at once.
+const uploadPart = 1 << 20
+
+// KeepUpload stores a sheet as it arrives; only the part at hand is in memory.
+// The upload is there when all of it is.
+func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
+	u.ID, u.Version, u.CreatedAt = rand.Text(), 1, l.now()
+	u.ChangedAt = u.CreatedAt
+	err := l.keepUpload(ctx, &u, content)
+	if err != nil {
+		_, _ = l.exclusively(context.WithoutCancel(ctx), `DELETE FROM upload_parts WHERE upload = $1`, u.ID) // or PruneUploads does it
+		return u, fmt.Errorf("keep the sheet %s: %w", u.File, err)
+	}
+	return u, nil
+}
+
+func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) error {
+	aead, err := l.sealer()
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	part := make([]byte, uploadPart)
+	for n := 0; ; n++ {
+		read, err := io.ReadFull(content, part)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if read == 0 {
+			break
+		}
+		sum.Write(part[:read])
+		u.Size += int64(read)
+		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
+		if _, err := l.exclusively(ctx, `INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed, millis(u.CreatedAt)); err != nil {
+			return err
+		}
+		if err != nil {
+			break
+		}
+	}
+	u.Hash = hex.EncodeToString(sum.Sum(nil))
+	edits, err := l.sealEdits(u)
+	if err != nil {
+		return err
+	}
+	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
+			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, millis(u.CreatedAt))
+		return err
+	})
+}
+
+// uploadPlace binds a sealed part to its place in its upload.
+func uploadPlace(id string, part int) []byte { return fmt.Appendf(nil, "upload|%s|%d", id, part) }
+
+func editsPlace(id string) []byte { return []byte("edits|" + id) }
+
+func (l *Ledger) sealEdits(u *Upload) (string, error) {
+	if len(u.Edits) == 0 {
+		return "", nil
+	}
+	aead, err := l.sealer()
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, u.Edits, editsPlace(u.ID))), nil
+}
+
+// UploadContent reads the whole of a sheet into memory. It returns ErrNotFound
+// and ErrSealed.
+func (l *Ledger) UploadContent(ctx context.Context, id string) ([]byte, error) {
+	aead, err := l.sealer()
+	if err != nil {
+		return nil, err
+	}
+	u, err := l.Upload(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	content := bytes.NewBuffer(make([]byte, 0, u.Size))
+	n := 0
+	err = drain(l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id))(func(scan func(...any) error) error {
+		var sealed []byte
+		if err := scan(&sealed); err != nil {
+			return err
+		}
+		part, err := aead.Open(nil, nil, sealed, uploadPlace(id, n))
+		if err != nil {
+			return ErrSealed
+		}
+		n++
+		content.Write(part)
+		return nil
+	})
+	if err == nil && int64(content.Len()) != u.Size {
+		err = ErrNotFound // dropped, just now
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the sheet %s: %w", u.File, err)
+	}
+	return content.Bytes(), nil
+}
+
+const uploadColumns = `id, file, size, hash, options, edits, version, batch, quote, created_by, created_at, changed_at`
+
+func (l *Ledger) scanUpload(scan func(...any) error) (Upload, error) {
+	var u Upload
+	var edits string
+	var created, changed int64
+	if err := scan(&u.ID, &u.File, &u.Size, &u.Hash, &u.Options, &edits, &u.Version, &u.Batch, &u.Quote, &u.CreatedBy, &created, &changed); err != nil {
+		return u, err
+	}
+	u.CreatedAt, u.ChangedAt = moment(created), moment(changed)
+	if edits == "" {
+		return u, nil
+	}
+	aead, err := l.sealer()
+	if err != nil {
+		return u, err
+	}
+	raw, err := base64.StdEncoding.DecodeString(edits)
+	if err != nil {
+		return u, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
+	}
+	if u.Edits, err = aead.Open(nil, nil, raw, editsPlace(u.ID)); err != nil {
+		return u, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, ErrSealed)
+	}
+	return u, nil
+}
+
+// Upload finds an upload. It returns ErrNotFound.
+func (l *Ledger) Upload(ctx context.Context, id string) (Upload, error) {
+	u, err := l.scanUpload(l.read.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return u, fmt.Errorf("find the sheet %s: %w", id, err)
+	}
+	return u, nil
+}
+
+// Uploads lists those that no open batch was made of, the newest first, without
+// their edits.
+func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
+	var all []Upload
+	err := drain(l.read.QueryContext(ctx, `SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
+		WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1) ORDER BY created_at DESC, id`))(func(scan func(...any) error) error {
+		u, err := l.scanUpload(scan)
+		all = append(all, u)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the sheets: %w", err)
+	}
+	return all, nil
+}
+
+// ChangeUpload changes how a sheet is read and what is corrected in it. What was
+// prepared of it before is another batch. It returns ErrNotFound, and ErrStale
+// where u.Version is not the present one.
+func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
+	edits, err := l.sealEdits(&u)
+	if err != nil {
+		return err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `UPDATE uploads SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5 WHERE id = $1 AND version = $2`,
+			u.ID, u.Version, string(u.Options), edits, millis(l.now())))
+		if err == nil && n == 0 {
+			err = ErrStale
+		}
+		if err != nil || u.Batch == "" {
+			return err
+		}
+		return l.dropBatch(ctx, tx, u.Batch)
+	})
+	if err != nil {
+		return fmt.Errorf("change the sheet %s: %w", u.File, err)
+	}
+	return nil
+}
+
+// PreparedUpload records the batch that was prepared of a version of a sheet,
+// and what it was quoted. It returns ErrStale where that is not the present one.
+func (l *Ledger) PreparedUpload(ctx context.Context, id string, version int, batch string, quote []byte) error {
+	n, err := affected(l.exclusively(ctx, `UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2`, id, version, batch, string(quote)))
+	if err == nil && n == 0 {
+		err = ErrStale
+	}
+	if err != nil {
+		return fmt.Errorf("note the batch of the sheet %s: %w", id, err)
+	}
+	return nil
+}
+
+// DropUpload forgets a sheet, and the batch that was prepared of it unless it
+// was opened.
+func (l *Ledger) DropUpload(ctx context.Context, id string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropUpload(ctx, tx, id) })
+	if err != nil {
+		return fmt.Errorf("drop the sheet %s: %w", id, err)
+	}
+	return nil
+}
+
+func (l *Ledger) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
+	var batch string
+	switch err := tx.QueryRowContext(ctx, `SELECT batch FROM uploads WHERE id = $1`, id).Scan(&batch); {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	}
+	for _, query := range []string{`DELETE FROM upload_parts WHERE upload = $1`, `DELETE FROM uploads WHERE id = $1`} {
+		if _, err := tx.ExecContext(ctx, query, id); err != nil {
+			return err
+		}
+	}
+	if batch == "" {
+		return nil
+	}
+	return l.dropBatch(ctx, tx, batch)
+}
+
+// PruneUploads forgets sheets that nobody has touched for age, and what is left
+// of those that never arrived whole. It returns the number of sheets.
+func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, error) {
+	before := millis(l.now().Add(-age))
+	dropped := 0
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var ids []string
+		err := drain(tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1`, before))(func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := l.dropUpload(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		dropped = len(ids)
+		// One that is on its way has a day.
+		_, err = tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, millis(l.now().Add(-24*time.Hour)))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget old sheets: %w", err)
+	}
+	return dropped, nil
+}
