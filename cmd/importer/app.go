@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkfiling/internal/environment"
+	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -174,13 +175,8 @@ func first(args []string) string {
 	return args[0]
 }
 
-// count is a number of things in words: "1 row", "12 rows".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+// count is a number of things in words.
+var count = report.Count
 
 // confirm asks a yes-or-no question; anything but yes is no.
 func (a *app) confirm(question string) (bool, error) {

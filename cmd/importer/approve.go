@@ -8,6 +8,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
 )
@@ -132,7 +133,7 @@ func (a *app) showPlan(ctx context.Context, l *ledger.Ledger, b ledger.Batch, pl
 	if book.Declared {
 		available = book.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", batchState(b, counts), total, available, plan)
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, counts), total, available, plan)
 	return nil
 }
 

@@ -103,30 +103,9 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, b.Rows, batchState(b, counts))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, b.Rows, report.BatchState(b, counts))
 	}
 	return table.Flush()
-}
-
-// batchState is a batch in a few words.
-func batchState(b ledger.Batch, counts ledger.Counts) string {
-	var words []string
-	switch {
-	case !b.Open:
-		words = append(words, "not started")
-	case b.Canceled:
-		words = append(words, "canceled:")
-	case b.Paused:
-		words = append(words, "paused:")
-	case b.Approval.State == ledger.ApprovalWanted:
-		words = append(words, "waits for approval:")
-	}
-	for _, r := range filing.Results {
-		if n := counts[r]; n > 0 {
-			words = append(words, fmt.Sprintf("%d %s,", n, r))
-		}
-	}
-	return strings.TrimSuffix(strings.Join(words, " "), ",")
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -220,7 +199,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 	}
-	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, batchState(b, s.Counts))
+	fmt.Fprintf(table, "rows\t%d: %s\n", s.Rows, report.BatchState(b, s.Counts))
 	if len(s.Filings) > 0 {
 		var words []string
 		for _, status := range s.FilingStatuses() {
@@ -239,8 +218,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if err != nil {
 		return err
 	}
-	if text := standstill(halted); text != "" {
-		fmt.Fprintf(table, "halted\t%s\n", text)
+	if text := report.HaltText(halted); text != "" {
+		fmt.Fprintf(table, "halted\t%s%s\n", text, afterHalt[halted.Reason])
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -265,34 +244,15 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 			fmt.Fprintf(a.out, "  … and more: importer results %s -o FILE\n", b.ID)
 			break
 		}
-		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, legible(cmp.Or(exception, rowMessage(row))))
+		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, legible(cmp.Or(exception, report.Brief(row))))
 	}
 	return nil
 }
 
-// rowMessage is what stands beside a row.
-func rowMessage(r ledger.Row) string {
-	if r.Message != "" || len(r.Faults) == 0 {
-		return r.Message
-	}
-	text := r.Faults[0].Message
-	if more := len(r.Faults) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more)", more)
-	}
-	return text
-}
-
-// standstill is what halts the fleet, in words.
-func standstill(h ledger.Halted) string {
-	switch h.Reason {
-	case filing.ForFunds:
-		return fmt.Sprintf("the service says that the prepaid balance is too low (%s); after a top-up: importer deposit AMOUNT, or the same run again", h.Note)
-	case filing.ForKey:
-		return fmt.Sprintf("the service refuses the API key (%s); correct FILING_API_KEY and run again", h.Note)
-	case filing.ForRate:
-		return fmt.Sprintf("the service asked for a pause until %s", h.Until.Local().Format("15:04:05"))
-	}
-	return ""
+// afterHalt is what to do about what halts the fleet.
+var afterHalt = map[filing.Halt]string{
+	filing.ForFunds: "; after a top-up: importer deposit AMOUNT, or the same run again",
+	filing.ForKey:   "; correct FILING_API_KEY and run again",
 }
 
 func (a *app) resultsCommand() *cobra.Command {
@@ -318,7 +278,7 @@ func (a *app) resultsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.say("%s: %s", output, batchState(b, s.Counts))
+				a.say("%s: %s", output, report.BatchState(b, s.Counts))
 				return nil
 			})
 		},

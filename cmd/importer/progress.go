@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 )
 
 // progress shows how a batch goes: one line that renews itself on a terminal,
@@ -19,8 +18,7 @@ type progress struct {
 	ledger *ledger.Ledger
 	batch  string
 	live   bool
-	began  time.Time
-	atOnce int // rows that were answered before this run
+	meter  *report.Meter
 }
 
 // Times between two looks.
@@ -31,12 +29,12 @@ const (
 
 // watch shows progress until stop is called, which leaves the line clean.
 func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string) (stop func(), err error) {
-	p := &progress{app: a, ledger: l, batch: batch, live: a.terminal(a.err), began: time.Now()}
+	p := &progress{app: a, ledger: l, batch: batch, live: a.terminal(a.err)}
 	start, err := l.Progress(ctx, batch)
 	if err != nil {
 		return nil, err
 	}
-	p.atOnce = answered(start.Counts)
+	p.meter = report.NewMeter(start, time.Now())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
 	done.Go(func() { p.loop(ctx) })
@@ -70,7 +68,7 @@ func (p *progress) loop(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		line := p.line(now, halted, time.Since(p.began))
+		line := p.line(p.meter.Read(now, halted, time.Now()))
 		if p.live {
 			fmt.Fprintf(p.app.err, "\r\x1b[K%s", line)
 		} else {
@@ -79,39 +77,16 @@ func (p *progress) loop(ctx context.Context) {
 	}
 }
 
-// answered counts the rows that are done with.
-func answered(c ledger.Counts) int { return c.Total() - c[filing.Ready] - c[filing.Placing] }
-
-// line is the state of a batch in at most some eighty columns.
-func (p *progress) line(now ledger.Progress, halted ledger.Halted, elapsed time.Duration) string {
-	total, done := now.Counts.Total(), answered(now.Counts)
-	parts := []string{fmt.Sprintf("%d/%d", done, total), fmt.Sprintf("%d placed", now.Counts[filing.Placed])}
-	for _, r := range []filing.Result{filing.Exists, filing.Rejected, filing.Uncertain} {
-		if n := now.Counts[r]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, r))
-		}
+// line is the state of a batch, and what halts it.
+func (p *progress) line(now report.Progress) string {
+	halted := report.HaltWords(now.Halted)
+	switch {
+	case halted == "":
+		return now.String()
+	case now.Halted.Reason == filing.ForKey:
+		halted = p.app.paint.red(halted)
+	default:
+		halted = p.app.paint.yellow(halted)
 	}
-	if now.Filed > 0 {
-		parts = append(parts, fmt.Sprintf("%d filed", now.Filed))
-	}
-	if now.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d waiting", now.Waiting))
-	}
-	parts = append(parts, money.Cents(now.Spent).Dollars()+" spent")
-	if rate := float64(done-p.atOnce) / elapsed.Seconds(); rate > 0 && halted.Reason == filing.Nothing {
-		parts = append(parts, fmt.Sprintf("%.0f/s", rate))
-		if left := total - done; left > 0 {
-			parts = append(parts, "about "+(time.Duration(float64(left)/rate)*time.Second).Round(time.Second).String()+" left")
-		}
-	}
-	text := strings.Join(parts, "  ")
-	switch halted.Reason {
-	case filing.ForFunds:
-		text += "  " + p.app.paint.yellow("waits for funds")
-	case filing.ForKey:
-		text += "  " + p.app.paint.red("key refused")
-	case filing.ForRate:
-		text += "  " + p.app.paint.yellow("asked to wait until "+halted.Until.Local().Format("15:04:05"))
-	}
-	return text
+	return now.String() + "  " + halted
 }

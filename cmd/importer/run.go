@@ -15,7 +15,6 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
@@ -365,35 +364,17 @@ func (r *filingRun) explain(ending jobs.Ending) {
 
 // printSummary is the end of a run for a person.
 func (r *filingRun) printSummary(s report.Summary) {
-	for _, line := range summaryLines {
-		if n := s.Counts[line.result]; n > 0 {
-			text := fmt.Sprintf("%6d  %s", n, line.text)
-			fmt.Fprintln(r.out, line.paint(r.paint, text))
-		}
+	for _, line := range s.Lines() {
+		fmt.Fprintln(r.out, tones[line.Tone](r.paint, fmt.Sprintf("%6d  %s", line.Rows, line.Text)))
 	}
-	spent := s.Spent.String() + " spent"
-	if s.Held.Amount > 0 {
-		spent += ", " + money.Cost{Amount: s.Held.Amount, AtLeast: s.Held.AtLeast}.String() + " held for rows whose answer is not known"
-	}
-	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", spent, s.Output, s.Batch)
+	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", s.MoneyText(), s.Output, s.Batch)
 	if s.Counts[filing.Uncertain] > 0 {
 		fmt.Fprintf(r.out, "Settle the uncertain rows with: importer resolve %s\n", s.Batch)
 	}
 }
 
-var summaryLines = []struct {
-	result filing.Result
-	text   string
-	paint  func(painter, string) string
-}{
-	{filing.Placed, "placed", painter.green},
-	{filing.Exists, "bought before; nothing was ordered", painter.green},
-	{filing.Skipped, "skipped: repeats, other states, or covered already", painter.dim},
-	{filing.Ready, "not sent yet", painter.yellow},
-	{filing.Invalid, "to correct; never sent (sheet Needs Attention)", painter.red},
-	{filing.Rejected, "refused by the service (sheet Needs Attention)", painter.red},
-	{filing.Uncertain, "uncertain: sent, and no answer came", painter.yellow},
-	{filing.Canceled, "canceled", painter.dim},
+var tones = map[report.Tone]func(painter, string) string{
+	report.Good: painter.green, report.Quiet: painter.dim, report.Waits: painter.yellow, report.Bad: painter.red,
 }
 
 // importPause is how often a run looks whether another one has taken the same

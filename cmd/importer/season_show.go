@@ -13,6 +13,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
 )
@@ -239,7 +240,7 @@ func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledge
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "  batch %s: %s", f.Batch, batchState(b, counts))
+			fmt.Fprintf(a.out, "  batch %s: %s", f.Batch, report.BatchState(b, counts))
 		}
 		fmt.Fprintln(a.out)
 		if f.Note != "" {

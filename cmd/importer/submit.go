@@ -127,7 +127,7 @@ func (r *filingRun) handedOver(ctx context.Context) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, batchState(b, s.Counts))
+		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, report.BatchState(b, s.Counts))
 	}
 	if s.Ready() == 0 {
 		return nil

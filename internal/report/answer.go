@@ -72,8 +72,8 @@ var verdicts = map[filing.Result]verdict{
 	},
 }
 
-// message is what the row is told, which is never nothing.
-func message(row *ledger.Row) string {
+// Message is what the row is told, as the results have it; it is never nothing.
+func Message(row *ledger.Row) string {
 	text := row.Message
 	if text == "" {
 		text = faultText(row.Faults)

@@ -28,7 +28,7 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 		}
 	}
 	out := c.echo(cells)
-	text := message(row)
+	text := Message(row)
 	for i := range c.layout.columns {
 		column := &c.layout.columns[i]
 		mark(&out[i], column, row.Faults)

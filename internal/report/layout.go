@@ -99,7 +99,7 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 		c.width = max(c.width, utf8.RuneCountInString(cell.Text))
 		c.digits = c.digits || cell.Kind == sheet.Text && allDigits(cell.Text)
 	}
-	l.widen(colMessage, message(row))
+	l.widen(colMessage, Message(row))
 	l.widen(colOrderIDs, orderIDs(row.Items))
 	l.widen(colFilingStatus, filingStatus(row.Items))
 	l.widen(colFilingDate, filingDate(row.Items))

@@ -69,10 +69,10 @@ type sum struct {
 func (o *overview) sums() []sum {
 	s := o.summary
 	sums := []sum{
-		{"Spent", amount(s.Spent), "by " + count(s.Counts[filing.Placed], "placed row")},
-		{"Held", amount(s.Held), "by " + count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
+		{"Spent", amount(s.Spent), "by " + Count(s.Counts[filing.Placed], "placed row")},
+		{"Held", amount(s.Held), "by " + Count(s.Counts[filing.Uncertain]+s.Counts[filing.Placing], "row") +
 			" in doubt or under way: it may have been spent"},
-		{"Still needed", amount(s.Needed), "by " + count(s.Counts[filing.Ready], "ready row")},
+		{"Still needed", amount(s.Needed), "by " + Count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {
 		return append(sums, sum{"Funds available", sheet.Str("not known").In(sheet.StyleGrey),
@@ -98,22 +98,22 @@ func (o *overview) steps() []string {
 	var steps []string
 	if n := s.Counts[filing.Uncertain]; n > 0 {
 		steps = append(steps, fmt.Sprintf("Settle %s in doubt: importer resolve %s. Do not order them again by other means. "+
-			"They are amber on Results.", count(n, "row"), o.batch.ID))
+			"They are amber on Results.", Count(n, "row"), o.batch.ID))
 	}
 	if n := s.Counts[filing.Invalid] + s.Counts[filing.Rejected]; n > 0 {
 		steps = append(steps, fmt.Sprintf("Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
-			count(n, "row")))
+			Count(n, "row")))
 	}
 	if s.Exceptions > 0 {
 		steps = append(steps, fmt.Sprintf("Look at %s whose filing stands still, on Needs Attention: what is wrong, and what to give in the company's dashboard "+
-			"(importer magic-link USER COMPANY). They are bought: nothing orders them again.", count(s.Exceptions, "row")))
+			"(importer magic-link USER COMPANY). They are bought: nothing orders them again.", Count(s.Exceptions, "row")))
 	}
 	if n := s.Ready(); n > 0 && !o.batch.Canceled {
 		verb := "run the same command again"
 		if o.batch.Paused {
 			verb = "importer resume " + o.batch.ID
 		}
-		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", count(n, "waiting row"), verb))
+		steps = append(steps, fmt.Sprintf("Continue with %s: %s.", Count(n, "waiting row"), verb))
 	}
 	if len(steps) == 0 {
 		steps = append(steps, "Nothing: every row has its answer.")
@@ -127,14 +127,6 @@ func productTitle(p filing.Product) string {
 		return ""
 	}
 	return strings.ToUpper(title[:1]) + title[1:]
-}
-
-// count is a number and its noun, in the plural where it is one.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // moment is a time for a reader, always in UTC and always saying so.

@@ -67,7 +67,7 @@ func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 
 // result is a row of Results, or of the CSV. The slice is good until the next row.
 func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sheet.OutCell {
-	text := message(row)
+	text := Message(row)
 	cost := sheet.OutCell{}
 	if moved(row.Result) {
 		cost = amount(row.Cost)

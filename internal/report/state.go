@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// BatchState is how a batch stands in a few words: "paused: 3 placed, 2 ready".
+func BatchState(b ledger.Batch, counts ledger.Counts) string {
+	var words []string
+	switch {
+	case !b.Open:
+		words = append(words, "not started")
+	case b.Canceled:
+		words = append(words, "canceled:")
+	case b.Paused:
+		words = append(words, "paused:")
+	case b.Approval.State == ledger.ApprovalWanted:
+		words = append(words, "waits for approval:")
+	}
+	for _, r := range filing.Results {
+		if n := counts[r]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s,", n, r))
+		}
+	}
+	return strings.TrimSuffix(strings.Join(words, " "), ",")
+}
+
+// Brief is what stands beside a row, in one line: of several faults the first.
+func Brief(r ledger.Row) string {
+	if r.Message != "" || len(r.Faults) == 0 {
+		return r.Message
+	}
+	text := r.Faults[0].Message
+	if more := len(r.Faults) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// HaltText is what halts the whole fleet, with the service's own words for it;
+// "" where nothing does. What to do about it its reader has to be told, each in
+// another way.
+func HaltText(h ledger.Halted) string {
+	switch h.Reason {
+	case filing.ForFunds:
+		return fmt.Sprintf("the service says that the prepaid balance is too low (%s)", h.Note)
+	case filing.ForKey:
+		return fmt.Sprintf("the service refuses the API key (%s)", h.Note)
+	case filing.ForRate:
+		return "the service asked for a pause until " + clock(h)
+	}
+	return ""
+}
+
+// HaltWords is HaltText in two or three words.
+func HaltWords(h ledger.Halted) string {
+	switch h.Reason {
+	case filing.ForFunds:
+		return "waits for funds"
+	case filing.ForKey:
+		return "key refused"
+	case filing.ForRate:
+		return "asked to wait until " + clock(h)
+	}
+	return ""
+}
+
+func clock(h ledger.Halted) string { return h.Until.Local().Format("15:04:05") }
+
+// Tone is what a line is to its reader; whoever shows it has a colour for it.
+type Tone string
+
+// The tones of a line.
+const (
+	Good  Tone = "good"
+	Quiet Tone = "quiet" // neither good nor bad
+	Waits Tone = "waits" // something is still to come
+	Bad   Tone = "bad"   // something is to be corrected
+)
+
+// Line is the rows of one result, in words.
+type Line struct {
+	Result filing.Result
+	Rows   int
+	Text   string
+	Tone   Tone
+}
+
+// Lines are the results that occur in the batch, as a run ends with them.
+func (s Summary) Lines() []Line {
+	var lines []Line
+	for _, line := range []Line{
+		{Result: filing.Placed, Text: "placed", Tone: Good},
+		{Result: filing.Exists, Text: "bought before; nothing was ordered", Tone: Good},
+		{Result: filing.Skipped, Text: "skipped: repeats, other states, or covered already", Tone: Quiet},
+		{Result: filing.Ready, Text: "not sent yet", Tone: Waits},
+		{Result: filing.Invalid, Text: "to correct; never sent (sheet Needs Attention)", Tone: Bad},
+		{Result: filing.Rejected, Text: "refused by the service (sheet Needs Attention)", Tone: Bad},
+		{Result: filing.Uncertain, Text: "uncertain: sent, and no answer came", Tone: Waits},
+		{Result: filing.Canceled, Text: "canceled", Tone: Quiet},
+	} {
+		if line.Rows = s.Counts[line.Result]; line.Rows > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// MoneyText is what the batch has spent, and what is held beside it.
+func (s Summary) MoneyText() string {
+	text := s.Spent.String() + " spent"
+	if s.Held.Amount > 0 {
+		text += ", " + money.Cost{Amount: s.Held.Amount, AtLeast: s.Held.AtLeast}.String() + " held for rows whose answer is not known"
+	}
+	return text
+}
+
+// Count is a number of things in words: "1 row", "12 rows".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
