@@ -298,9 +298,7 @@ const noteUnreadable = "Some letters were lost before and show as \uFFFD."
 // clean takes off the apostrophe that guards text which looks like a formula, and makes white space plain. It allocates
 // only where there is something to change.
 func (s *csvSource) clean(field string) string {
-	if field != "" && field[0] == '\'' && looksLikeFormula(field[1:]) {
-		field = field[1:]
-	}
+	field = unguarded(field)
 	if isPlain(field) {
 		return field
 	}
@@ -312,6 +310,14 @@ func (s *csvSource) clean(field string) string {
 		return field
 	}
 	return string(s.buf)
+}
+
+// unguarded takes the apostrophe off that guards text which looks like a formula.
+func unguarded(field string) string {
+	if field != "" && field[0] == '\'' && looksLikeFormula(field[1:]) {
+		return field[1:]
+	}
+	return field
 }
 
 // looksLikeFormula reports whether a spreadsheet program that opens a CSV may take the text for a formula. Apostrophes in

@@ -14,11 +14,7 @@ import (
 
 // openBytes opens a file that lies in memory.
 func openBytes(data []byte, limits Limits) (*File, error) {
-	f := &File{name: "test"}
-	if err := f.openAt(bytes.NewReader(data), int64(len(data)), limits.withDefaults()); err != nil {
-		return nil, located(err, FormatError{File: f.name})
-	}
-	return f, nil
+	return OpenReader("test", bytes.NewReader(data), int64(len(data)), limits)
 }
 
 // readBytes reads the first sheet of a file that lies in memory.

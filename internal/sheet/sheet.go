@@ -167,7 +167,9 @@ func setDefault[T int | int64](field *T, value T) {
 // File is an open CSV or XLSX file. Several of its sheets may be read at once.
 type File struct {
 	name   string // without folders, as errors show it
-	file   *os.File
+	bytes  io.ReaderAt
+	size   int64
+	closer io.Closer // nil where there is nothing to close
 	format Format
 	body   body
 
@@ -193,26 +195,40 @@ func Open(path string, limits Limits) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: filepath.Base(path), file: file}
-	if err := f.open(limits.withDefaults()); err != nil {
+	f, err := open(file, limits)
+	if err != nil {
 		file.Close()
+		return nil, err
+	}
+	f.closer = file
+	return f, nil
+}
+
+func open(file *os.File, limits Limits) (*File, error) {
+	at := FormatError{File: filepath.Base(file.Name())}
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, located(err, at)
+	}
+	if !stat.Mode().IsRegular() {
+		at.Reason, at.Remedy = "this is a folder or a device, not a file", "Name the spreadsheet itself"
+		return nil, &at
+	}
+	return OpenReader(at.File, file, stat.Size(), limits)
+}
+
+// OpenReader is Open for content that lies elsewhere, such as in memory. It is read in place, never copied to a disk, and
+// must stay readable until the File is closed. Of the name only the last part counts, and only for errors.
+func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, error) {
+	f := &File{name: filepath.Base(name)}
+	if err := f.openAt(r, size, limits.withDefaults()); err != nil {
 		return nil, located(err, FormatError{File: f.name})
 	}
 	return f, nil
 }
 
-func (f *File) open(limits Limits) error {
-	stat, err := f.file.Stat()
-	if err != nil {
-		return err
-	}
-	if !stat.Mode().IsRegular() {
-		return &FormatError{Reason: "this is a folder or a device, not a file", Remedy: "Name the spreadsheet itself"}
-	}
-	return f.openAt(f.file, stat.Size(), limits)
-}
-
 func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
+	f.bytes, f.size = file, size
 	if size > limits.FileBytes {
 		return &FormatError{
 			Reason: "the file is larger than " + byteCount(limits.FileBytes),
@@ -231,6 +247,12 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	}
 	return err
 }
+
+// Name is the name of the file without folders.
+func (f *File) Name() string { return f.name }
+
+// Content reads the file as it lies there, byte by byte.
+func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.size) }
 
 // Format tells which format was found in the file.
 func (f *File) Format() Format { return f.format }
@@ -265,7 +287,12 @@ func (f *File) Rows(sheet string) (*Reader, error) {
 }
 
 // Close closes the file. Readers of it are of no use after that.
-func (f *File) Close() error { return f.file.Close() }
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
 
 // Reader reads the rows of one sheet. It is not for concurrent use.
 type Reader struct {

@@ -21,6 +21,18 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
+// Typed is the cell that text becomes which a person types: what a cell of a CSV with this text would be.
+func Typed(text string) Cell {
+	text = unguarded(text)
+	if !isPlain(text) {
+		text = string(appendClean(nil, text))
+	}
+	if text == "" {
+		return Cell{}
+	}
+	return Cell{Text: text, Kind: Text}
+}
+
 // appendClean appends text as a person sees it; see [Cell]. What was appended before is left as it is.
 func appendClean[T string | []byte](dst []byte, text T) []byte {
 	if isPlain(text) {
