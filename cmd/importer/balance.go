@@ -93,7 +93,8 @@ func (a *app) depositCommand() *cobra.Command {
 		Long: `deposit tells the book of a top-up. From the first deposit on, nothing is sent
 that the book cannot pay for. Rows that wait for funds are tried again.
 
---adjust corrects the book to agree with the service, up or down.`,
+--adjust corrects the book to agree with the service, up or down. Before the
+first deposit it is kept, and counts once one is declared.`,
 		Example: "  importer deposit 2500\n  importer deposit --adjust --note \"state fee in MA\" -- -12.50",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -115,10 +116,15 @@ that the book cannot pay for. Rows that wait for funds are tried again.
 					return err
 				}
 				book, err := l.Book(c.Context())
-				if err == nil {
+				switch {
+				case err != nil:
+					return err
+				case !book.Declared:
+					fmt.Fprintf(a.out, "%s entered; it counts once a deposit is declared. Until then the book holds nothing back.\n", amount.Dollars())
+				default:
 					fmt.Fprintf(a.out, "%s entered; %s is available.\n", amount.Dollars(), book.Available().Dollars())
 				}
-				return err
+				return nil
 			})
 		},
 	}

@@ -36,9 +36,11 @@ func (l *Ledger) Deposit(ctx context.Context, amount money.Cents, note string) e
 	return l.enter(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
 }
 
-// Adjust declares a difference between the book and the service, up or down.
+// Adjust enters a difference between the book and the service, up or down. It
+// declares nothing: before the first deposit it gates nothing, and counts from
+// that on.
 func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) error {
-	return l.enter(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount; c.declared = true })
+	return l.enter(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
 }
 
 func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string, apply func(*control)) error {

@@ -83,6 +83,28 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 	}
 }
 
+// An adjustment alone declares nothing, and so gates nothing; it counts from the
+// first deposit on.
+func TestAnAdjustmentDeclaresNothing(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Adjust(ctx, -cost, "fee of the bank"))
+		if b := s.book(l); b.Declared || b.Adjustments != -cost {
+			s.Errorf("%+v", b)
+		}
+		rows := s.add(l, "a", reports("a", 3)...)
+		s.place(l, rows[0])
+		s.must(l.Deposit(ctx, 3*cost, ""))
+		if b := s.book(l); !b.Declared || b.Available() != cost {
+			s.Errorf("%+v, available %s", b, b.Available())
+		}
+		s.place(l, rows[1])
+		if begun := s.begin(l, intent(rows[2])); !begun.Short {
+			s.Errorf("%+v", begun)
+		}
+	})
+}
+
 // Without a deposit ever declared nothing is gated; with one, a row goes only
 // when the book can pay for it, to the cent.
 func TestFundsGate(t *testing.T) {
