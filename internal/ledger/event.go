@@ -42,8 +42,18 @@ type Event struct {
 	Note       string // why, where the state does not say it all
 }
 
-// at is when the event was made, or else when it came in.
-func (e Event) at() int64 { return cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt)) }
+// made is when the event was made, as it says, or else when it came in.
+func (e Event) made() int64 { return cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt)) }
+
+// at is when what the event tells became true. One that says it was made later
+// than any clock could be ahead of ours was made when it came in: it would
+// outrank whatever its order is told from now on.
+func (e Event) at() int64 {
+	if came := millis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
+		return came
+	}
+	return e.made()
+}
 
 // KeepEvent stores an event once. It is durable when KeepEvent returns; fresh
 // is false where the event was there already.

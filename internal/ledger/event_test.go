@@ -102,6 +102,31 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 	})
 }
 
+// An event that says it was made next year does not outrank what comes after it;
+// a clock that is a little ahead is believed.
+func TestAnEventOutOfTheFuture(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		far, near := orderOf(s.place(l, rows[0])), orderOf(s.place(l, rows[1]))
+		s.tell(l, "evt_far", far, "annual_report", "pending", s.clock().AddDate(1, 0, 0))
+		s.tell(l, "evt_ahead", near, "annual_report", "accepted", s.clock().Add(20*time.Second))
+		s.pass(5 * time.Second)
+		s.tell(l, "evt_then", far, "annual_report", "accepted", s.clock())
+		s.tell(l, "evt_behind", near, "annual_report", "under_review", s.clock())
+		s.apply(l)
+		if got := s.states(l); got["evt_then"] != ledger.EventApplied || got["evt_behind"] != ledger.EventStale {
+			s.Errorf("%v", got)
+		}
+		if r := s.row(l, rows[0].ID); r.Items[0].FilingStatus != "accepted" {
+			s.Errorf("%+v", r.Items)
+		}
+		if r := s.row(l, rows[1].ID); r.Items[0].FilingStatus != "accepted" {
+			s.Errorf("%+v", r.Items)
+		}
+	})
+}
+
 // Every order in which the events of a filing can arrive, each twice, ends in
 // the same place: filed, once, with its date.
 func TestEventsInAnyOrder(t *testing.T) {
@@ -167,6 +192,8 @@ func TestEventsMove(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
 				l := s.open()
 				r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
+				placed := s.clock()
+				s.pass(10 * time.Minute)
 				for i, n := range c.told {
 					more := []string{}
 					if n.date != "" {
@@ -175,7 +202,7 @@ func TestEventsMove(t *testing.T) {
 					if n.code != "" {
 						more = append(more, "exceptionCode", n.code)
 					}
-					s.tell(l, fmt.Sprint("evt_", i), orderOf(r), "annualReport", n.status, s.clock().Add(time.Duration(n.minutes)*time.Minute), more...)
+					s.tell(l, fmt.Sprint("evt_", i), orderOf(r), "annualReport", n.status, placed.Add(time.Duration(n.minutes)*time.Minute), more...)
 					s.apply(l)
 				}
 				item := s.row(l, r.ID).Items[0]

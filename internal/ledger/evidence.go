@@ -27,7 +27,7 @@ import (
 // that could bring the same order is still out. Anything less is offered to a
 // person.
 const (
-	// clockSkew is how far the service's clock may be behind ours.
+	// clockSkew is how far the service's clock may be behind ours, or ahead of it.
 	clockSkew = time.Minute
 	// An order is heard of this soon after the attempt that made it, or it may
 	// as well be somebody else's: less where it does not name the company.
@@ -124,7 +124,7 @@ func strangers(events []Event) []stranger {
 		if !known {
 			continue
 		}
-		at := e.at()
+		at := e.made() // one out of the future proves nothing
 		last := len(all) - 1
 		if last < 0 || all[last].order != e.OrderID {
 			all = append(all, stranger{order: e.OrderID, product: product, at: at + 1})
@@ -396,6 +396,6 @@ func (l *Ledger) Evidence(ctx context.Context, row int64) ([]Event, error) {
 }
 
 func distance(e Event, began int64) int64 {
-	d := e.at() - began
+	d := e.made() - began
 	return max(d, -d)
 }
