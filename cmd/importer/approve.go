@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
@@ -37,104 +36,72 @@ the yes itself.`,
 }
 
 func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
-	b, err := l.Batch(ctx, id)
-	if err != nil {
-		return err
-	}
-	switch b.Approval.State {
-	case ledger.NoApproval:
-		return fmt.Errorf("batch %s waits for no approval", b.ID)
-	case ledger.ApprovalGiven:
+	p, err := jobs.Propose(ctx, l, a.today, id)
+	b := p.Batch
+	if b.Approval.State == ledger.ApprovalGiven {
 		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 		return nil
 	}
-	if err := a.quoteAnew(ctx, l, b.ID); err != nil {
-		return err
+	if p.Hash != "" {
+		a.showProposal(p)
 	}
-	plan, total, err := jobs.PlanHash(ctx, l, b.ID)
-	if err != nil {
+	switch {
+	case errors.Is(err, ledger.ErrApproved):
+		return fmt.Errorf("batch %s waits for no approval", b.ID)
+	case errors.Is(err, ledger.ErrPlan):
+		return fmt.Errorf("%w. The new plan is above: importer approve %s", err, b.ID)
+	case err != nil:
 		return err
-	}
-	if err := a.showPlan(ctx, l, b, plan, total); err != nil {
-		return err
-	}
-	if plan != b.Approval.Plan {
-		if err := l.WantApproval(ctx, b.ID, plan); err != nil {
+	case looked != "":
+		if err := p.Looked(looked); err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made. The new plan is above: importer approve %s", ledger.ErrPlan, b.Approval.Plan, b.ID)
-	}
-	if looked != "" && looked != plan {
-		return fmt.Errorf("%w: you looked at the plan %s, and it is %s", ledger.ErrPlan, looked, plan)
-	}
-	if looked == "" && !yes {
-		sure, err := a.confirm(fmt.Sprintf("Approve it, for %s?", total))
+	case !yes:
+		sure, err := a.confirm(fmt.Sprintf("Approve it, for %s?", p.Total))
 		if err != nil || !sure {
 			return err
 		}
 	}
-	if err := l.Approve(ctx, b.ID, plan, person()); err != nil {
+	if err := l.Approve(ctx, b.ID, p.Hash, person()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
 	return a.whoPlaces(ctx, l, b, "")
 }
 
-// quoteAnew asks for today's prices, where the environment names a service that
+// today quotes at today's prices, where the environment names a service that
 // answers; otherwise the quotes of the plan stand.
-func (a *app) quoteAnew(ctx context.Context, l *ledger.Ledger, batch string) error {
+func (a *app) today(ctx context.Context) (jobs.Quoter, error) {
 	env, err := a.environment()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	client, err := env.Client()
 	if err != nil {
 		a.say("Prices are those of the plan: %v", err)
-		return nil
+		return nil, nil
 	}
 	defer client.Close()
 	prices, err := client.Prices(ctx)
 	if err != nil {
 		a.say("Prices are those of the plan: %v", err)
-		return nil
+		return nil, nil
 	}
-	quoter, err := env.Quoter(prices)
-	if err == nil {
-		_, err = jobs.QuoteBatch(ctx, l, quoter, batch)
-	}
-	return err
+	return env.Quoter(prices)
 }
 
-// showPlan shows what is to be approved.
-func (a *app) showPlan(ctx context.Context, l *ledger.Ledger, b ledger.Batch, plan string, total money.Cost) error {
-	counts, err := l.Counts(ctx, b.ID)
-	if err != nil {
-		return err
-	}
+// showProposal shows what is to be approved.
+func (a *app) showProposal(p jobs.Proposal) {
+	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy, b.CreatedAt.Local().Format("2006-01-02 15:04"))
-	firings, err := l.Firings(ctx, "")
-	if err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(firings, func(f ledger.Firing) bool { return f.Batch == b.ID }); i >= 0 {
-		p, err := jobs.PlanOf(firings[i])
-		if err != nil {
-			return err
-		}
-		if p != nil {
-			fmt.Fprint(a.out, p.Text())
-		}
-	}
-	book, err := l.Book(ctx)
-	if err != nil {
-		return err
+	if p.Season != nil {
+		fmt.Fprint(a.out, p.Season.Text())
 	}
 	available := "not known"
-	if book.Declared {
-		available = book.Available().Dollars()
+	if p.Book.Declared {
+		available = p.Book.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, counts), total, available, plan)
-	return nil
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.Total, available, p.Hash)
 }
 
 // whoPlaces says who goes on with a batch that was left to the workers. file is

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
@@ -181,32 +180,27 @@ func (r *filingRun) take(ctx context.Context) error {
 // prices asks the service what things cost, with patience: it is the first
 // question of a run, so it is also where a refused key or a service that is
 // down shows, before anything is at stake.
-func (r *filingRun) prices(ctx context.Context) (*balance.Quoter, jobs.Ending, error) {
+func (r *filingRun) prices(ctx context.Context) (jobs.Quoter, jobs.Ending, error) {
+	ask := r.env.Asker(r.ledger, r.client)
 	began := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		prices, err := r.client.Prices(ctx)
-		var answered *filingapi.Error
-		errors.As(err, &answered)
+		quoter, err := ask(ctx)
+		answered, ofService := errors.AsType[*filingapi.Error](err)
 		switch {
 		case err == nil:
-			quoter, err := r.env.Quoter(prices)
-			if err != nil {
-				return nil, jobs.Ending{}, err
-			}
-			return quoter, jobs.Ending{}, r.ledger.KeyAccepted(ctx)
+			return quoter, jobs.Ending{}, nil
 		case ctx.Err() != nil:
 			return nil, jobs.Ending{Reason: jobs.Interrupted}, nil
+		case !ofService:
+			return nil, jobs.Ending{}, err
 		case errors.Is(err, filingapi.ErrKeyRefused):
-			return nil, jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, r.ledger.KeyRefused(ctx, answered.Message)
+			return nil, jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, nil
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			return nil, jobs.Ending{}, fmt.Errorf("ask %s for its prices: %w", r.env.BaseURL, err)
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
 			return nil, jobs.Ending{Reason: jobs.ServiceDown}, nil
 		}
-		pause := wait
-		if answered != nil {
-			pause = max(pause, answered.RetryAfter)
-		}
+		pause := max(wait, answered.RetryAfter)
 		if !r.flags.wait {
 			pause = min(pause, r.flags.patience-time.Since(began))
 		}
@@ -238,7 +232,7 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error)
 }
 
 // agree shows the quote and asks for a yes.
-func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter *balance.Quoter) (bool, error) {
+func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
 		if err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID); err != nil {
@@ -285,7 +279,7 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 }
 
 // place runs the worker until nothing more can be placed for now.
-func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter *balance.Quoter) (jobs.Ending, error) {
+func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Quoter) (jobs.Ending, error) {
 	// The same run again means: funds may be back.
 	if err := r.ledger.AskAgain(ctx); err != nil {
 		return jobs.Ending{}, err

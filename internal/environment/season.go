@@ -28,3 +28,15 @@ func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *sl
 	}
 	return jobs.NewSeasons(c)
 }
+
+// Asker asks the service what things cost now, and has the ledger know whether
+// it accepts the key: see jobs.AskPrices.
+func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) jobs.Asker {
+	return func(ctx context.Context) (jobs.Quoter, error) {
+		prices, err := jobs.AskPrices(ctx, client, l)
+		if err != nil {
+			return nil, err
+		}
+		return e.Quoter(prices)
+	}
+}

@@ -22,9 +22,9 @@ import (
 // SeasonsConfig is what fires seasons.
 type SeasonsConfig struct {
 	Ledger *ledger.Ledger
-	Quoter func(context.Context) (Quoter, error) // asks the service for its prices
-	By     string                                // who the batches are said to be made by
-	Every  time.Duration                         // between two looks; 0 for 15 s
+	Quoter Asker         // asks the service for its prices
+	By     string        // who the batches are said to be made by
+	Every  time.Duration // between two looks; 0 for 15 s
 	Now    func() time.Time
 	Log    *slog.Logger
 }

@@ -567,21 +567,26 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 		if end := f.run(l, b.ID, patient); end.Reason != jobs.Unapproved || len(f.seen("POST", "/v1/orders")) != 0 {
 			t.Fatalf("%+v", end)
 		}
-		// It costs more by now: what was looked at is not what would be placed.
+		// It costs more by now: what was looked at is not what would be placed, and
+		// from now on a yes is waited for to what would.
 		rows := f.rows(l, b.ID)
 		f.must(l.KeepQuotes(f.Context(), []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 2 * each}}}))
-		changed, total, err := jobs.PlanHash(f.Context(), l, b.ID)
-		f.must(err)
-		if changed == p.Approval || total.Amount != 6*each {
-			t.Error(changed, total)
+		stands := func(context.Context) (jobs.Quoter, error) { return nil, nil }
+		approve := func(hash string) (jobs.Proposal, error) {
+			return jobs.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
 		}
-		if err := l.Approve(f.Context(), b.ID, changed, "Ana"); !errors.Is(err, ledger.ErrPlan) {
+		now, err := approve(p.Approval)
+		if !errors.Is(err, ledger.ErrPlan) || now.Hash == p.Approval || now.Total.Amount != 6*each || now.Season == nil || now.Counts[filing.Ready] != 5 {
+			t.Errorf("%+v, %v", now, err)
+		}
+		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrPlan) {
 			t.Error(err)
 		}
-		f.must(l.KeepQuotes(f.Context(), []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: each}}}))
-		same, _, err := jobs.PlanHash(f.Context(), l, b.ID)
+		_, err = approve(now.Hash)
 		f.must(err)
-		f.must(l.Approve(f.Context(), b.ID, same, "Ana"))
+		if given, err := approve(now.Hash); !errors.Is(err, ledger.ErrApproved) || given.Batch.Approval.By != "Ana" {
+			t.Errorf("%+v, %v", given.Batch, err)
+		}
 		f.run(l, b.ID, patient)
 		f.want(l, b.ID, ledger.Counts{filing.Placed: 5})
 	})

@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// Asker asks what things cost now.
+type Asker func(context.Context) (Quoter, error)
+
+// Prices lists what things cost. *filingapi.Client is one.
+type Prices interface {
+	Prices(ctx context.Context) ([]filing.Price, error)
+}
+
+// AskPrices asks the service once what things cost. It is as a rule the first
+// question of all, so it is also where a refused key shows, or that the refused
+// one was corrected: the whole fleet learns of both. It returns
+// the errors of filingapi: of ErrKeyRefused, ErrNotFound and ErrRefused a person
+// must take care; what else there is may be over in a while.
+func AskPrices(ctx context.Context, s Prices, l *ledger.Ledger) ([]filing.Price, error) {
+	prices, err := s.Prices(ctx)
+	if err == nil {
+		return prices, l.KeyAccepted(ctx)
+	}
+	if answered, ok := errors.AsType[*filingapi.Error](err); ok && errors.Is(err, filingapi.ErrKeyRefused) {
+		if unrecorded := l.KeyRefused(ctx, answered.Message); unrecorded != nil {
+			return nil, unrecorded
+		}
+	}
+	return nil, err
+}
