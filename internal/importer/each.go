@@ -91,7 +91,7 @@ const stretchesInFlight = 6
 
 // stretches is Each by the hundred rows.
 func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
-	r, err := im.file.Rows(im.sheet)
+	r, err := im.rows(im.sheet)
 	if err != nil {
 		return err
 	}

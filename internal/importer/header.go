@@ -97,7 +97,7 @@ func (m *matcher) layoutOf(rows []sheet.Row) (*layout, bool) {
 		}
 		for _, groups := range [][]sheet.Cell{nil, groupsAbove(rows, i)} {
 			l := m.read(rows[i].Cells, groups)
-			if l.isHeader() && (best == nil || l.score > best.score) {
+			if (l.isHeader() || m.isSaid(l)) && (best == nil || l.score > best.score) {
 				l.row, l.rows = rows[i].Number, len(rows)-i-1
 				best = l
 			}
@@ -177,6 +177,19 @@ func (l *layout) isHeader() bool {
 		return filled == 1 && company
 	}
 	return anchored && l.known >= 2 && l.known*4 >= filled
+}
+
+// isSaid reports whether a person said of this row's cells what they mean: then
+// it is the header, however few of them are of use.
+func (m *matcher) isSaid(l *layout) bool {
+	used := false
+	for folded, id := range m.said {
+		used = used || id != none
+		if !slices.ContainsFunc(l.headings, func(h heading) bool { return h.folded == folded }) {
+			return false
+		}
+	}
+	return used
 }
 
 // binding is a column of the table that the sheet has.

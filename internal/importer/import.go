@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,8 @@ type Options struct {
 	Sheet      string            // the sheet to read; empty: the one that holds filings
 	Again      string            // why purchases made before are wanted once more; empty for never
 	Season     *Season           // the firing of a season that reads the file; nil for none
+	Edits      []Edit            // typed over the cells; the last of several for one cell counts
+	EditSalt   string            // kept as secret as the edits, whose hash nobody can then try values against
 	Now        time.Time         // decides which filing years are unlikely; zero: the present
 	Limits     sheet.Limits
 }
@@ -47,11 +48,12 @@ type Turn struct {
 // Import is a file that was found to be a sheet of filings. It can be gone
 // through several times. Close it.
 type Import struct {
-	path     string
 	options  Options
 	file     *sheet.File
+	edits    edits
 	sheet    string // empty for a CSV
 	layout   *layout
+	product  filing.Product
 	plan     *plan
 	text     bool // a CSV
 	told     bool // the product was told from the columns
@@ -66,26 +68,49 @@ type Import struct {
 // Open opens a file, finds the sheet, the header row below any titles, the
 // columns and the product. What is wrong with the file is a *sheet.FormatError.
 func Open(path string, o Options) (*Import, error) {
+	return o.open(func() (*sheet.File, error) { return sheet.Open(path, o.Limits) })
+}
+
+// OpenReader is Open for content that lies elsewhere, such as in memory; see
+// [sheet.OpenReader]. The same content and options are the same batch.
+func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, error) {
+	return o.open(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
+}
+
+func (o Options) open(file func() (*sheet.File, error)) (*Import, error) {
+	im, m, err := o.begin(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := im.open(m); err != nil {
+		im.Close()
+		return nil, err
+	}
+	return im, nil
+}
+
+// begin is what can be done before anything is known of the file's rows.
+func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
 	if err := o.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := newMatcher(o.Map)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	file, err := sheet.Open(path, o.Limits)
+	f, err := file()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	im := &Import{path: path, options: o, file: file, text: file.Format() == sheet.CSV}
-	if err := im.open(m); err != nil {
-		file.Close()
-		return nil, err
+	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
+	if im.edits, err = newEdits(&o, f); err != nil {
+		f.Close()
+		return nil, nil, err
 	}
-	return im, nil
+	return im, m, nil
 }
 
 func (o *Options) check() error {
@@ -116,7 +141,7 @@ func (o *Options) check() error {
 func (im *Import) Close() error { return im.file.Close() }
 
 // Product is what the rows ask for.
-func (im *Import) Product() filing.Product { return im.plan.product }
+func (im *Import) Product() filing.Product { return im.product }
 
 // Sheet is the name of the sheet that is read; empty for a CSV.
 func (im *Import) Sheet() string { return im.sheet }
@@ -143,10 +168,25 @@ func (im *Import) Notes() []string {
 }
 
 func (im *Import) open(m *matcher) error {
+	if err := im.recognise(m); err != nil {
+		return err
+	}
+	if im.product != filing.Formation && im.plan.binding(companyID) != nil {
+		return nil // the companies exist, and so do their officers
+	}
+	var err error
+	if im.officers, err = im.readOfficers(); err != nil || im.officers == nil {
+		return err
+	}
+	return im.match(im.officers)
+}
+
+// recognise finds out what the columns are, from the first rows alone.
+func (im *Import) recognise(m *matcher) error {
 	if err := im.findSheet(m); err != nil {
 		return err
 	}
-	name := filepath.Base(im.path)
+	name := im.file.Name()
 	refuse := func(err error) error {
 		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
 	}
@@ -156,18 +196,13 @@ func (im *Import) open(m *matcher) error {
 	if err := im.checkMap(); err != nil {
 		return refuse(err)
 	}
-	product := im.options.Product
-	if product == "" {
-		var err error
-		if product, err = productOf(im.layout, im.listsOfficers(), &im.options); err != nil {
-			return refuse(err)
-		}
-		im.told = true
+	if err := im.findProduct(); err != nil {
+		return refuse(err)
 	}
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
 	}
-	plan, notes, err := bind(im.layout, product, name, im.sheet)
+	plan, notes, err := bind(im.layout, im.product, name, im.sheet)
 	if err != nil {
 		return err
 	}
@@ -178,15 +213,22 @@ func (im *Import) open(m *matcher) error {
 	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(), notes)
 	if im.told {
-		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", product))
+		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
 	}
-	if product != filing.Formation && plan.binding(companyID) != nil {
-		return nil // the companies exist, and so do their officers
+	return nil
+}
+
+// findProduct takes the product that was named, or tells it from the columns.
+func (im *Import) findProduct() error {
+	if im.product = im.options.Product; im.product != "" {
+		return nil
 	}
-	if im.officers, err = im.readOfficers(); err != nil || im.officers == nil {
+	product, err := productOf(im.layout, im.listsOfficers(), &im.options)
+	if err != nil {
 		return err
 	}
-	return im.match(im.officers)
+	im.product, im.told = product, true
+	return nil
 }
 
 // listsOfficers reports whether there is a sheet of officers beside the one
@@ -206,10 +248,9 @@ type candidate struct {
 	sheet.Info
 	layout *layout
 	head   []sheet.Row
+	whole  bool // the head is all of it
 }
 
-// findSheet chooses the sheet to read. Several sheets of filings are never
-// reduced to one silently.
 // checkMap holds --map to the sheet: a slip in it would leave a column unread.
 func (im *Import) checkMap() error {
 	headers := im.layout.headers()
@@ -235,6 +276,8 @@ func quotedList(headers []string) string {
 	return strings.Join(names, ", ")
 }
 
+// findSheet chooses the sheet to read. Several sheets of filings are never
+// reduced to one silently.
 func (im *Import) findSheet(m *matcher) error {
 	sheets := im.file.Sheets()
 	if im.options.Sheet != "" {
@@ -258,12 +301,14 @@ func (im *Import) findSheet(m *matcher) error {
 	if i, ours := resultsWorkbook(all); ours {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
 			return &sheet.FormatError{
-				File: filepath.Base(im.path), Sheet: attentionSheet,
+				File: im.file.Name(), Sheet: attentionSheet,
 				Reason: "this is a results workbook, and nothing in it is left to correct",
 				Remedy: fmt.Sprintf("Say --sheet %s to go through all its rows again; what was bought is not bought again", resultsSheet),
 			}
 		}
-		im.choose(all[i])
+		if err := im.choose(m, all[i]); err != nil {
+			return err
+		}
 		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
 		return nil
 	}
@@ -279,8 +324,7 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	switch len(visible) {
 	case 1:
-		im.choose(visible[0])
-		return nil
+		return im.choose(m, visible[0])
 	case 0:
 		return im.noHeader(all, hidden)
 	}
@@ -289,7 +333,7 @@ func (im *Import) findSheet(m *matcher) error {
 		names = append(names, fmt.Sprintf("%q", c.Name))
 	}
 	return &sheet.FormatError{
-		File:   filepath.Base(im.path),
+		File:   im.file.Name(),
 		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
 		Remedy: "Say which one with --sheet, such as --sheet " + names[0] + ", and run the others after it",
 	}
@@ -321,17 +365,35 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 	})
 }
 
-func (im *Import) choose(c candidate) {
+// choose takes a sheet as the one to read. Edits that name no sheet are meant
+// for it, and columns that edits add are added to it.
+func (im *Import) choose(m *matcher, c candidate) error {
+	if im.edits.adopt(c.Name) {
+		var err error
+		if c, err = im.look(m, c.Info); err != nil {
+			return err
+		}
+		if c.layout == nil {
+			return im.noHeader([]candidate{c}, nil)
+		}
+	}
 	im.sheet, im.layout, im.head = c.Name, c.layout, c.head
+	o := im.edits.of(c.Name)
+	if o == nil {
+		return nil
+	}
+	if err := im.addTo(im.layout, o); err != nil {
+		return err
+	}
+	var err error
+	im.head, _, err = im.readHead(c.Info)
+	return err
 }
 
 func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
-	i := slices.IndexFunc(sheets, func(s sheet.Info) bool { return s.Name == im.options.Sheet })
+	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
-		i = slices.IndexFunc(sheets, func(s sheet.Info) bool { return strings.EqualFold(s.Name, im.options.Sheet) })
-	}
-	if i < 0 {
-		e := &sheet.FormatError{File: filepath.Base(im.path), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: "Leave --sheet out: the file is text and has no sheets"}
+		e := &sheet.FormatError{File: im.file.Name(), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: "Leave --sheet out: the file is text and has no sheets"}
 		if im.file.Format() == sheet.XLSX {
 			var names []string
 			for _, s := range sheets {
@@ -348,29 +410,37 @@ func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 	if c.layout == nil {
 		return im.noHeader([]candidate{c}, nil)
 	}
-	im.choose(c)
-	return nil
+	return im.choose(m, c)
 }
 
 // look reads the head of a sheet and looks for the header in it.
 func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
-	r, err := im.file.Rows(info.Name)
-	if err != nil {
+	var err error
+	if c.head, c.whole, err = im.readHead(info); err != nil {
 		return c, err
-	}
-	defer r.Close()
-	for len(c.head) <= headRows {
-		var block sheet.Block
-		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return c, err
-		}
-		c.head = append(c.head, block.Rows...)
 	}
 	c.layout, _ = m.layoutOf(c.head)
 	return c, nil
+}
+
+// readHead reads the first rows of a sheet, and whether they are all of it.
+func (im *Import) readHead(info sheet.Info) (head []sheet.Row, whole bool, err error) {
+	r, err := im.headOf(info.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	defer r.Close()
+	for len(head) <= headRows {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return head, true, nil
+		} else if err != nil {
+			return nil, false, err
+		}
+		head = append(head, block.Rows...)
+	}
+	return head, false, nil
 }
 
 // noHeader is the error of a file in which no header was found. It lists what was.
@@ -405,7 +475,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		}
 	}
 	e := &sheet.FormatError{
-		File:   filepath.Base(im.path),
+		File:   im.file.Name(),
 		Reason: fmt.Sprintf("no row among the first %d is a header with columns such as Company ID, Filing State and Filing Year; found %s", headRows, strings.Join(found, "; ")),
 		Remedy: `Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`,
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -71,30 +70,17 @@ func (im *Import) readOfficers() (*officerList, error) {
 		return nil, nil
 	}
 	list := &officerList{sheet: sheets[i].Name, of: map[string][]*place{}}
-	if err := im.eachRow(list.sheet, func(r *sheet.Row) {
-		row := *r
-		row.Cells = slices.Clone(r.Cells)
-		list.rows = append(list.rows, row)
-	}); err != nil {
+	body, err := im.readOfficersHead(list)
+	if err != nil {
 		return nil, err
 	}
-	refuse := func(cell, reason string) error {
-		return &sheet.FormatError{
-			File: filepath.Base(im.path), Sheet: list.sheet, Cell: cell, Reason: reason,
-			Remedy: "Give it the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, City, State, Postal Code",
+	if o := im.edits.of(list.sheet); o != nil {
+		if err := im.addToOfficers(list, o); err != nil {
+			return nil, err
 		}
-	}
-	body := -1
-	for i := range min(len(list.rows), headRows) {
-		if found, twice := list.readHeader(list.rows[i].Cells); twice != "" && found {
-			return nil, refuse(sheet.CellName(0, list.rows[i].Number), "several columns are headed "+twice)
-		} else if found {
-			list.header, body = list.rows[i].Number, i+1
-			break
+		if body, err = im.readOfficersHead(list); err != nil {
+			return nil, err
 		}
-	}
-	if body < 0 {
-		return nil, refuse("", "no row among its first is a header with a column Legal Name and columns of officers")
 	}
 	for i := range list.rows[body:] {
 		row := &list.rows[body+i]
@@ -102,6 +88,53 @@ func (im *Import) readOfficers() (*officerList, error) {
 		list.of[name] = append(list.of[name], &place{sheet: list.sheet, row: row.Number, cells: row.Cells})
 	}
 	return list, nil
+}
+
+// readOfficersHead reads the rows of the sheet, and finds the first below its header.
+func (im *Import) readOfficersHead(list *officerList) (body int, err error) {
+	list.rows = nil
+	if err := im.eachRow(list.sheet, func(r *sheet.Row) {
+		row := *r
+		row.Cells = slices.Clone(r.Cells)
+		list.rows = append(list.rows, row)
+	}); err != nil {
+		return 0, err
+	}
+	refuse := func(cell, reason string) error {
+		return &sheet.FormatError{
+			File: im.file.Name(), Sheet: list.sheet, Cell: cell, Reason: reason,
+			Remedy: "Give it the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, City, State, Postal Code",
+		}
+	}
+	for i := range min(len(list.rows), headRows) {
+		if found, twice := list.readHeader(list.rows[i].Cells); twice != "" && found {
+			return 0, refuse(sheet.CellName(0, list.rows[i].Number), "several columns are headed "+twice)
+		} else if found {
+			list.header = list.rows[i].Number
+			return i + 1, nil
+		}
+	}
+	return 0, refuse("", "no row among its first is a header with a column Legal Name and columns of officers")
+}
+
+// addToOfficers adds the columns that the sheet of officers lacks.
+func (im *Import) addToOfficers(list *officerList, o *overlay) error {
+	width := 0
+	for i := range list.rows {
+		if list.rows[i].Number == list.header {
+			width = len(list.rows[i].Cells)
+		}
+	}
+	return o.add(list.header, width, func(header string) (string, int, error) {
+		id, ok := officerWordings[filing.FoldName(header)]
+		switch {
+		case !ok:
+			return "", 0, im.noColumn(header, list.sheet)
+		case id == none:
+			return "", list.company, nil
+		}
+		return officerParts[id].header, list.columns[id].index, nil
+	})
 }
 
 // name is the folded legal name under which a row of the sheet stands.
@@ -184,7 +217,7 @@ func nearName(name string, names map[string]bool) string {
 
 // eachRow hands over every row of a sheet.
 func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
-	r, err := im.file.Rows(name)
+	r, err := im.rows(name)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -120,16 +118,11 @@ func (im *Import) BatchID() (string, error) {
 
 func (im *Import) batch() (ledger.Batch, error) {
 	b := ledger.Batch{
-		File: filepath.Base(im.path), Sheet: im.sheet, Product: im.plan.product,
+		File: im.file.Name(), Sheet: im.sheet, Product: im.product,
 		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(), Fields: im.fields(),
 	}
-	f, err := os.Open(im.path)
-	if err != nil {
-		return b, fmt.Errorf("read %s: %w", b.File, err)
-	}
-	defer f.Close()
 	content := sha256.New()
-	if _, err := io.Copy(content, f); err != nil {
+	if _, err := io.Copy(content, im.file.Content()); err != nil {
 		return b, fmt.Errorf("read %s: %w", b.File, err)
 	}
 	whole := sha256.New()
@@ -177,6 +170,7 @@ func (im *Import) identity() string {
 	for _, m := range maps {
 		option("--map", m)
 	}
+	option("--edits", im.edits.hash(o.EditSalt))
 	option("--again", o.Again)
 	if o.Season != nil {
 		option("--season", o.Season.Firing)

@@ -31,7 +31,8 @@ func openLedger(t *testing.T) *ledger.Ledger {
 func TestRecord(t *testing.T) {
 	ctx := context.Background()
 	l := openLedger(t)
-	im := opened(t, filepath.Join(root, "samples/annual-reports-de-2026.xlsx"), Options{})
+	file := filepath.Join(root, "samples/annual-reports-de-2026.xlsx")
+	im := opened(t, file, Options{})
 	id, created, err := im.Record(ctx, l, "ana@host")
 	if err != nil || !created {
 		t.Fatal(created, err)
@@ -64,7 +65,7 @@ func TestRecord(t *testing.T) {
 	if n != 60 {
 		t.Errorf("%d rows", n)
 	}
-	again, created, err := opened(t, im.path, Options{}).Record(ctx, l, "ana@host")
+	again, created, err := opened(t, file, Options{}).Record(ctx, l, "ana@host")
 	if err != nil || created || again != id {
 		t.Errorf("%v %s %v", created, again, err)
 	}
@@ -159,12 +160,13 @@ func TestRecordFails(t *testing.T) {
 // The marked workbook has every cell at its address.
 func TestWriteChecked(t *testing.T) {
 	ctx := context.Background()
-	im := opened(t, filepath.Join(root, "samples/annual-reports-de-2026.xlsx"), Options{})
+	file := filepath.Join(root, "samples/annual-reports-de-2026.xlsx")
+	im := opened(t, file, Options{})
 	path := filepath.Join(t.TempDir(), "x.checked.xlsx")
 	if err := im.WriteChecked(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	before, after := cellsOf(t, im.path), cellsOf(t, path)
+	before, after := cellsOf(t, file), cellsOf(t, path)
 	if len(before) != len(after) {
 		t.Fatalf("%d rows of %d", len(after), len(before))
 	}

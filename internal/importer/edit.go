@@ -1,0 +1,334 @@
+package importer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Edit is a correction of one cell. It lies over the cell as if somebody had
+// typed it there and saved the sheet as a CSV: whatever it looks like, it is
+// text. No text clears the cell, and a row that is cleared throughout is blank.
+//
+// An edit corrects a row that is there. One that is meant for a blank row, or
+// for one beyond the last, fails with a *sheet.FormatError where the rows are
+// gone through.
+type Edit struct {
+	Sheet  string `json:"sheet,omitempty"`  // empty: the sheet that is read
+	Row    int    `json:"row"`              // as a spreadsheet program shows it
+	Column int    `json:"column"`           // from 0; -1 where Header names the column
+	Header string `json:"header,omitempty"` // of a column of ours: where the sheet lacks it, it is added behind the last that has a header
+	Text   string `json:"text"`
+}
+
+// Columns that are added have the indexes behind that of the last header, in
+// the order in which the edits name them first. Cells that stood there without
+// a header make way, as for a column that is inserted in a spreadsheet.
+
+// edits are the corrections of a file.
+type edits []*overlay
+
+// overlay are the corrections of one sheet.
+type overlay struct {
+	sheet string // empty for a CSV, and for a workbook's until it is known which is read
+	main  bool   // of the sheet that is read
+	used  bool   // the sheet is read
+	edits []Edit
+	rows  map[int][]Edit // whose columns are known, by row
+
+	header int      // the row of the headers
+	width  int      // how many columns have one
+	added  []string // headers of the columns that follow
+}
+
+func newEdits(o *Options, f *sheet.File) (edits, error) {
+	var all edits
+	infos := f.Sheets()
+	for _, e := range o.Edits {
+		refuse := func(reason string) error {
+			return &sheet.FormatError{File: f.Name(), Sheet: e.Sheet, Reason: reason, Remedy: "Take the correction back"}
+		}
+		name := e.Sheet
+		switch {
+		case name == "" && o.Sheet != "":
+			name = o.Sheet
+		case name == "" && len(infos) == 1:
+			name = infos[0].Name
+		}
+		if i := sheetNamed(infos, name); i >= 0 {
+			name = infos[i].Name
+		} else if e.Sheet != "" {
+			return nil, refuse(fmt.Sprintf("a correction is meant for a sheet %q, which the file does not have", e.Sheet))
+		}
+		switch {
+		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
+			return nil, refuse(fmt.Sprintf("a correction is meant for row %d and column %d, which no sheet has", e.Row, e.Column))
+		case e.Column < 0 && e.Header == "":
+			return nil, refuse(fmt.Sprintf("a correction in row %d names no column", e.Row))
+		case len(e.Text) > maxEdit:
+			return nil, refuse(fmt.Sprintf("a correction in row %d is longer than a cell can be", e.Row))
+		}
+		over := all.of(name)
+		if over == nil {
+			over = &overlay{sheet: name}
+			all = append(all, over)
+		}
+		over.edits = append(over.edits, e)
+	}
+	for _, o := range all {
+		o.index(o.edits)
+	}
+	return all, nil
+}
+
+// maxEdit is what the 32,767 characters of a cell can take.
+const maxEdit = 4 * 32767
+
+// sheetNamed finds a sheet by its name, or else by its name in other letters.
+func sheetNamed(infos []sheet.Info, name string) int {
+	if i := slices.IndexFunc(infos, func(s sheet.Info) bool { return s.Name == name }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(infos, func(s sheet.Info) bool { return strings.EqualFold(s.Name, name) })
+}
+
+// of finds the corrections of a sheet; nil where there are none.
+func (all edits) of(name string) *overlay {
+	for _, o := range all {
+		if o.sheet == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// adopt gives the corrections that name no sheet to the one that is read, and
+// reports whether there are any.
+func (all *edits) adopt(name string) bool {
+	unnamed := all.of("")
+	if unnamed == nil || name == "" {
+		return false
+	}
+	if named := all.of(name); named != nil {
+		named.edits = append(named.edits, unnamed.edits...)
+		named.index(named.edits)
+		*all = slices.DeleteFunc(*all, func(o *overlay) bool { return o == unnamed })
+		return true
+	}
+	unnamed.sheet = name
+	return true
+}
+
+// index orders the corrections whose columns are known by their rows.
+func (o *overlay) index(all []Edit) {
+	o.rows = make(map[int][]Edit)
+	for _, e := range all {
+		if e.Column >= 0 {
+			o.rows[e.Row] = append(o.rows[e.Row], e)
+		}
+	}
+}
+
+// add adds the columns that the sheet lacks, behind its headers. find tells a
+// column's own header and where the sheet has it, or -1.
+func (o *overlay) add(row, width int, find func(header string) (name string, index int, err error)) error {
+	o.used, o.header, o.width, o.added = true, row, width, nil
+	placed := slices.Clone(o.edits)
+	for i := range placed {
+		e := &placed[i]
+		if e.Column >= 0 {
+			continue
+		}
+		name, index, err := find(e.Header)
+		if err != nil {
+			return err
+		}
+		if index < 0 {
+			at := slices.Index(o.added, name)
+			if at < 0 {
+				at = len(o.added)
+				o.added = append(o.added, name)
+			}
+			index = width + at
+		}
+		e.Column = index
+	}
+	o.index(placed)
+	return nil
+}
+
+// addTo adds the columns that the sheet of filings lacks.
+func (im *Import) addTo(l *layout, o *overlay) error {
+	o.main = true
+	claims := make(map[columnID][]heading)
+	for _, h := range l.resolve() {
+		claims[h.column] = append(claims[h.column], h)
+	}
+	width := len(l.headings)
+	err := o.add(l.row, width, func(header string) (string, int, error) {
+		w, ok := wordings[filing.FoldName(header)]
+		if !ok || w.strength < exact {
+			return "", 0, im.noColumn(header, im.sheet)
+		}
+		if len(claims[w.column]) > 0 {
+			winner, _ := strongest(claims[w.column])
+			return "", winner.index, nil
+		}
+		return columns[w.column].header, -1, nil
+	})
+	for i, name := range o.added {
+		folded := filing.FoldName(name)
+		l.headings = append(l.headings, heading{text: name, folded: folded, index: width + i, wording: wordings[folded]})
+		l.known++
+	}
+	return err
+}
+
+func (im *Import) noColumn(header, name string) error {
+	return &sheet.FormatError{
+		File: im.file.Name(), Sheet: name,
+		Reason: fmt.Sprintf("a correction is meant for a column %q, which there is not", header), Remedy: "Take the correction back",
+	}
+}
+
+// lay lays the corrections over a row. It is false where the row is blank now.
+func (o *overlay) lay(row *sheet.Row) bool {
+	typed, makesWay := o.rows[row.Number], len(o.added) > 0 && len(row.Cells) > o.width
+	isHeader := row.Number == o.header && len(o.added) > 0
+	if len(typed) == 0 && !makesWay && !isHeader {
+		return true
+	}
+	cells := slices.Clone(row.Cells)
+	if makesWay {
+		cells = slices.Insert(cells, o.width, make([]sheet.Cell, len(o.added))...)
+	}
+	set := func(i int, cell sheet.Cell) {
+		if missing := i + 1 - len(cells); missing > 0 {
+			cells = append(cells, make([]sheet.Cell, missing)...)
+		}
+		cells[i] = cell
+	}
+	if isHeader {
+		for i, name := range o.added {
+			set(o.width+i, sheet.Typed(name))
+		}
+	}
+	for _, e := range typed {
+		set(e.Column, sheet.Typed(e.Text))
+	}
+	for len(cells) > 0 && cells[len(cells)-1].Kind == sheet.Blank {
+		cells = cells[:len(cells)-1]
+	}
+	row.Cells = cells
+	return len(cells) > 0
+}
+
+// hash stands for the corrections in the batch's identity: theirs may be
+// Social Security numbers, and the identity is shown. It is empty where nothing
+// was corrected on the sheets that are read.
+func (all edits) hash(salt string) string {
+	type sheetEdits struct {
+		Sheet string
+		Added []string
+		Cells [][3]any // row, column, text
+	}
+	var used []sheetEdits
+	for _, o := range all {
+		if !o.used || len(o.rows) == 0 {
+			continue
+		}
+		s := sheetEdits{Sheet: o.sheet, Added: o.added}
+		if o.main {
+			s.Sheet = ""
+		}
+		for _, row := range slices.Sorted(maps.Keys(o.rows)) {
+			cells := make(map[int]string)
+			for _, e := range o.rows[row] {
+				cells[e.Column] = sheet.Typed(e.Text).Text
+			}
+			for _, column := range slices.Sorted(maps.Keys(cells)) {
+				s.Cells = append(s.Cells, [3]any{row, column, cells[column]})
+			}
+		}
+		used = append(used, s)
+	}
+	if used == nil {
+		return ""
+	}
+	slices.SortFunc(used, func(a, b sheetEdits) int { return strings.Compare(a.Sheet, b.Sheet) })
+	whole := sha256.New()
+	// Strings and numbers cannot fail to be encoded.
+	_ = json.NewEncoder(whole).Encode([]any{salt, used})
+	return hex.EncodeToString(whole.Sum(nil))[:16]
+}
+
+// rowReader reads the rows of a sheet with the corrections over them.
+type rowReader struct {
+	*sheet.Reader
+	im    *Import
+	sheet string
+	over  *overlay // nil where there are none
+	left  []int    // rows with corrections that are still to come; not looked at where only the head is read
+}
+
+// headOf begins to read a sheet of which not all will be read.
+func (im *Import) headOf(name string) (*rowReader, error) {
+	r, err := im.file.Rows(name)
+	return &rowReader{Reader: r, im: im, sheet: name, over: im.edits.of(name)}, err
+}
+
+// rows begins to read a sheet to its end.
+func (im *Import) rows(name string) (*rowReader, error) {
+	r, err := im.headOf(name)
+	if r.over != nil {
+		r.left = slices.Sorted(maps.Keys(r.over.rows))
+	}
+	return r, err
+}
+
+func (r *rowReader) Read(b *sheet.Block) error {
+	for {
+		err := r.Reader.Read(b)
+		if r.over == nil || err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		kept := b.Rows[:0]
+		for _, row := range b.Rows {
+			if len(r.left) > 0 && r.left[0] < row.Number {
+				return r.missing()
+			}
+			if len(r.left) > 0 && r.left[0] == row.Number {
+				r.left = r.left[1:]
+			}
+			if r.over.lay(&row) {
+				kept = append(kept, row)
+			}
+		}
+		if b.Rows = kept; len(kept) > 0 {
+			return nil
+		}
+		if err != nil && len(r.left) > 0 {
+			return r.missing()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *rowReader) missing() error {
+	return &sheet.FormatError{
+		File: r.im.file.Name(), Sheet: r.sheet,
+		Reason: fmt.Sprintf("a correction is meant for row %d, which is blank or beyond the last", r.left[0]),
+		Remedy: "Take the correction back, or add the row to the sheet itself",
+	}
+}
