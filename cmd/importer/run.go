@@ -281,7 +281,7 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 // place runs the worker until nothing more can be placed for now.
 func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Quoter) (jobs.Ending, error) {
 	// The same run again means: funds may be back.
-	if err := r.ledger.AskAgain(ctx); err != nil {
+	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.AskAgain(ctx)); err != nil {
 		return jobs.Ending{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{

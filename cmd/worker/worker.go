@@ -73,7 +73,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.Bind(ctx, w.env.Mode()); err != nil {
+		if err := errors.Join(l.Bind(ctx, w.env.Mode()), l.Announce(ctx, "worker", true)); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		return l, nil

@@ -74,8 +74,12 @@ type Ledger struct {
 	aead    cipher.AEAD
 	sealErr error
 
-	owner     Owner
+	hashing hashing
+	hashers chan struct{} // as many as may hash a password at once
+
+	owner     Process
 	ownerLock *flock.Flock
+	renewing  sync.Mutex // guards what the process is and whether it places
 	out       out
 }
 
@@ -91,6 +95,8 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
 		committed:   make(chan struct{}),
+		hashing:     defaultHashing,
+		hashers:     make(chan struct{}, maxHashing),
 	}
 	if l.now == nil {
 		l.now = time.Now
@@ -223,8 +229,11 @@ func (l *Ledger) disconnect() error {
 
 // change runs f in one transaction that holds the control row, so that it sees
 // and leaves a settled book. It serves the rare changes of people; the placer's
-// own go through the group commit.
-func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
+// own go through the group commit. The act that the context has to record goes
+// with it.
+func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
+	act := actOf(ctx)
+	defer func() { act.end(err == nil) }()
 	if !l.dialect.together {
 		// SQLite waits for nothing but its own disk, and watching a context
 		// costs it a goroutine a statement.
@@ -244,6 +253,9 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) er
 	defer tx.Rollback()
 	c, err := l.readControl(ctx, tx)
 	if err != nil {
+		return err
+	}
+	if err := act.record(ctx, tx, l.now()); err != nil {
 		return err
 	}
 	before := *c

@@ -19,16 +19,21 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Owner is a process that places orders. Its rows in placing are settled as
+// Process is one that has the ledger open. Its rows in placing are settled as
 // crashed only when it is gone: its lock file is free where it can be seen, or
 // its lease has run out.
-type Owner struct {
+type Process struct {
 	ID        string
 	Host      string
 	PID       int
-	Lock      string // path of the file the living process keeps locked
+	What      string // "worker", "run", "serve" as it was announced; "" for a passing command
+	Places    bool
 	StartedAt time.Time
-	ExpiresAt time.Time
+	ExpiresAt time.Time // its lease
+	Alive     bool
+	Placing   int // its rows in placing now
+
+	lock string // path of the file the living process keeps locked
 }
 
 // enlist adds this process to the living.
@@ -47,18 +52,24 @@ func (l *Ledger) enlist(ctx context.Context) error {
 		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
 	}
 	now := l.now()
-	l.owner = Owner{ID: id, Host: host, PID: os.Getpid(), Lock: path, StartedAt: now, ExpiresAt: now.Add(l.lease)}
-	_, err = l.exclusively(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)`,
-		id, host, l.owner.PID, path, millis(now), millis(l.owner.ExpiresAt))
-	if err != nil {
+	l.owner = Process{ID: id, Host: host, PID: os.Getpid(), StartedAt: now, lock: path}
+	if err := l.renew(ctx); err != nil {
 		l.unlock()
-		return fmt.Errorf("enlist process %s: %w", id, err)
+		return err
 	}
 	return nil
 }
 
-// exclusively runs one statement in this process's turn.
-func (l *Ledger) exclusively(ctx context.Context, query string, args ...any) (sql.Result, error) {
+// exclusively runs one statement in this process's turn. Where the context has
+// an act to record, both are one change.
+func (l *Ledger) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
+	if a, _ := ctx.Value(actingKey{}).(*acting); a != nil {
+		err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+			done, err = tx.ExecContext(ctx, query, args...)
+			return err
+		})
+		return done, err
+	}
 	if err := l.turns.take(); err != nil {
 		return nil, err
 	}
@@ -85,14 +96,24 @@ func (l *Ledger) keepLease() {
 }
 
 func (l *Ledger) renew(ctx context.Context) error {
-	now := l.now()
-	_, err := l.exclusively(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ($1,$2,$3,$4,$5,$6)
-		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
-		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.Lock, millis(l.owner.StartedAt), millis(now.Add(l.lease)))
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	_, err := l.exclusively(unasked(ctx), `INSERT INTO owners (id, host, pid, lock, started_at, expires_at, what, places) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
+		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), millis(l.now().Add(l.lease)), l.owner.What, flag(l.owner.Places))
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
 	}
 	return nil
+}
+
+// Announce says what this process is, and whether it places. Whoever does not
+// say counts as a passing command.
+func (l *Ledger) Announce(ctx context.Context, what string, places bool) error {
+	l.renewing.Lock()
+	l.owner.What, l.owner.Places = what, places
+	l.renewing.Unlock()
+	return l.renew(ctx)
 }
 
 // retire takes this process off the list.
@@ -112,13 +133,13 @@ func (l *Ledger) unlock() {
 }
 
 // alive reports whether the owner may still be at work.
-func (l *Ledger) alive(o Owner) bool {
+func (l *Ledger) alive(o Process) bool {
 	if o.ID == l.owner.ID {
 		return true
 	}
 	if o.Host == l.owner.Host {
-		if _, err := os.Stat(o.Lock); err == nil {
-			probe := flock.New(o.Lock)
+		if _, err := os.Stat(o.lock); err == nil {
+			probe := flock.New(o.lock)
 			if free, err := probe.TryLock(); err == nil && free {
 				_ = probe.Unlock()
 				return false
@@ -131,24 +152,41 @@ func (l *Ledger) alive(o Owner) bool {
 	return l.now().Before(o.ExpiresAt)
 }
 
-// owners lists every process on the list.
-func (l *Ledger) owners(ctx context.Context, q querier) ([]Owner, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at FROM owners`)
-	if err != nil {
-		return nil, fmt.Errorf("list the living processes: %w", err)
-	}
-	defer rows.Close()
-	var all []Owner
-	for rows.Next() {
-		var o Owner
+// owners lists every process on the list, the oldest first, without looking
+// whether it lives.
+func (l *Ledger) owners(ctx context.Context, q querier) ([]Process, error) {
+	var all []Process
+	err := drain(q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at, what, places, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id) FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
+		var p Process
 		var started, expires int64
-		if err := rows.Scan(&o.ID, &o.Host, &o.PID, &o.Lock, &started, &expires); err != nil {
-			return nil, fmt.Errorf("read a living process: %w", err)
-		}
-		o.StartedAt, o.ExpiresAt = moment(started), moment(expires)
-		all = append(all, o)
+		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &p.Placing)
+		p.StartedAt, p.ExpiresAt = moment(started), moment(expires)
+		all = append(all, p)
+		return err
+	})
+	return all, wrap("list the living processes", err)
+}
+
+// Processes lists who has the ledger open, the oldest first, and those who died
+// and are not struck off yet.
+func (l *Ledger) Processes(ctx context.Context) ([]Process, error) {
+	all, err := l.owners(ctx, l.read)
+	for i := range all {
+		all[i].Alive = l.alive(all[i])
 	}
-	return all, rows.Err()
+	return all, err
+}
+
+// Others counts the living processes besides this one that place.
+func (l *Ledger) Others(ctx context.Context) (int, error) {
+	all, err := l.Processes(ctx)
+	n := 0
+	for _, p := range all {
+		if p.ID != l.owner.ID && p.Places && p.Alive {
+			n++
+		}
+	}
+	return n, err
 }
 
 // Crew names the set of processes that live: it changes whenever one of them
@@ -256,7 +294,7 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
 		// While rows of it are left its lock stays, to tell whoever looks next
 		// that it is dead.
 		if struck > 0 && o.Host == l.owner.Host {
-			_ = os.Remove(o.Lock)
+			_ = os.Remove(o.lock)
 		}
 	}
 	for _, r := range placing {

@@ -324,3 +324,28 @@ func TestTenProcessesMigrate(t *testing.T) {
 		}
 	})
 }
+
+// Of the other living processes those count that place.
+func TestOthers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		count := func(want int) {
+			s.Helper()
+			if n, err := l.Others(s.Context()); err != nil || n != want {
+				s.Errorf("%d others (%v), want %d", n, err, want)
+			}
+		}
+		s.must(l.Announce(s.Context(), "run", true))
+		count(0)
+		other := s.open()
+		count(0) // it did not say that it places
+		s.must(other.Announce(s.Context(), "worker", true))
+		count(1)
+		s.must(other.Announce(s.Context(), "serve", false))
+		count(0)
+		s.must(other.Announce(s.Context(), "serve", true))
+		count(1)
+		s.must(other.Close())
+		count(0)
+	})
+}

@@ -290,18 +290,3 @@ func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]H
 	}
 	return held, nil
 }
-
-// Others counts the living processes on the ledger besides this one.
-func (l *Ledger) Others(ctx context.Context) (int, error) {
-	owners, err := l.owners(ctx, l.read)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, o := range owners {
-		if o.ID != l.owner.ID && l.alive(o) {
-			n++
-		}
-	}
-	return n, nil
-}

@@ -124,21 +124,3 @@ func TestHoldings(t *testing.T) {
 		}
 	})
 }
-
-// Other living processes are counted, dead ones are not.
-func TestOthers(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		count := func(want int) {
-			s.Helper()
-			if n, err := l.Others(s.Context()); err != nil || n != want {
-				s.Errorf("%d others (%v), want %d", n, err, want)
-			}
-		}
-		count(0)
-		other := s.open()
-		count(1)
-		s.must(other.Close())
-		count(0)
-	})
-}

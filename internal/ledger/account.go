@@ -1,0 +1,194 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Errors of accounts.
+var (
+	// ErrAccount is returned for an account that cannot be as it is wanted: its
+	// name is taken or is none, or there is no such role.
+	ErrAccount = errors.New("there can be no such account")
+	// ErrLastOperator is returned for a change that would leave nobody who may
+	// change accounts.
+	ErrLastOperator = errors.New("it is the last operator who can sign in: make somebody else one first")
+)
+
+// Role is what somebody may do beyond looking.
+type Role string
+
+// The roles. An account may have several, or none.
+const (
+	Preparer Role = "preparer" // takes sheets in, corrects them, hands them in
+	Approver Role = "approver" // says yes to what is handed in
+	Operator Role = "operator" // money, the fleet, rows in doubt, accounts
+)
+
+// Roles are all there are.
+var Roles = []Role{Preparer, Approver, Operator}
+
+// Account is somebody who may sign in.
+type Account struct {
+	ID          string
+	Name        string // folded
+	Roles       []Role
+	Disabled    bool
+	HasPassword bool
+	CreatedAt   time.Time
+	SignedInAt  time.Time // the last time; zero for never
+}
+
+// May reports whether the account has a role, and is not disabled.
+func (a Account) May(r Role) bool { return !a.Disabled && slices.Contains(a.Roles, r) }
+
+// maxName is how long a name may be, in characters.
+const maxName = 100
+
+// folded is a name as it is kept: in lower case and NFC, so that however it is
+// typed it is the same; "" for what is no name.
+func folded(name string) string {
+	name = norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
+	name = strings.Join(strings.Fields(name), " ")
+	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return name
+}
+
+// roleWords are roles as they are kept: each once, in one order.
+func roleWords(roles []Role) (string, error) {
+	var words []string
+	for _, r := range Roles {
+		if slices.Contains(roles, r) {
+			words = append(words, string(r))
+		}
+	}
+	for _, r := range roles {
+		if !slices.Contains(Roles, r) {
+			return "", fmt.Errorf("%w: %q is no role", ErrAccount, r)
+		}
+	}
+	return strings.Join(words, " "), nil
+}
+
+const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '', a.created_at, a.signed_in_at`
+
+func scanAccount(scan func(...any) error) (Account, error) {
+	var a Account
+	var roles string
+	var created, signedIn int64
+	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &created, &signedIn); err != nil {
+		return Account{}, err
+	}
+	for r := range strings.FieldsSeq(roles) {
+		a.Roles = append(a.Roles, Role(r))
+	}
+	a.CreatedAt, a.SignedInAt = moment(created), moment(signedIn)
+	return a, nil
+}
+
+// AddAccount adds somebody, who has no password yet. It returns ErrAccount.
+func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Account, error) {
+	words, err := roleWords(roles)
+	if err != nil {
+		return Account{}, err
+	}
+	// An id has a capital letter, a name has none: neither is taken for the other.
+	a := Account{ID: "A" + rand.Text()[:11], Name: folded(name), CreatedAt: moment(millis(l.now()))}
+	if a.Name == "" {
+		return Account{}, fmt.Errorf("%w: %q is no name", ErrAccount, name)
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
+			a.ID, a.Name, words, millis(a.CreatedAt)))
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: the name is taken", ErrAccount)
+		}
+		return err
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("add the account %s: %w", a.Name, err)
+	}
+	return l.Account(ctx, a.ID)
+}
+
+// ChangeAccount gives an account its roles, and disables or enables it. What is
+// disabled is signed out at once, and its links are no good any more. It
+// returns ErrNotFound, ErrAccount and ErrLastOperator.
+func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, disabled bool) error {
+	words, err := roleWords(roles)
+	if err != nil {
+		return err
+	}
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		a, err := l.account(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if a.May(Operator) && (disabled || !slices.Contains(roles, Operator)) {
+			all, err := l.accounts(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(all, func(other Account) bool { return other.ID != id && other.May(Operator) }) {
+				return ErrLastOperator
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words, flag(disabled)); err != nil || !disabled {
+			return err
+		}
+		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM tickets WHERE account = $1`} {
+			if _, err := tx.ExecContext(ctx, query, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("change account %s: %w", id, err)
+	}
+	return nil
+}
+
+// Accounts lists all accounts by name.
+func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
+	return l.accounts(ctx, l.read)
+}
+
+func (l *Ledger) accounts(ctx context.Context, q querier) ([]Account, error) {
+	var all []Account
+	err := drain(q.QueryContext(ctx, `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`))(func(scan func(...any) error) error {
+		a, err := scanAccount(scan)
+		all = append(all, a)
+		return err
+	})
+	return all, wrap("list the accounts", err)
+}
+
+// Account finds an account by its id or its name. It returns ErrNotFound.
+func (l *Ledger) Account(ctx context.Context, idOrName string) (Account, error) {
+	a, err := l.account(ctx, l.read, idOrName)
+	if err != nil {
+		return Account{}, fmt.Errorf("the account %q: %w", idOrName, err)
+	}
+	return a, nil
+}
+
+func (l *Ledger) account(ctx context.Context, q querier, idOrName string) (Account, error) {
+	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	return a, err
+}

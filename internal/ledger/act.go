@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// ErrDone is returned for a change under an act whose ID was used before:
+// nothing is changed again.
+var ErrDone = errors.New("it was done already")
+
+// Act is something that a person did: a line of the audit log. It never holds a
+// password or the secret of a session or a link.
+type Act struct {
+	Seq  int64  // counts up; for paging
+	ID   string // made by whoever asks, so that what is asked twice is done once; "" gets one
+	At   time.Time
+	By   string // who
+	From string // where from: an address, a terminal
+	What string // "deposit", "approve", "pause" …
+	Of   string // what it was done to: a batch, a season, an account …
+	Note string // plain text
+}
+
+// acting is an act on its way into the log: with the first change under its
+// context.
+type acting struct {
+	mu       sync.Mutex // held from before the first change until its commit
+	act      Act
+	recorded bool
+}
+
+type actingKey struct{}
+
+// Acting makes the changes under the context a person's act. It is recorded
+// once, in the transaction of the first of them; those after it belong to it.
+// Where another use of the act's ID was committed before, the first change fails
+// with ErrDone and changes nothing.
+//
+// It covers what people change. The placing of orders and the applying of
+// events are the ledger's own record and no acts.
+func Acting(ctx context.Context, a Act) context.Context {
+	a.ID = cmp.Or(a.ID, rand.Text())
+	return context.WithValue(ctx, actingKey{}, &acting{act: a})
+}
+
+// unasked takes the act off a context: for what the ledger does by itself while
+// it serves somebody.
+func unasked(ctx context.Context) context.Context {
+	return context.WithValue(ctx, actingKey{}, (*acting)(nil))
+}
+
+// actOf is the act that the context still has to record; nil for none. Whoever
+// gets one has it alone until its end.
+func actOf(ctx context.Context) *acting {
+	a, _ := ctx.Value(actingKey{}).(*acting)
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	if a.recorded {
+		a.mu.Unlock()
+		return nil
+	}
+	return a
+}
+
+// record adds the act to the transaction of its first change.
+func (a *acting) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	if a == nil {
+		return nil
+	}
+	return insertAct(ctx, tx, a.act, now)
+}
+
+// end lets the context's other changes go on.
+func (a *acting) end(committed bool) {
+	if a == nil {
+		return
+	}
+	a.recorded = committed
+	a.mu.Unlock()
+}
+
+func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
+	if a.At.IsZero() {
+		a.At = now
+	}
+	n, err := affected(x.ExecContext(ctx, `INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
+		a.ID, millis(a.At), a.By, a.From, a.What, a.Of, a.Note))
+	switch {
+	case err != nil:
+		return fmt.Errorf("record the act %s of %s: %w", a.What, a.By, err)
+	case n == 0:
+		return ErrDone
+	}
+	return nil
+}
+
+// KeepAct records an act that changes nothing: a download, a failed sign-in. It
+// returns ErrDone for an ID that was used before.
+func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
+	if err := l.turns.take(); err != nil {
+		return err
+	}
+	defer l.turns.end()
+	a.ID = cmp.Or(a.ID, rand.Text())
+	return insertAct(ctx, l.write, a, l.now())
+}
+
+// ActQuery picks acts. Empty fields pick all.
+type ActQuery struct {
+	By, What, Of string
+	Before       int64 // only those with a lower Seq; 0 for all
+	Limit        int   // how many; 0 for all
+}
+
+// Acts reads the audit log, the newest first.
+func (l *Ledger) Acts(ctx context.Context, q ActQuery) ([]Act, error) {
+	var all []Act
+	err := drain(l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note FROM acts
+		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4 ORDER BY seq DESC LIMIT $5`,
+		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64), cmp.Or(q.Limit, math.MaxInt32)))(func(scan func(...any) error) error {
+		var a Act
+		var at int64
+		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)
+		a.At = moment(at)
+		all = append(all, a)
+		return err
+	})
+	return all, wrap("read the audit log", err)
+}
