@@ -1,6 +1,10 @@
 package report
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
@@ -16,6 +20,52 @@ type corrections struct {
 }
 
 const attentionSheet = "Needs Attention"
+
+// ErrNothingToCorrect is returned where no row of a batch could do with a correction.
+var ErrNothingToCorrect = errors.New("nothing to correct")
+
+// WriteAttention writes the sheet Needs Attention of a batch's results to a
+// workbook of its own, fit to be corrected and fed back. Without a row on it
+// nothing is written, and the error is ErrNothingToCorrect. The workbook appears
+// under its name only when it is whole and synced.
+func WriteAttention(ctx context.Context, l Ledger, batchID, path string) error {
+	if err := writeAttention(ctx, l, batchID, path); err != nil {
+		return fmt.Errorf("write the rows to correct of batch %s: %w", batchID, err)
+	}
+	return nil
+}
+
+func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
+	batch, err := l.Batch(ctx, batchID)
+	if err != nil {
+		return err
+	}
+	layout, found := newLayout(batch.Columns, batch.Fields), false
+	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
+		layout.measure(row, cells) // of every row: the columns are those of the results
+		found = found || correctable(row)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrNothingToCorrect
+	}
+	book, err := sheet.Create(path)
+	if err != nil {
+		return err
+	}
+	defer book.Abort()
+	attention := corrections{book: book, projection: &projection{batch: batch, layout: layout}}
+	if err := eachRow(ctx, l, batchID, attention.add); err != nil {
+		return err
+	}
+	if attention.writer == nil { // settled since it was measured
+		return ErrNothingToCorrect
+	}
+	return book.Save()
+}
 
 // add takes a row that a correction can help, and leaves out every other.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {

@@ -1,0 +1,185 @@
+package report_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sheet"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// The sheet alone is the one within the results, to the cell and the comment.
+func TestTheSheetAloneIsThatOfTheResults(t *testing.T) {
+	b := season()
+	whole, _ := write(t, b, "out.xlsx")
+	alone := filepath.Join(t.TempDir(), "alone.xlsx")
+	if err := report.WriteAttention(t.Context(), b, b.batch.ID, alone); err != nil {
+		t.Fatal(err)
+	}
+	if got := open(t, alone).GetSheetList(); !slices.Equal(got, []string{"Needs Attention"}) {
+		t.Errorf("sheets %q", got)
+	}
+	want, got := read(t, whole, "Needs Attention"), read(t, alone, "Needs Attention")
+	if !slices.EqualFunc(want, got, slices.Equal[[]sheet.Cell]) {
+		t.Errorf("cells %v\nwant  %v", got, want)
+	}
+	wantSaid, err1 := open(t, whole).GetComments("Needs Attention")
+	gotSaid, err2 := open(t, alone).GetComments("Needs Attention")
+	if err := errors.Join(err1, err2); err != nil || len(gotSaid) != len(wantSaid) || len(gotSaid) == 0 {
+		t.Errorf("%d comments, want %d (%v)", len(gotSaid), len(wantSaid), err)
+	}
+}
+
+func TestNothingToCorrectWritesNothing(t *testing.T) {
+	b := season()
+	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	if err := report.WriteAttention(t.Context(), b, b.batch.ID, path); !errors.Is(err, report.ErrNothingToCorrect) {
+		t.Errorf("error %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+}
+
+// A sheet goes in, its rows at fault come out, are corrected and go in again.
+func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
+	const header = "Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent Street,Agent City,Agent State,Agent ZIP\n"
+	const asCSV = header +
+		"comp_1,Acme LLC,a@example.com,DE,2026,,,,,\n" +
+		"comp_2,+1 Fitness LLC,a@example.com,MA,26,Bay Agents,1 Main St,Boston,MA,02134\n" +
+		"comp_3,\"Bay, Inc.\",,DE,2026,,,,,\n"
+	for _, source := range []string{"in.csv", "in.xlsx"} {
+		t.Run(source, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), source)
+			if err := os.WriteFile(path, []byte(asCSV), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if filepath.Ext(source) == ".xlsx" {
+				asWorkbook(t, path, asCSV)
+			}
+			alone := attention(t, path, importer.Options{})
+			if tally := check(t, alone, importer.Options{}); tally != (importer.Tally{Rows: 2, Invalid: 2}) {
+				t.Errorf("fed back as it is: %+v", tally)
+			}
+			f, err := excelize.OpenFile(alone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := errors.Join(f.SetCellValue("Needs Attention", "E2", 2026), f.SetCellStr("Needs Attention", "C3", "b@example.com"), f.Save()); err != nil {
+				t.Fatal(err)
+			}
+			if tally := check(t, alone, importer.Options{}); tally != (importer.Tally{Rows: 2, Ready: 2}) {
+				t.Errorf("corrected: %+v", tally)
+			}
+		})
+	}
+}
+
+// A correction that was typed on the page is in the sheet that comes out, the
+// column that it added included.
+func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in.csv")
+	if err := os.WriteFile(path, []byte("Company ID,User Email,Filing State\ncomp_1,a@example.com,DE\ncomp_2,a@example,DE\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := importer.Options{Edits: []importer.Edit{
+		{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}, {Row: 3, Column: -1, Header: "Filing Year", Text: "26"}, {Row: 3, Column: 2, Text: "MA"},
+	}}
+	alone := attention(t, path, o)
+	got := read(t, alone, "Needs Attention")
+	if len(got) != 2 || !slices.Equal(words(got[0]), []string{"Company ID", "User Email", "Filing State", "Filing Year", "Message"}) ||
+		!slices.Equal(words(got[1])[:4], []string{"comp_2", "a@example", "MA", "26"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// attention records a sheet and writes what of it needs attention.
+func attention(t testing.TB, path string, o importer.Options) string {
+	t.Helper()
+	ctx := context.Background()
+	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	im, err := importer.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	id, _, err := im.Record(ctx, l, "ana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), "attention.xlsx")
+	if err := report.WriteAttention(ctx, l, id, alone); err != nil {
+		t.Fatal(err)
+	}
+	return alone
+}
+
+func check(t testing.TB, path string, o importer.Options) importer.Tally {
+	t.Helper()
+	im, err := importer.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	tally, err := im.Check(context.Background(), func(importer.Problem) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tally
+}
+
+// asWorkbook writes the cells of a CSV to a workbook, numbers as numbers.
+func asWorkbook(t testing.TB, path, content string) {
+	t.Helper()
+	f, err := sheet.OpenReader("in.csv", strings.NewReader(content), int64(len(content)), sheet.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Rows("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, err := sheet.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Abort()
+	w, err := book.Sheet("Companies", sheet.SheetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var block sheet.Block
+	for r.Read(&block) == nil {
+		for _, row := range block.Rows {
+			var out []sheet.OutCell
+			for i, c := range row.Cells {
+				if row.Number > 1 && i == 4 {
+					c.Kind = sheet.Number
+				}
+				out = append(out, sheet.Echo(c))
+			}
+			if err := w.Row(out...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := book.Save(); err != nil {
+		t.Fatal(err)
+	}
+}
