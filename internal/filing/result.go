@@ -35,6 +35,7 @@ var Edges = []Edge{
 	{Ready, Skipped, "a subscription bought earlier covers it"},
 	{Ready, Rejected, "a look-up shows that the order cannot be made"},
 	{Ready, Canceled, "taken back before it was sent"},
+	{Ready, Uncertain, "a person supposes that it was sent: the ledger was restored"},
 	{Placing, Placed, "the service answered with order ids"},
 	{Placing, Exists, "the service says it is already there"},
 	{Placing, Rejected, "the service refused it"},

@@ -59,6 +59,7 @@ type doubtful struct {
 	state        filing.State
 	year         string
 	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
+	supposed     bool  // nobody saw the attempt begin: it may be days long
 	main         bool  // the product is what the row is about: its agent's order alone tells little
 	open         bool  // its answer may still come, or it has one and was sent twice: it keeps others from being settled
 	nameless     int64 // the item that has no order id yet; 0 where the row has no items
@@ -88,10 +89,11 @@ func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 // others: it has only just been made, as the attempt was.
 func (d doubtful) certain(s stranger, now int64) bool {
 	within, silence := evidenceFor, quiet
-	if s.company != "" && s.company == d.company {
+	named := s.company != "" && s.company == d.company
+	if named {
 		within, silence = namedEvidenceFor, 0
 	}
-	return (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
+	return (named || !d.supposed) && (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
 		s.at <= d.ended+within.Milliseconds() && s.heard <= now-silence.Milliseconds()
 }
 
@@ -103,12 +105,12 @@ func (d doubtful) certain(s stranger, now int64) bool {
 const (
 	inDoubt       = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
 	selectBegan   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
-	selectDoubt   = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
+	selectDoubt   = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + supposedOwner + `') THEN 1 ELSE 0 END`
 	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
 	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
-	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 1, 0` + ofClaims + `r.result = 'placing'`
-	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
+	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` + ofClaims + `r.result = 'placing'`
+	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
 	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
 		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
@@ -148,7 +150,7 @@ func (l *Ledger) doubtful(ctx context.Context, q querier, query string, args ...
 	err := drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
 		var d doubtful
 		var request string
-		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.open, &d.nameless); err != nil {
+		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.supposed, &d.open, &d.nameless); err != nil {
 			return err
 		}
 		var r filing.Request
@@ -311,6 +313,12 @@ func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filin
 			left = append(left, p.product)
 		}
 	}
+	g.placedAs(s, orderIDs, of, left)
+}
+
+// placedAs settles it where the products that are left to have an order are
+// known otherwise.
+func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product) {
 	take := func(p filing.Product) bool {
 		at := slices.Index(left, p)
 		if at >= 0 {

@@ -354,26 +354,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		g.touch(s)
 		return Begun{Short: true}, nil
 	}
-	for _, claim := range in.Claims {
-		if _, mine := g.purchases[claim.Key]; mine {
-			continue // an attempt in doubt kept it
-		}
-		p := &purchase{key: claim.Key, row: s.id, product: claim.Product, cover: claim.Cover, year: claim.Year, batch: s.batch}
-		g.purchases[claim.Key] = p
-		s.claims = append(s.claims, p)
-		g.claims = append(g.claims, record{string(claim.Key), s.id, string(claim.Product), claim.Cover, int64(claim.Year), claim.Why, g.now})
-	}
-	s.tries++
-	s.attempts++
+	g.reserve(s, in)
 	s.owner, s.message, s.due = g.l.owner.ID, "", 0
-	s.held += need
-	s.creating = in.Creating
-	if in.Company != "" {
-		s.company = in.Company
-	}
-	s.cost = in.Cost
-	g.entry(Reserve, need, s.id, "")
-	g.c.reserved += need
 	if g.c.paused == filing.ForFunds {
 		g.c.probeRow = s.id
 	}

@@ -80,20 +80,12 @@ func (l *Ledger) ResolveCreated(ctx context.Context, row int64, company filing.C
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
 		}
-		for _, claim := range s.claims {
-			if claim.product != filing.CompanyRecord {
-				continue
-			}
-			f, err := newFact("companies", string(claim.key), company, g.now)
-			if err != nil {
-				return err
-			}
-			g.remember(f)
+		if err := g.created(s, company); err != nil {
+			return err
 		}
-		s.message, s.due, s.attempts, s.creating, s.company = why, 0, 0, false, company.ID
+		s.message, s.due, s.attempts = why, 0, 0
 		g.move(s, filing.Ready)
 		g.void(s)
-		g.buy(s, filing.CompanyRecord)
 		g.takeBack(s)
 		return nil
 	})

@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"bulkfiling/internal/filing"
+)
+
+// A ledger that was restored from a backup does not know what was sent after
+// it: such rows are ready in it. Supposing that they were sent takes them out of
+// the placers' hands, as if each had an attempt whose answer was lost.
+
+// supposedOwner stands for the process of an attempt that a person supposes.
+const supposedOwner = "supposed"
+
+// Doubt supposes that ready rows were sent at some time since, and makes them
+// uncertain: each takes its purchases and holds its cost, whether the book can
+// pay for it or not, for the money may be gone. What it says of each intent is
+// in the same order: a Try where the row is uncertain now; Lost where it is not
+// ready any more, or was sent since it was read; Taken where another row has one
+// of its purchases, and nothing is changed.
+func (l *Ledger) Doubt(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
+	all := make([]Begun, len(intents))
+	for from := 0; from < len(intents); from += maxGroup {
+		some := intents[from:min(from+maxGroup, len(intents))]
+		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+			g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+			group := make([]*transition, len(some))
+			for i := range some {
+				group[i] = &transition{intent: &some[i]}
+			}
+			if err := g.readAll(group); err != nil {
+				return err
+			}
+			for i := range some {
+				begun, err := g.doubt(&some[i], millis(since), why)
+				if err != nil {
+					return fmt.Errorf("row %d: %w", some[i].Row, err)
+				}
+				all[from+i] = begun
+			}
+			if err := g.writeAll(); err != nil {
+				return err
+			}
+			return l.ration(ctx, tx, c) // less is available for others
+		})
+		if err != nil {
+			return nil, fmt.Errorf("suppose that rows were sent: %w", err)
+		}
+	}
+	return all, nil
+}
+
+func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) {
+	s, ok := g.rows[in.Row]
+	switch {
+	case !ok:
+		return Begun{}, ErrNotFound
+	case s.result != filing.Ready || s.tries != in.Tries:
+		return Begun{Lost: true}, nil
+	case !s.result.CanBecome(filing.Uncertain):
+		return Begun{}, fmt.Errorf("%w: %s to %s", ErrTransition, s.result, filing.Uncertain)
+	}
+	if taken := g.taken(s, in.Claims); len(taken) > 0 {
+		return Begun{Taken: taken}, nil
+	}
+	g.reserve(s, in)
+	s.message, s.due, s.waits, s.doubt = why, 0, "", false
+	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why})
+	g.move(s, filing.Uncertain)
+	return Begun{Try: s.tries}, nil
+}
+
+// reserve begins an attempt: it takes its purchases and sets its money aside.
+func (g *groupWriter) reserve(s *standing, in *Intent) {
+	for _, claim := range in.Claims {
+		if _, mine := g.purchases[claim.Key]; mine {
+			continue // an attempt in doubt kept it
+		}
+		p := &purchase{key: claim.Key, row: s.id, product: claim.Product, cover: claim.Cover, year: claim.Year, batch: s.batch}
+		g.purchases[claim.Key] = p
+		s.claims = append(s.claims, p)
+		g.claims = append(g.claims, record{string(claim.Key), s.id, string(claim.Product), claim.Cover, int64(claim.Year), claim.Why, g.now})
+	}
+	s.tries++
+	s.attempts++
+	s.creating = in.Creating
+	if in.Company != "" {
+		s.company = in.Company
+	}
+	need := max(in.Cost.Amount-s.held, 0)
+	s.held += need
+	s.cost = in.Cost
+	g.entry(Reserve, need, s.id, "")
+	g.c.reserved += need
+}
+
+// supposed reports whether the row's present attempt is one that a person
+// supposes.
+func (g *groupWriter) supposed(s *standing) (bool, error) {
+	var owner string
+	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id, s.tries).Scan(&owner)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the attempt in doubt: %w", err)
+	}
+	return owner == supposedOwner, nil
+}
+
+// Supposed tells of the rows of a batch that were ever supposed to have been
+// sent: since when, the latest.
+func (l *Ledger) Supposed(ctx context.Context, batch string) (map[int64]time.Time, error) {
+	rows := make(map[int64]time.Time)
+	err := drain(l.read.QueryContext(ctx, `SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, supposedOwner))(func(scan func(...any) error) error {
+		var row, since int64
+		err := scan(&row, &since)
+		rows[row] = moment(since)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read which rows of batch %s were supposed to be sent: %w", batch, err)
+	}
+	return rows, nil
+}
+
+// LastSent is when the ledger's last attempt began, of those that have ended:
+// what it does not know of was sent later. It is zero where nothing was sent.
+func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
+	var at int64
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`, supposedOwner).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("read when something was sent last: %w", err)
+	}
+	return moment(at), nil
+}
+
+// ResolveMade settles a row that was supposed to have been sent, its company's
+// creation and its order: a person has seen both. Known are the purchases that
+// the order made, by the company's id.
+func (l *Ledger) ResolveMade(ctx context.Context, row int64, orderIDs []string, company filing.Company, known []Claim, why string) error {
+	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+		if supposed, err := g.supposed(s); err != nil || !supposed || !s.creating {
+			return errors.Join(ErrCreating, err)
+		}
+		of, err := g.productsOf(s, orderIDs)
+		if err != nil {
+			return err
+		}
+		if err := g.created(s, company); err != nil {
+			return err
+		}
+		s.message = why
+		left := make([]filing.Product, len(known))
+		for i, claim := range known {
+			left[i] = claim.Product
+		}
+		g.placedAs(s, orderIDs, of, left)
+		g.alsoKnown(s, known)
+		return nil
+	})
+}
+
+// created records that a row's company, whose creation was in doubt, is there.
+func (g *groupWriter) created(s *standing, company filing.Company) error {
+	for _, claim := range s.claims {
+		if claim.product != filing.CompanyRecord {
+			continue
+		}
+		f, err := newFact("companies", string(claim.key), company, g.now)
+		if err != nil {
+			return err
+		}
+		g.remember(f)
+	}
+	s.creating, s.company = false, company.ID
+	g.buy(s, filing.CompanyRecord)
+	return nil
+}
