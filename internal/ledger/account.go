@@ -58,9 +58,12 @@ const maxName = 100
 // folded is a name as it is kept: in lower case and NFC, so that however it is
 // typed it is the same; "" for what is no name.
 func folded(name string) string {
+	if !utf8.ValidString(name) {
+		return ""
+	}
 	name = norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
 	name = strings.Join(strings.Fields(name), " ")
-	if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
 	}
 	return name

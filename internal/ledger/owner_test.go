@@ -349,3 +349,47 @@ func TestOthers(t *testing.T) {
 		count(0)
 	})
 }
+
+// A process of an earlier version does not say what it is: it may place.
+func TestProcessOfAnEarlierVersionCounts(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.exec(`INSERT INTO owners (id, host, pid, lock, started_at, expires_at) VALUES ('old', 'elsewhere', 1, '/nowhere', 0, $1)`, s.clock().Add(time.Minute).UnixMilli())
+		if n, err := l.Others(s.Context()); err != nil || n != 1 {
+			s.Errorf("%d others, %v", n, err)
+		}
+	})
+}
+
+func TestProcesses(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, worker := s.Context(), s.open()
+		s.must(worker.Announce(ctx, "worker", true))
+		s.pass(time.Second)
+		page := s.open()
+		s.must(page.Announce(ctx, "serve", false))
+		rows := s.add(worker, "b", reports("b", 3)...)
+		s.send(worker, rows[0])
+		s.send(worker, rows[1])
+		s.place(worker, rows[2])
+		all, err := page.Processes(ctx)
+		if err != nil || len(all) != 2 {
+			s.Fatalf("%+v, %v", all, err)
+		}
+		w, p := all[0], all[1]
+		if w.What != "worker" || !w.Places || !w.Alive || w.Placing != 2 || w.PID != os.Getpid() || w.Host == "" || !w.StartedAt.Equal(s.clock().Add(-time.Second)) || !w.ExpiresAt.After(s.clock()) {
+			s.Errorf("%+v", w)
+		}
+		if p.What != "serve" || p.Places || !p.Alive || p.Placing != 0 || p.ID == w.ID {
+			s.Errorf("%+v", p)
+		}
+		s.exec(`UPDATE owners SET host = 'elsewhere', expires_at = 0 WHERE id = $1`, w.ID)
+		if all, err := page.Processes(ctx); err != nil || len(all) != 2 || all[0].Alive || all[0].Placing != 2 {
+			s.Errorf("%+v, %v", all, err)
+		}
+		s.must(worker.Announce(ctx, "worker", true)) // it was only silent
+		if all, err := page.Processes(ctx); err != nil || len(all) != 2 || !all[0].ExpiresAt.After(s.clock()) {
+			s.Errorf("%+v, %v", all, err)
+		}
+	})
+}

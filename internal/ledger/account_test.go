@@ -1,0 +1,320 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// account adds somebody who may do everything, unless the roles say otherwise.
+func (s *store) account(l *ledger.Ledger, name string, roles ...ledger.Role) ledger.Account {
+	s.Helper()
+	if roles == nil {
+		roles = ledger.Roles
+	}
+	a, err := l.AddAccount(s.Context(), name, roles)
+	s.must(err)
+	return a
+}
+
+// wantErr checks what an error is.
+func (s *store) wantErr(err, want error) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("%v, want %v", err, want)
+	}
+}
+
+func TestAccountsAreKnownByFoldedName(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
+		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) || ana.HasPassword || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
+			s.Errorf("%+v", ana)
+		}
+		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER", "Ana Mu\u0308ller"} { // the last one decomposed
+			if got, err := l.Account(ctx, name); err != nil || got.ID != ana.ID {
+				s.Errorf("%q finds %+v, %v", name, got, err)
+			}
+		}
+		for _, name := range []string{"Ana Mu\u0308ller", "", " \t", "a\x00b", "ana\u200b", "\xff", strings.Repeat("a", 101)} {
+			_, err := l.AddAccount(ctx, name, nil)
+			s.wantErr(err, ledger.ErrAccount)
+		}
+		_, err := l.AddAccount(ctx, "bo", []ledger.Role{"king"})
+		s.wantErr(err, ledger.ErrAccount)
+		bo := s.account(l, "bo", []ledger.Role{}...)
+		all, err := l.Accounts(ctx)
+		if err != nil || len(all) != 2 || all[0].ID != ana.ID || all[1].ID != bo.ID {
+			s.Errorf("%+v, %v", all, err)
+		}
+		_, err = l.Account(ctx, "nobody")
+		s.wantErr(err, ledger.ErrNotFound)
+		s.wantErr(l.ChangeAccount(ctx, "nobody", nil, false), ledger.ErrNotFound)
+		s.wantErr(l.ChangeAccount(ctx, bo.ID, []ledger.Role{"king"}, false), ledger.ErrAccount)
+	})
+}
+
+// Somebody who can change accounts is always left.
+func TestLastOperatorStays(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana, bo := s.account(l, "ana"), s.account(l, "bo", ledger.Preparer)
+		s.wantErr(l.ChangeAccount(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
+		s.wantErr(l.ChangeAccount(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)
+		s.must(l.ChangeAccount(ctx, ana.ID, []ledger.Role{ledger.Operator}, false))
+		s.must(l.ChangeAccount(ctx, bo.ID, ledger.Roles, true))
+		s.wantErr(l.ChangeAccount(ctx, ana.ID, nil, false), ledger.ErrLastOperator) // bo cannot sign in
+		s.must(l.ChangeAccount(ctx, bo.ID, ledger.Roles, false))
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
+		s.wantErr(l.ChangeAccount(ctx, bo.ID, nil, false), ledger.ErrLastOperator)
+		if a, err := l.Account(ctx, ana.ID); err != nil || !a.Disabled || a.May(ledger.Preparer) {
+			s.Errorf("%+v, %v", a, err)
+		}
+	})
+}
+
+// Two operators who take the role from each other at once: one stays.
+func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		ledgers := []*ledger.Ledger{s.open(), s.open()}
+		pair := []ledger.Account{s.account(ledgers[0], "ana"), s.account(ledgers[0], "bo")}
+		failed := make(chan error)
+		for i, l := range ledgers {
+			go func() { failed <- l.ChangeAccount(ctx, pair[i].ID, nil, false) }()
+		}
+		if one, other := <-failed, <-failed; (one == nil) == (other == nil) || !errors.Is(errors.Join(one, other), ledger.ErrLastOperator) {
+			s.Errorf("%v and %v", one, other)
+		}
+	})
+}
+
+// signIn signs in and wants it to fail so.
+func (s *store) signIn(l *ledger.Ledger, name, password string, want error) {
+	s.Helper()
+	a, err := l.SignIn(s.Context(), name, password, "192.0.2.1")
+	s.wantErr(err, want)
+	if (err == nil) != (a.ID != "") {
+		s.Errorf("%+v beside %v", a, err)
+	}
+}
+
+const password = "correct horse battery"
+
+func (s *store) cheap() *ledger.Ledger {
+	s.Helper()
+	l := s.open()
+	l.HashFor(64, 1)
+	return l
+}
+
+func TestSignIn(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		ana := s.account(l, "Ana")
+		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
+		for _, weak := range []string{"", "elevenchars", "\u00fc\u00fc\u00fc\u00fc\u00fc", strings.Repeat("x", 1001)} {
+			s.wantErr(l.SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
+		}
+		s.wantErr(l.SetPassword(ctx, "nobody", password), ledger.ErrNotFound)
+		s.must(l.SetPassword(ctx, ana.ID, password+" f\u00fcr"))
+		if a, err := l.Account(ctx, ana.ID); err != nil || !a.HasPassword {
+			s.Errorf("%+v, %v", a, err)
+		}
+		s.signIn(l, " ANA ", password+" fu\u0308r", nil) // as another keyboard composes it
+		s.signIn(l, "ana", password, ledger.ErrSignIn)
+		s.signIn(l, ana.ID, password+" f\u00fcr", ledger.ErrSignIn) // an id is no name
+		s.signIn(l, "nobody", password, ledger.ErrSignIn)
+		s.signIn(l, "", "", ledger.ErrSignIn)
+		s.signIn(l, "ana", strings.Repeat("x", 1<<20), ledger.ErrSignIn)
+
+		s.account(l, "bo")
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
+		s.signIn(l, "ana", password+" f\u00fcr", ledger.ErrSignIn)
+	})
+}
+
+// A password is hashed anew, when it is there to be hashed, once that is meant
+// to cost something else.
+func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.cheap()
+		ana := s.account(l, "ana")
+		s.must(l.SetPassword(s.Context(), ana.ID, password))
+		stored := func() (encoded string) {
+			s.Helper()
+			s.must(s.sql().QueryRowContext(s.Context(), `SELECT password FROM accounts`).Scan(&encoded))
+			return encoded
+		}
+		first := stored()
+		if !strings.HasPrefix(first, "$argon2id$v=19$m=64,t=1,p=1$") || strings.Contains(first, password) {
+			s.Fatal(first)
+		}
+		s.signIn(l, "ana", password, nil)
+		if stored() != first {
+			s.Error("it was hashed anew for nothing")
+		}
+		l.HashFor(128, 2)
+		s.signIn(l, "ana", password+"!", ledger.ErrSignIn)
+		if stored() != first {
+			s.Error("a wrong password changed something")
+		}
+		s.signIn(l, "ana", password, nil)
+		if again := stored(); !strings.HasPrefix(again, "$argon2id$v=19$m=128,t=2,p=1$") {
+			s.Error(again)
+		}
+		s.signIn(l, "ana", password, nil)
+
+		s.exec(`UPDATE accounts SET password = 'plain'`)
+		if _, err := l.SignIn(s.Context(), "ana", password, ""); err == nil || errors.Is(err, ledger.ErrSignIn) {
+			s.Errorf("a hash that nobody can read: %v", err)
+		}
+	})
+}
+
+// Whoever fails is made to wait, by name, whether the name is known or not, and
+// by all servers together.
+func TestFailuresToSignInWait(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		one, other := s.cheap(), s.cheap()
+		ana := s.account(one, "ana")
+		s.must(one.SetPassword(s.Context(), ana.ID, password))
+		for _, name := range []string{"Ana", "nobody"} {
+			for range 5 {
+				s.signIn(one, name, "wrong", ledger.ErrSignIn)
+				one, other = other, one
+			}
+			for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
+				until := s.clock().Add(minutes * time.Minute)
+				for _, l := range []*ledger.Ledger{one, other} {
+					_, err := l.SignIn(s.Context(), strings.ToLower(name), password, "")
+					many, ok := errors.AsType[*ledger.TooMany](err)
+					if !ok || !many.Until.Equal(until) {
+						s.Fatalf("%v, want a wait until %s", err, until)
+					}
+				}
+				s.pass(minutes * time.Minute)
+				s.signIn(one, name, "wrong", ledger.ErrSignIn)
+			}
+		}
+		s.pass(15 * time.Minute)
+		s.signIn(one, "ana", password, nil)
+		for range 5 { // a success clears the count
+			s.signIn(one, "ana", "wrong", ledger.ErrSignIn)
+		}
+	})
+}
+
+// Many tries at once are no way around the count.
+func TestFailuresAtOnceAreCounted(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ledgers := []*ledger.Ledger{s.cheap(), s.cheap()}
+		results := make(chan error)
+		const tries = 24
+		for i := range tries {
+			go func() {
+				_, err := ledgers[i%2].SignIn(s.Context(), "ana", "wrong", "")
+				results <- err
+			}()
+		}
+		let := 0
+		for range tries {
+			err := <-results
+			if _, many := errors.AsType[*ledger.TooMany](err); many {
+				continue
+			}
+			s.wantErr(err, ledger.ErrSignIn)
+			let++
+		}
+		if let != 5 {
+			s.Errorf("%d were let through", let)
+		}
+	})
+}
+
+// Names that were tried are forgotten after a day, and are never kept as typed.
+func TestOldFailuresAreForgotten(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.cheap()
+		for _, name := range []string{"a", "b", "c", password} {
+			s.signIn(l, name, "wrong", ledger.ErrSignIn)
+		}
+		count := func(where string, want int) {
+			s.Helper()
+			var n int
+			s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM failures `+where).Scan(&n))
+			if n != want {
+				s.Errorf("%d failures are kept, want %d", n, want)
+			}
+		}
+		count("", 4)
+		count("WHERE hash LIKE '%horse%'", 0)
+		s.pass(24*time.Hour + time.Millisecond)
+		s.signIn(l, "d", "wrong", ledger.ErrSignIn)
+		count("", 1)
+	})
+}
+
+// An unknown name, one that is disabled and one without a password take as long
+// as one that is known.
+func TestUnknownNamesTakeAsLong(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		l.HashFor(16<<10, 3)
+		ana := s.account(l, "ana")
+		s.must(l.SetPassword(s.Context(), ana.ID, password))
+		s.account(l, "bo")
+		quickest := make(map[string]time.Duration)
+		for range 4 {
+			for _, name := range []string{"ana", "bo", "nobody"} {
+				began := time.Now()
+				s.signIn(l, name, "wrong", ledger.ErrSignIn)
+				if took := time.Since(began); quickest[name] == 0 || took < quickest[name] {
+					quickest[name] = took
+				}
+			}
+		}
+		for _, name := range []string{"bo", "nobody"} {
+			if quickest[name] < quickest["ana"]/3 {
+				s.Errorf("%s took %s, ana %s", name, quickest[name], quickest["ana"])
+			}
+		}
+	})
+}
+
+// Hashing takes memory: whoever comes while others are at it waits.
+func TestHashingWaits(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.cheap()
+		end := l.OccupyHashing()
+		done := make(chan error)
+		go func() {
+			_, err := l.SignIn(s.Context(), "ana", "wrong", "")
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			s.Errorf("it did not wait: %v", err)
+		case <-time.After(50 * time.Millisecond):
+			end()
+			s.wantErr(<-done, ledger.ErrSignIn)
+		}
+	})
+}
+
+func TestFirm(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		for _, want := range []ledger.Firm{{}, {SecondPerson: true}, {}} {
+			s.must(l.KeepFirm(ctx, want))
+			if got, err := l.Firm(ctx); err != nil || got != want {
+				s.Errorf("%+v, %v", got, err)
+			}
+		}
+	})
+}

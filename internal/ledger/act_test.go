@@ -1,0 +1,225 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+func (s *store) acts(l *ledger.Ledger, q ledger.ActQuery) []ledger.Act {
+	s.Helper()
+	acts, err := l.Acts(s.Context(), q)
+	s.must(err)
+	return acts
+}
+
+func deposit(id string) ledger.Act {
+	return ledger.Act{ID: id, By: "ana", From: "192.0.2.1", What: "deposit", Note: "of $75.00"}
+}
+
+// What is asked twice under one ID is done once.
+func TestActIsDoneOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other := s.open(), s.open()
+		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""))
+		for _, l := range []*ledger.Ledger{l, other} {
+			s.wantErr(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""), ledger.ErrDone)
+			s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), deposit("form")), "b"), ledger.ErrDone) // before the batch is looked for
+		}
+		if b := s.book(l); b.Deposits != cost {
+			s.Errorf("%s was deposited", b.Deposits)
+		}
+		acts := s.acts(l, ledger.ActQuery{})
+		want := deposit("form")
+		want.At = s.clock()
+		if len(acts) == 1 {
+			want.Seq = acts[0].Seq
+		}
+		if !slices.Equal(acts, []ledger.Act{want}) {
+			s.Errorf("%+v", acts)
+		}
+		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("another form")), cost, ""))
+		for range 2 { // no ID: each is an act of its own
+			s.must(l.Deposit(ledger.Acting(s.Context(), deposit("")), cost, ""))
+		}
+		if n := len(s.acts(l, ledger.ActQuery{})); n != 4 || s.book(l).Deposits != 4*cost {
+			s.Errorf("%d acts, %s", n, s.book(l).Deposits)
+		}
+	})
+}
+
+// Of two callers with one ID at the same moment, over several processes, one acts.
+func TestActAtOnceIsDoneOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ledgers := []*ledger.Ledger{s.open(), s.open()}
+		const callers = 8
+		for _, id := range []string{"first", "second", "third"} {
+			before := s.book(ledgers[0]).Deposits
+			results := make(chan error)
+			for i := range callers {
+				go func() {
+					results <- ledgers[i%2].Deposit(ledger.Acting(s.Context(), deposit(id)), cost, "")
+				}()
+			}
+			done := 0
+			for range callers {
+				if err := <-results; err == nil {
+					done++
+				} else if !errors.Is(err, ledger.ErrDone) {
+					s.Error(err)
+				}
+			}
+			if entered := s.book(ledgers[0]).Deposits - before; done != 1 || entered != cost {
+				s.Errorf("%d callers deposited %s", done, entered)
+			}
+		}
+		if n := len(s.acts(ledgers[0], ledger.ActQuery{What: "deposit"})); n != 3 {
+			s.Errorf("%d acts", n)
+		}
+	})
+}
+
+// An act that failed did not happen: it may be tried again, in the same context
+// or in another one.
+func TestActThatFailedIsNotDone(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "b", reports("b", 1)...)
+		act := ledger.Act{ID: "form", By: "ana", What: "pause", Of: "b"}
+		ctx := ledger.Acting(s.Context(), act)
+		s.wantErr(l.PauseBatch(ctx, "no such batch"), ledger.ErrNotFound)
+		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 0 {
+			s.Errorf("%+v", acts)
+		}
+		s.must(l.PauseBatch(ctx, "b"))
+		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 1 {
+			s.Errorf("%+v", acts)
+		}
+		s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), act), "b"), ledger.ErrDone)
+	})
+}
+
+// One act may be several changes, of which the first one records it.
+func TestActOfSeveralChanges(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.add(l, "b", reports("b", 2)...)
+		ctx := ledger.Acting(s.Context(), ledger.Act{ID: "form", By: "ana", What: "resume", Of: "b"})
+		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
+		for range 2 {
+			s.must(l.Deposit(ctx, cost, ""))
+		}
+		results := make(chan error)
+		ctx = ledger.Acting(s.Context(), ledger.Act{ID: "at once", By: "ana", What: "deposit"})
+		for range 8 {
+			go func() { results <- l.Deposit(ctx, cost, "") }()
+		}
+		for range 8 {
+			s.must(<-results)
+		}
+		if b := s.book(l); b.Deposits != 10*cost {
+			s.Errorf("%s was deposited", b.Deposits)
+		}
+		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 2 || acts[1].What != "resume" || acts[1].Of != "b" {
+			s.Errorf("%+v", acts)
+		}
+	})
+}
+
+// Reads, and what the ledger does by itself, record nothing and use nothing up.
+func TestActOfNoChange(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.cheap()
+		ana := s.account(l, "ana")
+		secret := s.session(l, ana)
+		rows := s.add(l, "b", reports("b", 2)...)
+		s.pass(time.Hour)
+		ctx := ledger.Acting(s.Context(), ledger.Act{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
+		for _, look := range []func() error{
+			func() error { _, err := l.Batches(ctx); return err },
+			func() error { _, err := l.Book(ctx); return err },
+			func() error { _, err := l.Session(ctx, secret); return err }, // notes that it is used
+			func() error { _, err := l.Acts(ctx, ledger.ActQuery{}); return err },
+			func() error { _, err := l.Processes(ctx); return err },
+			func() error { return l.Announce(ctx, "serve", true) },
+			func() error { _, err := l.Begin(ctx, intent(rows[0])); return err },
+		} {
+			s.must(look())
+		}
+		_, err := l.SignIn(ctx, "ana", "wrong", "")
+		s.wantErr(err, ledger.ErrSignIn)
+		s.answer(l, rows[0], filing.Accepted)
+		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 0 {
+			s.Errorf("%+v", acts)
+		}
+		// A change of a single statement is an act too.
+		s.wantErr(l.RemoveSeason(ctx, "spring"), ledger.ErrNotFound)
+		s.must(l.EndSession(ctx, secret))
+		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 1 {
+			s.Errorf("%+v", acts)
+		}
+	})
+}
+
+func TestActsAreListed(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		keep := func(a ledger.Act) {
+			s.Helper()
+			s.must(l.KeepAct(ctx, a))
+			s.pass(time.Second)
+		}
+		keep(ledger.Act{By: "ana", What: "download", Of: "b1", Note: "results"})
+		keep(ledger.Act{By: "bo", What: "download", Of: "b2", ID: "once"})
+		keep(ledger.Act{By: "ana", What: "sign-in-failed"})
+		keep(ledger.Act{By: "ana", What: "download", Of: "b2"})
+		s.wantErr(l.KeepAct(ctx, ledger.Act{ID: "once"}), ledger.ErrDone)
+		all := s.acts(l, ledger.ActQuery{})
+		for _, test := range []struct {
+			name string
+			q    ledger.ActQuery
+			want []int // indexes of all
+		}{
+			{"newest first", ledger.ActQuery{}, []int{0, 1, 2, 3}},
+			{"by", ledger.ActQuery{By: "ana"}, []int{0, 1, 3}},
+			{"what", ledger.ActQuery{What: "download"}, []int{0, 2, 3}},
+			{"of", ledger.ActQuery{Of: "b2"}, []int{0, 2}},
+			{"together", ledger.ActQuery{By: "ana", What: "download", Of: "b2"}, []int{0}},
+			{"limit", ledger.ActQuery{Limit: 2}, []int{0, 1}},
+			{"next page", ledger.ActQuery{Limit: 2, Before: all[1].Seq}, []int{2, 3}},
+			{"last page", ledger.ActQuery{Limit: 2, Before: all[3].Seq}, nil},
+		} {
+			var want []ledger.Act
+			for _, i := range test.want {
+				want = append(want, all[i])
+			}
+			if got := s.acts(l, test.q); !slices.Equal(got, want) {
+				s.Errorf("%s: %+v", test.name, got)
+			}
+		}
+		if len(all) != 4 || all[0].Of != "b2" || all[3].Note != "results" || !all[3].At.Before(all[0].At) {
+			s.Errorf("%+v", all)
+		}
+	})
+}
+
+// An act whose context has ended before is neither done nor recorded.
+func TestActOfAnEndedContext(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // SQLite waits for nothing but its own disk
+		}
+		l := s.open()
+		ctx, cancel := context.WithCancel(s.Context())
+		cancel()
+		if err := l.Deposit(ledger.Acting(ctx, deposit("form")), cost, ""); err == nil {
+			s.Error("it was done")
+		}
+		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""))
+	})
+}

@@ -1,0 +1,216 @@
+package ledger_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// session begins one for half a day and a bit.
+func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
+	s.Helper()
+	secret, err := l.BeginSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1")
+	s.must(err)
+	return secret
+}
+
+func (s *store) count(query string, args ...any) (n int) {
+	s.Helper()
+	s.must(s.sql().QueryRowContext(s.Context(), query, args...).Scan(&n))
+	return n
+}
+
+func TestSession(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l, other := s.Context(), s.open(), s.open()
+		ana := s.account(l, "ana", ledger.Approver)
+		began := s.clock()
+		secret, second := s.session(l, ana), s.session(l, ana)
+		got, err := other.Session(ctx, secret)
+		if err != nil || got.Account.ID != ana.ID || !got.Account.May(ledger.Approver) || !got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
+			!got.CreatedAt.Equal(began) || !got.SeenAt.Equal(began) || !got.EndsAt.Equal(began.Add(20*time.Hour)) {
+			s.Fatalf("%+v, %v", got, err)
+		}
+		again, _ := l.Session(ctx, secret)
+		different, _ := l.Session(ctx, second)
+		if got.CSRF != again.CSRF || got.CSRF == different.CSRF || len(got.CSRF) < 32 || strings.Contains(secret, got.CSRF) || got.CSRF == secret {
+			s.Errorf("tokens %q, %q, %q of the secret %q", got.CSRF, again.CSRF, different.CSRF, secret)
+		}
+		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sessions WHERE hash = $1 OR hash = $2`, secret, second) != 0 {
+			s.Error("the secret is in the ledger")
+		}
+		for _, unknown := range []string{"", "x", secret + "x"} {
+			_, err := l.Session(ctx, unknown)
+			s.wantErr(err, ledger.ErrSession)
+		}
+		s.must(l.EndSession(ctx, secret))
+		s.must(l.EndSession(ctx, secret))
+		_, err = other.Session(ctx, secret)
+		s.wantErr(err, ledger.ErrSession)
+		if _, err := other.Session(ctx, second); err != nil {
+			s.Errorf("the other session: %v", err)
+		}
+		s.must(l.EndSessions(ctx, ana.ID))
+		_, err = other.Session(ctx, second)
+		s.wantErr(err, ledger.ErrSession)
+		_, err = l.BeginSession(ctx, "nobody", time.Hour, "")
+		s.wantErr(err, ledger.ErrNotFound)
+	})
+}
+
+// A session ends when its time is over, and when nobody used it for 12 hours. It
+// is noted as used once a minute, not at every look.
+func TestSessionEnds(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana := s.account(l, "ana")
+		seen := func(secret string) time.Time {
+			s.Helper()
+			got, err := l.Session(ctx, secret)
+			s.must(err)
+			return got.SeenAt
+		}
+		gone := func(secret string) {
+			s.Helper()
+			_, err := l.Session(ctx, secret)
+			s.wantErr(err, ledger.ErrSession)
+		}
+		used, left := s.session(l, ana), s.session(l, ana)
+		began := s.clock()
+		s.pass(59 * time.Second)
+		if at := seen(used); !at.Equal(began) {
+			s.Errorf("noted after %s", at.Sub(began))
+		}
+		s.pass(time.Second)
+		if at := seen(used); !at.Equal(s.clock()) {
+			s.Errorf("noted at %s", at)
+		}
+		s.pass(12*time.Hour - time.Minute - time.Millisecond)
+		seen(used)
+		s.pass(time.Millisecond)
+		gone(left)
+		seen(used)
+		s.pass(8*time.Hour - time.Millisecond)
+		seen(used)
+		s.pass(time.Millisecond)
+		gone(used)
+		if s.session(l, ana); s.count(`SELECT COUNT(*) FROM sessions`) != 1 {
+			s.Error("what has ended is kept")
+		}
+	})
+}
+
+func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		ana, bo := s.account(l, "ana"), s.account(l, "bo")
+		anas, bos := s.session(l, ana), s.session(l, bo)
+		s.must(l.SetPassword(ctx, ana.ID, password))
+		_, err := l.Session(ctx, anas)
+		s.wantErr(err, ledger.ErrSession)
+		anas = s.session(l, ana)
+		link, err := l.MakeTicket(ctx, ana.ID, time.Hour)
+		s.must(err)
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, false)) // what she may do is asked at every look
+		if got, err := l.Session(ctx, anas); err != nil || len(got.Account.Roles) != 0 {
+			s.Errorf("%+v, %v", got, err)
+		}
+		s.exec(`UPDATE accounts SET disabled = 1 WHERE id = $1`, ana.ID) // whatever became of her sessions
+		_, err = l.Session(ctx, anas)
+		s.wantErr(err, ledger.ErrSession)
+		_, err = l.Ticket(ctx, link)
+		s.wantErr(err, ledger.ErrTicket)
+		_, err = l.TakeTicket(ctx, link)
+		s.wantErr(err, ledger.ErrTicket)
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, false))
+		_, err = l.Session(ctx, anas)
+		s.wantErr(err, ledger.ErrSession)
+		_, err = l.TakeTicket(ctx, link)
+		s.wantErr(err, ledger.ErrTicket)
+		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
+		_, err = l.BeginSession(ctx, ana.ID, time.Hour, "")
+		s.wantErr(err, ledger.ErrSession)
+		_, err = l.MakeTicket(ctx, ana.ID, time.Hour)
+		s.wantErr(err, ledger.ErrTicket)
+		if _, err := l.Session(ctx, bos); err != nil {
+			s.Errorf("somebody else's session: %v", err)
+		}
+	})
+}
+
+func TestTicket(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana := s.account(l, "ana")
+		make := func() string {
+			s.Helper()
+			secret, err := l.MakeTicket(ctx, "ANA", time.Hour)
+			s.must(err)
+			return secret
+		}
+		secret := make()
+		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM tickets WHERE hash = $1`, secret) != 0 {
+			s.Error("the secret is in the ledger")
+		}
+		for range 2 {
+			if a, err := l.Ticket(ctx, secret); err != nil || a.ID != ana.ID {
+				s.Errorf("a look: %+v, %v", a, err)
+			}
+		}
+		if a, err := l.TakeTicket(ctx, secret); err != nil || a.ID != ana.ID {
+			s.Errorf("%+v, %v", a, err)
+		}
+		for _, bad := range []string{secret, "", "x"} {
+			_, err := l.Ticket(ctx, bad)
+			s.wantErr(err, ledger.ErrTicket)
+			_, err = l.TakeTicket(ctx, bad)
+			s.wantErr(err, ledger.ErrTicket)
+		}
+		old := make()
+		s.pass(time.Hour - time.Millisecond)
+		if _, err := l.Ticket(ctx, old); err != nil {
+			s.Error(err)
+		}
+		s.pass(time.Millisecond)
+		_, err := l.TakeTicket(ctx, old)
+		s.wantErr(err, ledger.ErrTicket)
+		if make(); s.count(`SELECT COUNT(*) FROM tickets`) != 1 {
+			s.Error("what is too old is kept")
+		}
+		_, err = l.MakeTicket(ctx, "nobody", time.Hour)
+		s.wantErr(err, ledger.ErrNotFound)
+	})
+}
+
+// A link signs in once, whoever is first.
+func TestTicketIsTakenOnce(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ledgers := []*ledger.Ledger{s.open(), s.open()}
+		s.account(ledgers[0], "ana")
+		secret, err := ledgers[0].MakeTicket(s.Context(), "ana", time.Hour)
+		s.must(err)
+		const takers = 8
+		results := make(chan error)
+		for i := range takers {
+			go func() {
+				_, err := ledgers[i%2].TakeTicket(s.Context(), secret)
+				results <- err
+			}()
+		}
+		taken := 0
+		for range takers {
+			if err := <-results; err == nil {
+				taken++
+			} else if !errors.Is(err, ledger.ErrTicket) {
+				s.Error(err)
+			}
+		}
+		if taken != 1 {
+			s.Errorf("it was taken %d times", taken)
+		}
+	})
+}
