@@ -217,13 +217,13 @@ func (o *overlay) lay(row *sheet.Row) bool {
 		}
 		cells[i] = cell
 	}
+	for _, e := range typed {
+		set(e.Column, sheet.Typed(e.Text))
+	}
 	if isHeader {
 		for i, name := range o.added {
 			set(o.width+i, sheet.Typed(name))
 		}
-	}
-	for _, e := range typed {
-		set(e.Column, sheet.Typed(e.Text))
 	}
 	for len(cells) > 0 && cells[len(cells)-1].Kind == sheet.Blank {
 		cells = cells[:len(cells)-1]

@@ -1,0 +1,525 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// inMemory opens content that lies nowhere else.
+func inMemory(t testing.TB, name, text string, o Options) (*Import, error) {
+	t.Helper()
+	o.Now = july
+	im, err := OpenReader(name, strings.NewReader(text), int64(len(text)), o)
+	if err == nil {
+		t.Cleanup(func() { im.Close() })
+	}
+	return im, err
+}
+
+// The same content and options are the same batch, and the same rows, wherever
+// the content lies.
+func TestOpenReader(t *testing.T) {
+	for _, file := range []string{"samples/annual-reports-de-2026.xlsx", "samples/agent-changes.csv", "samples/formations-2026.xlsx"} {
+		path := filepath.Join(root, file)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		onDisk := opened(t, path, Options{})
+		inMemory, err := OpenReader("any/where/"+filepath.Base(file), bytes.NewReader(content), int64(len(content)), Options{Now: july})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err1 := onDisk.batch()
+		second, err2 := inMemory.batch()
+		if err := errors.Join(err1, err2); err != nil || first.ID != second.ID || first.File != second.File {
+			t.Errorf("%s: %+v and %+v (%v)", file, first, second, err)
+		}
+		if a, b := recorded(t, onDisk), recorded(t, inMemory); a != b {
+			t.Errorf("%s: rows\n%s\nand\n%s", file, a, b)
+		}
+	}
+}
+
+// recorded is everything that a file becomes in the ledger but its name and id.
+func recorded(t testing.TB, im *Import) string {
+	t.Helper()
+	text, err := recordedOf(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func recordedOf(im *Import) (string, error) {
+	var k keeper
+	if _, _, err := im.Record(context.Background(), &k, "ana"); err != nil {
+		return "", err
+	}
+	b, err := im.batch()
+	if err != nil {
+		return "", err
+	}
+	var cells []string
+	for _, r := range k.rows {
+		cells = append(cells, string(r.Cells))
+	}
+	text, err := json.MarshalIndent(struct {
+		Columns, Fields, Cells []string
+		Rows                   []ledger.Row
+	}{b.Columns, b.Fields, cells, k.rows}, "", " ")
+	return string(text), err
+}
+
+const editedSheet = `Company ID,Legal Name,User Email,Filing State,Filing Year
+comp_1,Acme LLC,a@example.com,DE,26
+
+comp_2,Bolt LLC,a@example,ZZ,2026
+comp_3,"Bay, Inc.",a@example.com,DE,2026,beyond
+`
+
+// What an edit does to a row.
+func TestEdits(t *testing.T) {
+	for _, c := range []struct {
+		why     string
+		edits   []Edit
+		want    string // results of the rows, by number
+		cell    string // of row 2 in column 0 to 5, as far as it matters
+		columns int
+	}{
+		{"none", nil, "2 invalid,4 invalid,5 invalid", "", 5},
+		{"a year", []Edit{{Row: 2, Column: 4, Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
+		{"two cells of a row", []Edit{{Row: 4, Column: 2, Text: " a@example.com "}, {Row: 4, Column: 3, Text: "delaware"}}, "2 invalid,4 ready,5 invalid", "", 5},
+		{"the last of two for one cell", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: 4, Text: "27"}}, "2 invalid,4 invalid,5 invalid", "", 5},
+		{"a cell cleared", []Edit{{Row: 5, Column: 5}}, "2 invalid,4 invalid,5 ready", "", 5},
+		{"a row cleared", []Edit{{Row: 4, Column: 0}, {Row: 4, Column: 1}, {Row: 4, Column: 2}, {Row: 4, Column: 3}, {Row: 4, Column: 4}}, "2 invalid,5 invalid", "", 5},
+		{"a repeat made", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 5, Column: 0, Text: "comp_1"}, {Row: 5, Column: 5}}, "2 ready,4 invalid,5 skipped", "", 5},
+		{"a column that the sheet has, by its name", []Edit{{Row: 2, Column: -1, Header: "annualReport.filingYear", Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
+		{"a column added", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"}}, "2 invalid,4 invalid,5 invalid", `\"perhaps\"`, 6},
+		{"a column added, by its index too", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"}, {Row: 2, Column: 5, Text: "yes"}}, "2 ready,4 invalid,5 invalid", `\"yes\"`, 6},
+		{"the header corrected", []Edit{{Row: 1, Column: 4, Text: "Notes"}}, "2 invalid,4 invalid,5 invalid", "", 5},
+		{"a header for what stands beyond", []Edit{{Row: 1, Column: 5, Text: "Notes"}}, "2 invalid,4 invalid,5 ready", "", 6},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			im, err := inMemory(t, "in.csv", editedSheet, Options{Product: filing.AnnualReport, Edits: c.edits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range rowsOf(t, im) {
+				got = append(got, string(rune('0'+r.number))+" "+string(r.result))
+				for _, p := range r.problems {
+					if p.Rule == "row.too-long" && p.Value != "beyond" {
+						t.Errorf("%+v", p)
+					}
+				}
+			}
+			if strings.Join(got, ",") != c.want {
+				t.Errorf("%q, want %s", got, c.want)
+			}
+			if len(im.Columns()) != c.columns || len(im.fields()) != c.columns {
+				t.Errorf("columns %q", im.Columns())
+			}
+			if c.cell != "" && !strings.Contains(recorded(t, im), c.cell) {
+				t.Errorf("%q is not recorded", c.cell)
+			}
+		})
+	}
+}
+
+// An edit that has no place to lie is refused, at once or when the rows are
+// gone through, and says where it was meant to go.
+func TestEditsWithoutAPlace(t *testing.T) {
+	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}})
+	asBook, err := os.ReadFile(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		why   string
+		text  string
+		edit  Edit
+		err   string
+		later bool
+	}{
+		{"a blank row", editedSheet, Edit{Row: 3, Column: 0, Text: "comp_9"}, "row 3", true},
+		{"a blank row, a column added", editedSheet, Edit{Row: 3, Column: -1, Header: "Agent City", Text: "Dover"}, "row 3", true},
+		{"beyond the last row", editedSheet, Edit{Row: 6, Column: 0, Text: "comp_9"}, "row 6", true},
+		{"row 0", editedSheet, Edit{Row: 0, Column: 0, Text: "comp_9"}, "row 0", false},
+		{"no column", editedSheet, Edit{Row: 2, Column: -1, Text: "x"}, "names no column", false},
+		{"a column before the first", editedSheet, Edit{Row: 2, Column: -2, Header: "Filing Year", Text: "x"}, "column -2", false},
+		{"a column beyond the last there can be", editedSheet, Edit{Row: 2, Column: 1 << 14, Text: "x"}, "column 16384", false},
+		{"a column that is none of ours", editedSheet, Edit{Row: 2, Column: -1, Header: "Colour", Text: "x"}, `"Colour"`, false},
+		{"longer than a cell", editedSheet, Edit{Row: 2, Column: 0, Text: strings.Repeat("x", maxEdit+1)}, "longer than a cell", false},
+		{"another sheet", string(asBook), Edit{Sheet: "July", Row: 2, Column: 0, Text: "x"}, `sheet "July"`, false},
+		{"a sheet of a CSV", editedSheet, Edit{Sheet: "June", Row: 2, Column: 0, Text: "x"}, `sheet "June"`, false},
+		{"beyond the last row of a workbook", string(asBook), Edit{Sheet: "june", Row: 3, Column: 0, Text: "x"}, "row 3", true},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			im, err := inMemory(t, "in", c.text, Options{Product: filing.AnnualReport, Edits: []Edit{c.edit}})
+			if c.later {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = im.Check(t.Context(), func(Problem) error { return nil })
+			}
+			var format *sheet.FormatError
+			if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "correction") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Edits that name no sheet go to the one that is read; those of a sheet that is
+// not read lie where nobody looks, and are no part of the batch.
+func TestEditsOfSheets(t *testing.T) {
+	filings := func(id string) [][]sheet.OutCell {
+		return [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts(id, "user_1", "DE", "26")}
+	}
+	path := workbook(t, tab{name: "Notes", rows: [][]sheet.OutCell{texts("made in June")}}, tab{name: "June", rows: filings("comp_1")}, tab{name: "Old", rows: filings("comp_2"), hidden: true})
+	first := func(o Options) (result, string) {
+		im := opened(t, path, o)
+		id, err := im.BatchID()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rowsOf(t, im)[0], id
+	}
+	year := Edit{Row: 2, Column: 3, Text: "2026"}
+	unnamed, id1 := first(Options{Edits: []Edit{year}})
+	year.Sheet = "JUNE"
+	named, id2 := first(Options{Edits: []Edit{year}})
+	if unnamed.result != filing.Ready || named.result != filing.Ready || id1 != id2 {
+		t.Errorf("%s %s, %s %s", unnamed.result, id1, named.result, id2)
+	}
+	none, id3 := first(Options{})
+	year.Sheet = "Old"
+	elsewhere, id4 := first(Options{Edits: []Edit{year}})
+	if elsewhere.result != none.result || id3 != id4 || id3 == id1 {
+		t.Errorf("%s %s, %s %s", none.result, id3, elsewhere.result, id4)
+	}
+	if r, _ := first(Options{Sheet: "old", Edits: []Edit{{Row: 2, Column: 3, Text: "2026"}}}); r.result != filing.Ready || r.request.Company.Ref != "comp_2" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The sheet of officers is corrected like any other, and gets columns that it lacks.
+func TestEditsOfOfficers(t *testing.T) {
+	book := workbook(t,
+		tab{name: "June", rows: [][]sheet.OutCell{
+			texts("Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent"),
+			texts("Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"),
+		}},
+		tab{name: "Officers", rows: [][]sheet.OutCell{
+			texts("Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"),
+			texts("Acme L.L.C.", "Ana", "Silva", "Boss", "12 Market Street", "Wilmington", "DE", "19801"),
+		}})
+	problems := func(edits ...Edit) (where []string) {
+		im := opened(t, book, Options{Edits: edits})
+		if _, err := im.Check(t.Context(), func(p Problem) error {
+			where = append(where, p.Sheet+"!"+p.Cell+" "+p.Rule)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		marked := filepath.Join(t.TempDir(), "marked.xlsx")
+		if err := im.WriteChecked(t.Context(), marked); err != nil {
+			t.Fatal(err)
+		}
+		if where == nil {
+			return nil
+		}
+		var again []string
+		if _, err := opened(t, marked, Options{Product: filing.Formation}).Check(t.Context(), func(p Problem) error {
+			again = append(again, p.Sheet+"!"+p.Cell+" "+p.Rule)
+			return nil
+		}); err != nil || !slices.Equal(where, again) {
+			t.Errorf("the marked workbook says %q, not %q (%v)", again, where, err)
+		}
+		return where
+	}
+	if got := problems(); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}); !slices.Equal(got, []string{"Officers! officer.primary"}) {
+		t.Errorf("%q", got)
+	}
+	if got := problems(Edit{Sheet: "officers", Row: 2, Column: 3, Text: "Member"}, Edit{Sheet: "Officers", Row: 2, Column: -1, Header: "Primary", Text: "yess"}); !slices.Contains(got, "Officers!I2 officer.primary") {
+		t.Errorf("%q", got)
+	}
+	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}, Edit{Sheet: "Officers", Row: 2, Column: -1, Header: "Primary", Text: "yes"}); got != nil {
+		t.Errorf("%q", got)
+	}
+	if _, err := Open(book, Options{Now: july, Edits: []Edit{{Sheet: "Officers", Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}}}); err == nil || !strings.Contains(err.Error(), `"Filing Year"`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(book, Options{Now: july, Edits: []Edit{{Sheet: "Officers", Row: 9, Column: 0, Text: "x"}}}); err == nil || !strings.Contains(err.Error(), "row 9") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The batch is known by its edits too, in whatever order they were typed, and
+// its identity does not give them away.
+func TestBatchIDOfEdits(t *testing.T) {
+	batch := func(o Options) ledger.Batch {
+		t.Helper()
+		o.Product = filing.AnnualReport
+		im, err := inMemory(t, "in.csv", editedSheet, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := im.batch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	year, state := Edit{Row: 2, Column: 4, Text: "2026"}, Edit{Row: 4, Column: 3, Text: "DE"}
+	plain, first := batch(Options{}), batch(Options{Edits: []Edit{year, state}})
+	for _, c := range []struct {
+		why  string
+		same bool
+		o    Options
+	}{
+		{"another order", true, Options{Edits: []Edit{state, year}}},
+		{"blanks that are not kept", true, Options{Edits: []Edit{{Row: 2, Column: 4, Text: " 2026\u00a0"}, state}}},
+		{"a value that was typed over", true, Options{Edits: []Edit{{Row: 2, Column: 4, Text: "2027"}, year, state}}},
+		{"the column by its name", true, Options{Edits: []Edit{{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}, state}}},
+		{"one more", false, Options{Edits: []Edit{year, state, {Row: 5, Column: 5}}}},
+		{"one less", false, Options{Edits: []Edit{year}}},
+		{"another row", false, Options{Edits: []Edit{{Row: 5, Column: 4, Text: "2026"}, state}}},
+		{"another text", false, Options{Edits: []Edit{{Row: 2, Column: 4, Text: "2025"}, state}}},
+		{"an added column", false, Options{Edits: []Edit{year, state, {Row: 2, Column: -1, Header: "Agent City"}}}},
+		{"another salt", false, Options{Edits: []Edit{year, state}, EditSalt: "x"}},
+	} {
+		if got := batch(c.o); (got.ID == first.ID) != c.same {
+			t.Errorf("%s: %s and %s", c.why, first.Options, got.Options)
+		}
+	}
+	if plain.ID == first.ID || strings.Contains(first.Options, "2026") || !strings.Contains(first.Options, "--edits ") || strings.Contains(plain.Options, "--edits") {
+		t.Errorf("%q and %q", plain.Options, first.Options)
+	}
+}
+
+// A Social Security number that was typed as an edit is treated as one in the
+// file: the order has it, and nothing else.
+func TestSecretsTypedAsEdits(t *testing.T) {
+	const ssn, stray = "078-05-1120", "219099999"
+	order := cells{}
+	for id, v := range anEINOrder {
+		order[id] = v
+	}
+	delete(order, partySSN)
+	text, ids := csvOf(order, order.with(cells{companyID: "comp_other"}))
+	for _, column := range []struct {
+		why  string
+		text string
+		edit Edit
+	}{
+		{"in a column added", text, Edit{Row: 2, Column: -1, Header: "responsiblePartySsn", Text: ssn}},
+		{"in a column added, without dashes", text, Edit{Row: 2, Column: -1, Header: "Responsible Party SSN", Text: strings.ReplaceAll(ssn, "-", "")}},
+	} {
+		t.Run(column.why, func(t *testing.T) {
+			edits := []Edit{column.edit, {Row: 3, Column: slices.Index(ids, businessPurpose), Text: stray}, {Row: 3, Column: slices.Index(ids, businessCategory), Text: ssn}}
+			im, err := inMemory(t, "in.csv", column.text, Options{Edits: edits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !im.HoldsSecrets() {
+				t.Error("it is not said that there are secrets")
+			}
+			rows := rowsOf(t, im)
+			if rows[0].result != filing.Ready || strings.ReplaceAll(rows[0].request.Order.EIN.ResponsiblePartySSN, "-", "") != "078051120" {
+				t.Fatalf("%s %s", rows[0].result, rows[0].message)
+			}
+			var k keeper
+			if _, _, err := im.Record(t.Context(), &k, "ana"); err != nil {
+				t.Fatal(err)
+			}
+			b, err := im.batch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			marked := filepath.Join(t.TempDir(), "marked.xlsx")
+			if err := im.WriteChecked(t.Context(), marked); err != nil {
+				t.Fatal(err)
+			}
+			shown := b.Options + strings.Join(cellsOf(t, marked), "\n")
+			for _, r := range k.rows {
+				shown += string(r.Cells) + r.Message
+				for _, f := range r.Faults {
+					shown += f.Message
+				}
+			}
+			for _, r := range rows {
+				for _, p := range r.problems {
+					shown += p.Value + p.Message
+				}
+			}
+			for _, secret := range []string{ssn, "078051120", stray} {
+				if strings.Contains(shown, secret) {
+					t.Errorf("%s is shown:\n%s", secret, shown)
+				}
+			}
+			if !strings.Contains(shown, "***-**-1120") {
+				t.Error("nor is its mask")
+			}
+		})
+	}
+}
+
+// A CSV with edits becomes, row for row and cell for cell, what the CSV becomes
+// into which somebody wrote these values.
+func TestEditsAreAsIfTyped(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		all := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year", "Order Registered Agent", "Notes", "Agent ZIP", "SSN"}
+		width := rapid.IntRange(3, len(all)).Draw(rt, "columns")
+		value := rapid.SampledFrom([]string{
+			"", "", "comp_1", "comp_2", "Acme LLC", "Total", "a@example.com", "a@b", "DE", "Delaware", "ZZ", "2026", "26", "yes", "x", "N/A", "#N/A", "2134", "O’Neill", "\uFFFD",
+			"'=1+1", " 2026 ", "\u00a0DE", "line\nbreak", "078-05-1120", "078051120", "Company ID",
+		})
+		grid := [][]string{slices.Clone(all[:width])}
+		for range rapid.IntRange(1, 40).Draw(rt, "rows") {
+			grid = append(grid, rapid.SliceOfN(value, width, width+rapid.IntRange(0, 1).Draw(rt, "beyond")).Draw(rt, "row"))
+		}
+		var there []int // rows that are not blank
+		for i, row := range grid {
+			if slices.ContainsFunc(row, func(s string) bool { return sheet.Typed(s).Text != "" }) {
+				there = append(there, i+1)
+			}
+		}
+		var edits []Edit
+		for range rapid.IntRange(1, 20).Draw(rt, "edits") {
+			e := Edit{Row: rapid.SampledFrom(there).Draw(rt, "row"), Text: value.Draw(rt, "text")}
+			if rapid.IntRange(0, 3).Draw(rt, "by name") == 0 {
+				e.Column, e.Header = -1, rapid.SampledFrom([]string{"Agent City", "Agent ZIP", "Filing Year", "Agent Street"}).Draw(rt, "header")
+			} else {
+				e.Column = rapid.IntRange(0, width+1).Draw(rt, "column")
+			}
+			if e.Row > 1 || e.Column >= 0 && rapid.IntRange(0, 9).Draw(rt, "header too") == 0 {
+				edits = append(edits, e)
+			}
+		}
+		o := Options{Product: filing.AnnualReport, Now: july}
+		plain := csvText(grid)
+		edited, err := OpenReader("in.csv", strings.NewReader(plain), int64(len(plain)), Options{Product: o.Product, Now: july, Edits: edits})
+		written := csvText(typedInto(grid, edits))
+		rewritten, err2 := OpenReader("in.csv", strings.NewReader(written), int64(len(written)), o)
+		if err != nil || err2 != nil {
+			if err == nil || err2 == nil || err.Error() != err2.Error() {
+				rt.Fatalf("%v\nwritten: %v", err, err2)
+			}
+			return
+		}
+		if edited.layout.row != 1 {
+			return // a row of values passes for the header
+		}
+		got, err := recordedOf(edited)
+		want, err2 := recordedOf(rewritten)
+		if err := errors.Join(err, err2); err != nil || got != want {
+			rt.Fatalf("%v\nedited:\n%s\nwritten:\n%s", err, got, want)
+		}
+		if a, b := problemsOf(rt, edited), problemsOf(rt, rewritten); a != b {
+			rt.Fatalf("edited:\n%s\nwritten:\n%s", a, b)
+		}
+	})
+}
+
+func problemsOf(t rapid.TB, im *Import) string {
+	var all []Problem
+	tally, err := im.Check(context.Background(), func(p Problem) error {
+		all = append(all, p)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(struct {
+		Tally Tally
+		All   []Problem
+		Notes []string
+	}{tally, all, slices.DeleteFunc(im.Notes(), func(n string) bool { return strings.Contains(n, "\uFFFD") })}, "", " ") // noted of what the file holds
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// typedInto is the grid after somebody typed the edits into it in a spreadsheet.
+func typedInto(grid [][]string, edits []Edit) [][]string {
+	var out [][]string
+	for _, row := range grid {
+		out = append(out, slices.Clone(row))
+	}
+	set := func(row, column int, text string) {
+		for len(out[row-1]) <= column {
+			out[row-1] = append(out[row-1], "")
+		}
+		out[row-1][column] = text
+	}
+	for _, e := range edits { // the header decides where columns are added
+		if e.Row == 1 && e.Column >= 0 {
+			set(1, e.Column, e.Text)
+		}
+	}
+	header := out[0]
+	for len(header) > 0 && sheet.Typed(header[len(header)-1]).Text == "" {
+		header = header[:len(header)-1]
+	}
+	width := len(header)
+	var added []string
+	place := make([]int, len(edits))
+	for i, e := range edits {
+		place[i] = e.Column
+		if e.Column >= 0 {
+			continue
+		}
+		if place[i] = slices.Index(header, e.Header); place[i] < 0 {
+			at := slices.Index(added, e.Header)
+			if at < 0 {
+				at, added = len(added), append(added, e.Header)
+			}
+			place[i] = width + at
+		}
+	}
+	for i := range out {
+		if len(out[i]) > width {
+			out[i] = slices.Insert(out[i], width, make([]string, len(added))...)
+		}
+	}
+	for i, e := range edits {
+		set(e.Row, place[i], e.Text)
+	}
+	for i, name := range added {
+		set(1, width+i, name)
+	}
+	return out
+}
+
+func csvText(grid [][]string) string {
+	var b strings.Builder
+	for _, row := range grid {
+		for i, c := range row {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`"` + strings.ReplaceAll(c, `"`, `""`) + `"`)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
