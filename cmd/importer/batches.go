@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -27,9 +26,8 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	if err != nil {
 		return err
 	}
-	if err = jobs.Sweep(ctx, l, slog.New(slog.DiscardHandler)); err == nil {
-		err = a.applyEvents(ctx, l)
-	}
+	settled, err := jobs.CatchUp(ctx, l)
+	a.saySettled(settled)
 	if err == nil {
 		err = do(l)
 	}
@@ -39,21 +37,10 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 	return err
 }
 
-// applyEvents applies what was stored and not yet looked at, so that a command
-// shows what is known even when nothing else runs.
-func (a *app) applyEvents(ctx context.Context, l *ledger.Ledger) error {
-	for {
-		done, settled, err := l.ApplyEvents(ctx)
-		if err != nil || done == 0 {
-			return err
-		}
-		for _, s := range settled {
-			row, err := l.Row(ctx, s.Row)
-			if err != nil {
-				return err
-			}
-			a.say("Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be this row's.", s.Number, s.Batch, row.Cost, s.Order, s.Event)
-		}
+// saySettled tells of uncertain rows that were settled without anybody's doing.
+func (a *app) saySettled(settled []jobs.Settled) {
+	for _, s := range settled {
+		a.say("%s", s)
 	}
 }
 
@@ -166,7 +153,8 @@ func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed 
 	}
 	defer stop()
 	for {
-		if err := a.applyEvents(ctx, l); err != nil {
+		settled, err := jobs.ApplyEvents(ctx, l)
+		if a.saySettled(settled); err != nil {
 			return err
 		}
 		now, err := l.Progress(ctx, batch)

@@ -3,16 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
-	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
@@ -80,8 +74,6 @@ func (f *seasonFlags) settle() error {
 	return err
 }
 
-var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
 func (a *app) seasonAddCommand() *cobra.Command {
 	var f seasonFlags
 	c := &cobra.Command{
@@ -97,8 +89,8 @@ The filing year of --due is that of the due date: this, as a rule.`,
   importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !seasonName.MatchString(args[0]) {
-				return usage("%q is no name of a season: letters, digits, dots and dashes", args[0])
+			if err := jobs.CheckSeasonName(args[0]); err != nil {
+				return usage("%w", err)
 			}
 			if f.roster == "" {
 				return usage("say what to file: --roster FILE")
@@ -109,7 +101,7 @@ The filing year of --due is that of the due date: this, as a rule.`,
 			if err := f.settle(); err != nil {
 				return err
 			}
-			f.options.Zone = cmp.Or(f.options.Zone, localZone(a.getenv))
+			f.options.Zone = cmp.Or(f.options.Zone, jobs.LocalZone(a.getenv))
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
 		},
 	}
@@ -121,71 +113,39 @@ The filing year of --due is that of the due date: this, as a rule.`,
 	return c
 }
 
-// localZone is the name of this machine's zone: each worker may be in another.
-func localZone(getenv func(string) string) string {
-	names := []string{getenv("TZ")}
-	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
-		if _, name, found := strings.Cut(link, "zoneinfo/"); found {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		if name = strings.TrimPrefix(name, ":"); name != "" {
-			if _, err := season.LoadZone(name); err == nil {
-				return name
-			}
-		}
-	}
-	return "UTC"
-}
-
 // addSeason checks the roster, keeps it, and says when it fires first.
 func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f seasonFlags) error {
-	o := f.options
-	if err := o.Check(); err != nil {
-		return err
-	}
-	content, r, err := a.readRoster(ctx, l, f.roster, o)
+	content, err := readFile(f.roster)
 	if err != nil {
 		return err
 	}
-	if o.Due != "" && r.Product != filing.AnnualReport {
-		return fmt.Errorf("--due goes by the due dates of annual reports, and the roster is of %s: use --at", r.Product.Title())
-	}
-	body, err := json.Marshal(o)
-	if err != nil {
-		return fmt.Errorf("keep the options: %w", err)
-	}
-	s := ledger.Season{Name: name, File: filepath.Base(f.roster), Options: body, Schedule: cmp.Or(o.At, o.Due), Approval: f.approve, Since: time.Now(), CreatedBy: person()}
-	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: s.CreatedBy}); err != nil {
+	done, err := jobs.AddSeason(ctx, l, jobs.Enrolment{Name: name, File: f.roster, Content: content, Options: f.options, Approval: f.approve, By: person()})
+	a.showRoster(done.Roster)
+	switch {
+	case errors.Is(err, jobs.ErrTaken):
+		return fmt.Errorf("there is a season %s already, with another roster or schedule: importer season update %s --roster FILE, or season remove %s", name, name, name)
+	case err != nil:
 		return err
-	}
-	switch was, err := findSeason(ctx, l, name); {
-	case err == nil && was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval:
+	case done.Same:
 		fmt.Fprintf(a.out, "The season %s is there already, just so.\n", name)
 		return nil
-	case err == nil:
-		return fmt.Errorf("there is a season %s already, with another roster or schedule: importer season update %s --roster FILE, or season remove %s", name, name, name)
-	case !errors.Is(err, ledger.ErrNotFound):
-		return err
 	}
-	if err := l.KeepSeason(ctx, s); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(r.Tally.Ready, "row"), s.File, o.String())
-	return a.sayNext(ctx, l, s)
+	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File, f.options.String())
+	return a.sayNext(ctx, l, done.Season)
 }
 
-// readRoster reads and checks a sheet of companies, and says what is wrong with
-// it. One of which nothing can be filed is an error.
-func (a *app) readRoster(ctx context.Context, l *ledger.Ledger, path string, o jobs.SeasonOptions) ([]byte, *jobs.Roster, error) {
-	content, err := os.ReadFile(path)
+func readFile(roster string) ([]byte, error) {
+	content, err := os.ReadFile(roster)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the roster: %w", err)
+		return nil, fmt.Errorf("read the roster: %w", err)
 	}
-	r, err := jobs.ReadRoster(ctx, l, path, o, season.DateOf(time.Now()))
-	if err != nil {
-		return nil, nil, err
+	return content, nil
+}
+
+// showRoster says what is wrong with a roster.
+func (a *app) showRoster(r *jobs.Roster) {
+	if r == nil {
+		return
 	}
 	for i, p := range r.Problems {
 		if i == shownProblems {
@@ -197,18 +157,14 @@ func (a *app) readRoster(ctx context.Context, l *ledger.Ledger, path string, o j
 	for _, note := range r.Notes {
 		a.say("%s", note)
 	}
-	if r.Tally.Ready == 0 {
-		return nil, nil, fmt.Errorf("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(path), r.Tally.Invalid, r.Tally.Skipped)
-	}
-	if r.Tally.Invalid > 0 {
+	if r.Tally.Invalid > 0 && r.Tally.Ready > 0 {
 		a.say("%s: they are never sent, and the others are filed without them.", a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
 	}
-	return content, r, nil
 }
 
 // sayNext says when a season fires next.
 func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
-	next, err := nextFirings(ctx, l, s, 1)
+	next, err := jobs.NextFirings(ctx, l, s, 1)
 	if err != nil {
 		return err
 	}
@@ -217,44 +173,20 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Season) er
 		return nil
 	}
 	a.say("It fires next on %s, by whatever worker is running then.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
-	firings, err := l.Firings(ctx, s.Name)
-	if err == nil && slices.ContainsFunc(firings, func(f ledger.Firing) bool { return f.ID == next[0].ID(s.Name) }) {
+	fired, err := jobs.Fired(ctx, l, s, next[0])
+	if fired {
 		a.say("A season of that name fired on that day already, and fires once a day: it goes on with the turn after.")
 	}
 	return err
 }
 
-// nextFirings are the next turns of a season, their times in its own zone.
-func nextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Season, n int) ([]season.Firing, error) {
-	schedule, err := jobs.ScheduleOf(ctx, l, s)
-	if err != nil {
-		return nil, err
-	}
-	var all []season.Firing
-	for at := time.Now(); len(all) < n; {
-		f, ok := schedule.Next(at)
-		if !ok {
-			break
-		}
-		at = f.At
-		f.At = f.At.In(schedule.Zone())
-		all = append(all, f)
-	}
-	return all, nil
-}
-
-// findSeason finds a season by its name. It returns ledger.ErrNotFound.
+// findSeason finds a season by its name.
 func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Season, error) {
-	seasons, err := l.Seasons(ctx)
-	if err != nil {
-		return ledger.Season{}, err
+	s, err := jobs.FindSeason(ctx, l, name)
+	if errors.Is(err, ledger.ErrNotFound) {
+		err = fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
 	}
-	for _, s := range seasons {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-	return ledger.Season{}, fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
+	return s, err
 }
 
 // onSeason is a command that does something with one season.
@@ -309,35 +241,21 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 		if file == "" {
 			return usage("say which: --roster FILE")
 		}
-		o, err := jobs.OptionsOf(s)
+		content, err := readFile(file)
 		if err != nil {
 			return err
 		}
-		content, r, err := a.readRoster(ctx, l, file, o)
-		if err != nil {
+		done, err := jobs.UpdateSeason(ctx, l, s, file, content, person())
+		a.showRoster(done.Roster)
+		switch {
+		case err != nil:
 			return err
-		}
-		old, err := jobs.ReadVersion(ctx, l, s.Roster, o, season.DateOf(time.Now()))
-		if err != nil {
-			return err
-		}
-		was := s.Roster
-		s.File = filepath.Base(file)
-		if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: person()}); err != nil {
-			return err
-		}
-		if s.Roster == was {
+		case done.Same:
 			fmt.Fprintln(a.out, "It is the roster that the season has.")
 			return nil
 		}
-		if o.Due != "" {
-			s.Since = time.Now() // whatever is near by now, and was not filed, is filed tomorrow
-		}
-		if err := l.KeepSeason(ctx, s); err != nil {
-			return err
-		}
-		a.showChanges(season.Compare(r.Rows, old.Rows))
-		return a.sayNext(ctx, l, s)
+		a.showChanges(done.Changes)
+		return a.sayNext(ctx, l, done.Season)
 	})
 	c.Flags().StringVar(&file, "roster", "", "the new sheet of companies, read as the old one was")
 	return c

@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/jobs"
@@ -62,64 +59,44 @@ the network nor a key.`,
 	return c
 }
 
-// calendarLine is a line of the calendar, as --json has it.
-type calendarLine struct {
-	Due        season.Date `json:"due"` // "" where nothing falls due
-	Estimate   bool        `json:"estimate"`
-	Verdict    string      `json:"verdict"`
-	State      string      `json:"state"`
-	CompanyID  string      `json:"companyId"`
-	Company    string      `json:"company"`
-	Row        int         `json:"row"`
-	What       string      `json:"what"`
-	Opens      season.Date `json:"opens"`
-	Fee        string      `json:"fee"`
-	Why        string      `json:"why"`
-	Source     string      `json:"source"`
-	Confidence string      `json:"confidence"`
-}
-
 func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags) error {
-	from, to := season.DateOf(time.Now()), season.Date{}
-	for _, day := range []struct {
-		text string
-		into *season.Date
-	}{{f.from, &from}, {f.to, &to}} {
-		if day.text == "" {
-			continue
-		}
-		var err error
-		if *day.into, err = season.ParseDate(day.text); err != nil {
-			return err
-		}
-	}
-	if to.IsZero() {
-		to = from.AddMonths(12)
-	}
-	if to.Before(from) {
+	today := season.DateOf(time.Now())
+	from, to, err := season.ParseSpan(f.from, f.to, today)
+	if errors.Is(err, season.ErrSpan) {
 		return usage("--to %s is before --from %s", to, from)
 	}
-	roster, err := a.calendarRoster(ctx, l, name, f)
+	if err != nil {
+		return err
+	}
+	roster, err := a.calendarRoster(ctx, l, name, f, today)
 	if err != nil {
 		return err
 	}
 	due, rest := roster.Calendar(from, to)
 	switch {
-	case f.asJSON, f.asCSV:
-		return a.writeCalendar(append(due, rest...), f.asCSV)
-	default:
-		return a.showCalendar(due, rest, from, to, f.verbose)
+	case f.asCSV:
+		return season.WriteCSV(a.out, append(due, rest...))
+	case f.asJSON:
+		lines := json.NewEncoder(a.out)
+		for _, e := range append(due, rest...) {
+			if err := lines.Encode(e.Line()); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	return a.showCalendar(due, rest, from, to, f.verbose)
 }
 
 // calendarRoster is the roster that was asked for; without one, that of the only
 // season there is.
-func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags) (*jobs.Roster, error) {
-	today := season.DateOf(time.Now())
+func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags, today season.Date) (*jobs.Roster, error) {
 	if f.roster != "" {
-		o := f.options
-		o.FilingYear = cmp.Or(o.FilingYear, strconv.Itoa(today.Year)) // of no account here
-		r, err := jobs.ReadRoster(ctx, l, f.roster, o, today)
+		content, err := readFile(f.roster)
+		if err != nil {
+			return nil, err
+		}
+		r, err := jobs.CalendarRoster(ctx, l, f.roster, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
 			a.say("%s: what is due of them may not be told. importer check %s shows why.", count(r.Tally.Invalid, "row")+" to correct", f.roster)
 		}
@@ -139,14 +116,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 	if err != nil {
 		return nil, err
 	}
-	o, err := jobs.OptionsOf(s)
-	if err != nil {
-		return nil, err
-	}
-	if f.options.Rules != "" {
-		o.Rules = f.options.Rules
-	}
-	return jobs.ReadVersion(ctx, l, s.Roster, o, today)
+	return jobs.SeasonRoster(ctx, l, s, f.options.Rules, today)
 }
 
 func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbose bool) error {
@@ -165,7 +135,7 @@ func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbo
 }
 
 func (a *app) calendarTable(entries []season.Entry, verbose bool) error {
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	for _, e := range entries {
 		what := ""
 		if e.Due.Verdict == season.Dated {
@@ -181,40 +151,4 @@ func (a *app) calendarTable(entries []season.Entry, verbose bool) error {
 		}
 	}
 	return table.Flush()
-}
-
-func (a *app) writeCalendar(entries []season.Entry, asCSV bool) error {
-	lines := json.NewEncoder(a.out)
-	table := csv.NewWriter(a.out)
-	if asCSV {
-		if err := table.Write([]string{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why", "Source", "Confidence"}); err != nil {
-			return err
-		}
-	}
-	for _, e := range entries {
-		line := calendarLine{
-			Due: e.Due.Date, Estimate: e.Due.Estimate, Verdict: string(e.Due.Verdict), State: string(e.Row.Facts.State),
-			CompanyID: e.Row.CompanyID, Company: e.Row.LegalName, Row: e.Row.Number, What: e.Due.What, Opens: e.Due.Opens,
-			Fee: e.Due.Price(), Why: e.Due.Why, Source: e.Due.Source, Confidence: e.Due.Confidence,
-		}
-		var err error
-		if asCSV {
-			err = table.Write([]string{line.Due.String(), strconv.FormatBool(line.Estimate), line.Verdict, line.State, line.CompanyID, guarded(line.Company), strconv.Itoa(line.Row), line.What, line.Opens.String(), line.Fee, line.Why, line.Source, line.Confidence})
-		} else {
-			err = lines.Encode(line)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	table.Flush()
-	return table.Error()
-}
-
-// guarded is a text that a spreadsheet program takes for no formula.
-func guarded(text string) string {
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

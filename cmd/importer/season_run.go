@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
@@ -31,29 +30,18 @@ same day is fired by hand once. --dry-run shows the plan and makes nothing.`
 }
 
 func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, client *filingapi.Client, s ledger.Season, dry, yes bool) error {
-	f, err := seasons.ByHand(s)
+	r, err := seasons.Rehearse(ctx, s)
 	if err != nil {
 		return err
 	}
-	firings, err := l.Firings(ctx, s.Name)
-	if err != nil {
-		return err
+	if r.Fired != nil {
+		fmt.Fprintf(a.out, "It was run by hand today already, with this roster: %s\n", jobs.FiringText(*r.Fired))
+		return nil
 	}
-	today, _, _ := strings.Cut(f.ID, "+")
-	for _, g := range firings {
-		switch {
-		case g.ID == f.ID && g.State != ledger.FiringBegun:
-			fmt.Fprintf(a.out, "It was run by hand today already, with this roster: %s\n", firingInWords(g))
-			return nil
-		case g.ID == today:
-			a.say("Today's firing is there already: %s", firingInWords(g))
-		}
+	if r.Today != nil {
+		a.say("Today's firing is there already: %s", jobs.FiringText(*r.Today))
 	}
-	plan, err := seasons.Plan(ctx, s, f)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(a.out, plan.Text())
+	fmt.Fprint(a.out, r.Plan.Text())
 	if dry {
 		a.say("Nothing was made (--dry-run).")
 		return nil
@@ -70,20 +58,18 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 		return err
 	}
 	if !yes && !s.Approval && a.terminal(a.in) {
-		if sure, err := a.confirm(fmt.Sprintf("Place %s now?", count(plan.Filings, "filing"))); err != nil || !sure {
+		if sure, err := a.confirm(fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing"))); err != nil || !sure {
 			return err
 		}
 	}
-	f, fired, err := seasons.Fire(ctx, s, f)
+	f, err := seasons.FireByHand(ctx, s, r.Firing)
 	switch {
+	case errors.Is(err, jobs.ErrFiring):
+		return fmt.Errorf("%w: importer season show %s", err, s.Name)
 	case err != nil:
 		return err
-	case !fired:
-		return errors.New("a worker is at it: importer season show " + s.Name)
-	case f.State == ledger.FiringFailed:
-		return errors.New(f.Note)
 	}
-	fmt.Fprintln(a.out, firingInWords(f))
+	fmt.Fprintln(a.out, jobs.FiringText(f))
 	if f.Batch == "" {
 		return nil
 	}
@@ -92,18 +78,4 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 		return err
 	}
 	return a.whoPlaces(ctx, l, b, "")
-}
-
-// firingInWords is a firing in a line.
-func firingInWords(f ledger.Firing) string {
-	text := f.ID + ": "
-	if f.Batch != "" {
-		text += "batch " + f.Batch
-	} else {
-		text += string(f.State)
-	}
-	if f.Note != "" {
-		text += ", " + f.Note
-	}
-	return text
 }

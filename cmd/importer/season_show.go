@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"bulkfiling/internal/filingapi"
@@ -17,44 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// seasonLine is a season as season list and show --json have it.
-type seasonLine struct {
-	Name     string    `json:"name"`
-	File     string    `json:"file"`
-	Roster   string    `json:"roster"`
-	Schedule string    `json:"schedule"`
-	Approval bool      `json:"approval"`
-	Paused   bool      `json:"paused"`
-	Next     time.Time `json:"next,omitzero"` // zero: never
-	Last     string    `json:"last"`          // its last firing; "" for none
-	Batch    string    `json:"batch"`         // of that firing
-	State    string    `json:"state"`         // of that firing
-}
-
-func lineOf(ctx context.Context, l *ledger.Ledger, s ledger.Season) (seasonLine, error) {
-	line := seasonLine{Name: s.Name, File: s.File, Roster: s.Roster, Approval: s.Approval, Paused: s.Paused}
-	o, err := jobs.OptionsOf(s)
-	if err != nil {
-		return line, err
-	}
-	line.Schedule = o.String()
-	next, err := nextFirings(ctx, l, s, 1)
-	switch {
-	case errors.Is(err, jobs.ErrRoster): // its firing will say so, too
-		line.State = err.Error()
-		return line, nil
-	case err != nil:
-		return line, err
-	case len(next) > 0 && !s.Paused:
-		line.Next = next[0].At
-	}
-	firings, err := l.Firings(ctx, s.Name)
-	if err == nil && len(firings) > 0 {
-		line.Last, line.Batch, line.State = firings[0].ID, firings[0].Batch, string(firings[0].State)
-	}
-	return line, err
-}
 
 func (a *app) seasonListCommand() *cobra.Command {
 	var asJSON bool
@@ -83,12 +44,12 @@ func (a *app) seasonListCommand() *cobra.Command {
 
 func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledger.Season, asJSON bool) error {
 	lines := json.NewEncoder(a.out)
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	if !asJSON {
 		fmt.Fprintln(table, "SEASON\tROSTER\tFIRES\tNEXT\tLAST\tBATCH")
 	}
 	for _, s := range seasons {
-		line, err := lineOf(ctx, l, s)
+		line, err := jobs.LineOf(ctx, l, s)
 		if err != nil {
 			return err
 		}
@@ -98,18 +59,7 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 			}
 			continue
 		}
-		next := "never"
-		switch {
-		case s.Paused:
-			next = "paused"
-		case !line.Next.IsZero():
-			next = line.Next.Format("2006-01-02 15:04 MST")
-		}
-		last := strings.TrimPrefix(line.Last, s.Name+"@")
-		if line.State != "" && line.State != string(ledger.FiringDone) {
-			last = strings.TrimSpace(last + " " + line.State)
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, next, cmp.Or(last, "-"), cmp.Or(line.Batch, "-"))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, line.When(), cmp.Or(line.Came(), "-"), cmp.Or(line.Batch, "-"))
 	}
 	return table.Flush()
 }
@@ -138,7 +88,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	table := lineUp(a.out)
 	fmt.Fprintf(table, "season\t%s\n", s.Name)
 	fmt.Fprintf(table, "fires\t%s\n", o.String())
 	var reads []string
@@ -153,7 +103,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if s.Approval {
 		fmt.Fprintf(table, "approval\teach firing waits for: importer approve BATCH\n")
 	}
-	next, err := nextFirings(ctx, l, s, 3)
+	next, err := jobs.NextFirings(ctx, l, s, 3)
 	switch {
 	case s.Paused:
 		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused: importer season resume "+s.Name))
@@ -174,7 +124,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if err != nil {
 		return err
 	}
-	versions, err := rosterVersions(ctx, l, s, firings)
+	versions, err := jobs.RosterVersions(ctx, l, s, firings)
 	if err != nil {
 		return err
 	}
@@ -190,34 +140,12 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if len(next) == 0 || s.Paused {
 		return nil
 	}
-	plan, err := seasons.Plan(ctx, s, ledger.Firing{ID: next[0].ID(s.Name), Season: s.Name, Due: next[0].At, Roster: s.Roster})
-	if err != nil {
+	plan, err := seasons.NextPlan(ctx, s)
+	if err != nil || plan == nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "\nWhat it would do next, as far as is known today:\n%s", indent(plan.Text()))
 	return nil
-}
-
-// rosterVersions are the present version and those of earlier firings.
-func rosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season, firings []ledger.Firing) ([]ledger.Roster, error) {
-	hashes := []string{s.Roster}
-	seen := map[string]bool{s.Roster: true}
-	for _, f := range firings {
-		if !seen[f.Roster] {
-			seen[f.Roster] = true
-			hashes = append(hashes, f.Roster)
-		}
-	}
-	var all []ledger.Roster
-	for _, hash := range hashes {
-		r, err := l.Roster(ctx, hash)
-		if err != nil {
-			return nil, err
-		}
-		r.Content = nil
-		all = append(all, r)
-	}
-	return all, nil
 }
 
 func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledger.Firing) error {
@@ -262,7 +190,7 @@ func indent(text string) string {
 }
 
 func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Season) error {
-	line, err := lineOf(ctx, l, s)
+	line, err := jobs.LineOf(ctx, l, s)
 	if err != nil {
 		return err
 	}
@@ -277,7 +205,7 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 		Plan   json.RawMessage `json:"plan,omitempty"`
 	}
 	shown := struct {
-		seasonLine
+		jobs.SeasonLine
 		Options  json.RawMessage `json:"options"`
 		Firings  []firingLine    `json:"firings"`
 		NextPlan *jobs.Plan      `json:"nextPlan,omitempty"`
@@ -289,12 +217,8 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 	for _, f := range firings {
 		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.Roster, f.Batch, f.Note, f.Plan})
 	}
-	if !s.Paused && !line.Next.IsZero() {
-		next, _, err := seasons.Next(ctx, s)
-		if err != nil {
-			return err
-		}
-		if shown.NextPlan, err = seasons.Plan(ctx, s, next); err != nil {
+	if !line.Next.IsZero() {
+		if shown.NextPlan, err = seasons.NextPlan(ctx, s); err != nil {
 			return err
 		}
 	}

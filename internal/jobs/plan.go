@@ -306,6 +306,8 @@ func (p *Plan) Text() string {
 	switch {
 	case p.Available == nil:
 		line("available: not known, no deposit was ever declared")
+	case p.Short == 0 && *p.Available < 0:
+		line("available %s: overdrawn before this, which needs nothing", p.Available.Dollars())
 	case p.Short == 0:
 		line("available %s: it suffices", p.Available.Dollars())
 	default:

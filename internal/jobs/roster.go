@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -8,8 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -133,10 +132,9 @@ type Roster struct {
 // that do not fit it: the next try would end in the same way.
 var ErrRoster = errors.New("the roster cannot be filed")
 
-// ReadRoster reads the companies of a file as they are on a day. What the sheet
-// does not say of a company the ledger may know from a look-up. It returns
-// ErrRoster.
-func ReadRoster(ctx context.Context, l *ledger.Ledger, path string, o SeasonOptions, on season.Date) (*Roster, error) {
+// ReadRoster reads the companies of a sheet as they are on a day. What it does
+// not say of a company the ledger may know from a look-up. It returns ErrRoster.
+func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions, on season.Date) (*Roster, error) {
 	rules, err := o.DueRules()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
@@ -145,7 +143,7 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, path string, o SeasonOpti
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
 	}
-	im, err := importer.Open(path, options)
+	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
 	}
@@ -260,34 +258,13 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 	return d
 }
 
-// spread writes a version of a roster to a file of its own name in a folder of
-// its own, for the importer to read.
-func spread(r ledger.Roster) (path string, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "bulkfiling-roster-")
-	if err != nil {
-		return "", nil, fmt.Errorf("make a place for the roster %s: %w", r.File, err)
-	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	path = filepath.Join(dir, filepath.Base(r.File))
-	if err := os.WriteFile(path, r.Content, 0o600); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("write the roster %s: %w", r.File, err)
-	}
-	return path, remove, nil
-}
-
 // ReadVersion reads a version of a roster that the ledger keeps.
 func ReadVersion(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
 	version, err := l.Roster(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	path, remove, err := spread(version)
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	return ReadRoster(ctx, l, path, o, on)
+	return ReadRoster(ctx, l, version.File, version.Content, o, on)
 }
 
 // epoch days order priorities: the earliest due has the lowest number.

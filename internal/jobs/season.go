@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -399,12 +400,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	path, remove, err := spread(version)
-	if err != nil {
-		return nil, "", false, err
-	}
-	defer remove()
-	roster, err := ReadRoster(ctx, s.c.Ledger, path, o, on)
+	roster, err := ReadRoster(ctx, s.c.Ledger, version.File, version.Content, o, on)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -440,7 +436,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	im, err := importer.Open(path, options)
+	im, err := importer.OpenReader(version.File, bytes.NewReader(version.Content), int64(len(version.Content)), options)
 	if err != nil {
 		return nil, "", false, fmt.Errorf("%w: %w", ErrRoster, err)
 	}

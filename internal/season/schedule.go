@@ -124,6 +124,22 @@ func (s *Schedule) Next(after time.Time) (Firing, bool) {
 	}
 }
 
+// Upcoming are the next n firings after a time, their times in the schedule's
+// zone; fewer where it does not fire as often.
+func (s *Schedule) Upcoming(after time.Time, n int) []Firing {
+	var all []Firing
+	for len(all) < n {
+		f, ok := s.Next(after)
+		if !ok {
+			break
+		}
+		after = f.At
+		f.At = f.At.In(s.zone)
+		all = append(all, f)
+	}
+	return all
+}
+
 // Between is the firing to carry out now, when the last one was looked for at
 // last: the latest after last and not after now, with the number of those
 // before it that were missed. False where there is none, or last is zero.

@@ -1,0 +1,172 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// Enrolment is a season as somebody asks for it.
+type Enrolment struct {
+	Name     string
+	File     string // the roster's name
+	Content  []byte // of the roster
+	Options  SeasonOptions
+	Approval bool // each firing waits for somebody's yes
+	By       string
+}
+
+// Enrolled is what came of it.
+type Enrolled struct {
+	Season  ledger.Season
+	Roster  *Roster     // as it was read, also where nothing of it can be filed; nil where it could not be
+	Same    bool        // it was so already: nothing was changed
+	Changes season.Plan // of a new version of the roster, against the one before
+}
+
+// ErrSeason is true of what keeps a season from being kept as it was asked for,
+// beside its roster (ErrRoster): the person who asks can put it right.
+var ErrSeason = errors.New("the season cannot be kept like that")
+
+// ErrTaken is the ErrSeason of a name that another season has.
+var ErrTaken = errors.New("there is a season of that name already, with another roster or schedule")
+
+// unfit is an ErrSeason that says only why.
+type unfit struct{ error }
+
+func (u unfit) Unwrap() error          { return u.error }
+func (unfit) Is(target error) bool     { return target == ErrSeason }
+func refused(s string, a ...any) error { return unfit{fmt.Errorf(s, a...)} }
+
+var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// CheckSeasonName reports a name that no season can have. It returns ErrSeason.
+func CheckSeasonName(name string) error {
+	if !seasonName.MatchString(name) {
+		return refused("%q is no name of a season: letters, digits, dots and dashes", name)
+	}
+	return nil
+}
+
+// AddSeason checks a season and keeps it with its roster. The same again changes
+// nothing. It returns ErrSeason and ErrRoster, and then has kept nothing.
+func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, error) {
+	var done Enrolled
+	if err := CheckSeasonName(e.Name); err != nil {
+		return done, err
+	}
+	if err := e.Options.Check(); err != nil {
+		return done, unfit{err}
+	}
+	var err error
+	if done.Roster, err = readToFile(ctx, l, e.File, e.Content, e.Options); err != nil {
+		return done, err
+	}
+	if e.Options.Due != "" && done.Roster.Product != filing.AnnualReport {
+		return done, refused("a season that fires ahead of the due dates goes by the due dates of annual reports, and the roster is of %s: have it fire at a time", done.Roster.Product.Title())
+	}
+	body, err := json.Marshal(e.Options)
+	if err != nil {
+		return done, fmt.Errorf("keep the options: %w", err)
+	}
+	s := ledger.Season{Name: e.Name, File: filepath.Base(e.File), Options: body, Schedule: cmp.Or(e.Options.At, e.Options.Due), Approval: e.Approval, Since: time.Now(), CreatedBy: e.By}
+	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
+		return done, err
+	}
+	switch was, err := FindSeason(ctx, l, e.Name); {
+	case err == nil && was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval:
+		done.Season, done.Same = was, true
+		return done, nil
+	case err == nil:
+		return done, refused("season %s: %w", e.Name, ErrTaken)
+	case !errors.Is(err, ledger.ErrNotFound):
+		return done, err
+	}
+	done.Season = s
+	return done, l.KeepSeason(ctx, s)
+}
+
+// UpdateSeason gives a season a new version of its roster, which is read as the
+// old one was. It returns ErrRoster.
+func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file string, content []byte, by string) (Enrolled, error) {
+	done := Enrolled{Season: s}
+	o, err := OptionsOf(s)
+	if err != nil {
+		return done, err
+	}
+	if done.Roster, err = readToFile(ctx, l, file, content, o); err != nil {
+		return done, err
+	}
+	old, err := ReadVersion(ctx, l, s.Roster, o, season.DateOf(time.Now()))
+	if err != nil {
+		return done, err
+	}
+	s.File = filepath.Base(file)
+	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: by}); err != nil {
+		return done, err
+	}
+	if s.Roster == done.Season.Roster {
+		done.Same = true
+		return done, nil
+	}
+	if o.Due != "" {
+		s.Since = time.Now() // whatever is near by now, and was not filed, is filed tomorrow
+	}
+	if err := l.KeepSeason(ctx, s); err != nil {
+		return done, err
+	}
+	done.Season, done.Changes = s, season.Compare(done.Roster.Rows, old.Rows)
+	return done, nil
+}
+
+// readToFile reads a roster of which something can be filed.
+func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions) (*Roster, error) {
+	r, err := ReadRoster(ctx, l, file, content, o, season.DateOf(time.Now()))
+	if err == nil && r.Tally.Ready == 0 {
+		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid, r.Tally.Skipped)
+	}
+	return r, err
+}
+
+// FindSeason finds a season by its name. It returns ledger.ErrNotFound.
+func FindSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Season, error) {
+	seasons, err := l.Seasons(ctx)
+	if err != nil {
+		return ledger.Season{}, err
+	}
+	for _, s := range seasons {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return ledger.Season{}, fmt.Errorf("there is no season %s: %w", name, ledger.ErrNotFound)
+}
+
+// LocalZone is the name of this machine's zone: a season is kept with the name,
+// for each machine may be in another.
+func LocalZone(getenv func(string) string) string {
+	names := []string{getenv("TZ")}
+	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
+		if _, name, found := strings.Cut(link, "zoneinfo/"); found {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if name = strings.TrimPrefix(name, ":"); name != "" {
+			if _, err := season.LoadZone(name); err == nil {
+				return name
+			}
+		}
+	}
+	return "UTC"
+}

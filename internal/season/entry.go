@@ -1,0 +1,80 @@
+package season
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ErrSpan is returned for days of which the last is before the first.
+var ErrSpan = errors.New("span of days")
+
+// ParseSpan reads the first and the last day of a calendar: without a first it
+// is today, without a last a year after the first. It returns ErrSpan, with
+// both days.
+func ParseSpan(from, to string, today Date) (first, last Date, err error) {
+	first = today
+	if from != "" {
+		if first, err = ParseDate(from); err != nil {
+			return first, last, err
+		}
+	}
+	last = first.AddMonths(12)
+	if to != "" {
+		if last, err = ParseDate(to); err != nil {
+			return first, last, err
+		}
+	}
+	if last.Before(first) {
+		err = fmt.Errorf("%w: the last, %s, is before the first, %s", ErrSpan, last, first)
+	}
+	return first, last, err
+}
+
+// CalendarLine is an entry as programs read it.
+type CalendarLine struct {
+	Due        Date   `json:"due"` // "" where nothing falls due
+	Estimate   bool   `json:"estimate"`
+	Verdict    string `json:"verdict"`
+	State      string `json:"state"`
+	CompanyID  string `json:"companyId"`
+	Company    string `json:"company"`
+	Row        int    `json:"row"`
+	What       string `json:"what"`
+	Opens      Date   `json:"opens"`
+	Fee        string `json:"fee"`
+	Why        string `json:"why"`
+	Source     string `json:"source"`
+	Confidence string `json:"confidence"`
+}
+
+// Line is the entry as programs read it.
+func (e Entry) Line() CalendarLine {
+	return CalendarLine{
+		Due: e.Due.Date, Estimate: e.Due.Estimate, Verdict: string(e.Due.Verdict), State: string(e.Row.Facts.State),
+		CompanyID: e.Row.CompanyID, Company: e.Row.LegalName, Row: e.Row.Number, What: e.Due.What, Opens: e.Due.Opens,
+		Fee: e.Due.Price(), Why: e.Due.Why, Source: e.Due.Source, Confidence: e.Due.Confidence,
+	}
+}
+
+// WriteCSV writes entries with everything that is known of them.
+func WriteCSV(w io.Writer, entries []Entry) error {
+	table := csv.NewWriter(w)
+	lines := [][]string{{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why", "Source", "Confidence"}}
+	for _, e := range entries {
+		l := e.Line()
+		lines = append(lines, []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, guarded(l.Company), strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence})
+	}
+	return table.WriteAll(lines)
+}
+
+// guarded is a text that a spreadsheet program takes for no formula.
+func guarded(text string) string {
+	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
