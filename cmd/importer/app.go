@@ -129,20 +129,7 @@ Exit status:
   130  interrupted; everything is recorded
 {{if not .HasParent}}
 Environment:
-` + environmentHelp() + `{{end}}`
-
-func environmentHelp() string {
-	var b strings.Builder
-	for _, v := range environment.Variables {
-		meaning := v.Meaning
-		if v.Default != "" {
-			meaning += " (" + v.Default + ")"
-		}
-		fmt.Fprintf(&b, "  %-21s %s\n", v.Name, meaning)
-	}
-	b.WriteString("  NO_COLOR              set: no colours\n")
-	return b.String()
-}
+` + environment.Help(environment.Variable{Name: "NO_COLOR", Meaning: "set: no colours"}) + `{{end}}`
 
 // oneFile is the argument check of commands that take a file.
 func oneFile(c *cobra.Command, args []string) error {

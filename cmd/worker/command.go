@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -85,21 +84,9 @@ Exit status:
   130  asked twice: it ended at once
 {{if not .HasParent}}
 Environment:
-` + environmentHelp() + `{{end}}`)
+` + environment.Help() + `{{end}}`)
 	c.AddCommand(healthcheckCommand())
 	return c
-}
-
-func environmentHelp() string {
-	var b strings.Builder
-	for _, v := range environment.Variables {
-		meaning := v.Meaning
-		if v.Default != "" {
-			meaning += " (" + v.Default + ")"
-		}
-		fmt.Fprintf(&b, "  %-21s %s\n", v.Name, meaning)
-	}
-	return b.String()
 }
 
 func version() string {
