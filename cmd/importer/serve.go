@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,42 +23,55 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var s server
+	var public string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Take the service's events in, as they happen",
-		Long: `serve listens for the events by which the service tells how filings fare, at
-` + webhook.Path + `. Each is verified by its signature, stored once, answered,
-and applied to its row; what it could not store the service sends again. Any
-number of them may run over one ledger, and any may end at any time. What is due
-of a season it fires, too; the filings are placed by workers.
+		Short: "The page in a browser, and the service's events as they happen",
+		Long: `serve has the page on which all of this is done in a browser: hand a sheet over,
+correct it, see what it costs, say yes, watch it, get the answers. On this machine
+alone it prints a link that signs you in, once; elsewhere people sign in by name and
+password (importer accounts).
 
-The service has to reach it: put it behind a proxy that has a certificate, or
-give it one. GET /healthz answers 200 as long as it runs.`,
+It also listens for the events by which the service tells how filings fare, at
+` + webhook.Path + `. Each is verified by its signature, stored once, answered,
+and applied to its row; what it could not store the service sends again. What is
+due of a season it fires, too.
+
+Without REDIS_URL it places what is handed in by itself; with it, the workers do.
+Any number of them may run over one ledger, and any may end at any time.
+
+The service has to reach it, and people elsewhere only over TLS: put it behind a
+proxy that has a certificate (--public-url, --trust-proxy), or give it one.
+GET /healthz answers 200 as long as it runs.`,
 		Example: `  importer serve
   importer serve --listen :8443 --tls-cert cert.pem --tls-key key.pem
+  importer serve --listen 127.0.0.1:8080 --public-url https://filings.example.com --trust-proxy
   importer webhooks create --url https://filings.example.com` + webhook.Path,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if (s.cert == "") != (s.key == "") {
 				return usage("--tls-cert and --tls-key go together")
 			}
-			env, err := a.environment()
-			if err != nil {
+			var err error
+			if s.public, err = publicURL(public); err != nil {
 				return err
 			}
-			s.secrets = env.WebhookSecrets
+			if s.maxUpload < 1 {
+				return usage("--max-upload is a number of MiB, at least 1")
+			}
+			if s.env, err = a.environment(); err != nil {
+				return err
+			}
+			if !c.Flags().Changed("place") {
+				s.place = s.env.RedisURL == ""
+			}
 			log := slog.New(slog.NewTextHandler(a.err, nil))
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				quiet, err := env.Tell(c.Context(), l, log)
+				quiet, err := s.env.Tell(c.Context(), l, log)
 				if err != nil {
 					return err
 				}
 				defer quiet()
-				stop, err := fireSeasons(c.Context(), env, l, log)
-				if err != nil {
-					return err
-				}
-				defer stop()
 				return a.serve(c.Context(), l, s, log)
 			})
 		},
@@ -64,70 +79,89 @@ give it one. GET /healthz answers 200 as long as it runs.`,
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to listen on")
 	c.Flags().StringVar(&s.cert, "tls-cert", "", "a certificate, and those that vouch for it: a PEM file")
 	c.Flags().StringVar(&s.key, "tls-key", "", "the certificate's key: a PEM file")
+	c.Flags().StringVar(&public, "public-url", "", "the address that people type, where a proxy stands in front: https://filings.example.com")
+	c.Flags().BoolVar(&s.proxied, "trust-proxy", false, "believe the proxy's X-Forwarded-For: only where nobody reaches serve but through it")
+	c.Flags().BoolVar(&s.place, "place", false, "place what is handed in (default: where REDIS_URL is not set)")
+	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest sheet that is taken in, in MiB")
 	return c
 }
 
-// fireSeasons fires the seasons of the ledger until it is stopped, where the
-// environment names a service: to take events in, none is needed.
-func fireSeasons(ctx context.Context, env environment.Environment, l *ledger.Ledger, log *slog.Logger) (stop func(), err error) {
-	client, err := env.Client()
-	if err != nil {
-		log.Info("seasons are not fired here", "why", err)
-		return func() {}, nil
+// publicURL reads the address that people type.
+func publicURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
 	}
-	if err := l.Bind(ctx, env.Mode()); err != nil {
-		client.Close()
-		return nil, err
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return nil, usage("--public-url is an address such as https://filings.example.com, and nothing behind it")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { env.Seasons(l, client, log).Run(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-		client.Close()
-	}, nil
+	return u, nil
 }
 
 // server is what serve was asked for.
 type server struct {
-	listen, cert, key string
-	secrets           func() ([]string, error) // of the environment
+	env            environment.Environment
+	listen         string
+	cert, key      string
+	public         *url.URL
+	proxied, place bool
+	maxUpload      int64 // MiB
 }
 
 // leave is how long requests have to come to their end.
 const leave = 10 * time.Second
 
-// serve answers until ctx ends. The applier outlives the last request.
+// serve answers until ctx ends. The applier outlives the last request, and what
+// it places is placed to its end.
 func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
-	secrets := webhook.Secrets(l, s.secrets)
+	secrets := webhook.Secrets(l, s.env.WebhookSecrets)
 	events, applier := webhook.Handler(l, webhook.NewHMAC(secrets), log)
-	srv := &http.Server{
-		Handler:           a.routes(events),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	var certificates []tls.Certificate
 	scheme := "http"
 	if s.cert != "" {
 		pair, err := tls.LoadX509KeyPair(s.cert, s.key)
 		if err != nil {
 			return fmt.Errorf("read the certificate: %w", err)
 		}
-		scheme, srv.TLSConfig = "https", &tls.Config{Certificates: []tls.Certificate{pair}}
+		scheme, certificates = "https", []tls.Certificate{pair}
 	}
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintln(a.out, greeting(ctx, scheme, listener.Addr(), secrets))
+	defer listener.Close()
+	p, err := openPage(ctx, l, s, listener.Addr(), log)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{
+		Handler:           routes(events, p.site),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second, // a file that is handed over has its own
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	if certificates != nil {
+		srv.TLSConfig = &tls.Config{Certificates: certificates}
+	}
+	srv.RegisterOnShutdown(p.site.Close) // pages that are watched would never end
+	invited, err := p.invitation(ctx, scheme, listener.Addr())
+	if err != nil {
+		return errors.Join(err, p.leave())
+	}
+	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, listener.Addr(), secrets), invited)
 
-	applying, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// What places ends with ctx; what the last requests need, after them.
+	working, leaving := context.WithCancel(ctx)
+	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer leaving()
 	var running sync.WaitGroup
-	running.Go(func() { applier.Run(applying) })
+	running.Go(func() { applier.Run(beside) })
+	running.Go(func() { p.site.Tidy(beside) })
+	running.Go(func() { p.fireSeasons(working) })
+	running.Go(func() { p.place(working) })
 	ended := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
@@ -146,16 +180,21 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 			err = errors.Join(errors.New("some requests were cut off"), srv.Close())
 		}
 	}
+	leaving()
 	stop()
 	running.Wait()
-	return err
+	p.site.Close()
+	return errors.Join(err, p.leave())
 }
 
 // routes is everything that is served.
-func (a *app) routes(events http.Handler) http.Handler {
+func routes(events, page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+webhook.Path, events)
+	mux.Handle(webhook.Path, events) // which refuses the other methods
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "GET it", http.StatusMethodNotAllowed) })
+	mux.Handle("/", page)
 	return mux
 }
 

@@ -26,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkfiling/internal/environment"
 	"bulkfiling/internal/ledger"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -99,7 +100,11 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	defer l.Close()
 	out, in := io.Pipe()
 	a := newApp(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
-	s := server{listen: "127.0.0.1:0", secrets: func() ([]string, error) { return []string{"whsec_1"}, nil }}
+	env, err := environment.Read(func(name string) string { return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server{listen: "127.0.0.1:0", env: env, maxUpload: 1}
 	var roots *x509.CertPool
 	s.cert, s.key, roots = certificate(t)
 	ctx, stop := context.WithCancel(t.Context())

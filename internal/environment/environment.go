@@ -168,6 +168,9 @@ func (e Environment) Client() (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency, SetPricePath: e.SetPricePath})
 }
 
+// HasKey reports whether there is an API key.
+func (e Environment) HasKey() bool { return e.key() != "" }
+
 // WebhookSecrets are the signing secrets that the variables name. A file of them
 // is read at every call, so that one that is replaced counts at once.
 func (e Environment) WebhookSecrets() ([]string, error) { return e.hook() }

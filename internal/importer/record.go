@@ -104,7 +104,11 @@ func (im *Import) record(r *Row) ledger.Row {
 		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
 	}
 	for _, p := range r.Problems {
-		row.Faults = append(row.Faults, ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning})
+		fault := ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning}
+		if fault.Column < 0 && p.Sheet == im.sheet {
+			fault.Header = p.Column
+		}
+		row.Faults = append(row.Faults, fault)
 	}
 	return row
 }

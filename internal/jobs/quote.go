@@ -48,9 +48,10 @@ func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurr
 
 // BatchQuote is what the ready rows of a batch will cost, as far as is known.
 type BatchQuote struct {
-	Rows  int
-	Total money.Cost
-	Lines []ProductQuote // by product, in the order of filing.Products
+	Rows   int
+	Before int // ready rows besides that others have bought before, or that a subscription covers
+	Total  money.Cost
+	Lines  []ProductQuote // by product, in the order of filing.Products
 }
 
 // ProductQuote sums one product up.
@@ -80,7 +81,12 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 		quotes := make([]ledger.RowQuote, len(page))
 		for i, row := range page {
 			order, by := p.of(row)
-			if quotes[i].Row = row.ID; by != nil || len(order.Products()) == 0 {
+			if by == nil && len(order.Products()) == 0 {
+				by = p.buyer(row)
+			}
+			if quotes[i].Row = row.ID; by != nil {
+				q.Before++
+				quotes[i].Note = boughtBefore(by)
 				continue
 			}
 			quote := quoter.Quote(&order, p.facts(row), nil)
@@ -146,6 +152,28 @@ func whatIsLeft(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []le
 	}
 	some.held, err = l.Holdings(ctx, all)
 	return some, err
+}
+
+// buyer is who has bought what a row orders; the first of them, where several
+// have.
+func (s *left) buyer(r ledger.Row) *ledger.Holding {
+	for _, c := range s.claims(r) {
+		if h, taken := s.held[c.Key]; taken {
+			return &h
+		}
+	}
+	return &ledger.Holding{}
+}
+
+// boughtBefore says why nothing will be ordered for a row.
+func boughtBefore(by *ledger.Holding) string {
+	switch {
+	case by.Covers:
+		return fmt.Sprintf("%s: the subscription that row %d of batch %s opened covers it", ledger.BoughtBefore, by.Number, by.Batch)
+	case by.Batch == "":
+		return ledger.BoughtBefore + ": nothing will be ordered"
+	}
+	return fmt.Sprintf("%s, by row %d of batch %s: nothing will be ordered", ledger.BoughtBefore, by.Number, by.Batch)
 }
 
 // order is a row's order with the ids that are known.

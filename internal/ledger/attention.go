@@ -12,14 +12,16 @@ type Attention struct {
 	NewEvents     int // stored, and not yet looked at
 	UnknownEvents int // of orders that are in no row
 	Approvals     int // batches that wait for somebody's yes
+	Uncertain     int // rows that only a person or an event can settle
 }
 
 // Attention counts what waits.
 func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	var a Attention
 	err := l.read.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0), (SELECT COUNT(*) FROM events WHERE state = 'new'),
-		(SELECT COUNT(*) FROM events WHERE state = 'unknown'), (SELECT COUNT(*) FROM batches WHERE approval = 'wanted' AND canceled = 0)`).
-		Scan(&a.Exceptions, &a.NewEvents, &a.UnknownEvents, &a.Approvals)
+		(SELECT COUNT(*) FROM events WHERE state = 'unknown'), (SELECT COUNT(*) FROM batches WHERE approval = 'wanted' AND canceled = 0),
+		(SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`)`).
+		Scan(&a.Exceptions, &a.NewEvents, &a.UnknownEvents, &a.Approvals, &a.Uncertain)
 	if err != nil {
 		return a, fmt.Errorf("count what waits: %w", err)
 	}

@@ -27,6 +27,7 @@ type RowQuery struct {
 	Before     bool            // only rows that were bought before the batch
 	Search     string          // in the cells and the message; or an order's or a company's id, or the row's number
 	After      int             // only rows with a higher number
+	Upto       int             // the last rows up to this number, in place of the first; 0 for none
 	Limit      int
 }
 
@@ -99,6 +100,12 @@ func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total in
 	where, args := q.condition(l.dialect)
 	if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+where, args...).Scan(&total); err != nil {
 		return nil, 0, fmt.Errorf("count rows of batch %s: %w", q.Batch, err)
+	}
+	if q.Upto > 0 {
+		args = append(args, q.Upto, q.Limit)
+		rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`, len(args)-1, len(args)), args...)
+		slices.Reverse(rows)
+		return rows, total, err
 	}
 	args = append(args, q.After, q.Limit)
 	rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1, len(args)), args...)

@@ -12,6 +12,7 @@ import (
 type RowQuote struct {
 	Row  int64
 	Cost money.Cost
+	Note string // in place of the cost, where nothing will be ordered
 }
 
 // KeepQuotes notes what rows that were never sent are expected to cost, for
@@ -19,7 +20,11 @@ type RowQuote struct {
 func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	records := make([]record, len(quotes))
 	for i, q := range quotes {
-		records[i] = record{q.Row, int64(q.Cost.Amount), flag(q.Cost.AtLeast), "not sent yet; it will cost " + q.Cost.String()}
+		message := q.Note
+		if message == "" {
+			message = "not sent yet; it will cost " + q.Cost.String()
+		}
+		records[i] = record{q.Row, int64(q.Cost.Amount), flag(q.Cost.AtLeast), message}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		return l.exec(ctx, tx, `UPDATE rows SET cost = v.cost, at_least = v.at_least, message = v.message {{v}}

@@ -64,7 +64,8 @@ func (r *Row) CompanyRef() string {
 
 // Fault is a problem at a cell.
 type Fault struct {
-	Column  int    `json:"c"` // index of the input column; -1 where it has none
+	Column  int    `json:"c"`           // index of the input column; -1 where it has none
+	Header  string `json:"h,omitempty"` // ours, where the sheet lacks the column
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`

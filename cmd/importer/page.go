@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/notify"
+	"bulkfiling/internal/web"
+	"bulkfiling/internal/webhook"
+)
+
+// page is the site, and what runs beside it: what is due of seasons, and the
+// placing where no worker does it.
+type page struct {
+	server
+	ledger *ledger.Ledger
+	site   *web.Site
+	client *filingapi.Client // nil where the environment names no service
+	why    error             // why there is none
+	queue  *jobs.Queue
+	local  bool // on this machine alone, and nobody in front
+	log    *slog.Logger
+}
+
+func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, log *slog.Logger) (*page, error) {
+	p := &page{server: s, ledger: l, log: log}
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		p.local = tcp.IP.IsLoopback() && s.public == nil
+	}
+	if p.client, p.why = s.env.Client(); p.why == nil {
+		if err := l.Bind(ctx, s.env.Mode()); err != nil {
+			return nil, err
+		}
+	} else {
+		p.client = nil
+		log.Info("nothing is placed and no season fires here", "why", p.why)
+	}
+	var err error
+	if p.queue, err = s.env.OpenQueue(); err != nil && !errors.Is(err, jobs.ErrAway) {
+		return nil, err
+	}
+	if err := l.Announce(ctx, "serve", p.places()); err != nil {
+		return nil, err
+	}
+	c := web.Config{
+		Ledger: l, Service: p.service, Ask: p.ask, Seasons: s.env.Seasons(l, p.client, log), Concurrency: s.env.Concurrency,
+		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxied: s.proxied,
+		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
+	}
+	if c.Settings, err = p.settings(); err != nil {
+		return nil, err
+	}
+	if p.queue != nil {
+		c.Depth, c.Pace = p.queue.Depth, s.env.Pace(p.queue)
+	}
+	p.site = web.New(c)
+	return p, nil
+}
+
+func (p *page) places() bool { return p.server.place && p.client != nil }
+
+func (p *page) service() (*filingapi.Client, error) { return p.client, p.why }
+
+func (p *page) ask(ctx context.Context) (jobs.Quoter, error) {
+	if p.why != nil {
+		return nil, p.why
+	}
+	return p.env.Asker(p.ledger, p.client)(ctx)
+}
+
+// build is which importer this is.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Version
+}
+
+// settings are what the page shows of the environment: no secret is among it.
+func (p *page) settings() (web.Settings, error) {
+	s := web.Settings{
+		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.DataDir, Queue: "within this process",
+		Rate: p.env.Rate, FeesFile: p.env.FeesFile, Places: p.places(), HookPath: webhook.Path,
+	}
+	if p.env.DatabaseURL != "" {
+		s.Database = "PostgreSQL"
+	}
+	if p.env.RedisURL != "" {
+		s.Queue = "Redis"
+	}
+	targets, err := p.env.NotifyTargets()
+	if err != nil {
+		return s, err
+	}
+	for _, t := range targets {
+		s.Targets = append(s.Targets, t.String())
+	}
+	return s, nil
+}
+
+// testNotices sends a message to every target of notifications.
+func (p *page) testNotices(ctx context.Context) ([]web.NoticeTarget, error) {
+	targets, err := p.env.NotifyTargets()
+	if err != nil {
+		return nil, err
+	}
+	var all []web.NoticeTarget
+	for i, err := range notify.Test(ctx, targets) {
+		all = append(all, web.NoticeTarget{Name: targets[i].String(), Err: err})
+	}
+	return all, nil
+}
+
+// fireSeasons fires what is due of the seasons until the page ends.
+func (p *page) fireSeasons(ctx context.Context) {
+	if p.client != nil {
+		p.env.Seasons(p.ledger, p.client, p.log).Run(ctx)
+	}
+}
+
+// place places what is handed in until the page ends, where no worker does.
+func (p *page) place(ctx context.Context) {
+	if !p.places() {
+		return
+	}
+	worker := p.worker(ctx)
+	if worker == nil {
+		return
+	}
+	p.log.Info("what is handed in is placed here", "service", p.env.BaseURL, "concurrency", p.env.Concurrency)
+	<-ctx.Done()
+	worker.Stop()
+}
+
+// worker starts one, however long that takes: the page outlives a service that
+// is down, a key that is corrected, and a Redis that is away. It is nil where
+// ctx ends first.
+func (p *page) worker(ctx context.Context) *jobs.Worker {
+	for wait, said := time.Second, ""; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
+		worker, err := p.start(ctx)
+		if err == nil {
+			return worker
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			p.log.Warn("nothing can be placed yet", "why", text)
+			said = text
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}
+
+func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
+	if p.queue == nil {
+		queue, err := p.env.OpenQueue()
+		if err != nil {
+			return nil, err
+		}
+		p.queue = queue
+	}
+	quoter, err := p.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return jobs.Start(ctx, jobs.Config{
+		Service: p.client, Ledger: p.ledger, Queue: p.queue, Quoter: quoter, Pace: p.env.Pace(p.queue), Concurrency: p.env.Concurrency,
+		Drain: p.env.Timeout + 10*time.Second, Log: p.log,
+	})
+}
+
+// firstLink is how long the link that serve prints works.
+const firstLink = 12 * time.Hour
+
+// invitation says how people get in. On this machine alone whoever can read what
+// is printed here can read the ledger, too, and is let in as themselves.
+func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (string, error) {
+	base := fmt.Sprintf("%s://%s", scheme, addr)
+	if p.public != nil {
+		base = p.public.String()
+	}
+	if !p.local {
+		accounts, err := p.ledger.Accounts(ctx)
+		if err != nil {
+			return "", err
+		}
+		if len(accounts) == 0 {
+			return fmt.Sprintf("The page is at %s/; nobody has an account yet: importer accounts add NAME --role operator,approver,preparer --url %s", base, base), nil
+		}
+		return fmt.Sprintf("The page is at %s/", base), nil
+	}
+	account, err := p.ledger.Account(ctx, person())
+	if errors.Is(err, ledger.ErrNotFound) {
+		account, err = p.ledger.AddAccount(ctx, person(), ledger.Roles)
+	}
+	if err != nil {
+		return "", err
+	}
+	ticket, err := p.ledger.MakeTicket(ctx, account.ID, firstLink)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("The page, by a link that works once: %s/enter?ticket=%s", base, ticket), nil
+}
+
+// leave lets go of what openPage took.
+func (p *page) leave() error {
+	if p.client != nil {
+		p.client.Close()
+	}
+	if p.queue == nil {
+		return nil
+	}
+	return p.queue.Close()
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/ledger"
+)
+
+// policy lets a page load nothing but what this server has, and run nothing
+// that stands in it.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard stands before everything.
+func (s *Site) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	if s.Public != nil {
+		_ = origins.AddTrustedOrigin(s.Public.Scheme + "://" + s.Public.Host) // checked where the flag is read
+	}
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.trouble(&visit{site: s, w: w, r: r}, errOrigin)
+	}))
+	next = origins.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		h.Set("Cache-Control", "no-store")
+		if s.TLS {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		if !s.knows(r.Host) {
+			s.trouble(&visit{site: s, w: w, r: r}, errHost)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// knows reports whether the site goes by that name. On loopback another name
+// means that a foreign page has had its name point here.
+func (s *Site) knows(host string) bool {
+	if s.Public != nil && strings.EqualFold(host, s.Public.Host) {
+		return true
+	}
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	name = strings.Trim(name, "[]")
+	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() || strings.EqualFold(name, "localhost") {
+		return true
+	}
+	return !s.Local && s.Public == nil
+}
+
+// maxForm bounds the body of a form that holds no file: a page of corrections.
+const maxForm = 4 << 20
+
+// answer finds out who asks, refuses what they may not, and serves the rest.
+func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
+	v := &visit{site: s, w: w, r: r}
+	err := v.recognise()
+	if err == nil {
+		err = v.allowed(rt)
+	}
+	if err == nil {
+		err = rt.serve(s, v)
+	}
+	if err != nil {
+		s.trouble(v, err)
+	}
+}
+
+// recognise finds the session of whoever asks.
+func (v *visit) recognise() error {
+	cookie, err := v.r.Cookie(v.site.cookieName(sessionCookie))
+	if err != nil || cookie.Value == "" {
+		return nil
+	}
+	session, err := v.site.Ledger.Session(v.r.Context(), cookie.Value)
+	if errors.Is(err, ledger.ErrSession) {
+		return nil
+	}
+	v.session, v.secret = session, cookie.Value
+	v.signedIn = err == nil
+	return err
+}
+
+// allowed refuses what is not for whoever asks, and forms that are not ours.
+func (v *visit) allowed(rt route) error {
+	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
+	if rt.may != nil {
+		if !v.signedIn {
+			return errSignIn
+		}
+		if !slices.ContainsFunc(rt.may, v.session.Account.May) {
+			return errRole
+		}
+	}
+	if !changes {
+		return nil
+	}
+	if rt.upload {
+		return nil // its handler meets the token before the file
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	if err := v.r.ParseForm(); err != nil {
+		return errForm
+	}
+	if rt.may == nil {
+		return nil // signing in: there is no session yet that a token could be of
+	}
+	v.once = v.r.PostForm.Get("once")
+	return v.token(v.r.PostForm.Get("csrf"))
+}
+
+// token refuses a form that was not made for this session.
+func (v *visit) token(given string) error {
+	if given == "" || subtle.ConstantTimeCompare([]byte(given), []byte(v.session.CSRF)) != 1 {
+		return errForm
+	}
+	return nil
+}

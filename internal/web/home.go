@@ -1,0 +1,114 @@
+package web
+
+import (
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+)
+
+var homeRoutes = []route{
+	{pattern: "GET /{$}", may: everyone, serve: (*Site).home},
+}
+
+// homePage is where the way of a sheet begins.
+type homePage struct {
+	Templates []filing.Product
+	Uploads   []ledger.Upload
+	Batches   []listedBatch
+	Pager     pager
+	MaxUpload int64 // MiB
+}
+
+type listedBatch struct {
+	ledger.Batch
+	Counts ledger.Counts
+	State  string
+	Class  string
+	Stack  stack
+	Spent  money.Cents
+}
+
+// stack is a bar of what became of rows.
+type stack struct {
+	Label string
+	Parts []stackPart
+}
+
+type stackPart struct {
+	Class    string
+	X, Width float64
+}
+
+func (s *Site) home(v *visit) error {
+	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}
+	var err error
+	if p.Uploads, err = s.Ledger.Uploads(v.ctx()); err != nil {
+		return err
+	}
+	batches, err := s.Ledger.Batches(v.ctx())
+	if err != nil {
+		return err
+	}
+	// What is prepared stands among the sheets.
+	var open []ledger.Batch
+	for _, b := range batches {
+		if b.Open {
+			open = append(open, b)
+		}
+	}
+	page := open
+	p.Pager, page = paged(v, open, batchesOnPage)
+	for _, b := range page {
+		counts, err := s.Ledger.Counts(v.ctx(), b.ID)
+		if err != nil {
+			return err
+		}
+		state, class := standing(b, counts)
+		p.Batches = append(p.Batches, listedBatch{Batch: b, Counts: counts, State: state, Class: class, Stack: stackOf(b, counts)})
+	}
+	return v.show("home.html", "Batches", p)
+}
+
+const batchesOnPage = 50
+
+// standing is how a batch stands, in a word and the look of it.
+func standing(b ledger.Batch, c ledger.Counts) (word, class string) {
+	left := c[filing.Ready] + c[filing.Placing]
+	switch {
+	case !b.Open:
+		return "not handed in", "prepared"
+	case b.Canceled && left == 0:
+		return "canceled", "canceled"
+	case b.Approval.State == ledger.ApprovalWanted && left > 0:
+		return "waits for approval", "waiting"
+	case b.Paused && left > 0:
+		return "paused", "paused"
+	case left > 0:
+		return "being placed", "running"
+	case c[filing.Uncertain] > 0:
+		return "uncertain rows", "uncertain"
+	case c[filing.Invalid]+c[filing.Rejected] > 0:
+		return "rows to correct", "attention"
+	}
+	return "done", "finished"
+}
+
+// stackOf draws what became of a batch's rows.
+func stackOf(b ledger.Batch, c ledger.Counts) stack {
+	s := stack{Label: report.BatchState(b, c)}
+	total := c.Total()
+	if total == 0 {
+		return s
+	}
+	x := 0.0
+	for _, r := range []filing.Result{filing.Placed, filing.Exists, filing.Placing, filing.Ready, filing.Uncertain, filing.Rejected, filing.Invalid, filing.Skipped, filing.Canceled} {
+		if n := c[r]; n > 0 {
+			width := 100 * float64(n) / float64(total)
+			s.Parts = append(s.Parts, stackPart{Class: string(r), X: x, Width: width})
+			x += width
+		}
+	}
+	return s
+}

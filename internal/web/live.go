@@ -1,0 +1,173 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// streams are the pages that somebody watches. What several people watch is
+// looked at once.
+type streams struct {
+	mu     sync.Mutex
+	of     map[string]*stream
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newStreams() *streams {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &streams{of: make(map[string]*stream), ctx: ctx, cancel: cancel}
+}
+
+func (s *streams) close() { s.cancel() }
+
+// glance is what a watcher sees at one moment.
+type glance struct {
+	Panel []byte // HTML
+	Say   string // for a screen reader; said when it changes
+	Gone  bool   // the page is another one now: to be loaded anew
+}
+
+// stream is one thing that is watched.
+type stream struct {
+	watchers int
+	cancel   context.CancelFunc
+	mu       sync.Mutex
+	last     glance
+	n        int           // glances so far
+	changed  chan struct{} // closed at the next glance
+}
+
+// Times of a stream.
+const (
+	glanceEvery = 500 * time.Millisecond
+	beatEvery   = 15 * time.Second // so that whoever stands between keeps the connection
+	sayEvery    = 10 * time.Second
+	checkEvery  = 30 * time.Second // whether the watcher may still look
+)
+
+// watch joins the stream of a name, or begins it; look is called again and again
+// while somebody watches.
+func (s *streams) watch(name string, look func(context.Context) (glance, error)) (st *stream, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st = s.of[name]
+	if st == nil {
+		ctx, cancel := context.WithCancel(s.ctx)
+		st = &stream{cancel: cancel, changed: make(chan struct{})}
+		s.of[name] = st
+		go st.run(ctx, look)
+	}
+	st.watchers++
+	return st, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if st.watchers--; st.watchers == 0 {
+			st.cancel()
+			delete(s.of, name)
+		}
+	}
+}
+
+func (st *stream) run(ctx context.Context, look func(context.Context) (glance, error)) {
+	tick := time.NewTicker(glanceEvery)
+	defer tick.Stop()
+	for {
+		if g, err := look(ctx); err == nil { // else the ledger is away: what was seen last stays
+			st.mu.Lock()
+			if st.n == 0 || !bytes.Equal(g.Panel, st.last.Panel) || g.Say != st.last.Say || g.Gone != st.last.Gone {
+				st.last = g
+				st.n++
+				close(st.changed)
+				st.changed = make(chan struct{})
+			}
+			st.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (st *stream) now() (glance, int, <-chan struct{}) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.last, st.n, st.changed
+}
+
+// live sends what is watched to a browser until one of them ends. A browser
+// that has lost its connection asks again by itself, and is given the whole.
+func (s *Site) live(v *visit, name string, look func(context.Context) (glance, error)) error {
+	out := http.NewResponseController(v.w)
+	if err := out.SetWriteDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("keep the connection open: %w", err)
+	}
+	st, leave := s.streams.watch(name, look)
+	defer leave()
+	h := v.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	v.w.WriteHeader(http.StatusOK)
+	fmt.Fprint(v.w, "retry: 2000\n\n")
+	beat, check := time.NewTicker(beatEvery), time.NewTicker(checkEvery)
+	defer beat.Stop()
+	defer check.Stop()
+	seen, said, saidAt := -1, "", time.Time{}
+	for {
+		g, n, changed := st.now()
+		if n > 0 && n != seen {
+			seen = n
+			event(v.w, "panel", string(g.Panel))
+			if g.Say != said && time.Since(saidAt) >= sayEvery {
+				said, saidAt = g.Say, time.Now()
+				event(v.w, "say", g.Say)
+			}
+			if g.Gone {
+				event(v.w, "gone", "")
+			}
+		}
+		if out.Flush() != nil || g.Gone {
+			return nil
+		}
+		select {
+		case <-v.ctx().Done():
+			return nil
+		case <-s.streams.ctx.Done():
+			return nil
+		case <-changed:
+		case <-beat.C:
+			event(v.w, "beat", "")
+		case <-check.C:
+			if _, err := s.Ledger.Session(v.ctx(), v.secret); err != nil {
+				event(v.w, "gone", "")
+				_ = out.Flush()
+				return nil
+			}
+		}
+	}
+}
+
+// event writes a server-sent event.
+func event(w http.ResponseWriter, name, data string) {
+	fmt.Fprintf(w, "event: %s\n", name)
+	for line := range strings.Lines(data + "\n") {
+		fmt.Fprintf(w, "data: %s\n", strings.TrimRight(line, "\r\n"))
+	}
+	fmt.Fprint(w, "\n")
+}
+
+// fragment makes a part of a page, as the page itself has it.
+func fragment(file, name string, data any) ([]byte, error) {
+	var body bytes.Buffer
+	if err := templates[file].ExecuteTemplate(&body, name, data); err != nil {
+		return nil, fmt.Errorf("make the part %s of %s: %w", name, file, err)
+	}
+	return body.Bytes(), nil
+}

@@ -1,0 +1,328 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// reading is how an upload is to be read: the options of a run, as the ledger
+// keeps them with it.
+type reading struct {
+	Product filing.Product    `json:"product,omitempty"`
+	State   filing.State      `json:"state,omitempty"`
+	Year    string            `json:"filingYear,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Sheet   string            `json:"sheet,omitempty"`
+	Map     map[string]string `json:"map,omitempty"`
+	Again   string            `json:"again,omitempty"`
+	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
+}
+
+func readingOf(u ledger.Upload) (reading, error) {
+	var r reading
+	if len(u.Options) == 0 {
+		return r, nil
+	}
+	if err := json.Unmarshal(u.Options, &r); err != nil {
+		return r, fmt.Errorf("read the options of the sheet %s: %w", u.File, err)
+	}
+	return r, nil
+}
+
+func editsOf(u ledger.Upload) ([]importer.Edit, error) {
+	var edits []importer.Edit
+	if len(u.Edits) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(u.Edits, &edits); err != nil {
+		return nil, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
+	}
+	return edits, nil
+}
+
+// options are those of an upload for the importer.
+func options(u ledger.Upload) (importer.Options, error) {
+	r, err := readingOf(u)
+	if err != nil {
+		return importer.Options{}, err
+	}
+	edits, err := editsOf(u)
+	return importer.Options{
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: edits, Now: time.Now(),
+	}, err
+}
+
+// openUpload opens an upload as a sheet of filings. Close it.
+func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
+	content, err := s.Ledger.UploadContent(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	o, err := options(u)
+	if err != nil {
+		return nil, err
+	}
+	return importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+}
+
+// quoted is what a prepared batch will cost, as the ledger keeps it with its
+// upload.
+type quoted struct {
+	At      time.Time           `json:"at"`
+	Plan    string              `json:"plan"` // names what was quoted: whoever says yes says it to this
+	Rows    int                 `json:"rows"`
+	Before  int                 `json:"before"` // ready rows that were bought before
+	Total   money.Cost          `json:"total"`
+	Lines   []jobs.ProductQuote `json:"lines"`
+	Trouble string              `json:"trouble,omitempty"` // why there is none
+}
+
+func quoteOf(u ledger.Upload) (*quoted, error) {
+	if len(u.Quote) == 0 {
+		return nil, nil
+	}
+	q := new(quoted)
+	if err := json.Unmarshal(u.Quote, q); err != nil {
+		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
+	}
+	return q, nil
+}
+
+// preparing reads uploads into prepared batches and quotes them, beside the
+// pages. It holds nothing that is not in the ledger: where this process ends,
+// the next one that is asked for the sheet begins anew.
+type preparing struct {
+	site    *Site
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	room    chan struct{}      // sheets are read a few at a time
+	batches singleflight.Group // by batch: two uploads may make the same one
+
+	mu      sync.Mutex
+	of      map[string]*preparation // by upload
+	surveys map[string]*importer.Survey
+}
+
+// preparation is one version of an upload on its way.
+type preparation struct {
+	version int
+	stage   atomic.Value // a stage
+	rows    atomic.Int64
+	done    chan struct{}
+	err     error // once it is done
+}
+
+// stage is how far it has come.
+type stage string
+
+const (
+	stageWaits   stage = "Waiting for its turn"
+	stageReads   stage = "Reading and checking the rows"
+	stageLooksUp stage = "Looking the companies up"
+	stageQuotes  stage = "Asking what it costs"
+)
+
+const readAtOnce = 2
+
+func newPreparing(s *Site) *preparing {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
+}
+
+func (p *preparing) close() {
+	p.cancel()
+	p.running.Wait()
+}
+
+// prepare begins to prepare an upload, or finds where that is at. It is nil
+// where the upload is prepared.
+func (p *preparing) prepare(u ledger.Upload) *preparation {
+	if u.Batch != "" && len(u.Quote) > 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.of[u.ID]; now != nil && now.version == u.Version {
+		return now
+	}
+	if p.ctx.Err() != nil {
+		return nil
+	}
+	now := &preparation{version: u.Version, done: make(chan struct{})}
+	now.stage.Store(stageWaits)
+	p.of[u.ID] = now
+	p.running.Go(func() {
+		now.err = p.do(p.ctx, u, now)
+		close(now.done)
+		if now.err == nil {
+			p.forget(u.ID)
+		} else if p.ctx.Err() == nil {
+			p.site.Log.Warn("a sheet could not be prepared", "sheet", u.ID, "err", now.err)
+		}
+	})
+	return now
+}
+
+// forget lets an upload be prepared again.
+func (p *preparing) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.of, id)
+}
+
+func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) error {
+	select {
+	case p.room <- struct{}{}:
+		defer func() { <-p.room }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	now.stage.Store(stageReads)
+	batch, err := p.read(ctx, u, now)
+	if err != nil {
+		return err
+	}
+	now.stage.Store(stageLooksUp)
+	q := p.site.quote(ctx, batch, true, func(s stage) { now.stage.Store(s) })
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("keep the quote: %w", err)
+	}
+	err = p.site.Ledger.PreparedUpload(ctx, u.ID, u.Version, batch, body)
+	if errors.Is(err, ledger.ErrStale) {
+		return nil // it was changed meanwhile: the page asks for that version
+	}
+	return err
+}
+
+// read records the rows of an upload as a prepared batch.
+func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (string, error) {
+	im, err := p.site.openUpload(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	defer im.Close()
+	id, err := im.BatchID()
+	if err != nil {
+		return "", err
+	}
+	_, err, _ = p.batches.Do(id, func() (any, error) {
+		for {
+			_, created, err := im.Record(ctx, counting{p.site.Ledger, &now.rows}, u.CreatedBy)
+			switch {
+			case err == nil && created:
+				return nil, p.site.Ledger.PrepareBatch(ctx, id)
+			case !errors.Is(err, ledger.ErrImporting):
+				return nil, err
+			}
+			select { // another process reads the same sheet in
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(glanceEvery):
+			}
+		}
+	})
+	return id, err
+}
+
+// counting tells how many rows are recorded.
+type counting struct {
+	*ledger.Ledger
+	rows *atomic.Int64
+}
+
+func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
+	err := c.Ledger.AddRows(ctx, batch, rows)
+	c.rows.Add(int64(len(rows)))
+	return err
+}
+
+// quote says what a prepared batch will cost. That it cannot be said is part of
+// the answer.
+func (s *Site) quote(ctx context.Context, batch string, lookUp bool, at func(stage)) quoted {
+	q := quoted{At: time.Now().UTC()}
+	err := func() error {
+		counts, err := s.Ledger.Counts(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if counts[filing.Ready] > 0 {
+			quoter, err := s.Ask(ctx) // first: a refused key shows here
+			if err != nil {
+				return err
+			}
+			if lookUp {
+				client, err := s.Service()
+				if err != nil {
+					return err
+				}
+				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch); err != nil {
+					return err
+				}
+			}
+			at(stageQuotes)
+			sum, err := jobs.QuoteBatch(ctx, s.Ledger, quoter, batch)
+			if err != nil {
+				return err
+			}
+			q.Rows, q.Total, q.Lines, q.Before = sum.Rows, sum.Total, sum.Lines, sum.Before
+		}
+		q.Plan, _, err = jobs.PlanHash(ctx, s.Ledger, batch)
+		return err
+	}()
+	if err != nil {
+		q.Trouble = err.Error()
+	}
+	return q
+}
+
+// survey is how an upload was understood. It is remembered: people look at a
+// sheet again and again while they correct it.
+func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+	key := fmt.Sprintf("%s %d", u.ID, u.Version)
+	p.mu.Lock()
+	known := p.surveys[key]
+	p.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	o, err := options(u)
+	if err != nil {
+		return nil, err
+	}
+	survey, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.surveys) >= maxSurveys {
+		clear(p.surveys)
+	}
+	p.surveys[key] = survey
+	return survey, nil
+}
+
+const maxSurveys = 200

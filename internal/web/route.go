@@ -1,0 +1,42 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"bulkfiling/internal/ledger"
+)
+
+// route is a page, or what a form of it does. The table of them decides who may
+// ask for what; the tests that ask without a right are made from it.
+type route struct {
+	pattern string
+	may     []ledger.Role // any of them; nobody in particular: see the sets below
+	serve   func(*Site, *visit) error
+	upload  bool // the body is a file: its handler reads it, and the token in front of it
+}
+
+// Who may do what. Looking is for everybody who is signed in.
+var (
+	anyone   []ledger.Role
+	everyone = ledger.Roles
+	preparer = []ledger.Role{ledger.Preparer}
+	approver = []ledger.Role{ledger.Approver}
+	operator = []ledger.Role{ledger.Operator}
+	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // who may hold a batch back, or let it go on
+)
+
+var routes = slices.Concat(signInRoutes, homeRoutes, sheetRoutes)
+
+// mux serves the table.
+func (s *Site) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, req *http.Request) { s.answer(r, w, req) })
+	}
+	mux.HandleFunc("GET /static/{name}", serveStatic)
+	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
+		s.answer(route{serve: func(*Site, *visit) error { return errNoPage }}, w, req)
+	})
+	return mux
+}

@@ -1,0 +1,270 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sheet"
+)
+
+// rowList is a page of a batch's rows.
+type rowList struct {
+	Base    string // the page that it stands on
+	Show    string
+	Search  string
+	Tabs    tabs
+	Columns []string // the headers
+	Rows    []listedRow
+	Pager   pager
+
+	Lead     bool // every row has a page of its own
+	Orders   bool // some have orders, or may
+	Editable bool // the faulty cells can be corrected in place
+	Version  int  // of the upload, for that
+}
+
+type tabs struct {
+	Label string
+	Tabs  []tab
+}
+
+type tab struct {
+	Path, Name, Class string
+	Count             int
+	Current           bool
+}
+
+type pager struct {
+	From, To, Total int
+	Newer, Older    string
+}
+
+// listedRow is a row as a list shows it.
+type listedRow struct {
+	ledger.Row
+	Cells  []listedCell
+	Absent []absence // faults of cells that the sheet has no column for
+	Text   string    // what happened and what to do
+	Name   string    // the company, as far as the sheet tells it
+	Orders []string
+}
+
+type listedCell struct {
+	Text    string
+	Header  string
+	Letter  string
+	Index   int
+	Secret  bool
+	Fault   string
+	Warning bool
+}
+
+type absence struct{ Header, Fault string }
+
+const rowsOnPage = 50
+
+// shows are the parts of a batch that can be looked at, in their order.
+var shows = []struct {
+	name, title string
+	query       ledger.RowQuery
+}{
+	{"", "All", ledger.RowQuery{}},
+	{"problems", "To correct", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Rejected}}},
+	{"ready", "Ready", ledger.RowQuery{Results: []filing.Result{filing.Ready, filing.Placing}}},
+	{"placed", "Placed", ledger.RowQuery{Results: []filing.Result{filing.Placed}}},
+	{"exists", "Bought before", ledger.RowQuery{Results: []filing.Result{filing.Exists}}},
+	{"uncertain", "Uncertain", ledger.RowQuery{Results: []filing.Result{filing.Uncertain}}},
+	{"skipped", "Skipped", ledger.RowQuery{Results: []filing.Result{filing.Skipped}}},
+	{"canceled", "Canceled", ledger.RowQuery{Results: []filing.Result{filing.Canceled}}},
+	{"before", "Ready, but bought before", ledger.RowQuery{Before: true}},
+	{"notes", "With remarks", ledger.RowQuery{Faulty: true}},
+	{"exceptions", "Standing still", ledger.RowQuery{Exceptions: true}},
+}
+
+// listRows reads the rows that the address asks for. by is what is shown where it
+// names nothing.
+func (s *Site) listRows(v *visit, b ledger.Batch, base, by string) (*rowList, error) {
+	ask := v.r.URL.Query()
+	list := &rowList{Base: base, Show: by, Search: shortened(ask.Get("q"), 200), Columns: b.Columns}
+	if ask.Has("show") {
+		list.Show = ask.Get("show")
+	}
+	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(shows, func(one struct {
+		name, title string
+		query       ledger.RowQuery
+	}) bool {
+		return one.name == list.Show
+	})
+	if at < 0 {
+		return nil, errNoPage
+	}
+	q := shows[at].query
+	q.Batch, q.Search, q.Limit = b.ID, list.Search, rowsOnPage
+	q.After, _ = strconv.Atoi(ask.Get("after"))
+	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
+	rows, total, err := s.Ledger.ListRows(v.ctx(), q)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tabs(v, list, b, counts); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		listed, err := listed(b, r)
+		if err != nil {
+			return nil, err
+		}
+		list.Rows = append(list.Rows, listed)
+	}
+	list.Pager = pager{From: min(from+1, total), To: min(from+len(rows), total), Total: total}
+	if n := len(rows); n > 0 && from+n < total {
+		list.Pager.Older = list.path(list.Show, rows[n-1].Number, from+n)
+	}
+	if q.After > 0 {
+		list.Pager.Newer = list.path(list.Show, 0, 0)
+		if prev, ok := s.before(v, q, from); ok {
+			list.Pager.Newer = list.path(list.Show, prev, max(0, from-rowsOnPage))
+		}
+	}
+	return list, nil
+}
+
+// before finds where the page before the present one begins.
+func (s *Site) before(v *visit, q ledger.RowQuery, from int) (after int, ok bool) {
+	if from <= rowsOnPage {
+		return 0, false
+	}
+	q.Upto, q.Limit = q.After, rowsOnPage+1
+	q.After = 0
+	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
+	if err != nil || len(rows) <= rowsOnPage {
+		return 0, false
+	}
+	return rows[0].Number, true
+}
+
+func (l *rowList) path(show string, after, from int) string {
+	ask := url.Values{"show": {show}}
+	if l.Search != "" {
+		ask.Set("q", l.Search)
+	}
+	if after > 0 {
+		ask.Set("after", strconv.Itoa(after))
+		ask.Set("from", strconv.Itoa(from))
+	}
+	return l.Base + "?" + ask.Encode() + "#rows"
+}
+
+// tabs counts the parts that there are.
+func (s *Site) tabs(v *visit, l *rowList, b ledger.Batch, counts ledger.Counts) error {
+	l.Tabs.Label = "Rows by what became of them"
+	for _, one := range shows {
+		n := 0
+		switch q := one.query; {
+		case one.name == "":
+			n = counts.Total()
+		case q.Results != nil:
+			for _, r := range q.Results {
+				n += counts[r]
+			}
+		default:
+			q.Batch = b.ID
+			if one.name == "before" && (b.Open || counts[filing.Ready] == 0) {
+				break
+			}
+			var err error
+			if _, n, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
+				return err
+			}
+		}
+		if n == 0 && one.name != "" && one.name != l.Show {
+			continue
+		}
+		class := ""
+		if len(one.query.Results) > 0 {
+			class = string(one.query.Results[0])
+		}
+		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{Path: (&rowList{Base: l.Base}).path(one.name, 0, 0), Name: one.title, Class: class, Count: n, Current: one.name == l.Show})
+	}
+	return nil
+}
+
+// listed is a row as a list, or its own page, shows it.
+func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
+	cells, err := sheet.DecodeCells(r.Cells)
+	if err != nil {
+		return listedRow{}, fmt.Errorf("read the cells of row %d: %w", r.Number, err)
+	}
+	row := listedRow{Row: r, Text: report.Message(&r)}
+	if r.Request != nil {
+		row.Name = cmp.Or(r.Request.LegalName(), r.Request.Company.Ref)
+	}
+	for i := range max(len(b.Columns), len(cells)) {
+		cell := listedCell{Index: i, Letter: sheet.ColumnName(i)}
+		if i < len(b.Columns) {
+			cell.Header = b.Columns[i]
+		}
+		if i < len(cells) {
+			cell.Text = cells[i].Text
+		}
+		if i < len(b.Fields) {
+			cell.Secret = b.Fields[i] == secretField
+			if row.Name == "" && slices.Contains(nameFields, b.Fields[i]) {
+				row.Name = cell.Text
+			}
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	for _, f := range r.Faults {
+		switch {
+		case f.Column >= 0 && f.Column < len(row.Cells):
+			cell := &row.Cells[f.Column]
+			if cell.Fault != "" {
+				cell.Fault += "; "
+			} else {
+				cell.Warning = true
+			}
+			cell.Fault += f.Message
+			cell.Warning = cell.Warning && f.Warning
+		case f.Header != "":
+			row.Absent = append(row.Absent, absence{f.Header, f.Message})
+		}
+	}
+	for _, i := range r.Items {
+		if i.OrderID != "" {
+			row.Orders = append(row.Orders, i.OrderID)
+		}
+	}
+	return row, nil
+}
+
+// nameFields are those by which a person knows a company.
+var nameFields = []string{"legalName", "company.legalName", "formation.company.legalName", "companyId"}
+
+// HasPlaces reports whether there is a cell at which the row can be corrected.
+func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent) > 0 }
+
+// secretField is the service's field of Social Security numbers.
+const secretField = "ein.responsiblePartySsn"
+
+// Faulty lists the cells of a row that have something wrong, for their
+// correction in place.
+func (r listedRow) Faulty() []listedCell {
+	var all []listedCell
+	for _, c := range r.Cells {
+		if c.Fault != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}

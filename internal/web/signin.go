@@ -1,0 +1,199 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/ledger"
+
+	"golang.org/x/time/rate"
+)
+
+var signInRoutes = []route{
+	{pattern: "GET /sign-in", may: anyone, serve: (*Site).signInPage},
+	{pattern: "POST /sign-in", may: anyone, serve: (*Site).signIn},
+	{pattern: "GET /enter", may: anyone, serve: (*Site).enterPage},
+	{pattern: "POST /enter", may: anyone, serve: (*Site).enter},
+	{pattern: "POST /leave", may: everyone, serve: (*Site).leave},
+	{pattern: "GET /password", may: everyone, serve: (*Site).passwordPage},
+	{pattern: "POST /password", may: everyone, serve: (*Site).password},
+}
+
+// sessionLife is how long somebody stays signed in; the ledger ends a session
+// earlier where nothing is done in it.
+const sessionLife = 7 * 24 * time.Hour
+
+// doors lets each address knock now and then: whoever tries names and passwords
+// is slowed down beyond what the ledger does for each name.
+type doors struct {
+	mu    sync.Mutex
+	knock map[string]*rate.Limiter
+}
+
+func newDoors() *doors { return &doors{knock: make(map[string]*rate.Limiter)} }
+
+const (
+	knocksAtOnce = 10
+	knockEvery   = 6 * time.Second
+	maxDoors     = 10_000 // addresses that are remembered
+)
+
+func (d *doors) open(from string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.knock[from]
+	if l == nil {
+		if len(d.knock) >= maxDoors {
+			clear(d.knock)
+		}
+		l = rate.NewLimiter(rate.Every(knockEvery), knocksAtOnce)
+		d.knock[from] = l
+	}
+	return l.Allow()
+}
+
+var errKnocks = &Trouble{http.StatusTooManyRequests, "Too many tries", "Wait a minute, then try again."}
+
+// entrance is what the sign-in page shows.
+type entrance struct {
+	To, Name string
+	Wrong    string
+	Empty    bool // there is no account with a password yet
+}
+
+func (s *Site) signInPage(v *visit) error {
+	to := local(v.r.URL.Query().Get("to"))
+	if v.signedIn {
+		return v.goTo(to)
+	}
+	accounts, err := s.Ledger.Accounts(v.ctx())
+	if err != nil {
+		return err
+	}
+	empty := true
+	for _, a := range accounts {
+		empty = empty && !a.HasPassword
+	}
+	return v.show("sign-in.html", "Sign in", entrance{To: to, Empty: empty})
+}
+
+func (s *Site) signIn(v *visit) error {
+	name, to := strings.TrimSpace(v.r.PostForm.Get("name")), local(v.r.PostForm.Get("to"))
+	if !s.doors.open(v.from()) {
+		return errKnocks
+	}
+	account, err := s.Ledger.SignIn(v.ctx(), name, v.r.PostForm.Get("password"), v.from())
+	var often *ledger.TooMany
+	switch {
+	case errors.As(err, &often):
+		return &Trouble{http.StatusTooManyRequests, "Too many tries for that name", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. An operator can make you a sign-in link: importer accounts link."}
+	case errors.Is(err, ledger.ErrSignIn):
+		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", entrance{To: to, Name: name, Wrong: "That name and password do not go together."})
+	case err != nil:
+		return err
+	}
+	return s.begin(v, account, to)
+}
+
+// begin signs somebody in.
+func (s *Site) begin(v *visit, a ledger.Account, to string) error {
+	if v.signedIn { // somebody else was, in this browser
+		if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
+			return err
+		}
+	}
+	secret, err := s.Ledger.BeginSession(v.ctx(), a.ID, sessionLife, v.from())
+	if err != nil {
+		return err
+	}
+	v.setCookie(sessionCookie, secret, sessionLife)
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name}); err != nil {
+		return err
+	}
+	return v.goTo(to)
+}
+
+// enterPage shows whom a one-time link is for. It does not use it up: programs
+// that look at links before their reader does would.
+func (s *Site) enterPage(v *visit) error {
+	ticket := v.r.URL.Query().Get("ticket")
+	account, err := s.Ledger.Ticket(v.ctx(), ticket)
+	if errors.Is(err, ledger.ErrTicket) {
+		return errTicket
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("enter.html", "Sign in", struct{ Ticket, Name string }{ticket, account.Name})
+}
+
+var errTicket = &Trouble{http.StatusGone, "The link does not work any more", "Each works once, and not for ever. Sign in with your password, or ask an operator for another link: importer accounts link. Where the page runs on your own computer, start importer serve again: it prints a new one."}
+
+func (s *Site) enter(v *visit) error {
+	if !s.doors.open(v.from()) {
+		return errKnocks
+	}
+	account, err := s.Ledger.TakeTicket(v.ctx(), v.r.PostForm.Get("ticket"))
+	if errors.Is(err, ledger.ErrTicket) {
+		return errTicket
+	}
+	if err != nil {
+		return err
+	}
+	to := "/"
+	if !account.HasPassword && !s.Local {
+		to = "/password"
+	}
+	return s.begin(v, account, to)
+}
+
+func (s *Site) leave(v *visit) error {
+	if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
+		return err
+	}
+	v.setCookie(sessionCookie, "", -1)
+	return v.goTo("/sign-in")
+}
+
+func (s *Site) passwordPage(v *visit) error {
+	return v.show("password.html", "Your password", struct{ Has bool }{v.session.Account.HasPassword})
+}
+
+func (s *Site) password(v *visit) error {
+	if !s.doors.open(v.from()) {
+		return errKnocks
+	}
+	account, fresh := v.session.Account, v.r.PostForm.Get("password")
+	if account.HasPassword {
+		switch _, err := s.Ledger.SignIn(v.ctx(), account.Name, v.r.PostForm.Get("present"), v.from()); {
+		case errors.Is(err, ledger.ErrSignIn):
+			return wrong("Your present password is another one. Nothing was changed.")
+		case err != nil:
+			return err
+		}
+	}
+	if fresh != v.r.PostForm.Get("again") {
+		return wrong("The two new passwords differ. Nothing was changed.")
+	}
+	err := s.Ledger.SetPassword(v.acting("password", account.Name, ""), account.ID, fresh)
+	if errors.Is(err, ledger.ErrWeak) {
+		return wrong("%s. Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	v.say("ok", "Your password is set. Other places where you were signed in are signed out.")
+	account.HasPassword = true
+	return s.begin(v, account, "/") // the sessions before it have ended, this one too
+}
+
+// sentence begins a clause with a capital letter.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

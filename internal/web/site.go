@@ -1,0 +1,115 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+)
+
+// Config is what a site is made of.
+type Config struct {
+	Ledger      *ledger.Ledger
+	Service     func() (*filingapi.Client, error) // why there is none, where the environment names none; nobody closes it
+	Ask         jobs.Asker                        // what things cost now
+	Seasons     *jobs.Seasons
+	Pace        jobs.Pace                                     // of look-ups; nil for none
+	Concurrency int                                           // look-ups in flight
+	Depth       func(context.Context) (map[string]int, error) // of the queue, by asynq's states; nil where there is none to ask
+	TestNotices func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
+	Settings    Settings
+	Public      *url.URL // where people reach the site; nil: wherever it listens
+	Local       bool     // it listens on loopback, and nobody is in front: other names are refused
+	TLS         bool     // people reach it encrypted
+	Proxied     bool     // whoever asks stands in X-Forwarded-For
+	MaxUpload   int64    // bytes of a sheet; 0 for 64 MiB
+	Version     string
+	Log         *slog.Logger
+}
+
+// Settings are what the environment says, without its secrets.
+type Settings struct {
+	Service  string // the service's address; "" for none
+	Key      bool   // there is one
+	Mode     string // "test" or "live"
+	Database string // in words
+	Queue    string
+	Rate     float64 // requests a second; 0 for unlimited
+	FeesFile string  // "" for the built-in ones
+	Places   bool    // this process places orders itself
+	Targets  []string
+	TellsOf  []string // kinds of notifications
+	HookPath string   // where events are taken
+}
+
+// NoticeTarget is a target of notifications, and what became of a test.
+type NoticeTarget struct {
+	Name string
+	Err  error
+}
+
+// Site is the page.
+type Site struct {
+	Config
+	handler http.Handler
+	doors   *doors
+	desk    *preparing
+	streams *streams
+}
+
+// New makes a site. Close it before the ledger.
+func New(c Config) *Site {
+	if c.MaxUpload == 0 {
+		c.MaxUpload = 64 << 20
+	}
+	s := &Site{Config: c, doors: newDoors(), streams: newStreams()}
+	s.desk = newPreparing(s)
+	s.handler = s.guard(s.mux())
+	return s
+}
+
+// ServeHTTP answers.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends what runs behind the pages: it is begun anew when somebody looks.
+func (s *Site) Close() {
+	s.streams.close()
+	s.desk.close()
+}
+
+// keptUploads is how long a sheet that nobody touches is kept.
+const keptUploads = 30 * 24 * time.Hour
+
+// Tidy forgets old sheets now and then until ctx ends.
+func (s *Site) Tidy(ctx context.Context) {
+	for {
+		if n, err := s.Ledger.PruneUploads(ctx, keptUploads); err != nil && ctx.Err() == nil {
+			s.Log.Warn("old sheets stay", "err", err)
+		} else if n > 0 {
+			s.Log.Info("forgot sheets that nobody touched", "sheets", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Hour):
+		}
+	}
+}
+
+// address is where people reach the site, as far as it knows.
+func (s *Site) address(r *http.Request) string {
+	if s.Public != nil {
+		return strings.TrimSuffix(s.Public.String(), "/")
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}

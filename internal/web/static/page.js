@@ -1,0 +1,368 @@
+// Comfort for the pages. Everything works without it: forms post, pages reload.
+// Nothing is stored in the browser, and no text becomes markup but that of the
+// live panels, which comes from our own server, made by the page's own template.
+
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+};
+
+// say tells something to those who listen to the page.
+function say(text) {
+  const region = document.getElementById("say");
+  if (region) region.textContent = text;
+}
+
+// Times are rewritten into the reader's zone and habits; words stay English, as the page is.
+
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const formats = {
+  datetime: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
+  date: new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }),
+  time: new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }),
+};
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
+
+function ago(date) {
+  const seconds = (date - Date.now()) / 1000;
+  for (const [unit, length] of units) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  }
+  return seconds > 0 ? "in a moment" : "just now";
+}
+
+function localize(root = document) {
+  for (const element of all("time[data-local]", root)) {
+    const text = element.dateTime;
+    const date = new Date(text);
+    if (Number.isNaN(date.getTime())) continue;
+    if (text.length === 10) { // a day of the calendar: the same in every zone
+      element.textContent = day.format(date);
+      continue;
+    }
+    const kind = element.dataset.local;
+    element.textContent = kind === "ago" ? ago(date) : (formats[kind] ?? formats.datetime).format(date);
+    element.title = full.format(date);
+  }
+}
+
+// Ids are copied by a button beside them.
+
+function copyButtons(root = document) {
+  if (!navigator.clipboard) return; // not a secure origin
+  for (const element of all("[data-copy]", root)) {
+    const text = element.dataset.copy || element.textContent.trim();
+    const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
+    button.setAttribute("aria-label", `Copy ${text}`);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+        say("Copied");
+      } catch {
+        button.textContent = "Not copied";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    element.after(button);
+  }
+}
+
+// A table drawn as cards keeps its meaning for those who listen.
+
+function roles(root = document) {
+  for (const table of all("table.cards", root)) {
+    table.setAttribute("role", "table");
+    all("thead, tbody, tfoot", table).forEach((e) => e.setAttribute("role", "rowgroup"));
+    all("tr", table).forEach((e) => e.setAttribute("role", "row"));
+    all("td", table).forEach((e) => e.setAttribute("role", "cell"));
+    all("th", table).forEach((e) => e.setAttribute("role", e.scope === "row" ? "rowheader" : "columnheader"));
+  }
+}
+
+function dress(root) {
+  localize(root);
+  copyButtons(root);
+  roles(root);
+}
+
+// Live panels: <section data-live="/path/of/events">. The server sends "panel" (markup of the whole
+// panel), "say" (a sentence for listeners), "gone" (the page is another one now: load it again) and
+// "beat" (nothing new). A source that fails or falls silent is opened again, for as long as it takes.
+
+const silence = 45_000; // the server beats every 15 s
+const unseen = 30_000; // a page that nobody sees lets go of its connection: browsers have only six
+
+class Live {
+  constructor(element) {
+    this.element = element;
+    this.lost = make("p", { className: "lost", hidden: true }, "Connection lost, trying again…");
+    element.before(this.lost);
+    this.open();
+    setInterval(() => {
+      if (this.source && Date.now() - this.heard > silence) this.retry();
+    }, 5_000);
+  }
+
+  open() {
+    this.close();
+    this.heard = Date.now();
+    this.source = new EventSource(this.element.dataset.live);
+    const on = (name, act) => this.source.addEventListener(name, (event) => {
+      this.heard = Date.now();
+      this.back();
+      act?.(event.data);
+    });
+    on("open");
+    on("beat");
+    on("panel", (html) => this.show(html));
+    on("say", say);
+    on("gone", () => this.leave());
+    this.source.addEventListener("error", () => this.retry());
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = null;
+  }
+
+  back() {
+    if (!this.lost.hidden) say("Connected again.");
+    this.lost.hidden = true;
+    this.tries = 0;
+  }
+
+  retry() {
+    this.close();
+    this.tries = (this.tries ?? 0) + 1;
+    if (this.tries === 2) { // once is a hiccup
+      this.lost.hidden = false;
+      say("Connection lost, trying again.");
+    }
+    this.timer = setTimeout(() => this.open(), Math.min(1000 * 2 ** (this.tries - 1), 15_000));
+  }
+
+  // show swaps the panel; what the reader had opened or focused in it stays so.
+  show(html) {
+    if (html === this.html) return;
+    this.html = html;
+    const focused = this.element.contains(document.activeElement) && document.activeElement.id;
+    const opened = all("details[id][open]", this.element).map((e) => e.id);
+    this.element.innerHTML = html;
+    for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    dress(this.element);
+  }
+
+  leave() {
+    this.close();
+    if (!typing()) {
+      location.reload();
+      return;
+    }
+    const again = make("a", { href: location.href, textContent: "Load it again" });
+    this.element.before(make("p", { className: "lost" }, "This page has changed since. ", again));
+    say("This page has changed since.");
+  }
+}
+
+// typing reports whether a reload would lose what the reader has entered or is about to confirm.
+function typing() {
+  const fields = all("form:not([method=get]) :is(input:not([type=hidden]), textarea)");
+  return fields.some((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked)
+    || document.querySelector("dialog[open], details.confirm[open]") !== null;
+}
+
+const panels = all("[data-live]").map((element) => new Live(element));
+const close = () => panels.forEach((panel) => panel.close());
+const reopen = () => panels.forEach((panel) => { if (!panel.source) panel.open(); });
+let away;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(away);
+  if (document.hidden) away = setTimeout(close, unseen);
+  else reopen();
+});
+addEventListener("online", reopen);
+addEventListener("pagehide", close);
+
+// A file is dropped on the form, or chosen in it, and sent with its progress shown.
+
+for (const form of all("form.drop")) {
+  const input = form.querySelector("input[type=file]");
+  const button = form.querySelector("button:not([type=button])");
+  const note = make("div", { className: "sent" });
+  note.setAttribute("role", "status");
+  form.append(note);
+
+  const describe = () => {
+    const file = input.files[0];
+    note.textContent = file ? `${file.name}, ${size(file.size)}` : "";
+  };
+  input.addEventListener("change", () => {
+    describe();
+    if (input.files.length && "dropSend" in form.dataset) form.requestSubmit(button);
+  });
+  let depth = 0; // of nested elements that the file is dragged over
+  form.addEventListener("dragenter", (event) => { event.preventDefault(); depth++; form.classList.add("over"); });
+  form.addEventListener("dragleave", () => { if (--depth === 0) form.classList.remove("over"); });
+  form.addEventListener("dragover", (event) => event.preventDefault());
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    depth = 0;
+    form.classList.remove("over");
+    if (form.classList.contains("sending") || !event.dataTransfer.files.length) return;
+    if (event.dataTransfer.files.length > 1) {
+      note.textContent = "One file at a time, please.";
+      return;
+    }
+    input.files = event.dataTransfer.files;
+    input.dispatchEvent(new Event("change"));
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!form.classList.contains("sending")) send(form, input, note);
+  });
+}
+
+// send posts the form. The server answers with a redirect, or with 201 and Location,
+// or with a page whose banner says what is wrong.
+function send(form, input, note) {
+  const name = input.files[0].name;
+  const request = new XMLHttpRequest();
+  const body = new FormData(form);
+  const bar = make("progress", { max: 1 });
+  const text = make("p", { textContent: `Sending ${name}…` });
+  const stop = make("button", { type: "button", className: "quiet", textContent: "Stop" });
+  bar.setAttribute("aria-label", `Sending ${name}`);
+  stop.addEventListener("click", () => request.abort());
+  note.replaceChildren(text, bar, stop);
+  const busy = (is) => {
+    form.classList.toggle("sending", is);
+    all("input[type=file], button:not([type=button])", form).forEach((e) => { e.disabled = is; });
+  };
+  const fail = (why) => {
+    busy(false);
+    note.replaceChildren(make("p", { className: "error", textContent: why }));
+  };
+  busy(true);
+  request.upload.addEventListener("progress", (event) => {
+    if (!event.lengthComputable) return;
+    bar.value = event.loaded / event.total;
+    text.textContent = event.loaded < event.total
+      ? `${name}: ${size(event.loaded)} of ${size(event.total)} sent`
+      : `${name} is sent and being read…`;
+  });
+  request.addEventListener("load", () => {
+    if (request.status < 400) {
+      location.assign(request.getResponseHeader("Location") ?? request.responseURL);
+      return;
+    }
+    const page = new DOMParser().parseFromString(request.responseText, "text/html");
+    fail(page.querySelector(".banner.bad, .error")?.textContent.trim() || `The file was not taken (${request.status}).`);
+  });
+  request.addEventListener("error", () => fail("The connection was lost before the whole file was sent. Nothing was kept; send it again."));
+  request.addEventListener("abort", () => fail("Stopped. Nothing was kept."));
+  request.open("POST", form.action);
+  request.setRequestHeader("X-Upload", "script");
+  request.send(body);
+}
+
+function size(bytes) {
+  for (const [unit, length] of [["MB", 1e6], ["kB", 1e3]]) {
+    if (bytes >= length) return `${(bytes / length).toLocaleString("en", { maximumFractionDigits: 1 })} ${unit}`;
+  }
+  return `${bytes} bytes`;
+}
+
+// A button with data-confirm asks once more, by a dialog.
+
+function ask(button) {
+  const dialog = make("dialog", {}, make("p", { id: "ask", textContent: button.dataset.confirm }));
+  const yes = make("button", { type: "button", className: button.className, textContent: button.textContent.trim() });
+  const no = make("button", { type: "button", textContent: "Not now" });
+  dialog.setAttribute("aria-labelledby", "ask");
+  dialog.append(make("div", { className: "actions" }, no, yes));
+  document.body.append(dialog);
+  no.addEventListener("click", () => dialog.close());
+  yes.addEventListener("click", () => {
+    dialog.close();
+    button.dataset.confirmed = "";
+    button.form.requestSubmit(button);
+  });
+  dialog.addEventListener("close", () => { dialog.remove(); button.focus(); });
+  dialog.showModal();
+  no.focus();
+}
+
+// A form is sent once: its buttons rest until the next page is there.
+
+document.addEventListener("submit", (event) => {
+  const { target: form, submitter } = event;
+  if (event.defaultPrevented) return;
+  if (submitter?.dataset.confirm && !("confirmed" in submitter.dataset)) {
+    event.preventDefault();
+    ask(submitter);
+    return;
+  }
+  if (form.method === "get" || form.hasAttribute("data-stay")) return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "1";
+  setTimeout(() => { // after the form was read, the pressed button with it
+    all("button:not([type=button])", form).forEach((button) => { button.disabled = true; });
+    submitter?.setAttribute("aria-busy", "true");
+    if (submitter?.dataset.busy) submitter.textContent = submitter.dataset.busy;
+  });
+});
+
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  for (const form of all("form[data-sent]")) {
+    delete form.dataset.sent;
+    all("button", form).forEach((button) => { button.disabled = false; button.removeAttribute("aria-busy"); });
+  }
+  reopen();
+});
+
+// A disclosed confirmation closes by Escape or a click elsewhere.
+
+const shut = (details, focus) => {
+  details.open = false;
+  if (focus) details.querySelector("summary").focus();
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") all("details.confirm[open]").forEach((d) => shut(d, d.contains(document.activeElement)));
+});
+document.addEventListener("click", (event) => {
+  all("details.confirm[open]").forEach((d) => { if (!d.contains(event.target)) shut(d, false); });
+  if (event.target.closest?.("[data-close]")) shut(event.target.closest("details"), true);
+});
+
+// Forms that send themselves: at once, or when a choice of theirs changes.
+
+all("form[data-autosubmit]").forEach((form) => form.requestSubmit());
+document.addEventListener("change", (event) => {
+  const { target } = event;
+  if (target.matches("select[data-autosubmit], input[data-autosubmit]")) target.form.requestSubmit();
+
+  // A checkbox with data-all="name" stands for all of that name in its form or table.
+  const boxes = (name) => all(`input[type=checkbox][name="${CSS.escape(name)}"]:not(:disabled)`, target.closest("form, table"));
+  if (target.dataset.all) boxes(target.dataset.all).forEach((box) => { box.checked = target.checked; });
+  const name = target.dataset.all ?? target.name;
+  for (const head of name ? all(`[data-all="${CSS.escape(name)}"]`) : []) {
+    const chosen = boxes(name).filter((box) => box.checked).length;
+    head.checked = chosen > 0 && chosen === boxes(name).length;
+    head.indeterminate = chosen > 0 && !head.checked;
+    all(`[data-chosen="${CSS.escape(name)}"]`).forEach((e) => { e.textContent = chosen; });
+  }
+});
+
+dress(document);
+setInterval(() => localize(), 30_000);

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// templates are the pages by their file, each with what all share.
+var templates = mustParse()
+
+func mustParse() map[string]*template.Template {
+	all := make(map[string]*template.Template)
+	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html"}
+	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		if !slices.Contains(common, name) {
+			all[path.Base(name)] = template.Must(template.Must(shared.Clone()).ParseFS(files, name))
+		}
+	}
+	return all
+}
+
+var functions = template.FuncMap{
+	"static":  staticPath,
+	"money":   func(c money.Cents) string { return c.Dollars() },
+	"cost":    func(c money.Cost) string { return c.String() },
+	"count":   count,
+	"number":  number,
+	"when":    func(t time.Time) template.HTML { return timeElement(t, "datetime") },
+	"day":     func(t time.Time) template.HTML { return timeElement(t, "date") },
+	"ago":     func(t time.Time) template.HTML { return timeElement(t, "ago") },
+	"title":   func(p filing.Product) string { return p.Title() },
+	"badge":   badge,
+	"csrf":    csrf,
+	"join":    strings.Join,
+	"add":     func(a, b int) int { return a + b },
+	"legible": legible,
+	"dropzone": func(label, hint, accept string) any {
+		return struct{ Label, Hint, Accept string }{label, hint, accept}
+	},
+	"on": func(p page, data any) any { // for a part that needs the page, too
+		return struct {
+			Page page
+			Data any
+		}{p, data}
+	},
+}
+
+// timeElement is a moment that the script shows in its reader's zone.
+func timeElement(t time.Time, how string) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	t = t.UTC()
+	shown := t.Format("2006-01-02 15:04 UTC")
+	if how == "date" {
+		shown = t.Format("2006-01-02")
+	}
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" data-local="` + how + `">` + shown + `</time>`)
+}
+
+// csrf are the hidden fields of every form that changes something.
+func csrf(p page) template.HTML {
+	return template.HTML(`<input type="hidden" name="csrf" value="` + template.HTMLEscapeString(p.CSRF) + `"><input type="hidden" name="once" value="` + rand.Text() + `">`)
+}
+
+// badge shows what became of a row.
+func badge(r filing.Result) template.HTML {
+	name := template.HTMLEscapeString(string(r))
+	return template.HTML(`<span class="badge ` + name + `">` + name + `</span>`)
+}
+
+// count is a number of things in words: "1 row", "1,200 rows".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return number(n) + " " + thing + "s"
+}
+
+// number is a whole number with its thousands parted.
+func number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// legible parts texts of other people from what could turn a page's writing
+// around or hide in it.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r < ' ' && r != '\n', r == 0x7f:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// asset is a static file, by its name.
+type asset struct {
+	kind, tag string
+	content   []byte
+}
+
+var assets = mustRead()
+
+func mustRead() map[string]asset {
+	all := make(map[string]asset)
+	entries, err := files.ReadDir("static")
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		content, err := files.ReadFile("static/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		all[e.Name()] = asset{mime.TypeByExtension(path.Ext(e.Name())), hex.EncodeToString(sum[:6]), content}
+	}
+	return all
+}
+
+// staticPath names a static file with its content, so that a browser keeps it
+// until there is another.
+func staticPath(name string) (string, error) {
+	a, ok := assets[name]
+	if !ok {
+		return "", fmt.Errorf("there is no static file %s", name)
+	}
+	return "/static/" + name + "?v=" + a.tag, nil
+}
+
+func serveStatic(w http.ResponseWriter, r *http.Request) {
+	a, ok := assets[r.PathValue("name")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if r.URL.Query().Get("v") == a.tag {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("ETag", `"`+a.tag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
+}

@@ -1,0 +1,105 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// Trouble is why something was not done, in its reader's words.
+type Trouble struct {
+	Status int
+	Title  string
+	Text   string // what to do
+}
+
+func (t *Trouble) Error() string { return t.Title + ": " + t.Text }
+
+// wrong is trouble with what somebody typed or chose.
+func wrong(format string, args ...any) error {
+	return &Trouble{http.StatusUnprocessableEntity, "That cannot be done", fmt.Sprintf(format, args...)}
+}
+
+// What is refused before anything is looked at.
+var (
+	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in", "Sign in, then do it again. Nothing was changed."}
+	errRole   = &Trouble{http.StatusForbidden, "That is not for you", "Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed."}
+	errForm   = &Trouble{http.StatusForbidden, "The form is not valid any more", "It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. Nothing was changed."}
+	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site", "Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
+	errHost   = &Trouble{http.StatusMisdirectedRequest, "This server does not go by that name", "Use the address that importer serve printed, or have it started with --public-url."}
+	errNoPage = &Trouble{http.StatusNotFound, "There is no such page", "It may have been removed. Begin at the list of batches."}
+)
+
+// known are the errors of other rooms that a reader can do something about.
+var known = []struct {
+	err     error
+	trouble Trouble
+}{
+	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "It is not there", "There is no such thing in the ledger, or not any more. Begin at the list of batches."}},
+	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile", "Go back, load the page anew, and look again. Nothing of yours was taken over."}},
+	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more", "Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
+	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person has to approve it", "You handed it in yourself. Nothing was sent."}},
+	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here", "It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that it was sealed with."}},
+	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key", "An operator has to correct FILING_API_KEY. Nothing was sent."}},
+}
+
+// trouble answers with what went wrong.
+func (s *Site) trouble(v *visit, err error) {
+	if errors.Is(err, ledger.ErrDone) {
+		v.say("note", "That was done already: the form arrived twice, and counted once.")
+		_ = v.goTo(v.back())
+		return
+	}
+	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
+		return // nobody is there to be answered
+	}
+	t := new(Trouble)
+	switch {
+	case errors.As(err, &t):
+	default:
+		t = s.explain(v, err)
+	}
+	if t == errSignIn && v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html") {
+		_ = v.goTo("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
+		return
+	}
+	if err := v.showStatus(t.Status, "trouble.html", t.Title, t); err != nil {
+		s.Log.Error("the page of an error could not be made", "err", err)
+		http.Error(v.w, t.Error(), t.Status)
+	}
+}
+
+func (s *Site) explain(v *visit, err error) *Trouble {
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return &k.trouble
+		}
+	}
+	name := rand.Text()[:8]
+	s.Log.Error("a page failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
+	return &Trouble{http.StatusInternalServerError, "Something went wrong", "It is not your fault. Try again; where that does not help, tell an operator: the server's log has it under " + name + "."}
+}
+
+// back is the page that a form stood on.
+func (v *visit) back() string {
+	from, err := url.Parse(v.r.Referer())
+	if err != nil || from.Path == "" || from.Host != v.r.Host {
+		return "/"
+	}
+	return local(from.RequestURI())
+}
+
+// local is a path of this site, and never one of another.
+func local(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n") {
+		return "/"
+	}
+	return path
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// visit is one request of somebody.
+type visit struct {
+	site     *Site
+	w        http.ResponseWriter
+	r        *http.Request
+	signedIn bool
+	session  ledger.Session // of whoever is signed in
+	secret   string         // the session's
+	once     string         // of the form that was sent: what it does is done once
+}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+func (v *visit) who() string { return v.session.Account.Name }
+
+func (v *visit) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
+
+// acting is the context in which a form's change is made: once, and recorded.
+func (v *visit) acting(what, of, note string) context.Context {
+	return ledger.Acting(v.ctx(), ledger.Act{ID: v.once, By: v.who(), From: v.from(), What: what, Of: of, Note: note})
+}
+
+// from is the address of whoever asks.
+func (v *visit) from() string {
+	if forwarded := v.r.Header.Get("X-Forwarded-For"); v.site.Proxied && forwarded != "" {
+		last := forwarded[strings.LastIndexByte(forwarded, ',')+1:] // the proxy's own word; what stands before it anybody can write
+		if ip := net.ParseIP(strings.TrimSpace(last)); ip != nil {
+			return ip.String()
+		}
+	}
+	host, _, err := net.SplitHostPort(v.r.RemoteAddr)
+	if err != nil {
+		return v.r.RemoteAddr
+	}
+	return host
+}
+
+// page is what every template is given.
+type page struct {
+	Title   string
+	Nav     []navItem
+	Person  person
+	Flash   []flash
+	Mode    string // "test" or "live"
+	CSRF    string
+	Version string
+	Data    any
+	May     may
+}
+
+type navItem struct {
+	Path, Name string
+	Current    bool
+	Badge      string
+}
+
+type person struct{ Name, Roles string }
+
+// may is what whoever looks may do, for pages that leave out what they may not.
+type may struct{ Prepare, Approve, Operate bool }
+
+// flash is said once, at the top of a page.
+type flash struct{ Kind, Text string } // Kind: ok, note, warn or bad
+
+// show writes a page.
+func (v *visit) show(name, title string, data any) error {
+	return v.showStatus(http.StatusOK, name, title, data)
+}
+
+func (v *visit) showStatus(status int, name, title string, data any) error {
+	p := page{Title: title, Mode: v.site.Settings.Mode, Version: v.site.Version, Data: data, Flash: v.flashes()}
+	if v.signedIn {
+		account := v.session.Account
+		roles := make([]string, len(account.Roles))
+		for i, r := range account.Roles {
+			roles[i] = string(r)
+		}
+		p.Person = person{account.Name, strings.Join(roles, ", ")}
+		p.CSRF = v.session.CSRF
+		p.May = may{account.May(ledger.Preparer), account.May(ledger.Approver), account.May(ledger.Operator)}
+		nav, err := v.nav()
+		if err != nil {
+			return err
+		}
+		p.Nav = nav
+	}
+	var body bytes.Buffer
+	if err := templates[name].ExecuteTemplate(&body, "base.html", p); err != nil {
+		return fmt.Errorf("make the page %s: %w", name, err)
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = body.WriteTo(v.w) // whoever has gone away is not our trouble
+	return nil
+}
+
+// sections are the pages that lead to all others.
+var sections = []struct{ path, name string }{
+	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Seasons"}, {"/fleet", "Fleet"}, {"/settings", "Settings"},
+}
+
+// nav shows the way, and where something waits for a person.
+func (v *visit) nav() ([]navItem, error) {
+	waiting, err := v.site.Ledger.Attention(v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	var all []navItem
+	for _, s := range sections {
+		item := navItem{Path: s.path, Name: s.name}
+		here := v.r.URL.Path
+		item.Current = here == s.path || s.path != "/" && strings.HasPrefix(here, s.path+"/") ||
+			s.path == "/" && (strings.HasPrefix(here, "/batches") || strings.HasPrefix(here, "/sheets"))
+		n := 0
+		switch s.path {
+		case "/":
+			n = waiting.Approvals
+		case "/uncertain":
+			n = waiting.Uncertain
+		}
+		if n > 0 {
+			item.Badge = number(n)
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
+// Names of cookies. What is said once travels in one of them: it is shown as
+// text, to the browser that it was given to.
+const (
+	sessionCookie = "session"
+	flashCookie   = "said"
+)
+
+// cookieName keeps cookies of an encrypted site from being set by any other.
+func (s *Site) cookieName(name string) string {
+	if s.TLS {
+		return "__Host-bulkfiling-" + name
+	}
+	return "bulkfiling-" + name
+}
+
+func (v *visit) setCookie(name, value string, life time.Duration) {
+	c := &http.Cookie{Name: v.site.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: v.site.TLS, SameSite: http.SameSiteLaxMode, MaxAge: int(life.Seconds())}
+	if life < 0 {
+		c.MaxAge = -1
+	}
+	http.SetCookie(v.w, c)
+}
+
+// say has the next page say something.
+func (v *visit) say(kind, format string, args ...any) {
+	body, err := json.Marshal([]flash{{kind, shortened(fmt.Sprintf(format, args...), 1500)}})
+	if err == nil {
+		v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(body), time.Minute)
+	}
+}
+
+// flashes takes what the page before has left to say.
+func (v *visit) flashes() []flash {
+	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
+	if err != nil || cookie.Value == "" {
+		return nil
+	}
+	v.setCookie(flashCookie, "", -1)
+	var said []flash
+	body, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil || json.Unmarshal(body, &said) != nil {
+		return nil
+	}
+	return said
+}
+
+// goTo sends the browser to another page of ours.
+func (v *visit) goTo(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// shortened keeps a text from growing beyond reason.
+func shortened(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}
