@@ -98,7 +98,7 @@ The same command again is always safe: it resumes.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)
 	})
-	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "season", Title: "Seasons and the fleet:"}, &cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "service", Title: "The rest of the service:"}, &cobra.Group{ID: "try", Title: "To try it:"})
+	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "season", Title: "Seasons and the fleet:"}, &cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "service", Title: "The rest of the service:"}, &cobra.Group{ID: "people", Title: "People:"}, &cobra.Group{ID: "try", Title: "To try it:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -111,6 +111,7 @@ The same command again is always safe: it resumes.`,
 	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(), a.webhooksCommand(), a.magicLinkCommand())
+	add("people", a.accountsCommand(), a.auditCommand())
 	add("try", a.demoCommand(), a.sandboxCommand())
 	root.SetHelpTemplate(helpTemplate)
 	return root

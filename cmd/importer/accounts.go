@@ -1,0 +1,323 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func (a *app) accountsCommand() *cobra.Command {
+	return family("accounts", "Say who may sign in to the page, and what they may do there",
+		"accounts keeps who may sign in to the page of `importer serve`. Roles: a preparer\ntakes sheets in and hands them in, an approver says yes to them, an operator looks\nafter money, the fleet, rows in doubt and accounts. Without a role one may look.\n\nPasswords are kept as argon2id makes them, links as their SHA-256.",
+		"  importer accounts add ana --role operator --role preparer\n  importer accounts link ana --url https://filings.example.com\n  importer accounts password ana",
+		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand())
+}
+
+// anAccount is the argument check of commands about one account.
+var anAccount = one("account: its name, from `importer accounts list`")
+
+func (a *app) accountsListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "List the accounts by name",
+		Example: "  importer accounts list\n  importer accounts list --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				all, err := l.Accounts(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.listAccounts(all, asJSON)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per account")
+	return c
+}
+
+func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, account := range all {
+			err := lines.Encode(struct {
+				ID         string        `json:"id"`
+				Name       string        `json:"name"`
+				Roles      []ledger.Role `json:"roles"`
+				Disabled   bool          `json:"disabled"`
+				Password   bool          `json:"password"` // whether there is one
+				CreatedAt  time.Time     `json:"createdAt"`
+				SignedInAt time.Time     `json:"signedInAt,omitzero"`
+			}{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled, account.HasPassword, account.CreatedAt, account.SignedInAt})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		a.say("No account yet. Begin with: importer accounts add NAME --role operator")
+		return nil
+	}
+	table := lineUp(a.out)
+	fmt.Fprintln(table, "NAME\tROLES\tPASSWORD\tSIGNED IN\tSTATE")
+	for _, account := range all {
+		signedIn, password, state := "never", "no", "enabled"
+		if !account.SignedInAt.IsZero() {
+			signedIn = account.SignedInAt.Local().Format("2006-01-02 15:04")
+		}
+		if account.HasPassword {
+			password = "yes"
+		}
+		if account.Disabled {
+			state = "disabled"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", legible(account.Name), roleText(account.Roles), password, signedIn, state)
+	}
+	return table.Flush()
+}
+
+// roleText is what an account may do, in words.
+func roleText(roles []ledger.Role) string {
+	words := make([]string, len(roles))
+	for i, r := range roles {
+		words[i] = string(r)
+	}
+	return cmp.Or(strings.Join(words, ", "), "none")
+}
+
+// rolesNamed reads roles as they were typed.
+func rolesNamed(words []string) ([]ledger.Role, error) {
+	var roles []ledger.Role
+	for _, w := range words {
+		if !slices.Contains(ledger.Roles, ledger.Role(w)) {
+			return nil, usage("%q is no role: there are %s", w, roleText(ledger.Roles))
+		}
+		roles = append(roles, ledger.Role(w))
+	}
+	return roles, nil
+}
+
+func completeRoles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, r := range ledger.Roles {
+		words = append(words, string(r))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) accountsAddCommand() *cobra.Command {
+	var words []string
+	c := &cobra.Command{
+		Use: "add NAME", Short: "Add an account, which has no password yet",
+		Example: "  importer accounts add ana --role operator --role preparer\n  importer accounts add leo --role approver",
+		Args:    one("name"),
+		RunE: func(c *cobra.Command, args []string) error {
+			roles, err := rolesNamed(words)
+			if err != nil {
+				return err
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				account, err := l.AddAccount(acting(c.Context(), "account-add", strings.ToLower(args[0]), "roles "+roleText(roles)), args[0], roles)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "The account %s is added; roles: %s.\n", account.Name, roleText(account.Roles))
+				a.say("A link lets its holder in and choose a password: importer accounts link %q", account.Name)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&words, "role", nil, "what it may do: preparer, approver or operator; again for another one")
+	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
+	return c
+}
+
+// withAccount runs a command about an account that is there.
+func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledger, ledger.Account) error) error {
+	return a.withLedger(ctx, func(l *ledger.Ledger) error {
+		account, err := l.Account(ctx, name)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return fmt.Errorf("there is no account %q: importer accounts list", name)
+		}
+		if err != nil {
+			return err
+		}
+		return do(l, account)
+	})
+}
+
+func (a *app) accountsRolesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "roles NAME ROLE...", Short: "Say anew what an account may do",
+		Long:    "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves one who may look. It holds at once, also for who is signed in.",
+		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("%s takes an account and its roles, or none", c.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: completeRoles,
+		RunE: func(c *cobra.Command, args []string) error {
+			words := args[1:]
+			if len(words) == 1 && words[0] == "none" {
+				words = nil
+			}
+			roles, err := rolesNamed(words)
+			if err != nil {
+				return err
+			}
+			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
+				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
+				if err := l.ChangeAccount(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles, account.Disabled); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
+				return nil
+			})
+		},
+	}
+}
+
+// accountsDisableCommand is both commands: the one that disables and the one
+// that takes it back.
+func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
+	use, short, said := "enable", "Let a disabled account sign in again", "The account %s may sign in again.\n"
+	if disabled {
+		use, short, said = "disable", "Keep an account from signing in, and sign it out everywhere", "The account %s is disabled and signed out; its links are no good any more.\n"
+	}
+	return &cobra.Command{
+		Use: use + " NAME", Short: short, Example: "  importer accounts " + use + " leo", Args: anAccount,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
+				if err := l.ChangeAccount(acting(c.Context(), "account-"+use, account.Name, ""), account.ID, account.Roles, disabled); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, said, account.Name)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) accountsPasswordCommand() *cobra.Command {
+	var stdin bool
+	c := &cobra.Command{
+		Use: "password NAME", Short: "Give an account a password, and sign it out everywhere",
+		Long:    "password asks for a password twice, without showing it, or reads it from the\nstandard input. It never stands on the command line, which others can see. It has\nat least 12 characters.",
+		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
+		Args:    anAccount,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
+				read := a.askPassword
+				if stdin {
+					read = a.readPassword
+				}
+				password, err := read()
+				if err != nil {
+					return err
+				}
+				if err := l.SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID, password); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "The password of %s is set.\n", account.Name)
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
+	return c
+}
+
+// readPassword reads a password from the standard input, which holds that line
+// alone. It may have spaces in it.
+func (a *app) readPassword() (string, error) {
+	const longest = 4096
+	content, err := io.ReadAll(io.LimitReader(a.in, longest+1))
+	password := strings.TrimRight(string(content), "\r\n")
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read the password: %w", err)
+	case len(content) > longest || strings.ContainsAny(password, "\r\n"):
+		return "", errors.New("read the password: the standard input holds more than one line")
+	}
+	return password, nil
+}
+
+// askPassword asks for a password twice, without an echo.
+func (a *app) askPassword() (string, error) {
+	if !a.terminal(a.in) {
+		return "", errors.New("there is nobody to ask: give the password with --stdin")
+	}
+	fd := int(a.in.(*os.File).Fd())
+	var typed [2]string
+	for i, question := range []string{"Password: ", "The same again: "} {
+		fmt.Fprint(a.err, question)
+		line, err := term.ReadPassword(fd)
+		fmt.Fprintln(a.err)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(line)
+	}
+	if typed[0] != typed[1] {
+		return "", errors.New("the two are not the same")
+	}
+	return typed[0], nil
+}
+
+// maxLink is how long a link may be good.
+const maxLink = 7 * 24 * time.Hour
+
+func (a *app) accountsLinkCommand() *cobra.Command {
+	var base string
+	var life time.Duration
+	c := &cobra.Command{
+		Use: "link NAME", Short: "Make a link that signs an account in once",
+		Long:    "link prints a link that lets its holder in, once, as that account: to choose the\nfirst password, or another one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url it is the path alone, below the page's address.",
+		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana --for 30m",
+		Args:    anAccount,
+		RunE: func(c *cobra.Command, args []string) error {
+			if life <= 0 || life > maxLink {
+				return usage("--for is more than nothing and no more than %s", maxLink)
+			}
+			page := &url.URL{}
+			if base != "" {
+				var err error
+				if page, err = url.Parse(base); err != nil || page.Host == "" || page.User != nil || page.Scheme != "https" && page.Scheme != "http" {
+					return usage("--url is the page's address, such as https://filings.example.com")
+				}
+			}
+			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
+				secret, err := l.MakeTicket(acting(c.Context(), "account-link", account.Name, "for "+life.String()), account.ID, life)
+				if errors.Is(err, ledger.ErrTicket) {
+					return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
+				}
+				if err != nil {
+					return err
+				}
+				a.say("Good once, until %s; whoever has it is %s:", time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
+				link := url.URL{Scheme: page.Scheme, Host: page.Host, Path: strings.TrimSuffix(page.Path, "/") + "/enter", RawQuery: url.Values{"ticket": {secret}}.Encode()}
+				_, err = fmt.Fprintln(a.out, link.String())
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&base, "url", "", "the page's address, such as https://filings.example.com")
+	c.Flags().DurationVar(&life, "for", 24*time.Hour, "how long the link is good")
+	return c
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+)
+
+// acting makes what is changed under the context an act of whoever is at the
+// keyboard. What is asked before the change is asked under another context: the
+// first change records the act.
+func acting(ctx context.Context, what, of, note string) context.Context {
+	host, _ := os.Hostname() // where it is not known, nothing is said of it
+	return ledger.Acting(ctx, ledger.Act{By: person(), From: host, What: what, Of: of, Note: note})
+}
+
+func (a *app) auditCommand() *cobra.Command {
+	var q ledger.ActQuery
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "List who did what, on the page and with commands, the newest first",
+		Long: `audit lists what people did: money declared, batches approved, paused, canceled,
+rows settled, seasons changed, accounts changed, results taken away. Each line
+was recorded together with what it changed: the one is not there without the
+other.`,
+		Example: "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if q.Limit < 0 {
+				return usage("--last is a number of lines, or 0 for all")
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				acts, err := l.Acts(c.Context(), q)
+				if err == nil && len(acts) == 0 && q.Of != "" {
+					acts, err = actsOfBatch(c.Context(), l, q)
+				}
+				if err != nil {
+					return err
+				}
+				return a.listActs(acts, asJSON)
+			})
+		},
+	}
+	c.Flags().StringVar(&q.Of, "of", "", "only what was done to this: a batch (or the beginning of its id), a season, an account")
+	c.Flags().StringVar(&q.By, "by", "", "only what this person did")
+	c.Flags().StringVar(&q.What, "what", "", "only acts of this kind, such as deposit or approve")
+	c.Flags().IntVar(&q.Limit, "last", 50, "how many to list, the newest; 0 for all")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per act")
+	return c
+}
+
+// actsOfBatch lists what was done to a batch that is named by the beginning of
+// its id; nothing where there is no such batch.
+func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.ActQuery) ([]ledger.Act, error) {
+	b, err := l.Batch(ctx, q.Of)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.Of = b.ID
+	return l.Acts(ctx, q)
+}
+
+func (a *app) listActs(acts []ledger.Act, asJSON bool) error {
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, act := range acts {
+			err := lines.Encode(struct {
+				Seq  int64     `json:"seq"`
+				At   time.Time `json:"at"`
+				By   string    `json:"by"`
+				From string    `json:"from,omitempty"`
+				What string    `json:"what"`
+				Of   string    `json:"of,omitempty"`
+				Note string    `json:"note,omitempty"`
+			}{act.Seq, act.At, act.By, act.From, act.What, act.Of, act.Note})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(acts) == 0 {
+		a.say("Nothing of that kind is recorded.")
+		return nil
+	}
+	table := lineUp(a.out)
+	fmt.Fprintln(table, "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE")
+	for _, act := range acts {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", act.At.Local().Format("2006-01-02 15:04:05"), legible(act.By), legible(cmp.Or(act.From, "-")), legible(act.What), legible(cmp.Or(act.Of, "-")), legible(act.Note))
+	}
+	return table.Flush()
+}
