@@ -410,7 +410,7 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 			} else {
 				e.Column = rapid.IntRange(0, width+1).Draw(rt, "column")
 			}
-			if e.Row > 1 || e.Column >= 0 && rapid.IntRange(0, 9).Draw(rt, "header too") == 0 {
+			if e.Row > 1 || e.Column >= 3 { // the first headers make the row a header
 				edits = append(edits, e)
 			}
 		}
@@ -448,11 +448,12 @@ func problemsOf(t rapid.TB, im *Import) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	notes := slices.DeleteFunc(im.Notes(), func(n string) bool { return strings.Contains(n, "\uFFFD") }) // of what the file holds
 	text, err := json.MarshalIndent(struct {
 		Tally Tally
 		All   []Problem
-		Notes []string
-	}{tally, all, slices.DeleteFunc(im.Notes(), func(n string) bool { return strings.Contains(n, "\uFFFD") })}, "", " ") // noted of what the file holds
+		Notes string
+	}{tally, all, strings.Join(notes, "\n")}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -386,8 +386,14 @@ func (im *Import) choose(m *matcher, c candidate) error {
 		return err
 	}
 	var err error
-	im.head, _, err = im.readHead(c.Info)
-	return err
+	if im.head, _, err = im.readHead(c.Info); err != nil {
+		return err
+	}
+	im.layout.rows = 0
+	for i := range im.head {
+		im.layout.rows += count(im.head[i].Number > im.layout.row)
+	}
+	return nil
 }
 
 func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {

@@ -1,0 +1,244 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+func surveyed(t testing.TB, text string, o Options) *Survey {
+	t.Helper()
+	o.Now = july
+	s, err := SurveyReader("in", strings.NewReader(text), int64(len(text)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func contentOf(t testing.TB, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// What a column is read as, by what right, and why it is not.
+func TestSurveySaysWhatAColumnIs(t *testing.T) {
+	const rest = ",Company ID,User ID,Filing State,Filing Year\n"
+	const row = ",comp_1,user_1,DE,2026\n"
+	for _, c := range []struct {
+		why    string
+		text   string
+		o      Options
+		column int
+		want   ColumnSurvey // Index and Letter follow; Samples are not compared where there are none
+	}{
+		{"our name", "Legal Name" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"Acme"}}},
+		{"the service's field", "entityType" + rest + "LLC" + row, Options{}, 0, ColumnSurvey{Header: "entityType", Column: "Entity Type", How: ByName}},
+		{"another wording", "Entity Name" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Entity Name", Column: "Legal Name", How: ByWording}},
+		{"said by hand", "Firma" + rest + "Acme" + row, Options{Map: map[string]string{"Firma": "Legal Name"}}, 0, ColumnSurvey{Header: "Firma", Column: "Legal Name", How: ByMap}},
+		{"left out by hand", "Legal Name" + rest + "Acme" + row, Options{Map: map[string]string{"Legal Name": ""}}, 0, ColumnSurvey{Header: "Legal Name", How: ByMap, Note: "left out by hand"}},
+		{"not known", "Colour" + rest + "red" + row, Options{}, 0, ColumnSurvey{Header: "Colour", Note: "not known"}},
+		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
+		{"an answer of ours", "Message" + rest + "bad" + row, Options{}, 0, ColumnSurvey{Header: "Message", Note: "an answer of a results workbook, which is given anew"}},
+		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0, ColumnSurvey{Header: "Alternative Names", How: ByName, Note: "Alternative Names is not used for an annual report"}},
+		{"said less exactly", "Jurisdiction" + rest + "NY" + row, Options{}, 0, ColumnSurvey{Header: "Jurisdiction", How: ByWording, Note: `"Filing State" (D1) says more exactly that it is the Filing State`}},
+		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0, ColumnSurvey{Header: "Client Email", How: ByWording, Note: `"Contact Email" (B1) stands for the User Email too`}},
+		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row, Options{Product: filing.AnnualReport}, 0, ColumnSurvey{Header: "Officer 1 City", Column: "Officer 1 City", How: ByName, Note: "used only where a row has no Company ID and its company is to be created"}},
+		{"no header", "" + rest + "x" + row, Options{}, 0, ColumnSurvey{Note: "it has no header", Samples: []string{"x"}}},
+		{"beyond the last header", "Legal Name" + rest + "Acme,comp_1,user_1,DE,2026,beyond\n", Options{}, 5, ColumnSurvey{Note: "it has no header", Samples: []string{"beyond"}}},
+		{"a number that is secret", "SSN" + rest + "078-05-1120" + row, Options{Product: filing.EIN}, 0, ColumnSurvey{Header: "SSN", Column: "Responsible Party SSN", How: ByWording, Secret: true, Samples: []string{"***-**-1120"}}},
+		{"one that the table does not know", "Owner's SSN" + rest + "078051120" + row, Options{}, 0, ColumnSurvey{Header: "Owner's SSN", Note: "not known", Suggest: "", Secret: true, Samples: []string{"***-**-1120"}}},
+		{"one that slipped out of its column", "Remark" + rest + "078051120" + row + "see 078-05-1120" + row + "98-7654321" + row, Options{}, 0, ColumnSurvey{Header: "Remark", Note: "not known", Samples: []string{"***-**-1120", "see ***-**-1120", "98-7654321"}}},
+		{"three values, each once, shortened", "Legal Name" + rest + "a" + row + "a" + row + strings.Repeat("b", 99) + row + "c" + row + "d" + row, Options{}, 0, ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"a", strings.Repeat("b", 30) + "…", "c"}}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			s := surveyed(t, c.text, c.o)
+			at := slices.IndexFunc(s.Columns, func(got ColumnSurvey) bool { return got.Index == c.column })
+			if at < 0 {
+				t.Fatalf("%+v", s.Columns)
+			}
+			got := s.Columns[at]
+			c.want.Index, c.want.Letter = c.column, sheet.ColumnName(c.column)
+			if c.want.Samples == nil {
+				got.Samples = nil
+			}
+			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
+				t.Errorf("%+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// What is said of the whole file, also where Open refuses it.
+func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
+	filings := [][]sheet.OutCell{texts("June 2026"), texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}
+	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
+	june, july, notes := tab{name: "June", rows: filings}, tab{name: "July", rows: filings}, tab{name: "Notes", rows: prose}
+	old := july
+	old.hidden = true
+	foreign := tab{name: "Firmen", rows: [][]sheet.OutCell{texts("Kunden 2026"), texts("Nummer", "Firma", "Staat", "Jahr"), texts("comp_1", "Acme", "DE", "2026")}}
+	const usual = "Company ID,User ID,Filing State"
+	for _, c := range []struct {
+		why     string
+		text    string
+		o       Options
+		sheet   string
+		filings string // the sheets that hold some
+		header  int
+		rows    int
+		columns int
+		product filing.Product
+		err     string
+	}{
+		{why: "one sheet", text: contentOf(t, workbook(t, notes, june)), sheet: "June", filings: "June", header: 2, rows: 1, columns: 4, product: filing.AnnualReport},
+		{why: "two sheets", text: contentOf(t, workbook(t, notes, june, july)), sheet: "June", filings: "June July", header: 2, rows: 1, columns: 4, product: filing.AnnualReport, err: "several sheets hold filings"},
+		{why: "one of two named", text: contentOf(t, workbook(t, notes, june, july)), o: Options{Sheet: "july"}, sheet: "July", filings: "June July", header: 2, rows: 1, columns: 4, product: filing.AnnualReport},
+		{why: "a hidden one", text: contentOf(t, workbook(t, notes, old)), sheet: "Notes", filings: "July", header: 1, rows: 1, columns: 1, err: `--sheet "July"`},
+		{why: "none of that name", text: contentOf(t, workbook(t, june)), o: Options{Sheet: "May"}, sheet: "June", filings: "June", header: 2, rows: 1, columns: 4, product: filing.AnnualReport, err: "no sheet"},
+		{why: "foreign words", text: contentOf(t, workbook(t, foreign)), sheet: "Firmen", header: 2, rows: 1, columns: 4, err: "no row among the first"},
+		{why: "no header at all", text: "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n", header: 0, rows: 2, columns: 4, err: "no row among the first"},
+		{why: "the product cannot be told", text: usual + "\ncomp_1,user_1,DE\n", filings: "", header: 1, rows: 1, columns: 3, err: "--product"},
+		{why: "the product is named", text: usual + "\ncomp_1,user_1,DE\n", o: Options{Product: filing.EIN}, header: 1, rows: 1, columns: 3, product: filing.EIN},
+		{why: "nothing below the header", text: usual + "\n", o: Options{Product: filing.EIN}, header: 1, rows: 0, columns: 3, product: filing.EIN, err: "no rows below"},
+		{why: "two columns for one", text: usual + ",Filing State\ncomp_1,user_1,DE,NY\n", o: Options{Product: filing.EIN}, header: 1, rows: 1, columns: 4, product: filing.EIN, err: "several columns stand for Filing State"},
+		{why: "a mapping that the sheet does not have", text: usual + "\ncomp_1,user_1,DE\n", o: Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}}, header: 1, rows: 1, columns: 3, product: filing.EIN, err: `"Firma"`},
+		{why: "more rows than are looked at", text: usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999), o: Options{Product: filing.EIN}, header: 1, rows: -1, columns: 3, product: filing.EIN},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			s := surveyed(t, c.text, c.o)
+			var holds []string
+			for _, info := range s.Sheets {
+				if info.Filings && info.Name != "" {
+					holds = append(holds, info.Name)
+				}
+			}
+			if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header || s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product || len(s.Shape) != 16 {
+				t.Errorf("%+v, filings on %q", s, holds)
+			}
+			im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
+			if err == nil {
+				im.Close()
+			}
+			if (c.err == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), c.err) || fmt.Sprint(err) != fmt.Sprint(s.Err) {
+				t.Errorf("%v\nOpen: %v", s.Err, err)
+			}
+			var format *sheet.FormatError
+			if s.Err != nil && !errors.As(s.Err, &format) {
+				t.Errorf("%T", s.Err)
+			}
+		})
+	}
+}
+
+// Content that is no sheet, and options that are wrong, are errors.
+func TestSurveyOfNoSheet(t *testing.T) {
+	for text, o := range map[string]Options{
+		"<html><table></table></html>": {}, "": {}, "Company ID\n": {Product: "annual"}, "Company ID": {Map: map[string]string{"Company ID": "Colour"}},
+	} {
+		if s, err := SurveyReader("in", strings.NewReader(text), int64(len(text)), o); err == nil {
+			t.Errorf("%q: %+v", text, s)
+		}
+	}
+}
+
+// A sheet of foreign words is mapped by hand, column by column, as the survey
+// has them, and becomes the orders that it says.
+func TestForeignSheetIsMappedByHand(t *testing.T) {
+	const text = "Kundenliste;;;;;;;\nStand Juli;;;;;;;\n\nNr.;Kennung;Firma;Ansprechpartner;Bundesstaat;Berichtsjahr;Farbe;住所\n" +
+		"1;comp_1;Acme LLC;a@example.com;Delaware;2026;rot;x\n2;comp_2;Bolt LLC;a@example.com;DE;2026;blau;y\n"
+	o := Options{Product: filing.AnnualReport, Map: map[string]string{}, Now: july}
+	means := map[string]string{"Kennung": "Company ID", "Firma": "Legal Name", "Ansprechpartner": "User Email", "Bundesstaat": "Filing State", "Berichtsjahr": "Filing Year"}
+	s := surveyed(t, text, o)
+	if s.HeaderRow != 4 || len(s.Columns) != 8 || s.Err == nil || s.Columns[7].Header != "住所" || !slices.Equal(s.Columns[1].Samples, []string{"comp_1", "comp_2"}) {
+		t.Fatalf("%+v", s)
+	}
+	for _, c := range s.Columns { // one by one, and at no step is the header lost
+		if means[c.Header] == "" {
+			continue
+		}
+		o.Map[c.Header] = means[c.Header]
+		again := surveyed(t, text, o)
+		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] || at.How != ByMap || again.Shape != s.Shape {
+			t.Errorf("after %s: %+v", c.Header, again)
+		}
+	}
+	im, err := inMemory(t, "in.csv", text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally, err := im.Check(context.Background(), func(p Problem) error { t.Error(p); return nil })
+	if err != nil || tally != (Tally{Rows: 2, Ready: 2}) {
+		t.Errorf("%+v %v", tally, err)
+	}
+	// Two columns of one header are told apart by an edit of the header.
+	const twice = "Wert,Wert,Staat,Jahr,Nutzer\ncomp_1,Acme,DE,2026,user_1\n"
+	by := Options{Product: filing.AnnualReport, Edits: []Edit{{Row: 1, Column: 0, Text: "Company ID"}}, Map: map[string]string{"Staat": "Filing State", "Jahr": "Filing Year", "Nutzer": "User ID"}}
+	if im, err = inMemory(t, "in.csv", twice, by); err != nil {
+		t.Fatal(err)
+	}
+	if tally, err = im.Check(context.Background(), func(p Problem) error { t.Error(p); return nil }); err != nil || tally.Ready != 1 {
+		t.Errorf("%+v %v", tally, err)
+	}
+}
+
+// The shape of a sheet is that of its headers, and of nothing else.
+func TestShape(t *testing.T) {
+	const header, row = "Company ID,User ID,Filing State,Filing Year\n", "comp_1,user_1,DE,2026\n"
+	first := surveyed(t, header+row, Options{}).Shape
+	for _, c := range []struct {
+		why  string
+		same bool
+		text string
+		o    Options
+	}{
+		{"other rows", true, header + row + "x\n", Options{}},
+		{"titles above", true, "June\n\n" + header + row, Options{}},
+		{"other letters", true, "COMPANY_ID;user id;filingState;Filing  Year\ncomp_1;user_1;DE;2026\n", Options{}},
+		{"mapped", true, header + row, Options{Product: filing.EIN, Map: map[string]string{"Filing Year": ""}}},
+		{"edited", true, header + row, Options{Edits: []Edit{{Row: 1, Column: 3, Text: "Year"}, {Row: 2, Column: -1, Header: "Agent City", Text: "Dover"}}}},
+		{"another order", false, "User ID,Company ID,Filing State,Filing Year\nuser_1,comp_1,DE,2026\n", Options{}},
+		{"one more", false, "Company ID,User ID,Filing State,Filing Year,\"Filing Year,\"\n" + row, Options{Product: filing.EIN}},
+		{"a blank between", false, "Company ID,,User ID,Filing State,Filing Year\ncomp_1,,user_1,DE,2026\n", Options{}},
+	} {
+		if got := surveyed(t, c.text, c.o); (got.Shape == first) != c.same {
+			t.Errorf("%s: %s, %s (%v)", c.why, got.Shape, first, got.Err)
+		}
+	}
+}
+
+// The columns that can be chosen are those of the product, by their groups.
+func TestColumnsOf(t *testing.T) {
+	for _, p := range append([]filing.Product{""}, filing.Products...) {
+		all := ColumnsOf(p)
+		var groups []string
+		required := 0
+		for _, c := range all {
+			if len(groups) == 0 || groups[len(groups)-1] != c.Group {
+				if slices.Contains(groups, c.Group) {
+					t.Errorf("%s: %s is no block", p, c.Group)
+				}
+				groups = append(groups, c.Group)
+			}
+			if c.Required {
+				required++
+			}
+			if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) || c.About == "" {
+				t.Errorf("%s: %+v", p, c)
+			}
+		}
+		if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") || groups[0] != "Company" {
+			t.Errorf("%s: %d columns, %d required, in %q", p, len(all), required, groups)
+		}
+	}
+}
