@@ -16,10 +16,13 @@ import (
 
 // resolveFlags are the options of resolve.
 type resolveFlags struct {
-	row       int
+	rows      []int // one to settle, or some to suppose something of
 	orders    []string
 	company   string
 	notPlaced bool
+	doubt     bool
+	since     string
+	all       bool
 	output    string
 	from      string
 	noLinks   bool
@@ -47,6 +50,12 @@ tells which company was formed.
 and --from FILE settles all of them by it: nothing is settled where anything in
 the sheet is wrong, which ends with 2. The same sheet again is harmless.
 
+--doubt is for a ledger that was restored from a backup, whose ready rows may have
+been sent after it: it makes them uncertain, and nothing of them is sent before
+each is settled. --since is the moment of the backup (or else the last sending
+that the ledger knows of), --row picks some, --all takes every batch. The same
+command again is harmless.
+
 A dashboard link signs whoever has it in for seven days, and so does a sheet that
 holds some: --no-links leaves them out.`,
 		Example: `  importer resolve
@@ -54,7 +63,8 @@ holds some: --no-links leaves them out.`,
   importer resolve b7k2 --row 17 --order order_81
   importer resolve b7k2 --row 17 --not-placed
   importer resolve b7k2 -o uncertain.xlsx
-  importer resolve b7k2 --from uncertain.xlsx`,
+  importer resolve b7k2 --from uncertain.xlsx
+  importer resolve --all --doubt --since "2026-03-01 02:00"`,
 		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			do, err := a.resolution(f, len(args) == 1, c.Flags().Changed("row"))
@@ -63,8 +73,11 @@ holds some: --no-links leaves them out.`,
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				by := person() + " with importer resolve --row"
-				if f.from != "" {
+				switch {
+				case f.from != "":
 					by = person() + " with importer resolve --from " + filepath.Base(f.from)
+				case f.doubt:
+					by = person() + " with importer resolve --doubt"
 				}
 				r := &resolver{app: a, flags: f, ledger: l, desk: &resolve.Desk{Ledger: l, Service: a.service, By: by}}
 				if len(args) == 1 {
@@ -76,10 +89,13 @@ holds some: --no-links leaves them out.`,
 			})
 		},
 	}
-	c.Flags().IntVar(&f.row, "row", 0, "the row's number in its sheet")
+	c.Flags().IntSliceVar(&f.rows, "row", nil, "the row's number in its sheet; with --doubt repeat it for several")
 	c.Flags().StringSliceVar(&f.orders, "order", nil, "the order id that was found; repeat it for several items")
 	c.Flags().StringVar(&f.company, "company", "", "the id of the company that was created, or formed")
 	c.Flags().BoolVar(&f.notPlaced, "not-placed", false, "the order was never made")
+	c.Flags().BoolVar(&f.doubt, "doubt", false, "suppose that ready rows were sent: the ledger was restored from a backup")
+	c.Flags().StringVar(&f.since, "since", "", "with --doubt: the moment of the backup, such as \"2026-03-01 14:30\"")
+	c.Flags().BoolVar(&f.all, "all", false, "with --doubt: every batch")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write the rows to a sheet to fill in: .xlsx or .csv")
 	c.Flags().StringVar(&f.from, "from", "", "settle rows by a sheet that was filled in")
 	c.Flags().BoolVar(&f.noLinks, "no-links", false, "ask for no dashboard links")
@@ -106,8 +122,18 @@ func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolve
 		}
 	}
 	switch {
+	case !f.doubt && (f.since != "" || f.all):
+		return nil, usage("--since and --all go with --doubt")
+	case f.doubt && (said > 0 || f.output != "" || f.from != "" || f.asJSON):
+		return nil, usage("--doubt settles nothing and lists nothing: give it --since, --row, --all and --yes alone")
+	case f.doubt && (oneBatch == f.all || f.all && settling):
+		return nil, usage("say which batch, and which rows of it if not all, or --all for every batch")
+	case f.doubt:
+		return (*resolver).suppose, nil
 	case settling != (said == 1) || said > 1 || f.notPlaced && f.company != "":
 		return nil, usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
+	case len(f.rows) > 1:
+		return nil, usage("give one --row at a time, or a sheet of decisions: --from FILE")
 	case (settling || f.output != "" || f.from != "") && !oneBatch:
 		return nil, usage("say which batch: its id, or the beginning of it, from `importer batches`")
 	case settling && (f.output != "" || f.from != "") || f.output != "" && f.from != "":
@@ -184,7 +210,7 @@ func (r *resolver) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(doubts, func(d report.Doubt) bool { return d.Row.Number == r.flags.row })
+	at := slices.IndexFunc(doubts, func(d report.Doubt) bool { return d.Row.Number == r.flags.rows[0] })
 	if at < 0 {
 		return r.certain(ctx)
 	}
@@ -198,7 +224,7 @@ func (r *resolver) one(ctx context.Context) error {
 	}
 	if against := told.Against(s); len(against) > 0 && !r.flags.yes {
 		r.warn(against)
-		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", r.flags.row))
+		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]))
 		if err != nil || !yes {
 			return err
 		}
@@ -239,7 +265,7 @@ func (r *resolver) certain(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case row.Number != r.flags.row:
+		case row.Number != r.flags.rows[0]:
 			continue
 		case resolve.SettledSo(row, r.flags.orders, r.flags.company):
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
@@ -247,7 +273,7 @@ func (r *resolver) certain(ctx context.Context) error {
 		}
 		return fmt.Errorf("row %d of batch %s is not uncertain: it is %s", row.Number, r.batch.ID, row.Result)
 	}
-	return fmt.Errorf("batch %s has no row %d", r.batch.ID, r.flags.row)
+	return fmt.Errorf("batch %s has no row %d", r.batch.ID, r.flags.rows[0])
 }
 
 // moved says what became of the money between two readings of the book.
@@ -257,8 +283,12 @@ func moved(before, after ledger.Book) string {
 		available = fmt.Sprintf("available %s -> %s", before.Available().Dollars(), after.Available().Dollars())
 	}
 	spent := after.Posted - before.Posted
-	return fmt.Sprintf("Money: held %s -> %s, spent %s -> %s, set free %s, %s.", before.Reserved.Dollars(), after.Reserved.Dollars(),
-		before.Posted.Dollars(), after.Posted.Dollars(), (before.Reserved - after.Reserved - spent).Dollars(), available)
+	free, what := before.Reserved-after.Reserved-spent, "set free"
+	if free < 0 {
+		free, what = -free, "newly held"
+	}
+	return fmt.Sprintf("Money: held %s -> %s, spent %s -> %s, %s %s, %s.", before.Reserved.Dollars(), after.Reserved.Dollars(),
+		before.Posted.Dollars(), after.Posted.Dollars(), what, free.Dollars(), available)
 }
 
 // person names who is at the keyboard.

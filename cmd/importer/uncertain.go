@@ -75,6 +75,10 @@ func (r *resolver) show(d report.Doubt) {
 	line("company", "%s", d.CompanyText())
 	sent := d.Sent()
 	for _, a := range sent {
+		if a.Supposed {
+			line("sent?", "%s", report.AnswerText(a))
+			continue
+		}
 		line("sent", "%s: %s", a.StartedAt.Local().Format("2006-01-02 15:04:05"), report.AnswerText(a))
 	}
 	if len(sent) == 0 {
@@ -112,6 +116,9 @@ func (r *resolver) advise(batch string, doubts []report.Doubt) {
 		line("--row N --company COMPANY_ID")
 		line("--row N --order ORDER_ID --company COMPANY_ID")
 	}
+	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.Row.Creating && d.Supposed() }) {
+		fmt.Fprintln(r.out, "Where a creation and its order are both in doubt, the company alone says that the order was not made: it is sent then.")
+	}
 	if len(doubts) > 1 {
 		fmt.Fprintln(r.out, "Or all at once, in a sheet to fill in:")
 		line("-o uncertain.xlsx")
@@ -140,6 +147,7 @@ type attemptJSON struct {
 	Class     filing.Class `json:"class"`
 	Status    int          `json:"status,omitempty"` // HTTP
 	Message   string       `json:"message"`
+	Supposed  bool         `json:"supposed,omitempty"` // nobody saw it: a person supposes that it was sent, from startedAt on
 }
 
 type evidenceJSON struct {
@@ -159,7 +167,7 @@ func doubtLine(d report.Doubt) doubtJSON {
 		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{},
 	}
 	for _, a := range d.Attempts {
-		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message})
+		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message, a.Supposed})
 	}
 	for _, e := range d.Evidence {
 		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Accept: accept(d, e)}

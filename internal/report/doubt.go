@@ -130,8 +130,16 @@ func byOrder(events []ledger.Event) []Evidence {
 // Ordered says what is in doubt: "annual report and registered agent, FL 2026".
 func (d *Doubt) Ordered() string {
 	if d.Row.Creating {
-		return "creation of " + cmp.Or(d.Company, "the company")
+		text := "creation of " + cmp.Or(d.Company, "the company")
+		if d.Supposed() {
+			text += ", and " + d.order()
+		}
+		return text
 	}
+	return d.order()
+}
+
+func (d *Doubt) order() string {
 	o := d.Row.Request.Order
 	var titles []string
 	for _, p := range d.Products() {
@@ -168,6 +176,14 @@ var classes = map[filing.Class]string{
 	filing.Refused:     "refused",
 }
 
+// Supposed reports whether nobody saw the row being sent: a person supposes it,
+// as after a restored backup. One that creates its company may have done both
+// then, the creation and the order.
+func (d *Doubt) Supposed() bool {
+	last, known := d.last()
+	return known && last.Supposed
+}
+
 // Sent lists the attempts that reached the service, or may have.
 func (d *Doubt) Sent() []ledger.Attempt {
 	return slices.DeleteFunc(slices.Clone(d.Attempts), func(a ledger.Attempt) bool { return a.Class == filing.NotSent })
@@ -175,6 +191,9 @@ func (d *Doubt) Sent() []ledger.Attempt {
 
 // AnswerText says what came of an attempt: "the service failed (HTTP 502): bad gateway".
 func AnswerText(a ledger.Attempt) string {
+	if a.Supposed {
+		return maskText(a.Message)
+	}
 	text := cmp.Or(classes[a.Class], string(a.Class))
 	if a.Status != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", a.Status)

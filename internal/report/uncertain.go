@@ -47,7 +47,7 @@ var uncertainColumns = []struct {
 	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18, dashboardCell},
 	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(evidenceText(d.Evidence)) }},
 	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell { return toFill(true) }},
-	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26, func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating) }},
+	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26, func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating || d.Supposed()) }},
 	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20, func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.answer()) }},

@@ -237,7 +237,7 @@ func (p *Plan) Effect() Effect {
 		switch held := s.Doubt.Row.Held; {
 		case !s.placed():
 			e.Never, e.Free = e.Never+1, e.Free+held
-		case s.Doubt.Row.Creating:
+		case s.Doubt.Row.Creating && len(s.Orders) == 0:
 			e.Created, e.Free = e.Created+1, e.Free+held
 		default:
 			e.Placed, e.Spent = e.Placed+1, e.Spent+held

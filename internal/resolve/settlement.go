@@ -56,8 +56,10 @@ func (s *Settlement) fault() error {
 		}
 	}
 	switch {
-	case row.Creating && len(s.Orders) > 0:
+	case row.Creating && len(s.Orders) > 0 && !s.Doubt.Supposed():
 		return &Fault{report.OrderIDsColumn, ledger.ErrCreating.Error()}
+	case row.Creating && len(s.Orders) > 0 && s.Company == "":
+		return &Fault{report.CompanyIDColumn, "the id of the company that was created is missing beside the order's (comp_…)"}
 	case len(s.Orders) > len(s.Doubt.Products()):
 		return &Fault{report.OrderIDsColumn, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(s.Orders), s.Doubt.Ordered())}
 	case s.Company != "" && !s.Doubt.FormsCompany():
@@ -133,6 +135,9 @@ func (t Told) Against(s *Settlement) []string {
 		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, strings.Join(orders, " or "))}
 	}
 	var why []string
+	if row.Creating && len(s.Orders) == 0 && s.Doubt.Supposed() {
+		why = append(why, fmt.Sprintf("row %d may have sent its order as well as made the company: with the company alone, its order is sent now.", row.Number))
+	}
 	for _, id := range s.Orders {
 		for _, e := range t[id] {
 			if text := s.contradicts(e); text != "" {
@@ -178,6 +183,9 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 	case !s.placed():
 		return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.", row.Number, row.Held.Dollars()),
 			d.Ledger.ResolveNotPlaced(ctx, row.ID, "not placed, says "+by+"; it may be sent again")
+	case row.Creating && len(s.Orders) > 0:
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.found.ID, row.Held.Dollars()),
+			d.Ledger.ResolveMade(ctx, row.ID, s.Orders, s.found, jobs.Formed(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
 	case row.Creating:
 		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number, s.found.ID),
 			d.Ledger.ResolveCreated(ctx, row.ID, s.found, "the company was found as "+s.found.ID+" by "+by)

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/resolve"
+)
+
+// sinceForms are the ways to write a moment, in this machine's time unless it
+// says otherwise.
+var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+
+// parseSince reads a moment that is past; the zero time for "".
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range sinceForms {
+		at, err := time.ParseInLocation(form, text, time.Local)
+		switch {
+		case err != nil:
+		case at.After(now):
+			return at, usage("--since %s is still to come", text)
+		default:
+			return at, nil
+		}
+	}
+	return time.Time{}, usage("--since %q is no moment: write 2026-03-01 14:30, or 2026-03-01T14:30:00Z", text)
+}
+
+// suppose makes ready rows uncertain that may have been sent without the ledger
+// knowing of it.
+func (r *resolver) suppose(ctx context.Context) error {
+	since, err := parseSince(r.flags.since, time.Now())
+	if err != nil {
+		return err
+	}
+	batches := []ledger.Batch{r.batch}
+	if r.flags.all {
+		if batches, err = r.ledger.Batches(ctx); err != nil {
+			return err
+		}
+		slices.Reverse(batches) // who was first has the purchase
+	}
+	var suspicions []*resolve.Suspicion
+	rows := 0
+	for _, b := range batches {
+		s, err := r.desk.Suspect(ctx, b, r.flags.rows, since)
+		if errors.Is(err, resolve.ErrNotHandedIn) && r.flags.all {
+			r.say("Batch %s is not handed in: its rows are left as they are.", b.ID)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.suspected(s)
+		if len(s.Rows) > 0 {
+			suspicions = append(suspicions, s)
+			rows += len(s.Rows)
+		}
+	}
+	if rows == 0 {
+		fmt.Fprintln(r.out, "There is no ready row to suppose anything of.")
+		return nil
+	}
+	if !r.flags.yes {
+		yes, err := r.confirm(fmt.Sprintf("Make %s uncertain?", count(rows, "row")))
+		if err != nil || !yes {
+			return err
+		}
+	}
+	before, err := r.ledger.Book(ctx)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, s := range suspicions {
+		did, err := r.desk.Suppose(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%w; the same command goes on", err)
+		}
+		r.supposed(s, did)
+		failed += len(did.Failed)
+	}
+	after, err := r.ledger.Book(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, moved(before, after))
+	if failed > 0 {
+		return fmt.Errorf("%s could not be looked up and may still be sent: let nothing be placed before the same command has ended well", count(failed, "row"))
+	}
+	return nil
+}
+
+// suspected says what of a batch may have been sent.
+func (r *resolver) suspected(s *resolve.Suspicion) {
+	if len(s.Rows) > 0 {
+		r.say("Batch %s (%s): %s may have been sent since %s; %s is to be held for that.", s.Batch.ID, s.Batch.File,
+			count(len(s.Rows), "ready row"), s.Since.Local().Format("2006-01-02 15:04:05"), s.Holds().Dollars())
+	}
+	if s.AtService > 0 {
+		r.say("Batch %s: %s at the service now, and left.", s.Batch.ID, count(s.AtService, "row"))
+	}
+	if s.Settled > 0 {
+		r.say("Batch %s: %s, supposed before to have been sent since %s and settled, left. For a later backup, say since when: --since TIME.", s.Batch.ID,
+			count(s.Settled, "row"), s.SettledOf.Local().Format("2006-01-02 15:04:05"))
+	}
+}
+
+// supposed says what became of that.
+func (r *resolver) supposed(s *resolve.Suspicion, did resolve.Supposed) {
+	fmt.Fprintf(r.out, "Batch %s: %s uncertain now.\n", s.Batch.ID, count(did.Uncertain, "row"))
+	for _, left := range []struct {
+		rows int
+		why  string
+	}{
+		{did.Bought, "left: bought before, nothing of it can have been sent"},
+		{did.Waiting, "left: another row in doubt has the same purchase, and its answer is for both"},
+		{did.Absent, "left: the service knows no such company or user, nothing of it can have been sent"},
+		{did.Gone, "left: no longer ready"},
+	} {
+		if left.rows > 0 {
+			fmt.Fprintf(r.out, "  %s %s\n", count(left.rows, "row"), left.why)
+		}
+	}
+	for _, why := range did.Failed {
+		fmt.Fprintf(r.out, "  %s\n", why)
+	}
+	if did.Uncertain > 0 {
+		fmt.Fprintf(r.out, "Settle them with: importer resolve %s\n", s.Batch.ID)
+	}
+}

@@ -1,0 +1,25 @@
+package jobs
+
+import (
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Intent is what a row would be sent with now: its order without what was
+// dropped, or the creation of its company where companyID is empty and the row
+// describes one.
+func Intent(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
+	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: companyID, Cost: row.Cost}
+	if companyID == "" && row.Request.CreatesCompany() {
+		in.Creating = true
+		in.Claims = []ledger.Claim{{Product: filing.CompanyRecord, Key: row.Request.Company.Sheet.ForUser(userID).Key()}}
+		return in
+	}
+	order := row.Request.Order
+	order.UserID, order.CompanyID = userID, companyID
+	for _, product := range row.Dropped {
+		order = order.Drop(product)
+	}
+	in.Claims = claims(&order, repetition(b))
+	return in
+}

@@ -1,0 +1,285 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrNotHandedIn is returned for a batch of which nothing can have been sent
+// from this ledger: its rows are not open yet.
+var ErrNotHandedIn = errors.New("it is not handed in: hand it in first, while nothing places")
+
+// Suspicion is what of a batch may have been sent without the ledger knowing of
+// it, as after a backup was restored.
+type Suspicion struct {
+	Batch     ledger.Batch
+	Since     time.Time
+	Rows      []ledger.Row // ready ones
+	AtService int          // rows whose answer is out: they are left
+	Settled   int          // rows that were supposed to have been sent before, and settled: they are left
+	SettledOf time.Time    // since when those were supposed to have been sent, the latest
+}
+
+// Holds is what the rows of a suspicion will hold that they do not hold now.
+func (s *Suspicion) Holds() money.Cents {
+	var sum money.Cents
+	for _, r := range s.Rows {
+		sum += max(r.Cost.Amount-r.Held, 0)
+	}
+	return sum
+}
+
+// Suspect lists the rows of a batch that may have been sent since: those that
+// are ready, or only some of them by their numbers. A row that was supposed to
+// have been sent then, or later, and was settled, is not suspected again;
+// without a since, none that ever was. It returns ErrNotHandedIn.
+func (d *Desk) Suspect(ctx context.Context, b ledger.Batch, numbers []int, since time.Time) (*Suspicion, error) {
+	if !b.Open {
+		return nil, fmt.Errorf("batch %s: %w", b.ID, ErrNotHandedIn)
+	}
+	s := &Suspicion{Batch: b, Since: since}
+	if since.IsZero() {
+		var err error
+		if s.Since, err = d.Ledger.LastSent(ctx); err != nil {
+			return nil, err
+		}
+		if s.Since.IsZero() {
+			s.Since = b.CreatedAt
+		}
+	}
+	before, err := d.Ledger.Supposed(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[int]bool)
+	for row, err := range d.Ledger.Rows(ctx, b.ID) {
+		if err != nil {
+			return nil, err
+		}
+		named := slices.Contains(numbers, row.Number)
+		if len(numbers) > 0 && !named {
+			continue
+		}
+		found[row.Number] = true
+		at, supposed := before[row.ID]
+		switch {
+		case row.Result == filing.Placing && named:
+			return nil, fmt.Errorf("row %d of batch %s is at the service now: wait for its answer, or stop what places it", row.Number, b.ID)
+		case row.Result == filing.Placing:
+			s.AtService++
+		case row.Result == filing.Uncertain:
+		case row.Result != filing.Ready && named:
+			return nil, fmt.Errorf("row %d of batch %s is %s: only a ready row is suspected", row.Number, b.ID, row.Result)
+		case row.Result != filing.Ready:
+		case supposed && !at.Before(since):
+			s.Settled++
+			if at.After(s.SettledOf) {
+				s.SettledOf = at
+			}
+		default:
+			s.Rows = append(s.Rows, row)
+		}
+	}
+	for _, n := range numbers {
+		if !found[n] {
+			return nil, fmt.Errorf("batch %s has no row %d", b.ID, n)
+		}
+	}
+	return s, nil
+}
+
+// Supposed is what became of a suspicion.
+type Supposed struct {
+	Uncertain int      // rows
+	Bought    int      // nothing of them can have been sent: another row had their purchase before
+	Waiting   int      // another row's answer, which is out or in doubt, is theirs as well
+	Absent    int      // nothing of them can have been sent: the service knows no such company, or user
+	Gone      int      // not ready any more
+	Failed    []string // still ready, and why
+}
+
+// Suppose makes the rows of a suspicion uncertain. It asks the service only
+// where a row names its company or its user otherwise than by id.
+func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
+	var did Supposed
+	p, err := d.parties(ctx, s.Rows)
+	if err != nil {
+		return did, err
+	}
+	var intents []ledger.Intent
+	for _, row := range s.Rows {
+		user, company, err := p.of(row)
+		switch {
+		case errors.Is(err, filingapi.ErrNotFound):
+			did.Absent++
+		case err != nil:
+			did.Failed = append(did.Failed, fmt.Sprintf("row %d: %v", row.Number, err))
+		default:
+			intents = append(intents, jobs.Intent(row, s.Batch, user, company))
+		}
+	}
+	why := fmt.Sprintf("may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's dashboard, then settle the row with importer resolve; it is not sent by itself",
+		s.Since.UTC().Format("2006-01-02 15:04 MST"), d.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
+	for len(intents) > 0 {
+		said, err := d.Ledger.Doubt(ctx, intents, s.Since, why)
+		if err != nil {
+			return did, err
+		}
+		var again []ledger.Intent
+		for i, begun := range said {
+			switch {
+			case begun.Try > 0:
+				did.Uncertain++
+			case begun.Lost:
+				did.Gone++
+			default:
+				if rest, left := without(intents[i], begun.Taken[0]); left {
+					again = append(again, rest)
+				} else if begun.Taken[0].Bought {
+					did.Bought++
+				} else {
+					did.Waiting++
+				}
+			}
+		}
+		intents = again
+	}
+	return did, nil
+}
+
+// without is what may have been sent of an order of which another row has an
+// item. Of a company that another row creates every row may have sent its order.
+func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
+	if !in.Creating && (!t.Bought || t.Covers || len(in.Claims) < 2 || t.Claim.Product == filing.Formation) {
+		return in, false
+	}
+	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(c ledger.Claim) bool { return c.Key == t.Claim.Key })
+	return in, true
+}
+
+// parties are the ids of users and companies by the references of rows.
+type parties struct {
+	users     map[string]filing.User
+	companies map[string]filing.Company
+	errs      map[string]error // of what could not be looked up, by reference
+}
+
+// of returns the ids that a row's purchases are known by. The user matters only
+// where there is no company yet.
+func (p *parties) of(row ledger.Row) (user, company string, err error) {
+	r := row.Request
+	if ref := r.Company.Ref; r.Order.Formation == nil && ref != "" {
+		if filing.IsCompanyID(ref) {
+			return r.User.ID, ref, nil
+		}
+		return r.User.ID, p.companies[ref].ID, p.errs[ref]
+	}
+	user = r.User.ID
+	if user == "" {
+		if err := p.errs[r.User.Ref()]; err != nil {
+			return "", "", err
+		}
+		user = p.users[r.User.Ref()].ID
+	}
+	if r.CreatesCompany() {
+		company = p.companies[string(r.Company.Sheet.ForUser(user).Key())].ID
+	}
+	return user, company, nil
+}
+
+// parties finds them in the ledger, or else at the service.
+func (d *Desk) parties(ctx context.Context, rows []ledger.Row) (*parties, error) {
+	users, companies := make(map[string]bool), make(map[string]bool)
+	for _, row := range rows {
+		r := row.Request
+		switch ref := r.Company.Ref; {
+		case r.Order.Formation == nil && ref != "":
+			if !filing.IsCompanyID(ref) {
+				companies[ref] = true
+			}
+		case r.User.ID == "":
+			users[r.User.Ref()] = true
+		}
+	}
+	p := &parties{errs: make(map[string]error)}
+	var err error
+	if p.users, err = d.Ledger.Users(ctx, slices.Sorted(maps.Keys(users))); err != nil {
+		return nil, err
+	}
+	if p.companies, err = d.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
+		return nil, err
+	}
+	if err := d.askFor(ctx, p, users, companies); err != nil {
+		return nil, err
+	}
+	keys := make(map[string]bool)
+	for _, row := range rows {
+		if user, _, err := p.of(row); err == nil && row.Request.CreatesCompany() {
+			keys[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
+		}
+	}
+	made, err := d.Ledger.Companies(ctx, slices.Sorted(maps.Keys(keys)))
+	maps.Copy(p.companies, made)
+	return p, err
+}
+
+// askFor asks the service for those that the ledger does not know.
+func (d *Desk) askFor(ctx context.Context, p *parties, users, companies map[string]bool) error {
+	maps.DeleteFunc(users, func(ref string, _ bool) bool { _, known := p.users[ref]; return known })
+	maps.DeleteFunc(companies, func(ref string, _ bool) bool { _, known := p.companies[ref]; return known })
+	if len(users)+len(companies) == 0 {
+		return nil
+	}
+	client, err := d.Service()
+	if err != nil {
+		for ref := range users {
+			p.errs[ref] = err
+		}
+		for ref := range companies {
+			p.errs[ref] = err
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(linksAtOnce)
+	for ref := range users {
+		group.Go(func() error {
+			user, err := client.User(ctx, ref)
+			if err == nil {
+				err = d.Ledger.RememberUser(ctx, ref, user)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			p.users[ref], p.errs[ref] = user, err
+			return nil
+		})
+	}
+	for ref := range companies {
+		group.Go(func() error {
+			company, err := client.Company(ctx, ref)
+			if err == nil {
+				err = d.Ledger.RememberCompany(ctx, ref, company)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			p.companies[ref], p.errs[ref] = company, err
+			return nil
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
