@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -107,10 +108,12 @@ func (a *app) showProposal(p jobs.Proposal) {
 // whoPlaces says who goes on with a batch that was left to the workers. file is
 // the sheet that run could go on with; "" where there is none.
 func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, file string) error {
-	others, err := l.Others(ctx)
+	processes, err := l.Processes(ctx)
 	if err != nil {
 		return err
 	}
+	// A run places its own sheet alone.
+	placed := slices.ContainsFunc(processes, func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
 	b, err = l.Batch(ctx, b.ID)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, f
 	switch {
 	case b.Approval.State == ledger.ApprovalWanted:
 		a.say("It waits for approval: importer approve %s", b.ID)
-	case others == 0:
+	case !placed:
 		a.say("%s. Start one: worker%s", a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
 	default:
 		a.say("The workers place it. To follow it: importer status %s --watch", b.ID)
