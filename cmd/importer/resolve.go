@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/resolve"
@@ -44,7 +45,8 @@ An order that fits one row alone settles it before anything is listed.
 --row N settles one: with --order ID as placed, with --not-placed as never made,
 after which the same run sends it again. Where the creation of a new company is
 in doubt, --company ID says that it exists; beside the --order of a formation it
-tells which company was formed.
+tells which company was formed, and so it does, alone, of a formation that is
+placed and whose company nobody told yet.
 
 -o FILE writes the rows to a sheet (.xlsx or .csv) with columns for the decisions,
 and --from FILE settles all of them by it: nothing is settled where anything in
@@ -270,6 +272,12 @@ func (r *resolver) certain(ctx context.Context) error {
 		case resolve.SettledSo(row, r.flags.orders, r.flags.company):
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
 			return nil
+		case row.Result == filing.Placed && row.Company == "" && r.flags.company != "" && len(r.flags.orders) == 0:
+			said, err := r.desk.NameCompany(ctx, row, r.flags.company)
+			if err == nil {
+				fmt.Fprintln(r.out, said)
+			}
+			return err
 		}
 		return fmt.Errorf("row %d of batch %s is not uncertain: it is %s", row.Number, r.batch.ID, row.Result)
 	}

@@ -44,10 +44,8 @@ func (r *resolver) list(ctx context.Context) error {
 		return nil
 	case len(doubts) == 0 && r.batch.ID != "":
 		fmt.Fprintf(r.out, "No row of batch %s is uncertain.\n", r.batch.ID)
-		return nil
 	case len(doubts) == 0:
 		fmt.Fprintln(r.out, "No row is uncertain.")
-		return nil
 	}
 	for i, id := range batches {
 		if i > 0 {
@@ -62,6 +60,19 @@ func (r *resolver) list(ctx context.Context) error {
 			r.show(d)
 		}
 		r.advise(id, of[id])
+	}
+	return r.unnamed(ctx)
+}
+
+// unnamed lists formations that are placed and lack their company.
+func (r *resolver) unnamed(ctx context.Context) error {
+	rows, err := r.ledger.UnnamedFormations(ctx, r.batch.ID)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	fmt.Fprintln(r.out, "\nPlaced, and nobody told which company was formed:")
+	for _, row := range rows {
+		fmt.Fprintf(r.out, "  %s: importer resolve %s --row %d --company COMPANY_ID\n", row.Request.LegalName(), row.Batch, row.Number)
 	}
 	return nil
 }

@@ -289,8 +289,11 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 				return err // it may have become another row's since
 			}
 			row.message, row.doubt = "placed: no answer came, but the service told of the order "+s.order+" (event "+s.event+"), which can only be this row's", false
-			if s.product == filing.Formation && s.company != "" {
+			switch {
+			case s.product == filing.Formation && s.company != "":
 				row.company = s.company
+			case s.product == filing.Formation:
+				row.message += "; it does not name the company that was formed: importer resolve --row with --company does"
 			}
 			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
 			return nil

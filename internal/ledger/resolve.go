@@ -132,3 +132,49 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 	}
 	return all, nil
 }
+
+// NameCompany tells which company a placed formation made, where nobody did yet,
+// and the names under which what came with it is known from now on. Of a row
+// that has this company it changes nothing. It returns ErrTransition for one
+// that is not placed, or has another.
+func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
+			return err
+		}
+		s, ok := g.rows[row]
+		switch {
+		case !ok:
+			return ErrNotFound
+		case s.result == filing.Placed && s.company == company:
+			return nil
+		case s.result != filing.Placed || s.company != "":
+			return fmt.Errorf("%w: it is %s, for the company %q", ErrTransition, s.result, s.company)
+		}
+		s.company, s.message = company, why
+		g.touch(s)
+		g.alsoKnown(s, known)
+		return g.writeAll()
+	})
+	if err != nil {
+		return fmt.Errorf("name the company of row %d: %w", row, err)
+	}
+	return nil
+}
+
+// UnnamedFormations lists the placed formations of a batch, or of all batches
+// for "", whose company nobody told.
+func (l *Ledger) UnnamedFormations(ctx context.Context, batch string) ([]Row, error) {
+	var all []Row
+	for r, err := range l.pages(func(last Row) ([]Row, error) {
+		return l.page(ctx, `r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2
+			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch, last.ID, pageSize)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

@@ -94,3 +94,38 @@ func TestResolveWakes(t *testing.T) {
 		s.place(l, rows[1])
 	})
 }
+
+// A placed formation that lacks its company is completed, once.
+func TestNameCompany(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		r := report("", "")
+		r.Request.Order.AnnualReport, r.Request.Order.Formation = nil, &filing.FormationItem{}
+		rows := s.add(l, "a", r, report("comp_1", "2026"))
+		if err := l.NameCompany(ctx, rows[0].ID, "comp_9", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+			s.Error(err)
+		}
+		s.place(l, rows[0])
+		s.place(l, rows[1])
+		unnamed, err := l.UnnamedFormations(ctx, "")
+		if s.must(err); len(unnamed) != 1 || unnamed[0].ID != rows[0].ID {
+			s.Errorf("%+v", unnamed)
+		}
+		for range 2 {
+			s.must(l.NameCompany(ctx, rows[0].ID, "comp_9", intent(report("comp_9", "2026")).Claims, "says Ana"))
+		}
+		if got := s.want(l, rows[0], filing.Placed, 0); got.Company != "comp_9" || got.Message != "says Ana" {
+			s.Errorf("%+v", got)
+		}
+		if err := l.NameCompany(ctx, rows[0].ID, "comp_8", nil, ""); !errors.Is(err, ledger.ErrTransition) {
+			s.Error(err)
+		}
+		if unnamed, err := l.UnnamedFormations(ctx, "a"); err != nil || len(unnamed) > 0 {
+			s.Error(unnamed, err)
+		}
+		rival := s.add(l, "b", report("comp_9", "2026"))[0]
+		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("%+v", begun)
+		}
+	})
+}

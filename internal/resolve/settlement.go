@@ -88,21 +88,31 @@ func (d *Desk) find(ctx context.Context, s *Settlement) error {
 	if !s.Doubt.Row.Creating || s.Company == "" {
 		return nil
 	}
+	var err error
+	s.found, err = d.company(ctx, s.Company, s.Doubt.Row.Request.Company.Sheet.LegalName)
+	return err
+}
+
+// company has a look at a company, which must have one of the names that it was
+// ordered by: a *Fault where it is not there, or has another.
+func (d *Desk) company(ctx context.Context, id, name string, others ...string) (filing.Company, error) {
 	client, err := d.Service()
 	if err != nil {
-		return err
+		return filing.Company{}, err
 	}
-	s.found, err = client.Company(ctx, s.Company)
+	found, err := client.Company(ctx, id)
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-		return &Fault{report.CompanyIDColumn, err.Error()}
+		return found, &Fault{report.CompanyIDColumn, err.Error()}
 	case err != nil:
-		return err
+		return found, err
 	}
-	if sheet := s.Doubt.Row.Request.Company.Sheet; filing.FoldLegalName(s.found.LegalName) != filing.FoldLegalName(sheet.LegalName) {
-		return &Fault{report.CompanyIDColumn, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", s.found.ID, s.found.LegalName, sheet.LegalName)}
+	for _, n := range append([]string{name}, others...) {
+		if filing.FoldLegalName(found.LegalName) == filing.FoldLegalName(n) {
+			return found, nil
+		}
 	}
-	return nil
+	return found, &Fault{report.CompanyIDColumn, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", found.ID, found.LegalName, name)}
 }
 
 // Told is what the service told of orders that nobody knows, by order.
@@ -132,9 +142,16 @@ func (t Told) Against(s *Settlement) []string {
 		if len(orders) == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, strings.Join(orders, " or "))}
+		which := strings.Join(orders[:min(len(orders), someOrders)], " or ")
+		if more := len(orders) - someOrders; more > 0 {
+			which += fmt.Sprintf(" or one of %d others", more)
+		}
+		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, which)}
 	}
 	var why []string
+	if nameless := t.nameless(s); len(nameless) > 0 {
+		why = append(why, fmt.Sprintf("row %d ordered %s, and no order id is given for the %s: that is recorded as placed without one.", row.Number, s.Doubt.Ordered(), strings.Join(nameless, " and the ")))
+	}
 	if row.Creating && len(s.Orders) == 0 && s.Doubt.Supposed() {
 		why = append(why, fmt.Sprintf("row %d may have sent its order as well as made the company: with the company alone, its order is sent now.", row.Number))
 	}
@@ -147,6 +164,35 @@ func (t Told) Against(s *Settlement) []string {
 		}
 	}
 	return why
+}
+
+// someOrders is how many of the orders that may be a row's are named, the nearest
+// in time.
+const someOrders = 3
+
+// nameless are the items of a row that no order id was given for, by title: an
+// id is of the product that its events tell, or else of the first that is left.
+func (t Told) nameless(s *Settlement) []string {
+	if len(s.Orders) == 0 {
+		return nil // a company alone
+	}
+	left := s.Doubt.Products()
+	others := 0
+	for _, id := range s.Orders {
+		at := slices.IndexFunc(left, func(ordered filing.Product) bool {
+			return slices.ContainsFunc(t[id], func(e ledger.Event) bool { p, known := e.Product(); return known && p == ordered })
+		})
+		if at < 0 {
+			others++
+			continue
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	var titles []string
+	for _, p := range left[min(others, len(left)):] {
+		titles = append(titles, p.Title())
+	}
+	return titles
 }
 
 // clockSkew is how far the service's clock may be behind ours.
@@ -181,8 +227,10 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 	switch {
 	case !s.placed():
-		return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.", row.Number, row.Held.Dollars()),
-			d.Ledger.ResolveNotPlaced(ctx, row.ID, "not placed, says "+by+"; it may be sent again")
+		if err := d.Ledger.ResolveNotPlaced(ctx, row.ID, "not placed, says "+by+"; it may be sent again"); err != nil {
+			return "", err
+		}
+		return d.freed(ctx, row)
 	case row.Creating && len(s.Orders) > 0:
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.found.ID, row.Held.Dollars()),
 			d.Ledger.ResolveMade(ctx, row.ID, s.Orders, s.found, jobs.Formed(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
@@ -193,6 +241,41 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.Company, row.Held.Dollars()),
 			d.Ledger.ResolveFormed(ctx, row.ID, s.Orders, s.Company, jobs.Formed(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
 	}
-	return fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars()),
-		d.Ledger.ResolvePlaced(ctx, row.ID, s.Orders, "placed: found by "+by)
+	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
+	if row.Request.Order.Formation != nil {
+		said += fmt.Sprintf(" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID", row.Batch, row.Number)
+	}
+	return said, d.Ledger.ResolvePlaced(ctx, row.ID, s.Orders, "placed: found by "+by)
+}
+
+// NameCompany completes a formation that is placed and whose company nobody told.
+// It returns a *Fault where the company is not the one that was formed.
+func (d *Desk) NameCompany(ctx context.Context, row ledger.Row, company string) (string, error) {
+	switch {
+	case row.Request == nil || row.Request.Order.Formation == nil:
+		return "", &Fault{report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+	case !filing.IsCompanyID(company):
+		return "", &Fault{report.CompanyIDColumn, fmt.Sprintf("%q is not a company id: it looks like comp_…", company)}
+	}
+	order := &row.Request.Order
+	found, err := d.company(ctx, company, order.Formation.Company.LegalName, order.Formation.AlternativeNames...)
+	if err != nil {
+		return "", err
+	}
+	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
+	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
+		d.Ledger.NameCompany(ctx, row.ID, found.ID, jobs.Formed(order, found.ID), "placed; the new company is "+found.ID+", says "+by)
+}
+
+// freed says what became of a row that was never made: one of a batch that was
+// canceled is not sent any more.
+func (d *Desk) freed(ctx context.Context, row *ledger.Row) (string, error) {
+	now, err := d.Ledger.Row(ctx, row.ID)
+	if err != nil {
+		return "", err
+	}
+	if now.Result == filing.Canceled {
+		return fmt.Sprintf("Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held for it is free.", row.Number, row.Held.Dollars()), nil
+	}
+	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.", row.Number, row.Held.Dollars()), nil
 }

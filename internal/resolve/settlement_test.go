@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,15 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 		return t
 	}
 	placed := Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}
+	both := annual
+	both.RegisteredAgent = &filing.RegisteredAgentItem{}
+	half := Settlement{Doubt: inDoubt(both), Orders: []string{"order_1"}}
+	supposed := Settlement{Doubt: inDoubt(annual), Company: "comp_1"}
+	supposed.Doubt.Row.Creating, supposed.Doubt.Attempts[0].Supposed = true, true
+	many := Settlement{Doubt: inDoubt(annual)}
+	for i := range 300 {
+		many.Doubt.Evidence = append(many.Doubt.Evidence, report.Evidence{Order: fmt.Sprint("order_", i)})
+	}
 	never := Settlement{Doubt: inDoubt(annual)}
 	never.Doubt.Evidence = []report.Evidence{{Order: "order_1"}}
 	for name, c := range map[string]struct {
@@ -85,6 +95,10 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 		"another year":                   {placed, ofAnother("FL", "2025"), "is of another year: 2025"},
 		"there before the row was sent":  {placed, told("annual_report", "", noon.Add(-2*clockSkew)), "was there before this row was sent"},
 		"an order that may be the row's": {never, nil, "it would be bought twice"},
+		"many that may be":               {many, nil, "as order_0 or order_1 or order_2 or one of 297 others: sent again"},
+		"an item without an id":          {half, nil, "no order id is given for the registered agent"},
+		"another item without an id":     {half, told("registered_agent", "comp_1", noon), "no order id is given for the annual report"},
+		"a company, and perhaps more":    {supposed, nil, "may have sent its order as well"},
 	} {
 		against := strings.Join(c.told.Against(&c.s), "\n")
 		if c.says == "" && against != "" || !strings.Contains(against, c.says) {
