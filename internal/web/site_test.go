@@ -1,0 +1,515 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+)
+
+// testSite is a site over a fresh ledger, with the sandbox as its service.
+type testSite struct {
+	*testing.T
+	*Site
+	url     string
+	service *sandbox.Service
+	client  *filingapi.Client
+	people  int
+}
+
+func newSite(t *testing.T, change ...func(*Config)) *testSite {
+	t.Helper()
+	dir := t.TempDir()
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
+	s := &testSite{T: t}
+	s.must(err)
+	t.Cleanup(func() { s.must(l.Close()) })
+	s.must(l.Bind(t.Context(), "test"))
+	s.service = sandbox.New(sandbox.Config{OpeningBalance: 1_000_000_00, AutoSeed: true})
+	service := httptest.NewServer(s.service.Handler())
+	t.Cleanup(service.Close)
+	s.client, err = filingapi.New(filingapi.Config{BaseURL: service.URL + "/v1", Key: "sk_test_page", Timeout: 5 * time.Second, Concurrency: 8})
+	s.must(err)
+	t.Cleanup(s.client.Close)
+	c := Config{
+		Ledger: l, Service: func() (*filingapi.Client, error) { return s.client, nil }, Concurrency: 4, Local: true,
+		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Log: slog.New(slog.DiscardHandler), Version: "test",
+	}
+	c.Ask = func(ctx context.Context) (jobs.Quoter, error) {
+		prices, err := jobs.AskPrices(ctx, s.client, l)
+		if err != nil {
+			return nil, err
+		}
+		book, err := balance.NewPriceBook(prices, "")
+		if err != nil {
+			return nil, err
+		}
+		return balance.NewQuoter(book, balance.BuiltinFees()), nil
+	}
+	c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
+	for _, f := range change {
+		f(&c)
+	}
+	s.Site = New(c)
+	t.Cleanup(s.Site.Close)
+	front := httptest.NewServer(s.Site)
+	t.Cleanup(front.Close)
+	s.url = front.URL
+	return s
+}
+
+func (s *testSite) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// place places what is handed in until the test ends.
+func (s *testSite) place() {
+	s.Helper()
+	queue, err := jobs.OpenQueue("")
+	s.must(err)
+	quoter, err := s.Ask(s.T.Context())
+	s.must(err)
+	worker, err := jobs.Start(s.T.Context(), jobs.Config{Service: s.client, Ledger: s.Ledger, Queue: queue, Quoter: quoter, Concurrency: 8, Drain: 10 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	s.must(err)
+	s.Cleanup(func() {
+		worker.Stop()
+		s.must(queue.Close())
+	})
+}
+
+// visitor is somebody with a browser.
+type visitor struct {
+	*testSite
+	name   string
+	client http.Client
+	csrf   string
+}
+
+// as signs somebody in who has these roles.
+func (s *testSite) as(roles ...ledger.Role) *visitor {
+	s.Helper()
+	s.people++
+	name := "person" + string(rune('a'-1+s.people))
+	account, err := s.Ledger.AddAccount(s.T.Context(), name, roles)
+	s.must(err)
+	ticket, err := s.Ledger.MakeTicket(s.T.Context(), account.ID, time.Hour)
+	s.must(err)
+	v := s.nobody()
+	v.name = account.Name
+	if status, body := v.send("/enter", url.Values{"ticket": {ticket}}); status != http.StatusOK {
+		s.Fatalf("sign in: %d\n%s", status, body)
+	}
+	_, body := v.get("/")
+	if v.csrf = hidden(body, "csrf"); v.csrf == "" {
+		s.Fatalf("no token on\n%s", body)
+	}
+	return v
+}
+
+// nobody is a visitor who is not signed in.
+func (s *testSite) nobody() *visitor {
+	jar, err := cookiejar.New(nil)
+	s.must(err)
+	v := &visitor{testSite: s, client: http.Client{Jar: jar, Timeout: 20 * time.Second}}
+	s.Cleanup(v.client.CloseIdleConnections)
+	return v
+}
+
+// hidden is the value of the first hidden field of a name.
+func hidden(body, name string) string {
+	found := regexp.MustCompile(`name="` + regexp.QuoteMeta(name) + `" value="([^"]*)"`).FindStringSubmatch(body)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+func (v *visitor) do(r *http.Request) (int, string) {
+	v.Helper()
+	answer, err := v.client.Do(r)
+	v.must(err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	v.must(err)
+	return answer.StatusCode, string(body)
+}
+
+func (v *visitor) get(path string) (int, string) {
+	v.Helper()
+	r, err := http.NewRequest(http.MethodGet, v.url+path, nil)
+	v.must(err)
+	r.Header.Set("Accept", "text/html")
+	return v.do(r)
+}
+
+// send posts a form as it is.
+func (v *visitor) send(path string, form url.Values) (int, string) {
+	v.Helper()
+	r, err := http.NewRequest(http.MethodPost, v.url+path, strings.NewReader(form.Encode()))
+	v.must(err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Referer", v.url+path)
+	return v.do(r)
+}
+
+// post posts a form with the session's token, and follows where it leads.
+func (v *visitor) post(path string, fields ...string) (int, string) {
+	v.Helper()
+	form := url.Values{"csrf": {v.csrf}}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return v.send(path, form)
+}
+
+// upload sends a file, with the fields before it, and tells where it leads.
+func (v *visitor) upload(path, name string, content []byte, fields ...string) (status int, body, at string) {
+	v.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for i := 0; i < len(fields); i += 2 {
+		v.must(w.WriteField(fields[i], fields[i+1]))
+	}
+	part, err := w.CreateFormFile("file", name)
+	v.must(err)
+	_, err = part.Write(content)
+	v.must(errors.Join(err, w.Close()))
+	r, err := http.NewRequest(http.MethodPost, v.url+path, &form)
+	v.must(err)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	answer, err := v.client.Do(r)
+	v.must(err)
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	v.must(err)
+	return answer.StatusCode, string(all), answer.Request.URL.Path
+}
+
+// sheet hands a sheet over and waits until it is prepared.
+func (v *visitor) sheet(name, content string) (path, body string) {
+	v.Helper()
+	status, body, path := v.upload("/sheets", name, []byte(content), "csrf", v.csrf)
+	if status != http.StatusOK {
+		v.Fatalf("%d\n%s", status, body)
+	}
+	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
+		_, body = v.get(path)
+	}
+	return path, body
+}
+
+// handIn says yes to a prepared sheet and returns its batch.
+func (v *visitor) handIn(path, body string) string {
+	v.Helper()
+	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	b, err := v.Ledger.Batch(v.T.Context(), "")
+	v.must(err)
+	if !b.Open {
+		v.Fatalf("batch %s was not handed in\n%s", b.ID, after)
+	}
+	return b.ID
+}
+
+// wants fails where a page does not have a text.
+func (v *visitor) wants(body string, texts ...string) {
+	v.Helper()
+	for _, text := range texts {
+		if !strings.Contains(body, text) {
+			v.Errorf("%q is not on the page\n%s", text, body)
+		}
+	}
+}
+
+// path fills a route's pattern in.
+func (r route) path() string {
+	_, path, _ := strings.Cut(r.pattern, " ")
+	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllStringFunc(strings.ReplaceAll(path, "{$}", ""), func(string) string { return "1" })
+}
+
+func (r route) method() string {
+	method, _, _ := strings.Cut(r.pattern, " ")
+	return method
+}
+
+// Whoever has no session, no token, another site's page or the wrong role is
+// refused everywhere, and nothing is changed by it.
+func TestEveryRouteRefuses(t *testing.T) {
+	s := newSite(t)
+	stranger := s.nobody()
+	people := map[ledger.Role]*visitor{}
+	for _, role := range ledger.Roles {
+		people[role] = s.as(role)
+	}
+	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{What: "before", By: "test"}))
+	acts := func() int {
+		all, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Limit: 1000})
+		s.must(err)
+		return len(all)
+	}
+	before := acts()
+	request := func(v *visitor, r route, form url.Values, header ...string) int {
+		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		defer func() { v.client.CheckRedirect = nil }()
+		var body io.Reader
+		kind := "application/x-www-form-urlencoded"
+		if r.method() != http.MethodGet {
+			body = strings.NewReader(form.Encode())
+			if r.upload {
+				var file bytes.Buffer
+				w := multipart.NewWriter(&file)
+				for name := range form {
+					s.must(w.WriteField(name, form.Get(name)))
+				}
+				part, err := w.CreateFormFile("file", "a.csv")
+				s.must(err)
+				_, err = part.Write([]byte("Company ID\n1\n"))
+				s.must(errors.Join(err, w.Close()))
+				body, kind = &file, w.FormDataContentType()
+			}
+		}
+		req, err := http.NewRequest(r.method(), s.url+r.path(), body)
+		s.must(err)
+		req.Header.Set("Content-Type", kind)
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		status, _ := v.do(req)
+		return status
+	}
+	for _, r := range routes {
+		if r.may == nil {
+			continue
+		}
+		if got := request(stranger, r, nil); got != http.StatusUnauthorized {
+			t.Errorf("%s without a session: %d", r.pattern, got)
+		}
+		if r.method() == http.MethodGet {
+			if got := request(stranger, r, nil, "Accept", "text/html"); got != http.StatusSeeOther {
+				t.Errorf("%s without a session, in a browser: %d", r.pattern, got)
+			}
+		}
+		for role, v := range people {
+			allowed := false
+			for _, may := range r.may {
+				allowed = allowed || may == role
+			}
+			token := url.Values{"csrf": {v.csrf}}
+			if !allowed {
+				if got := request(v, r, token); got != http.StatusForbidden {
+					t.Errorf("%s as %s: %d", r.pattern, role, got)
+				}
+				continue
+			}
+			if r.method() == http.MethodGet {
+				continue
+			}
+			for name, form := range map[string]url.Values{"no token": nil, "an empty token": {"csrf": {""}}, "another's token": {"csrf": {people[otherRole(role)].csrf}}} {
+				if got := request(v, r, form); got != http.StatusForbidden {
+					t.Errorf("%s as %s with %s: %d", r.pattern, role, name, got)
+				}
+			}
+			for name, header := range map[string][]string{"another site": {"Origin", "https://evil.example"}, "a cross-site fetch": {"Sec-Fetch-Site", "cross-site"}} {
+				if got := request(v, r, token, header...); got != http.StatusForbidden {
+					t.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
+				}
+			}
+		}
+	}
+	if after := acts(); after != before {
+		t.Errorf("%d acts were recorded", after-before)
+	}
+}
+
+func otherRole(r ledger.Role) ledger.Role {
+	for _, other := range ledger.Roles {
+		if other != r {
+			return other
+		}
+	}
+	return ""
+}
+
+// Every page that changes something is a POST with a token, whoever may send it.
+func TestOnlySigningInNeedsNobody(t *testing.T) {
+	open := map[string]bool{"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true}
+	for _, r := range routes {
+		if (r.may == nil) != open[r.pattern] {
+			t.Errorf("%s: open to anyone is %v", r.pattern, r.may == nil)
+		}
+		if m := r.method(); m != http.MethodGet && m != http.MethodPost {
+			t.Errorf("%s: no form sends that", r.pattern)
+		}
+	}
+}
+
+// A page has nothing of its own that a browser would run or load from elsewhere.
+func TestHeadersAndMarkup(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	r, err := http.NewRequest(http.MethodGet, s.url+"/", nil)
+	s.must(err)
+	answer, err := v.client.Do(r)
+	s.must(err)
+	answer.Body.Close()
+	for name, want := range map[string]string{
+		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+	} {
+		if got := answer.Header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	entries, err := files.ReadDir("templates")
+	s.must(err)
+	bad := regexp.MustCompile(`(?i)\sstyle\s*=|\son[a-z]+\s*=|<script>|<style|javascript:|(src|href)="(https?:)?//`)
+	for _, e := range entries {
+		content, err := files.ReadFile("templates/" + e.Name())
+		s.must(err)
+		if found := bad.Find(content); found != nil {
+			t.Errorf("%s has %q", e.Name(), found)
+		}
+		for _, form := range regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`).FindAllString(string(content), -1) {
+			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in"`) && !strings.Contains(form, `action="/enter"`) {
+				t.Errorf("%s has a form without a token: %s", e.Name(), form)
+			}
+		}
+	}
+}
+
+// On loopback a page of another name, which that name's owner has had point
+// here, is refused.
+func TestForeignNames(t *testing.T) {
+	s := newSite(t)
+	for host, want := range map[string]int{"evil.example": 421, "127.0.0.1:1": 200, "localhost": 200, "[::1]:80": 200, "127.0.0.1.evil.example": 421} {
+		r, err := http.NewRequest(http.MethodGet, s.url+"/sign-in", nil)
+		s.must(err)
+		r.Host = host
+		if status, _ := s.nobody().do(r); status != want {
+			t.Errorf("%s: %d, want %d", host, status, want)
+		}
+	}
+}
+
+// A sheet goes the whole way: handed over, corrected in place, quoted, handed in
+// and placed.
+func TestTheWayOfASheet(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients <b>.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\n"+
+		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n"+
+		"comp_2,=cmd|'/c calc'!A1,DE,26,ana@example.com\n"+
+		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n")
+	v.wants(body, "clients &lt;b&gt;.csv", "To correct", `name="cell-3-3"`, "=cmd|&#39;/c calc&#39;!A1")
+	if strings.Contains(body, "<script>alert") {
+		t.Error("a name became markup")
+	}
+	version := hidden(body, "version")
+	_, body = v.post(path+"/edits", "version", version, "cell-3-3", "2026", "was-cell-3-3", "26")
+	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
+		_, body = v.get(path)
+	}
+	if strings.Contains(body, "To correct") {
+		t.Errorf("still to correct:\n%s", body)
+	}
+	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
+		t.Errorf("a correction of an older version: %d", status)
+	}
+	if status, _ := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", "0000"); status != http.StatusOK {
+		t.Errorf("another plan: %d", status)
+	}
+	_, body = v.get(path)
+	batch := v.handIn(path, body)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		counts, err := s.Ledger.Counts(t.Context(), batch)
+		s.must(err)
+		if counts[filing.Placed] == 2 && counts[filing.Skipped] == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(counts)
+		}
+	}
+	s.must(s.Ledger.Audit(t.Context()))
+	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 0 {
+		t.Errorf("%v, %v", uploads, err)
+	}
+	if b, err := s.Ledger.Batch(t.Context(), batch); err != nil || b.Approval.By != v.name {
+		t.Errorf("%+v, %v", b.Approval, err)
+	}
+
+	// The same file once more is the batch that is there.
+	again, body := v.sheet("clients.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
+	v.wants(body, "Bought before", "There is nothing to place")
+	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
+		t.Errorf("drop: %d", status)
+	}
+}
+
+// What people said of a sheet's columns is there for the next of its shape.
+func TestKeptMapping(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	const head = "Mandant,Sitz,Jahr,Kontakt\n"
+	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
+	v.wants(body, "cannot be read as a sheet of filings yet", "Mandant")
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
+	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
+		_, body = v.get(path)
+	}
+	v.wants(body, "Place 1 filing")
+	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
+	v.wants(body, "said of an earlier sheet")
+}
+
+// A file that is too large, empty, or none at all leaves nothing behind.
+func TestRefusedFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
+	v := s.as(ledger.Preparer)
+	large := bytes.Repeat([]byte("x"), 3<<20)
+	for _, c := range []struct {
+		name, file string
+		content    []byte
+		want       int
+		says       string
+	}{
+		{"too large", "large.csv", large, http.StatusRequestEntityTooLarge, "too large"},
+		{"empty", "empty.csv", nil, http.StatusUnprocessableEntity, "is empty"},
+		{"no name", "", []byte("x"), http.StatusUnprocessableEntity, "No file was chosen"},
+		{"no sheet", "photo.xlsx", []byte("\x89PNG\r\n\x1a\n\x00\x00"), http.StatusOK, "photo.xlsx"},
+	} {
+		status, body, _ := v.upload("/sheets", c.file, c.content, "csrf", v.csrf)
+		if status != c.want || !strings.Contains(body, c.says) {
+			t.Errorf("%s: %d\n%s", c.name, status, body)
+		}
+	}
+	uploads, err := s.Ledger.Uploads(t.Context())
+	s.must(err)
+	if len(uploads) != 1 {
+		t.Errorf("%d sheets were kept", len(uploads))
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
