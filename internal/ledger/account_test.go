@@ -265,7 +265,7 @@ func TestOldFailuresAreForgotten(t *testing.T) {
 func TestUnknownNamesTakeAsLong(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		l.HashFor(16<<10, 3)
+		l.HashFor(16<<10, 2)
 		ana := s.account(l, "ana")
 		s.must(l.SetPassword(s.Context(), ana.ID, password))
 		s.account(l, "bo")
