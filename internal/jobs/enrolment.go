@@ -83,17 +83,19 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
-	switch was, err := FindSeason(ctx, l, e.Name); {
-	case err == nil && was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval:
-		done.Season, done.Same = was, true
-		return done, nil
-	case err == nil:
-		return done, refused("season %s: %w", e.Name, ErrTaken)
-	case !errors.Is(err, ledger.ErrNotFound):
+	added, err := l.AddSeason(ctx, s)
+	if err != nil || added {
+		done.Season = s
 		return done, err
 	}
-	done.Season = s
-	return done, l.KeepSeason(ctx, s)
+	if done.Season, err = FindSeason(ctx, l, e.Name); err != nil {
+		return done, err
+	}
+	was := done.Season
+	if done.Same = was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval; !done.Same {
+		return done, refused("season %s: %w", e.Name, ErrTaken)
+	}
+	return done, nil
 }
 
 // UpdateSeason gives a season a new version of its roster, which is read as the

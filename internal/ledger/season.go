@@ -88,19 +88,31 @@ func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 	return r, nil
 }
 
+// AddSeason adds a season. It reports false, and changes nothing, where there is
+// one of that name.
+func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error) {
+	n, err := l.keepSeason(ctx, s, `NOTHING`)
+	return n == 1, err
+}
+
 // KeepSeason adds a season, or changes the one of that name.
 func (l *Ledger) KeepSeason(ctx context.Context, s Season) error {
+	_, err := l.keepSeason(ctx, s, `UPDATE SET roster = excluded.roster, options = excluded.options, schedule = excluded.schedule, approval = excluded.approval, paused = excluded.paused, since = excluded.since`)
+	return err
+}
+
+func (l *Ledger) keepSeason(ctx context.Context, s Season, otherwise string) (int, error) {
 	since := s.Since
 	if since.IsZero() {
 		since = l.now()
 	}
-	_, err := l.exclusively(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
-		ON CONFLICT (name) DO UPDATE SET roster = excluded.roster, options = excluded.options, schedule = excluded.schedule, approval = excluded.approval, paused = excluded.paused, since = excluded.since`,
-		s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now()))
+	n, err := affected(l.exclusively(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+		ON CONFLICT (name) DO `+otherwise,
+		s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now())))
 	if err != nil {
-		return fmt.Errorf("keep the season %s: %w", s.Name, err)
+		return 0, fmt.Errorf("keep the season %s: %w", s.Name, err)
 	}
-	return nil
+	return n, nil
 }
 
 // Seasons lists all seasons by name.

@@ -30,6 +30,11 @@ func TestSeasons(t *testing.T) {
 		if _, err := l.Roster(ctx, "none"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
+		for _, want := range []bool{true, false} {
+			if added, err := l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
+				s.Errorf("added %v, %v; want %v", added, err, want)
+			}
+		}
 		s.must(l.KeepSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{"state":"DE"}`), Schedule: "0 6 1 3 *", Approval: true, CreatedBy: "Ana"}))
 		all, err := l.Seasons(ctx)
 		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{"state":"DE"}` || !all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) {
