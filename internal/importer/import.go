@@ -248,7 +248,6 @@ type candidate struct {
 	sheet.Info
 	layout *layout
 	head   []sheet.Row
-	whole  bool // the head is all of it
 }
 
 // checkMap holds --map to the sheet: a slip in it would leave a column unread.
@@ -386,7 +385,7 @@ func (im *Import) choose(m *matcher, c candidate) error {
 		return err
 	}
 	var err error
-	if im.head, _, err = im.readHead(c.Info); err != nil {
+	if im.head, err = im.readHead(c.Info); err != nil {
 		return err
 	}
 	im.layout.rows = 0
@@ -423,30 +422,30 @@ func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
 	var err error
-	if c.head, c.whole, err = im.readHead(info); err != nil {
+	if c.head, err = im.readHead(info); err != nil {
 		return c, err
 	}
 	c.layout, _ = m.layoutOf(c.head)
 	return c, nil
 }
 
-// readHead reads the first rows of a sheet, and whether they are all of it.
-func (im *Import) readHead(info sheet.Info) (head []sheet.Row, whole bool, err error) {
+// readHead reads the first rows of a sheet.
+func (im *Import) readHead(info sheet.Info) (head []sheet.Row, err error) {
 	r, err := im.headOf(info.Name)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer r.Close()
 	for len(head) <= headRows {
 		var block sheet.Block
 		if err := r.Read(&block); errors.Is(err, io.EOF) {
-			return head, true, nil
+			break
 		} else if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		head = append(head, block.Rows...)
 	}
-	return head, false, nil
+	return head, nil
 }
 
 // noHeader is the error of a file in which no header was found. It lists what was.
@@ -491,19 +490,18 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 	return e
 }
 
-// widestRow is the likeliest header of a sheet that has none.
+// widestRow is the row that says the most of a sheet without a header: the
+// likeliest one, or else the first of the most cells.
 func widestRow(rows []sheet.Row) *sheet.Row {
+	if at, ok := likelyHeader(rows); ok {
+		return &rows[at]
+	}
 	var best *sheet.Row
 	most := 0
-	for i := range rows {
-		if i == headRows {
-			break
-		}
+	for i := range rows[:min(len(rows), headRows)] {
 		filled := 0
 		for _, c := range rows[i].Cells {
-			if c.Text != "" {
-				filled++
-			}
+			filled += count(c.Text != "")
 		}
 		if filled > most {
 			best, most = &rows[i], filled

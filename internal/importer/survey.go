@@ -22,8 +22,8 @@ type Survey struct {
 	Sheet     string         // that is read, or would most likely be; empty for a CSV
 	HeaderRow int            // its number; where none was recognised, the likeliest; 0 where no row can be one
 	Columns   []ColumnSurvey // but for those that are blank throughout
-	Rows      int            // that are not blank below the header; -1 where the first rows are not all
-	Shape     string         // stands for the headers in their order, whatever the rows, the options and the edits
+	Rows      int            // that are not blank below the header; -1 for more than the 2,000 that are counted
+	Shape     string         // stands for the headers in their order, whatever the rows, the options and the edits; empty without a header
 	Product   filing.Product // empty where it was neither named nor can be told
 	Notes     []string       // on the file; see [Import.Notes]
 	Err       error          // with which Open would refuse the file, as far as its first rows tell; a *sheet.FormatError as a rule
@@ -82,14 +82,11 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		im.plan, _, _ = bind(im.layout, im.product, s.File, im.sheet)
 	}
 	s.Sheet, s.HeaderRow, s.Product = im.sheet, im.layout.row, im.product
-	if i := slices.IndexFunc(all, func(c candidate) bool { return c.Name == im.sheet }); i >= 0 {
-		if all[i].whole {
-			s.Rows = im.layout.rows
+	s.Rows = im.countRows()
+	if s.HeaderRow > 0 {
+		if s.Shape, err = im.shape(); err != nil {
+			return nil, err
 		}
-	}
-	s.Shape, err = im.shape()
-	if err != nil {
-		return nil, err
 	}
 	s.Columns = im.survey()
 	s.Notes = im.Notes()
@@ -152,27 +149,37 @@ func (im *Import) guess(m *matcher, all []candidate) bool {
 	return true
 }
 
+// countRows counts the rows below the header, if they are not too many.
+func (im *Import) countRows() int {
+	const most = 2000
+	r, err := im.headOf(im.sheet)
+	if err != nil {
+		return -1
+	}
+	defer r.Close()
+	for n := 0; n <= most; {
+		var block sheet.Block
+		switch err := r.Read(&block); {
+		case errors.Is(err, io.EOF):
+			return n
+		case err != nil:
+			return -1
+		}
+		for i := range block.Rows {
+			n += count(block.Rows[i].Number > im.layout.row)
+		}
+	}
+	return -1
+}
+
 // likelyHeader finds the row that is the likeliest to be a header though
 // nothing in it is known: the first that has nearly as many words as any has,
-// and hardly anything but words.
+// and is not itself one of the rows below it.
 func likelyHeader(rows []sheet.Row) (at int, ok bool) {
-	rows = rows[:min(len(rows), headRows)]
-	words := make([]int, len(rows))
+	words := make([]int, min(len(rows), headRows))
 	most := 0
-	for i := range rows {
-		filled := 0
-		for _, c := range rows[i].Cells {
-			if c.Kind == sheet.Blank {
-				continue
-			}
-			filled++
-			if isWord(c) {
-				words[i]++
-			}
-		}
-		if words[i]*4 < filled*3 {
-			words[i] = 0
-		}
+	for i := range words {
+		words[i] = wordsOf(rows[i].Cells, rows[i+1:min(len(rows), i+1+headRows)])
 		most = max(most, words[i])
 	}
 	for i, n := range words {
@@ -183,9 +190,32 @@ func likelyHeader(rows []sheet.Row) (at int, ok bool) {
 	return 0, false
 }
 
+// wordsOf counts the cells of a row that may head a column; none where too much
+// speaks against a header: an address, an id, values that come again below.
+func wordsOf(cells []sheet.Cell, below []sheet.Row) (words int) {
+	filled, again := 0, 0
+	for i, c := range cells {
+		if c.Kind == sheet.Blank {
+			continue
+		}
+		filled++
+		if filing.IsEmail(c.Text) || filing.IsCompanyID(c.Text) || filing.IsUserID(c.Text) {
+			return 0
+		}
+		words += count(isWord(c))
+		again += count(slices.ContainsFunc(below, func(r sheet.Row) bool {
+			return i < len(r.Cells) && r.Cells[i].Kind != sheet.Blank && strings.EqualFold(r.Cells[i].Text, c.Text)
+		}))
+	}
+	if words*2 < filled || again*4 > filled {
+		return 0
+	}
+	return words
+}
+
 // isWord reports whether a cell may head a column.
 func isWord(c sheet.Cell) bool {
-	if c.Kind != sheet.Text || strings.Contains(c.Text, "@") || filing.IsCompanyID(c.Text) || filing.IsUserID(c.Text) {
+	if c.Kind != sheet.Text {
 		return false
 	}
 	letters, digits := 0, 0
@@ -197,7 +227,7 @@ func isWord(c sheet.Cell) bool {
 			digits++
 		}
 	}
-	return letters > digits && letters > 0
+	return letters > digits
 }
 
 // shape stands for the headers as the file has them.
