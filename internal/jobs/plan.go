@@ -253,6 +253,35 @@ func PlanHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string,
 	return hex.EncodeToString(sum.Sum(nil))[:16], total, nil
 }
 
+// Total is what the filings cost together.
+func (p *Plan) Total() money.Cost { return money.Cost{Amount: p.Cost, AtLeast: p.AtLeast} }
+
+// Total is what a product's filings cost together.
+func (l PlanLine) Total() money.Cost { return money.Cost{Amount: l.Cost, AtLeast: l.AtLeast} }
+
+// Remark is what is to be said of some companies of a plan.
+type Remark struct {
+	What string
+	Some
+}
+
+// Remarks are what a person should know of companies that are not just filed.
+func (p *Plan) Remarks() []Remark {
+	var all []Remark
+	for _, r := range []Remark{
+		{"skipped, covered by a subscription bought earlier", p.Covered},
+		{"bought before, nothing is ordered", p.Bought},
+		{"to correct, never sent", p.Invalid},
+		{"filed, though by the rules nothing is due of them this year", p.NotDue},
+		{"without a due date that can be told: file them by hand, or by a season with a time of its own", p.Undated},
+	} {
+		if r.Count > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // Text is the plan for a person.
 func (p *Plan) Text() string {
 	var b strings.Builder
@@ -274,20 +303,9 @@ func (p *Plan) Text() string {
 	}
 	p.Changed.text(line, "changed")
 	p.Missing.text(line, "missing")
-	for _, s := range []struct {
-		of   *Some
-		what string
-	}{
-		{&p.Covered, "skipped, covered by a subscription bought earlier"},
-		{&p.Bought, "bought before, nothing is ordered"},
-		{&p.Invalid, "to correct, never sent"},
-		{&p.NotDue, "filed, though by the rules nothing is due of them this year"},
-		{&p.Undated, "without a due date that can be told: file them by hand, or by a season with --at"},
-	} {
-		if s.of.Count > 0 {
-			line("%d %s", s.of.Count, s.what)
-			s.of.text(line, "")
-		}
+	for _, r := range p.Remarks() {
+		line("%d %s", r.Count, r.What)
+		r.text(line, "")
 	}
 	if p.Skipped > 0 {
 		line("%d skipped: repeats, other states, no filings", p.Skipped)
@@ -300,9 +318,9 @@ func (p *Plan) Text() string {
 		return b.String()
 	}
 	for _, l := range p.Lines {
-		line("%6d x %-24s %s", l.Count, l.Product.Title(), money.Cost{Amount: l.Cost, AtLeast: l.AtLeast})
+		line("%6d x %-24s %s", l.Count, l.Product.Title(), l.Total())
 	}
-	line("total %s", money.Cost{Amount: p.Cost, AtLeast: p.AtLeast})
+	line("total %s", p.Total())
 	switch {
 	case p.Available == nil:
 		line("available: not known, no deposit was ever declared")
