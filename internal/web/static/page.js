@@ -283,7 +283,7 @@ function size(bytes) {
 
 function ask(button) {
   const dialog = make("dialog", {}, make("p", { id: "ask", textContent: button.dataset.confirm }));
-  const yes = make("button", { type: "button", className: button.className, textContent: button.textContent.trim() });
+  const yes = make("button", { type: "button", className: `${button.className} primary`, textContent: button.textContent.trim() });
   const no = make("button", { type: "button", textContent: "Not now" });
   dialog.setAttribute("aria-labelledby", "ask");
   dialog.append(make("div", { className: "actions" }, no, yes));
