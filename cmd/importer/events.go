@@ -41,7 +41,7 @@ evidence), ignored, garbled (signed, and not readable).`,
 	}
 	c.Flags().BoolVar(&unknown, "unknown", false, "only those of orders that are in no row")
 	c.Flags().IntVarP(&limit, "limit", "n", 50, "how many at most")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per event, its body as it came")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per event, its body as it came but for Social Security numbers")
 	return c
 }
 
@@ -49,6 +49,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 	if asJSON {
 		lines := json.NewEncoder(a.out)
 		for _, e := range events {
+			body := filing.HideSSNsInBody(e.Body) // kept by an earlier version, with whatever was in it
 			line := struct {
 				ID       string            `json:"id"`
 				State    ledger.EventState `json:"state"`
@@ -56,9 +57,9 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 				Row      int64             `json:"row,omitempty"`
 				Note     string            `json:"note,omitempty"`
 				Body     any               `json:"body"`
-			}{e.ID, e.State, e.ReceivedAt, e.Row, e.Note, strings.ToValidUTF8(string(e.Body), "\uFFFD")}
-			if json.Valid(e.Body) && utf8.Valid(e.Body) {
-				line.Body = json.RawMessage(e.Body)
+			}{e.ID, e.State, e.ReceivedAt, e.Row, filing.HideSSNs(e.Note), strings.ToValidUTF8(string(body), "\uFFFD")}
+			if json.Valid(body) && utf8.Valid(body) {
+				line.Body = json.RawMessage(body)
 			}
 			if err := lines.Encode(line); err != nil {
 				return err
@@ -80,7 +81,7 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		case e.Type == filing.DocumentUploaded:
 			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID), legible(cmp.Or(e.OrderID, "-")), legible(what), e.State)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID), legible(cmp.Or(e.OrderID, "-")), legible(filing.HideSSNs(what)), e.State)
 	}
 	return table.Flush()
 }

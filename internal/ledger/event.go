@@ -90,7 +90,8 @@ const (
 	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
 )
 
-// keep adds an event to the group, unless it is there already.
+// keep adds an event to the group, unless it is there already. What looks like a
+// Social Security number in what the service says is not kept.
 func (g *groupWriter) keep(e *Event) (fresh bool) {
 	if g.told[e.ID] {
 		return false
@@ -99,7 +100,7 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	product, _ := e.Product()
 	g.events = append(g.events, record{
 		e.ID, plain(e.Type), millis(e.CreatedAt), g.now, plain(e.OrderID), plain(e.OrderType), string(product), plain(e.FilingStatus), plain(e.FilingDate), plain(e.FilingType),
-		int64(e.Exception), plain(e.ExceptionNote), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), bodyText(e.Body), string(e.State), plain(e.Note),
+		int64(e.Exception), plain(filing.HideSSNs(e.ExceptionNote)), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), plain(filing.HideSSNs(e.Note)),
 	})
 	return true
 }
@@ -169,6 +170,7 @@ const maxApplied = 500
 // is how many there were. It also settles uncertain rows by what the service
 // told of orders that nobody knew. Several processes may call it at once.
 func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
+	ctx = unasked(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
 		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)

@@ -102,6 +102,28 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 	})
 }
 
+// What looks like a Social Security number is not kept, wherever it stands.
+func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
+		s.event(l, "evt_1", filing.StatusChanged, s.clock(), map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484, "message": "078-05-1120 is not Ana's", "number": 78051120, "other": 123456789})
+		_, err := l.KeepGarbled(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
+		s.must(err)
+		s.apply(l)
+		events, err := l.Events(ctx, "", 10)
+		s.must(err)
+		for _, e := range append(events, ledger.Event{Note: s.row(l, r.ID).Items[0].ExceptionNote}) {
+			if text := string(e.Body) + e.Note + e.ExceptionNote; strings.Contains(text, "05-1120") || strings.Contains(text, "078051120") || strings.Contains(text, "123456789") || !strings.Contains(text, "1120") {
+				s.Errorf("%s", text)
+			}
+		}
+		if fresh, err := l.KeepGarbled(ctx, []byte("signed, 078051120"), ""); fresh || err != nil {
+			s.Errorf("it is not known again: %v, %v", fresh, err)
+		}
+	})
+}
+
 // An event that says it was made next year does not outrank what comes after it;
 // a clock that is a little ahead is believed.
 func TestAnEventOutOfTheFuture(t *testing.T) {
