@@ -31,6 +31,7 @@ type layout struct {
 	headings []heading
 	known    int // how many columns of the table it has
 	score    int
+	said     bool // it is one only because a person said what its cells mean
 }
 
 // headers are the texts of the header row, one for each column up to the last.
@@ -97,7 +98,11 @@ func (m *matcher) layoutOf(rows []sheet.Row) (*layout, bool) {
 		}
 		for _, groups := range [][]sheet.Cell{nil, groupsAbove(rows, i)} {
 			l := m.read(rows[i].Cells, groups)
-			if (l.isHeader() || m.isSaid(l)) && (best == nil || l.score > best.score) {
+			l.said = !l.isHeader()
+			if l.said && !m.isSaid(l) {
+				continue
+			}
+			if best == nil || l.score > best.score {
 				l.row, l.rows = rows[i].Number, len(rows)-i-1
 				best = l
 			}
@@ -138,7 +143,9 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 			cell = groups[i] // a header that is merged with the row above
 		}
 		h := heading{text: cell.Text, folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
-		if cell.Kind == sheet.Text {
+		if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
+			h.wording = wording{id, mapped}
+		} else if cell.Kind == sheet.Text {
 			h.wording = m.means(cell.Text)
 			if group != "" && groups != nil && h.strength < exact {
 				if w := m.means(group + " " + cell.Text); w.strength > weak {

@@ -349,14 +349,17 @@ func resultsWorkbook(all []candidate) (attention int, ours bool) {
 }
 
 // dropProse leaves out sheets that happen to have a row with two of our words,
-// such as notes and legends, beside one that is clearly a sheet of filings.
+// or with one that --map names, such as notes and legends, beside one that is
+// clearly a sheet of filings.
 func (im *Import) dropProse(visible []candidate) []candidate {
 	const clearly, hardly = 5, 2 // columns
-	if !slices.ContainsFunc(visible, func(c candidate) bool { return c.layout.known >= clearly }) {
-		return visible
+	has := func(is func(*layout) bool) bool {
+		return slices.ContainsFunc(visible, func(c candidate) bool { return is(c.layout) })
 	}
+	isClear := has(func(l *layout) bool { return l.known >= clearly })
+	isHeader := has(func(l *layout) bool { return !l.said })
 	return slices.DeleteFunc(visible, func(c candidate) bool {
-		if c.layout.known > hardly {
+		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.said) {
 			return false
 		}
 		im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: say --sheet %q if it holds filings.", c.Name, c.Name))

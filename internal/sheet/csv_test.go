@@ -283,3 +283,48 @@ func TestBlockTextsStay(t *testing.T) {
 		})
 	}
 }
+
+// Content in memory is read as a file is, and closing it closes nothing.
+func TestOpenReader(t *testing.T) {
+	const text = "a,b\n1,2\n"
+	f, err := OpenReader("some/where/in.csv", strings.NewReader(text), int64(len(text)), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it can be read again
+		content, err := io.ReadAll(f.Content())
+		if err != nil || string(content) != text || f.Name() != "in.csv" {
+			t.Errorf("%q %q %v", f.Name(), content, err)
+		}
+	}
+	if rows, err := readSheet(f, ""); err != nil || len(rows) != 2 {
+		t.Errorf("%v %v", rows, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err = OpenReader("some/where/in.csv", strings.NewReader(""), 0, Limits{}); err == nil || !strings.HasPrefix(err.Error(), "in.csv: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is typed is what a cell of a CSV would be.
+func TestTyped(t *testing.T) {
+	for _, text := range []string{"", " ", "DE", " DE\u00a0", "a\r\n b", "'=1+1", "''=1", "'tis", "\u200b", "\x00x", "O’Neill", "a\tb", "2134", "\xff", `"q"`} {
+		content := `x,"` + strings.ReplaceAll(text, `"`, `""`) + "\"\n"
+		rows, _, err := readBytes([]byte(content), Limits{})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		want := Cell{}
+		if len(rows[0].Cells) > 1 {
+			want = rows[0].Cells[1]
+		}
+		if text == "\xff" {
+			want.Text = "\uFFFD" // a file of such bytes is no UTF-8
+		}
+		if got := Typed(text); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
