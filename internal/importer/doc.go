@@ -10,6 +10,11 @@
 // a company that is new to the service) is a part: its cells are read in those
 // rows alone. Officers may also stand on a sheet of their own; see officers.go.
 //
+// A person can see how a file is understood ([SurveyReader]), say what a column
+// is (Options.Map) and type over its cells (Options.Edits) without touching the
+// file. Edits lie over the cells wherever these are read, and are part of the
+// batch's identity by a hash.
+//
 // Reading is streamed and runs beside the checking, so that a million rows take
 // no more memory than a thousand, but for 24 bytes a row to find repeats.
 //
