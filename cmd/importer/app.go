@@ -111,7 +111,7 @@ The same command again is always safe: it resumes.`,
 	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(), a.webhooksCommand(), a.magicLinkCommand())
-	add("people", a.accountsCommand(), a.auditCommand())
+	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
 	add("try", a.demoCommand(), a.sandboxCommand())
 	root.SetHelpTemplate(helpTemplate)
 	return root

@@ -180,7 +180,7 @@ func (s *Site) password(v *visit) error {
 	}
 	err := s.Ledger.SetPassword(v.acting("password", account.Name, ""), account.ID, fresh)
 	if errors.Is(err, ledger.ErrWeak) {
-		return wrong("%s. Nothing was changed.", sentence(err.Error()))
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -190,10 +190,10 @@ func (s *Site) password(v *visit) error {
 	return s.begin(v, account, "/") // the sessions before it have ended, this one too
 }
 
-// sentence begins a clause with a capital letter.
+// sentence makes a sentence of an error's words.
 func sentence(text string) string {
 	if text == "" {
-		return text
+		return ""
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 )
 
@@ -29,7 +30,7 @@ var templates = mustParse()
 
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
-	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html"}
+	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
@@ -46,14 +47,18 @@ func mustParse() map[string]*template.Template {
 var functions = template.FuncMap{
 	"static":  staticPath,
 	"money":   func(c money.Cents) string { return c.Dollars() },
+	"minus":   func(c money.Cents) string { return (-c).Dollars() },
+	"entry":   entryName,
 	"cost":    func(c money.Cost) string { return c.String() },
 	"count":   count,
 	"number":  number,
 	"when":    func(t time.Time) template.HTML { return timeElement(t, "datetime") },
 	"day":     func(t time.Time) template.HTML { return timeElement(t, "date") },
+	"date":    dateElement,
 	"ago":     func(t time.Time) template.HTML { return timeElement(t, "ago") },
 	"title":   func(p filing.Product) string { return p.Title() },
 	"badge":   badge,
+	"roles":   func() []ledger.Role { return ledger.Roles },
 	"csrf":    csrf,
 	"join":    strings.Join,
 	"add":     func(a, b int) int { return a + b },
@@ -76,8 +81,11 @@ func timeElement(t time.Time, how string) template.HTML {
 	}
 	t = t.UTC()
 	shown := t.Format("2006-01-02 15:04 UTC")
-	if how == "date" {
+	switch how {
+	case "date":
 		shown = t.Format("2006-01-02")
+	case "time":
+		shown = t.Format("15:04 UTC")
 	}
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" data-local="` + how + `">` + shown + `</time>`)
 }

@@ -1,0 +1,40 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// FeeLine is a fee as a reader of the table sees it. An empty field stands for
+// all.
+type FeeLine struct {
+	Product    string // annual-report, formation, foreign-qualification or expedited-service
+	State      filing.State
+	EntityType filing.EntityType
+	Residence  string // domestic or foreign
+	Amount     money.Cents
+	Builtin    bool
+}
+
+// Lines lists what is known, by product and state, the operator's own lines
+// before the built-in ones.
+func (f *Fees) Lines() []FeeLine {
+	var all []FeeLine
+	for i, table := range f.tables {
+		var lines []FeeLine
+		for key, amount := range table {
+			lines = append(lines, FeeLine{Product: string(key.charge), State: key.state, EntityType: key.entityType, Residence: string(key.residence), Amount: amount, Builtin: i == len(f.tables)-1})
+		}
+		slices.SortFunc(lines, func(a, b FeeLine) int {
+			return cmp.Or(cmp.Compare(a.EntityType, b.EntityType), cmp.Compare(a.Residence, b.Residence))
+		})
+		all = append(all, lines...)
+	}
+	slices.SortStableFunc(all, func(a, b FeeLine) int {
+		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.State, b.State))
+	})
+	return all
+}

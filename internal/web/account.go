@@ -1,0 +1,108 @@
+package web
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+var accountRoutes = []route{
+	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
+	{pattern: "POST /settings/accounts/{account}", may: operator, serve: (*Site).changeAccount},
+	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: (*Site).makeLink},
+	{pattern: "GET /audit", may: operator, serve: (*Site).audit},
+}
+
+// rolesOf are the roles that a form has ticked.
+func rolesOf(v *visit) []ledger.Role {
+	var roles []ledger.Role
+	for _, r := range v.r.PostForm["role"] {
+		roles = append(roles, ledger.Role(r))
+	}
+	return roles
+}
+
+func (s *Site) addAccount(v *visit) error {
+	name := strings.TrimSpace(v.r.PostForm.Get("name"))
+	account, err := s.Ledger.AddAccount(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
+	if errors.Is(err, ledger.ErrAccount) {
+		return wrong("%s Nobody was added.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	return s.showLink(v, account, "Added.")
+}
+
+func (s *Site) changeAccount(v *visit) error {
+	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	disabled := v.r.PostForm.Get("disabled") != ""
+	note := strings.Join(v.r.PostForm["role"], ", ")
+	if disabled {
+		note += " (disabled)"
+	}
+	err = s.Ledger.ChangeAccount(v.acting("account", account.Name, note), account.ID, rolesOf(v), disabled)
+	if errors.Is(err, ledger.ErrLastOperator) || errors.Is(err, ledger.ErrAccount) {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	v.say("ok", "%s: %s.", account.Name, note)
+	return v.goTo("/settings#accounts")
+}
+
+// linkLife is how long a sign-in link works.
+const linkLife = 24 * time.Hour
+
+func (s *Site) makeLink(v *visit) error {
+	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	return s.showLink(v, account, "")
+}
+
+// showLink makes a link that signs somebody in and shows it, once.
+func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
+	ticket, err := s.Ledger.MakeTicket(v.acting("link", a.Name, ""), a.ID, linkLife)
+	if errors.Is(err, ledger.ErrTicket) {
+		return wrong("%s is disabled: no link would sign them in.", a.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return v.show("link.html", "A sign-in link", struct{ Name, Said, Link string }{a.Name, said, s.address(v.r) + "/enter?ticket=" + url.QueryEscape(ticket)})
+}
+
+// auditPage is who did what.
+type auditPage struct {
+	Acts         []ledger.Act
+	By, What, Of string
+	Older        string
+}
+
+const actsOnPage = 100
+
+func (s *Site) audit(v *visit) error {
+	ask := v.r.URL.Query()
+	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
+	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
+	var err error
+	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{By: p.By, What: p.What, Of: p.Of, Before: before, Limit: actsOnPage})
+	if err != nil {
+		return err
+	}
+	if n := len(p.Acts); n == actsOnPage {
+		ask.Set("before", strconv.FormatInt(p.Acts[n-1].Seq, 10))
+		p.Older = "/audit?" + ask.Encode()
+	}
+	return v.show("audit.html", "Audit log", p)
+}

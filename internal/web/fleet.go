@@ -1,0 +1,79 @@
+package web
+
+import (
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+)
+
+var fleetRoutes = []route{
+	{pattern: "GET /fleet", may: everyone, serve: (*Site).fleet},
+}
+
+// fleetPage is how those who place are, and what keeps them from it.
+type fleetPage struct {
+	Processes []ledger.Process
+	Placing   int // processes that place
+	Halted    ledger.Halted
+	Halt      string
+	Backlog   int
+	Needed    money.Cost
+	Attention ledger.Attention
+	Queue     []queued
+	QueueErr  string
+	Notices   []ledger.Notice
+	Settings  Settings
+	Now       time.Time
+}
+
+// queued is how many tasks are in a state.
+type queued struct {
+	State string
+	Tasks int
+}
+
+// taskStates are asynq's, in the order in which a task goes through them.
+var taskStates = []struct{ state, words string }{
+	{"pending", "waiting"}, {"active", "being worked on"}, {"scheduled", "for later"}, {"retry", "to be tried again"}, {"archived", "given up by the queue (the ledger hands them out again)"},
+}
+
+func (s *Site) fleet(v *visit) error {
+	p := fleetPage{Settings: s.Settings, Now: time.Now()}
+	ctx := v.ctx()
+	var err error
+	if p.Processes, err = s.Ledger.Processes(ctx); err != nil {
+		return err
+	}
+	for _, one := range p.Processes {
+		if one.Places && one.Alive {
+			p.Placing++
+		}
+	}
+	if p.Halted, err = s.Ledger.Standstill(ctx); err != nil {
+		return err
+	}
+	p.Halt = report.HaltText(p.Halted)
+	if p.Backlog, p.Needed, err = s.Ledger.Backlog(ctx); err != nil {
+		return err
+	}
+	if p.Attention, err = s.Ledger.Attention(ctx); err != nil {
+		return err
+	}
+	if p.Notices, err = s.Ledger.Notices(ctx, 20); err != nil {
+		return err
+	}
+	if s.Depth != nil {
+		depth, err := s.Depth(ctx)
+		if err != nil {
+			p.QueueErr = err.Error() // its own trouble is what this page is for
+		}
+		for _, t := range taskStates {
+			if n := depth[t.state]; n > 0 {
+				p.Queue = append(p.Queue, queued{t.words, n})
+			}
+		}
+	}
+	return v.show("fleet.html", "Fleet", p)
+}
