@@ -44,15 +44,15 @@ type actingKey struct{}
 // Where another use of the act's ID was committed before, the first change fails
 // with ErrDone and changes nothing.
 //
-// It covers what people change. The placing of orders and the applying of
-// events are the ledger's own record and no acts.
+// It covers what people change. What the ledger notes by itself is no act: quotes,
+// what the service answers and tells, whether somebody is still there.
 func Acting(ctx context.Context, a Act) context.Context {
 	a.ID = cmp.Or(a.ID, rand.Text())
 	return context.WithValue(ctx, actingKey{}, &acting{act: a})
 }
 
-// unasked takes the act off a context: for what the ledger does by itself while
-// it serves somebody.
+// unasked takes the act off a context: for what the ledger notes by itself while
+// it serves somebody, such as a quote or what the service said.
 func unasked(ctx context.Context) context.Context {
 	return context.WithValue(ctx, actingKey{}, (*acting)(nil))
 }

@@ -147,6 +147,12 @@ func TestActOfNoChange(t *testing.T) {
 			func() error { _, err := l.Acts(ctx, ledger.ActQuery{}); return err },
 			func() error { _, err := l.Processes(ctx); return err },
 			func() error { return l.Announce(ctx, "serve", true) },
+			func() error { return l.KeyRefused(ctx, "no such key") },
+			func() error { return l.KeyAccepted(ctx) },
+			func() error { return l.Busy(ctx, 0) },
+			func() error { return l.KeepQuotes(ctx, []ledger.RowQuote{{Row: rows[1].ID, Cost: rows[1].Cost}}) },
+			func() error { _, _, err := l.ApplyEvents(ctx); return err },
+			func() error { s.pass(time.Minute); return nil }, // the service is not busy any more
 			func() error { _, err := l.Begin(ctx, intent(rows[0])); return err },
 		} {
 			s.must(look())

@@ -177,7 +177,7 @@ func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 // KeyAccepted ends a pause for a refused key: the service has answered to a key
 // since.
 func (l *Ledger) KeyAccepted(ctx context.Context) error {
-	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
 		if c.paused == filing.ForKey {
 			c.resume()
 		}
@@ -187,7 +187,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 
 // KeyRefused stops everything: a look-up was answered 401 or 403.
 func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
-	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, filing.Verdict{Halt: filing.ForKey}, millis(l.now()))
 		return nil
 	})
@@ -195,7 +195,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
 func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
-	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, filing.Verdict{Halt: filing.ForRate}, millis(l.now()))
 		return nil
 	})

@@ -26,7 +26,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		}
 		records[i] = record{q.Row, int64(q.Cost.Amount), flag(q.Cost.AtLeast), message}
 	}
-	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(ctx, tx, `UPDATE rows SET cost = v.cost, at_least = v.at_least, message = v.message {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
 			columns{"id bigint", "cost bigint", "at_least bigint", "message text"}, records)
