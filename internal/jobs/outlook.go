@@ -108,6 +108,12 @@ func FiringText(f ledger.Firing) string {
 	return text
 }
 
+// TurnOf is the day that a firing stands for, and whether a person asked for it.
+func TurnOf(f ledger.Firing) (on season.Date, hand bool, err error) {
+	on, err = dateOf(f)
+	return on, byHand(f.ID), err
+}
+
 // RosterVersions are the present version of a season's roster and those of its
 // firings, without their content.
 func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season, firings []ledger.Firing) ([]ledger.Roster, error) {

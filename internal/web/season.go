@@ -1,0 +1,463 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+var seasonRoutes = []route{
+	{pattern: "GET /seasons", may: everyone, serve: (*Site).seasonList},
+	{pattern: "GET /seasons/{season}", may: everyone, serve: (*Site).seasonPage},
+	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSeason},
+	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSeason},
+	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSeason},
+	{pattern: "POST /seasons/{season}/roster", may: hands, serve: (*Site).newRoster, upload: true},
+	{pattern: "GET /seasons/{season}/fire", may: operator, serve: (*Site).rehearseSeason},
+	{pattern: "POST /seasons/{season}/fire", may: operator, serve: (*Site).fireSeason},
+}
+
+// listedSeason is a season as the list of them shows it.
+type listedSeason struct {
+	jobs.SeasonLine
+	Path   string
+	Broken string // why its roster cannot be filed
+	Last   *listedFiring
+}
+
+// listedFiring is one time that a season fired.
+type listedFiring struct {
+	ledger.Firing
+	Day    season.Date // it stands for
+	ByHand bool
+	State  string
+	Class  string // the look of the state
+	Stack  stack  // of its batch
+	Plan   *jobs.Plan
+}
+
+func seasonPath(name string) string { return "/seasons/" + url.PathEscape(name) }
+
+func (s *Site) seasonList(v *visit) error {
+	seasons, err := s.Ledger.Seasons(v.ctx())
+	if err != nil {
+		return err
+	}
+	var p struct {
+		Seasons []listedSeason
+		Pager   pager
+	}
+	p.Pager, seasons = paged(v, seasons, seasonsOnPage)
+	for _, se := range seasons {
+		listed, err := s.listedSeason(v.ctx(), se)
+		if err != nil {
+			return err
+		}
+		p.Seasons = append(p.Seasons, listed)
+	}
+	return v.show("seasons.html", "Seasons", p)
+}
+
+const seasonsOnPage = 25
+
+func (s *Site) listedSeason(ctx context.Context, se ledger.Season) (listedSeason, error) {
+	line, err := jobs.LineOf(ctx, s.Ledger, se)
+	if err != nil {
+		return listedSeason{}, err
+	}
+	listed := listedSeason{SeasonLine: line, Path: seasonPath(se.Name)}
+	if line.Last == "" {
+		listed.Broken = line.State
+		return listed, nil
+	}
+	firings, err := s.Ledger.Firings(ctx, se.Name)
+	if err != nil || len(firings) == 0 {
+		return listed, err
+	}
+	last, err := s.listedFiring(ctx, firings[0])
+	listed.Last = &last
+	return listed, err
+}
+
+// listedFiring says what became of a firing.
+func (s *Site) listedFiring(ctx context.Context, f ledger.Firing) (listedFiring, error) {
+	listed := listedFiring{Firing: f}
+	var err error
+	if listed.Day, listed.ByHand, err = jobs.TurnOf(f); err != nil {
+		return listed, err
+	}
+	if listed.Plan, err = jobs.PlanOf(f); err != nil {
+		return listed, err
+	}
+	switch {
+	case f.State == ledger.FiringFailed:
+		listed.State, listed.Class = "failed", "failed"
+		return listed, nil
+	case f.State == ledger.FiringBegun:
+		listed.State, listed.Class = "its batch is being made", "running"
+		return listed, nil
+	case f.Batch == "":
+		listed.State, listed.Class = "nothing to file", "off"
+		return listed, nil
+	}
+	b, err := s.Ledger.Batch(ctx, f.Batch)
+	if err != nil {
+		return listed, err
+	}
+	counts, err := s.Ledger.Counts(ctx, b.ID)
+	listed.State, listed.Class = standing(b, counts)
+	listed.Stack = stackOf(b, counts)
+	return listed, err
+}
+
+// seasonPage is all there is to a season.
+type seasonPage struct {
+	Season   ledger.Season
+	Path     string
+	Options  jobs.SeasonOptions
+	Next     []season.Firing
+	Broken   string // why its roster cannot be filed
+	Plan     *jobs.Plan
+	Firings  []listedFiring
+	Pager    pager
+	Versions []ledger.Roster
+	Against  *ledger.Roster // the version that the present one is held against
+	Changes  *comparison
+	Roster   *rosterTrouble // of the present version
+	Refused  *rosterTrouble // of one that was not taken in
+	MiB      int64
+}
+
+// rosterTrouble is what is wrong with a roster.
+type rosterTrouble struct {
+	File     string
+	Text     string // why it was not taken in; "" for one that was
+	Tally    importer.Tally
+	Problems []importer.Problem // the first
+	More     int
+	Notes    []string
+}
+
+// shownProblems is how many problems of a roster are listed.
+const shownProblems = 50
+
+func troubleOf(file string, r *jobs.Roster, err error) *rosterTrouble {
+	t := &rosterTrouble{File: file}
+	if err != nil {
+		t.Text = sentence(err.Error())
+	}
+	if r != nil {
+		n := min(len(r.Problems), shownProblems)
+		t.Tally, t.Problems, t.More, t.Notes = r.Tally, r.Problems[:n], len(r.Problems)-n, r.Notes
+	}
+	return t
+}
+
+// comparison is how a roster differs from an earlier version.
+type comparison struct {
+	Parts     []comparedPart
+	Unchanged int
+}
+
+type comparedPart struct {
+	Name string
+	Rows []season.Row
+	More int
+}
+
+// shownRows is how many companies of a kind a comparison names.
+const shownRows = 50
+
+func compared(p season.Plan) *comparison {
+	changed := make([]season.Row, len(p.Changed))
+	for i, c := range p.Changed {
+		changed[i] = c.Row
+	}
+	c := &comparison{Unchanged: len(p.Unchanged)}
+	for _, part := range []struct {
+		name string
+		rows []season.Row
+	}{{"New", p.New}, {"Changed", changed}, {"Missing", p.Missing}} {
+		n := min(len(part.rows), shownRows)
+		c.Parts = append(c.Parts, comparedPart{part.name, part.rows[:n], len(part.rows) - n})
+	}
+	return c
+}
+
+// Count is how many companies a part has.
+func (p comparedPart) Count() int { return len(p.Rows) + p.More }
+
+func (s *Site) theSeason(v *visit) (ledger.Season, error) {
+	return jobs.FindSeason(v.ctx(), s.Ledger, v.r.PathValue("season"))
+}
+
+func (s *Site) seasonPage(v *visit) error {
+	se, err := s.theSeason(v)
+	if err != nil {
+		return err
+	}
+	return s.showSeason(v, se, nil)
+}
+
+const firingsOnPage = 10
+
+// showSeason shows a season; refused is the roster that was just not taken in.
+func (s *Site) showSeason(v *visit, se ledger.Season, refused *rosterTrouble) error {
+	ctx := v.ctx()
+	p := &seasonPage{Season: se, Path: seasonPath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
+	var err error
+	if p.Options, err = jobs.OptionsOf(se); err != nil {
+		return err
+	}
+	if err := s.lookAhead(ctx, p); err != nil {
+		return err
+	}
+	firings, err := s.Ledger.Firings(ctx, se.Name)
+	if err != nil {
+		return err
+	}
+	if p.Versions, err = jobs.RosterVersions(ctx, s.Ledger, se, firings); err != nil {
+		return err
+	}
+	if err := s.holdAgainst(v, p); err != nil {
+		return err
+	}
+	p.Pager, firings = paged(v, firings, firingsOnPage)
+	for _, f := range firings {
+		listed, err := s.listedFiring(ctx, f)
+		if err != nil {
+			return err
+		}
+		p.Firings = append(p.Firings, listed)
+	}
+	status := http.StatusOK
+	if refused != nil {
+		status = http.StatusUnprocessableEntity
+	}
+	return v.showStatus(status, "season.html", se.Name, p)
+}
+
+// lookAhead says when a season fires next, and what it would do then.
+func (s *Site) lookAhead(ctx context.Context, p *seasonPage) error {
+	roster, err := jobs.SeasonRoster(ctx, s.Ledger, p.Season, "", season.DateOf(time.Now()))
+	if err == nil {
+		p.Roster = troubleOf(p.Season.File, roster, nil)
+		p.Next, err = jobs.NextFirings(ctx, s.Ledger, p.Season, 3)
+	}
+	if err == nil && len(p.Next) > 0 {
+		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
+	}
+	if errors.Is(err, jobs.ErrRoster) {
+		p.Broken, err = sentence(err.Error()), nil
+	}
+	return err
+}
+
+// holdAgainst compares the present roster with the version that the address
+// names.
+func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
+	hash := v.r.URL.Query().Get("against")
+	if hash == "" || hash == p.Season.Roster {
+		return nil
+	}
+	today := season.DateOf(time.Now())
+	now, err := jobs.ReadVersion(v.ctx(), s.Ledger, p.Season.Roster, p.Options, today)
+	if err != nil {
+		return asTrouble(err)
+	}
+	before, err := jobs.ReadVersion(v.ctx(), s.Ledger, hash, p.Options, today)
+	if err != nil {
+		return asTrouble(err)
+	}
+	version, err := s.Ledger.Roster(v.ctx(), hash)
+	if err != nil {
+		return err
+	}
+	version.Content = nil
+	p.Against, p.Changes = &version, compared(season.Compare(now.Rows, before.Rows))
+	return nil
+}
+
+// asTrouble is what a person can put right of a season or its roster, in its own
+// words; any other error is left as it is.
+func asTrouble(err error) error {
+	if errors.Is(err, jobs.ErrSeason) || errors.Is(err, jobs.ErrRoster) {
+		return wrong("%s", sentence(err.Error()))
+	}
+	return err
+}
+
+func (s *Site) pauseSeason(v *visit) error  { return s.setPaused(v, true) }
+func (s *Site) resumeSeason(v *visit) error { return s.setPaused(v, false) }
+
+func (s *Site) setPaused(v *visit, paused bool) error {
+	se, err := s.theSeason(v)
+	if err != nil {
+		return err
+	}
+	what, said := "season-resume", "The season fires again. What was due meanwhile is not made up for."
+	if paused {
+		what, said = "season-pause", "The season is paused. Batches that it has made go on."
+	}
+	if se.Paused != paused { // again would move the time from which it counts
+		if err := s.Ledger.PauseSeason(v.acting(what, se.Name, ""), se.Name, paused); err != nil {
+			return err
+		}
+	}
+	v.say("ok", "%s", said)
+	return v.goTo(seasonPath(se.Name))
+}
+
+func (s *Site) removeSeason(v *visit) error {
+	se, err := s.theSeason(v)
+	if err != nil {
+		return err
+	}
+	if err := s.Ledger.RemoveSeason(v.acting("season-remove", se.Name, ""), se.Name); err != nil {
+		return err
+	}
+	v.say("ok", "The season %s is removed. Its batches stay, and go on.", se.Name)
+	return v.goTo("/seasons")
+}
+
+// newRoster gives a season another version of its roster, and shows what that
+// changes.
+func (s *Site) newRoster(v *visit) error {
+	se, err := s.theSeason(v)
+	if err != nil {
+		return err
+	}
+	file, err := v.file(s.MaxUpload)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return file.trouble(err)
+	}
+	if v.r.PostForm.Get("roster") != se.Roster {
+		return ledger.ErrStale
+	}
+	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content, v.who())
+	switch {
+	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
+		return s.showSeason(v, se, troubleOf(file.name, done.Roster, err))
+	case err != nil:
+		return err
+	case done.Same:
+		v.say("note", "%s is the roster that the season has already: nothing was changed.", file.name)
+		return v.goTo(seasonPath(se.Name))
+	}
+	v.say("ok", "%s is the roster now: %s to file. What it changes stands below.", file.name, count(done.Roster.Tally.Ready, "row"))
+	return v.goTo(seasonPath(se.Name) + "?against=" + se.Roster + "#changes")
+}
+
+// rehearsal is a firing by hand before somebody's yes.
+type rehearsal struct {
+	jobs.Rehearsal
+	Season ledger.Season
+	Path   string
+	Look   string // names what is looked at
+	Places bool   // something here places orders
+	Why    string // why it cannot be fired now
+}
+
+// lookOf names what a firing by hand would buy: whoever says yes says it to this.
+func lookOf(r jobs.Rehearsal) string {
+	if r.Plan == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: %d for %s", r.Firing.ID, r.Plan.Filings, r.Plan.Total())
+}
+
+func (s *Site) rehearse(v *visit) (*rehearsal, error) {
+	se, err := s.theSeason(v)
+	if err != nil {
+		return nil, err
+	}
+	p := &rehearsal{Season: se, Path: seasonPath(se.Name)}
+	if p.Rehearsal, err = s.Seasons.Rehearse(v.ctx(), se); err != nil {
+		return nil, asTrouble(err)
+	}
+	p.Look = lookOf(p.Rehearsal)
+	switch {
+	case p.Plan == nil:
+	case !p.Plan.Priced:
+		p.Why = "The service cannot be asked for its prices now, so what it costs is not known. Try again in a while."
+		if _, err := s.Service(); err != nil {
+			p.Why = "This server has no service to place orders with: FILING_BASE_URL and FILING_API_KEY are not set."
+		}
+	case p.Plan.Filings == 0:
+		p.Why = "There is nothing to file: nothing is due now that was not bought or filed before."
+	}
+	return p, nil
+}
+
+func (s *Site) rehearseSeason(v *visit) error {
+	p, err := s.rehearse(v)
+	if err != nil {
+		return err
+	}
+	return v.show("fire.html", "Fire "+p.Season.Name, p)
+}
+
+// fireSeason does what was rehearsed, where it is still the same.
+func (s *Site) fireSeason(v *visit) error {
+	p, err := s.rehearse(v)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.Fired != nil:
+		v.say("note", "It was fired by hand today already, with this roster.")
+		return v.goTo(firedPath(p.Season.Name, *p.Fired))
+	case p.Why != "":
+		return wrong("%s Nothing was fired.", p.Why)
+	case v.r.PostForm.Get("look") != p.Look:
+		v.say("warn", "It is not what you looked at any more: it would be %s now. Look again, then say yes. Nothing was fired.", count(p.Plan.Filings, "filing")+" for "+p.Plan.Total().String())
+		return v.goTo(p.Path + "/fire")
+	}
+	ctx := v.acting("season-fire", p.Season.Name, p.Look)
+	// Once begun it is brought to its end, whether the browser stays or not.
+	f, err := s.Seasons.FireByHand(context.WithoutCancel(ctx), p.Season, p.Firing)
+	switch {
+	case errors.Is(err, jobs.ErrFiring) && f.State != ledger.FiringBegun:
+		v.say("note", "Somebody else has fired it this moment.")
+	case errors.Is(err, jobs.ErrFiring):
+		return wrong("Another process is making its batch this moment. Look at the season again.")
+	case err != nil:
+		return asTrouble(err)
+	case p.Season.Approval && f.Batch != "":
+		v.say("ok", "It was fired. Nothing is sent before an approver has said yes.")
+	default:
+		v.say("ok", "It was fired.")
+	}
+	return v.goTo(firedPath(p.Season.Name, f))
+}
+
+// firedPath is where what became of a firing is seen.
+func firedPath(name string, f ledger.Firing) string {
+	if f.Batch == "" {
+		return seasonPath(name)
+	}
+	return "/batches/" + f.Batch
+}
+
+// dateElement is a day of the calendar: the same in every zone.
+func dateElement(d season.Date) template.HTML {
+	if d.IsZero() {
+		return "–"
+	}
+	return template.HTML(`<time datetime="` + d.String() + `" data-local="date">` + d.String() + `</time>`)
+}
