@@ -15,6 +15,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -54,6 +55,10 @@ func editsOf(u ledger.Upload) ([]importer.Edit, error) {
 	return edits, nil
 }
 
+// unpacked bounds what a sheet may take once it is unpacked: several are read at
+// once, and a file of a kilobyte can hold a gigabyte.
+var unpacked = sheet.Limits{TotalBytes: 1 << 30, PartBytes: 768 << 20, StringBytes: 128 << 20, Cells: 64 << 20}
+
 // options are those of an upload for the importer.
 func options(u ledger.Upload) (importer.Options, error) {
 	r, err := readingOf(u)
@@ -62,7 +67,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	edits, err := editsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: edits, Now: time.Now(),
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: edits, Now: time.Now(), Limits: unpacked,
 	}, err
 }
 
@@ -112,6 +117,7 @@ type preparing struct {
 	running sync.WaitGroup
 	room    chan struct{}      // sheets are read a few at a time
 	batches singleflight.Group // by batch: two uploads may make the same one
+	looks   singleflight.Group // by upload and version
 
 	mu      sync.Mutex
 	of      map[string]*preparation // by upload
@@ -304,18 +310,21 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 	if known != nil {
 		return known, nil
 	}
-	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	found, err, _ := p.looks.Do(key, func() (any, error) {
+		content, err := p.site.Ledger.UploadContent(context.WithoutCancel(ctx), u.ID)
+		if err != nil {
+			return nil, err
+		}
+		o, err := options(u)
+		if err != nil {
+			return nil, err
+		}
+		return importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+	})
 	if err != nil {
 		return nil, err
 	}
-	o, err := options(u)
-	if err != nil {
-		return nil, err
-	}
-	survey, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o)
-	if err != nil {
-		return nil, err
-	}
+	survey := found.(*importer.Survey)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.surveys) >= maxSurveys {
