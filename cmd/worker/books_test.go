@@ -8,7 +8,6 @@ import (
 
 	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
@@ -211,7 +210,7 @@ func (p *proof) resolve(batches ...string) {
 		case len(ids) == 0:
 			err = p.ledger.ResolveNotPlaced(p.Context(), r.ID, why)
 		case order.Formation != nil:
-			err = p.ledger.ResolveFormed(p.Context(), r.ID, ids, company, jobs.Formed(order, company), why)
+			err = p.ledger.ResolveFormed(p.Context(), r.ID, ids, company, ledger.FormedClaims(order, company), why)
 		default:
 			err = p.ledger.ResolvePlaced(p.Context(), r.ID, ids, why)
 		}

@@ -508,7 +508,7 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			}
 		}
 		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
-			f.must(l.ResolveFormed(f.Context(), r.ID, ids, company, jobs.Formed(order, company), "seen"))
+			f.must(l.ResolveFormed(f.Context(), r.ID, ids, company, ledger.FormedClaims(order, company), "seen"))
 		} else if len(ids) > 0 {
 			f.must(l.ResolvePlaced(f.Context(), r.ID, ids, "seen"))
 		} else {

@@ -20,6 +20,6 @@ func Intent(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Int
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
-	in.Claims = claims(&order, repetition(b))
+	in.Claims = ledger.ClaimsOf(&order, repetition(b))
 	return in
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,7 +103,7 @@ func (*itemHeld) Error() string { return "an item is bought already" }
 
 // send sends an order once, or says which of its items is bought already.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
-	intent := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: claims(order, again), Cost: quote.Total}
+	intent := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: ledger.ClaimsOf(order, again), Cost: quote.Total}
 	full, err := p.unseal(ctx, row, order)
 	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
 		// It cannot be sent again, and what became of it nobody knows.
@@ -198,32 +197,6 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	return begun, nil
 }
 
-// claims are the purchases that the order makes.
-func claims(o *filing.Order, again string) []ledger.Claim {
-	keys := o.Keys()
-	all := make([]ledger.Claim, 0, len(keys))
-	for _, product := range o.Products() {
-		c := ledger.Claim{Product: product, Key: keys[product], Why: again}
-		if again != "" {
-			c.Key += filing.Key("|again|" + again)
-		}
-		if product == filing.AnnualReport && o.CompanyID != "" {
-			c.Cover = "annual-report|" + o.CompanyID + "|" + string(o.FilingState)
-			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
-// Formed are the names under which what came with a formation is known once the
-// company has an id: later rows name it by that.
-func Formed(o *filing.Order, company string) []ledger.Claim {
-	rest := o.Drop(filing.Formation)
-	rest.CompanyID = company
-	return claims(&rest, "")
-}
-
 // settle records the outcome of an attempt.
 func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.Answer, quote balance.Quote, notes []string) error {
 	verdict := filing.Decide(a, filing.Standing{
@@ -253,7 +226,7 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 		}
 	}
 	if order.Formation != nil && a.CompanyID != "" {
-		out.Company, out.Known = a.CompanyID, Formed(order, a.CompanyID)
+		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(order, a.CompanyID)
 	}
 	return p.record(row, out)
 }

@@ -196,7 +196,7 @@ func (s *left) claims(r ledger.Row) []ledger.Claim {
 	if o.CompanyID == "" {
 		return nil
 	}
-	return claims(&o, s.again)
+	return ledger.ClaimsOf(&o, s.again)
 }
 
 // of is a row's order without what was bought before, in another batch; by is

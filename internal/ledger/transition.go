@@ -22,15 +22,6 @@ const (
 	waitsForKey   = "key:"
 )
 
-// Claim is one purchase that an intent means to make.
-type Claim struct {
-	Product filing.Product
-	Key     filing.Key
-	Cover   string // annual reports: the subscription it opens, company and state; "" otherwise
-	Year    int    // annual reports: the filing year
-	Why     string // a deliberate repetition: who and why
-}
-
 // Intent is what must be durable before the first byte of an order leaves.
 type Intent struct {
 	Row    int64

@@ -12,7 +12,6 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 )
@@ -233,13 +232,13 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 		return d.freed(ctx, row)
 	case row.Creating && len(s.Orders) > 0:
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.found.ID, row.Held.Dollars()),
-			d.Ledger.ResolveMade(ctx, row.ID, s.Orders, s.found, jobs.Formed(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
+			d.Ledger.ResolveMade(ctx, row.ID, s.Orders, s.found, ledger.FormedClaims(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
 	case row.Creating:
 		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number, s.found.ID),
 			d.Ledger.ResolveCreated(ctx, row.ID, s.found, "the company was found as "+s.found.ID+" by "+by)
 	case s.Company != "":
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.Company, row.Held.Dollars()),
-			d.Ledger.ResolveFormed(ctx, row.ID, s.Orders, s.Company, jobs.Formed(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
+			d.Ledger.ResolveFormed(ctx, row.ID, s.Orders, s.Company, ledger.FormedClaims(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
 	}
 	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
 	if row.Request.Order.Formation != nil {
@@ -264,7 +263,7 @@ func (d *Desk) NameCompany(ctx context.Context, row ledger.Row, company string) 
 	}
 	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
-		d.Ledger.NameCompany(ctx, row.ID, found.ID, jobs.Formed(order, found.ID), "placed; the new company is "+found.ID+", says "+by)
+		d.Ledger.NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID), "placed; the new company is "+found.ID+", says "+by)
 }
 
 // freed says what became of a row that was never made: one of a batch that was

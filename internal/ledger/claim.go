@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"strconv"
+
+	"bulkfiling/internal/filing"
+)
+
+// Claim is one purchase that an intent means to make.
+type Claim struct {
+	Product filing.Product
+	Key     filing.Key
+	Cover   string // annual reports: the subscription it opens, company and state; "" otherwise
+	Year    int    // annual reports: the filing year
+	Why     string // a deliberate repetition: who and why
+}
+
+// ClaimsOf are the purchases that an order makes. again names the deliberate
+// repetition that it is part of; "" for none.
+func ClaimsOf(o *filing.Order, again string) []Claim {
+	keys := o.Keys()
+	all := make([]Claim, 0, len(keys))
+	for _, product := range o.Products() {
+		c := Claim{Product: product, Key: keys[product], Why: again}
+		if again != "" {
+			c.Key += filing.Key("|again|" + again)
+		}
+		if product == filing.AnnualReport && o.CompanyID != "" {
+			c.Cover = "annual-report|" + o.CompanyID + "|" + string(o.FilingState)
+			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// FormedClaims are the names under which what came with a formation is known
+// once the company has an id: later rows name it by that.
+func FormedClaims(o *filing.Order, company string) []Claim {
+	rest := o.Drop(filing.Formation)
+	rest.CompanyID = company
+	return ClaimsOf(&rest, "")
+}
