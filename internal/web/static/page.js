@@ -56,8 +56,9 @@ function copyButtons(root = document) {
   if (!navigator.clipboard) return; // not a secure origin
   for (const element of all("[data-copy]", root)) {
     const text = element.dataset.copy || element.textContent.trim();
-    const button = make("button", { type: "button", className: "copy", textContent: "Copy" });
-    button.setAttribute("aria-label", `Copy ${text}`);
+    const itself = element.tagName === "BUTTON";
+    const button = itself ? element : make("button", { type: "button", className: "copy", textContent: "Copy" });
+    if (!itself) button.setAttribute("aria-label", `Copy ${text}`);
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text);
@@ -68,7 +69,7 @@ function copyButtons(root = document) {
       }
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
-    element.after(button);
+    if (!itself) element.after(button);
   }
 }
 
