@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// Figures are the rows of a batch and their money, summed up.
+type Figures struct {
+	Counts  Counts
+	Spent   money.Cost // by placed rows
+	Held    money.Cost // by uncertain rows, and by those under way
+	Needed  money.Cost // by ready rows, as far as is known
+	Waiting int        // ready rows that wait for funds or for another row
+	Short   int        // those of them that wait for funds
+}
+
+// Figures sums the rows of a batch up.
+func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
+	f := Figures{Counts: make(Counts)}
+	purses := map[filing.Result]*money.Cost{
+		filing.Placed: &f.Spent, filing.Uncertain: &f.Held, filing.Placing: &f.Held, filing.Ready: &f.Needed,
+	}
+	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), MAX(at_least),
+			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
+		FROM rows WHERE batch = $1 GROUP BY result`, batch))(func(scan func(...any) error) error {
+		var result filing.Result
+		var cost money.Cost
+		var n, waiting, short int
+		if err := scan(&result, &n, &cost.Amount, &cost.AtLeast, &waiting, &short); err != nil {
+			return err
+		}
+		f.Counts[result] = n
+		if result == filing.Ready {
+			f.Waiting, f.Short = waiting, short
+		}
+		purse := purses[result]
+		if purse == nil {
+			return nil
+		}
+		sum, err := purse.Plus(cost)
+		*purse = sum
+		return err
+	})
+	if err != nil {
+		return Figures{}, fmt.Errorf("sum the rows of batch %s up: %w", batch, err)
+	}
+	return f, nil
+}
+
+// Filings are what became of the orders of a batch since they were placed.
+type Filings struct {
+	Statuses   map[string]int // of placed rows, by the service's word; "" for those of which nothing was told
+	Exceptions int            // rows with a filing that stands still
+	Documents  int
+}
+
+// Filings sums up what the service told of the orders of a batch. The
+// appointment of an agent is no filing and is not among them.
+func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
+	f := Filings{Statuses: make(map[string]int)}
+	halting := false
+	err := drain(l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM rows r JOIN items i ON i.row = r.id
+		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`, batch))(func(scan func(...any) error) error {
+		var status string
+		var n int
+		err := scan(&status, &n)
+		f.Statuses[status] = n
+		halting = halting || filing.IsException(0, status)
+		return err
+	})
+	still := `i.exception <> 0`
+	if halting {
+		still = `(i.exception <> 0 OR lower(i.filing_status) LIKE '%exception%')`
+	}
+	if err == nil {
+		err = l.read.QueryRowContext(ctx, `SELECT COUNT(DISTINCT r.id) FROM items i JOIN rows r ON r.id = i.row WHERE r.batch = $1 AND `+still, batch).Scan(&f.Exceptions)
+	}
+	if err == nil {
+		err = l.read.QueryRowContext(ctx, `SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id JOIN rows r ON r.id = i.row
+			WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
+	}
+	if err != nil {
+		return Filings{}, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)
+	}
+	return f, nil
+}
