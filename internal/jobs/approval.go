@@ -50,7 +50,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, ask Asker, batch string) (Pr
 	if p.Book, err = l.Book(ctx); err != nil {
 		return p, err
 	}
-	if p.Season, err = planBehind(ctx, l, p.Batch.ID); err != nil {
+	if p.Season, err = PlanBehind(ctx, l, p.Batch.ID); err != nil {
 		return p, err
 	}
 	if p.Hash == wanted.Plan {
@@ -62,8 +62,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, ask Asker, batch string) (Pr
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made", ledger.ErrPlan, wanted.Plan)
 }
 
-// planBehind is the plan of the firing that made a batch; nil where none did.
-func planBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
+// PlanBehind is the plan of the firing that made a batch; nil where none did.
+func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
 	firings, err := l.Firings(ctx, "")
 	if err != nil {
 		return nil, err

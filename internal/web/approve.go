@@ -1,0 +1,72 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// asked is what a yes is waited for to.
+type asked struct {
+	Rows   int
+	Total  money.Cost
+	Short  money.Cents // what is missing in the book for it
+	By     string      // who handed it in
+	Season *jobs.Plan  // of the firing that made the batch; nil where none did
+	Mine   bool        // whoever looks handed it in, and somebody else has to say yes
+}
+
+func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
+	a := &asked{Rows: p.Counts[filing.Ready], Total: p.Summary.Needed, By: b.Approval.AskedBy}
+	if a.By == "" {
+		a.By = b.CreatedBy
+	}
+	if p.Book.Declared {
+		a.Short = max(0, a.Total.Amount-p.Book.Available())
+	}
+	a.Mine = b.Approval.Second && v.who() == b.Approval.AskedBy
+	var err error
+	a.Season, err = jobs.PlanBehind(v.ctx(), s.Ledger, b.ID)
+	return a, err
+}
+
+// approve says yes to a batch, as it was looked at.
+func (s *Site) approve(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	// What it costs now is asked for and noted by us, whatever comes of it: the act is the yes.
+	p, err := jobs.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
+	if err == nil {
+		err = p.Looked(v.r.PostForm.Get("plan"))
+	}
+	if err == nil {
+		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "filing"), p.Total, p.Hash)
+		err = s.Ledger.Approve(v.acting("approve", b.ID, note), b.ID, p.Hash, v.who())
+	}
+	switch {
+	case errors.Is(err, ledger.ErrApproved):
+		if b, err = s.theBatch(v); err != nil {
+			return err
+		}
+		if b.Approval.State == ledger.ApprovalGiven {
+			v.say("note", "It was approved by %s at %s.", b.Approval.By, b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
+		} else {
+			v.say("note", "It waits for no approval.")
+		}
+	case errors.Is(err, ledger.ErrPlan):
+		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
+	case errors.Is(err, ledger.ErrSecond):
+		v.say("warn", "You handed it in yourself: a second person has to approve it. Send them this page. Nothing was sent.")
+	case err != nil:
+		return err
+	default:
+		v.say("ok", "Approved: %s for %s. It is being placed.", count(p.Counts[filing.Ready], "filing"), p.Total)
+	}
+	return v.goTo("/batches/" + b.ID)
+}

@@ -1,0 +1,316 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+)
+
+var batchRoutes = []route{
+	{pattern: "GET /batches/{batch}", may: everyone, serve: (*Site).batchPage},
+	{pattern: "GET /batches/{batch}/live", may: everyone, serve: (*Site).batchLive},
+	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
+	{pattern: "POST /batches/{batch}/pause", may: hands, serve: (*Site).pauseBatch},
+	{pattern: "POST /batches/{batch}/resume", may: hands, serve: (*Site).resumeBatch},
+	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: (*Site).cancelBatch},
+	{pattern: "POST /batches/{batch}/retry", may: hands, serve: (*Site).retryBatch},
+}
+
+// batchPage is all there is to see of a batch.
+type batchPage struct {
+	Batch   ledger.Batch
+	Panel   *panel
+	Mark    string // of what the page was made for: see mark
+	Steps   []step
+	Asked   *asked // an approval is waited for
+	Left    int    // rows that are not answered yet
+	Back    int    // rows that a cancellation takes back, as far as is known
+	Refused int    // rows that may be tried again
+	Correct int    // rows that a correction can help
+	List    *rowList
+}
+
+// theBatch finds the batch of an address. A part of an id, which the commands
+// take, is none here: what one meant could become another's.
+func (s *Site) theBatch(v *visit) (ledger.Batch, error) {
+	id := v.r.PathValue("batch")
+	b, err := s.Ledger.Batch(v.ctx(), id)
+	if err == nil && b.ID != id {
+		err = ledger.ErrNotFound
+	}
+	return b, err
+}
+
+func (s *Site) batchPage(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	if !b.Open {
+		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil || at != "" {
+			return errors.Join(err, v.goTo("/sheets/"+at))
+		}
+	}
+	p := &batchPage{Batch: b, Mark: mark(b), Steps: steps(3)}
+	if p.Panel, err = s.newWatch(b.ID).look(v.ctx()); err != nil {
+		return err
+	}
+	c := p.Panel.Counts
+	p.Left = c[filing.Ready] + c[filing.Placing]
+	p.Refused = c[filing.Rejected]
+	p.Correct = c[filing.Invalid] + c[filing.Rejected] + p.Panel.Filings.Exceptions
+	if b.Approval.State == ledger.ApprovalWanted {
+		p.Steps = steps(2)
+		if p.Asked, err = s.asked(v, b, p.Panel); err != nil {
+			return err
+		}
+	} else if p.Left == 0 {
+		p.Steps = steps(4)
+	}
+	if p.List, err = s.listRows(v, b, "/batches/"+b.ID, ""); err != nil {
+		return err
+	}
+	p.List.Lead, p.List.Orders = true, true
+	return v.show("batch.html", b.File, p)
+}
+
+// sheetOf finds the sheet that a batch was prepared of; "" where there is none.
+func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
+	uploads, err := s.Ledger.Uploads(ctx)
+	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
+		return uploads[i].ID, err
+	}
+	return "", err
+}
+
+// mark names what a page of a batch was made for: what there is to do on it. A
+// page of another mark is to be loaded anew.
+func mark(b ledger.Batch) string {
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan))
+	return hex.EncodeToString(sum[:4])
+}
+
+// panel is what moves on the page of a batch. It is the same for everybody.
+type panel struct {
+	Batch       ledger.Batch
+	Word, Class string // how it stands
+	report.Progress
+	Summary  report.Summary
+	Filings  ledger.Filings
+	Statuses []filingStatus
+	Stack    stack
+	Book     ledger.Book
+	Holds    []hold
+	Due      time.Time // when rows that are to be tried again go, the first of them
+	Later    int       // those rows
+	Done     bool      // every row is answered
+	Correct  int
+}
+
+type filingStatus struct {
+	Word string
+	Rows int
+}
+
+// hold is why rows are not sent now, and where something can be done about it.
+type hold struct {
+	Class, What, Do string
+	Path, Name      string    // where; "" for nowhere
+	Until           time.Time // when it ends by itself; zero for nobody knows
+}
+
+// watch looks at a batch again and again.
+type watch struct {
+	site    *Site
+	batch   string
+	meter   *report.Meter
+	filings ledger.Filings
+	read    time.Time // when they were read
+	took    time.Duration
+}
+
+func (s *Site) newWatch(batch string) *watch { return &watch{site: s, batch: batch} }
+
+// look sees how the batch stands now.
+func (w *watch) look(ctx context.Context) (*panel, error) {
+	l := w.site.Ledger
+	b, err := l.Batch(ctx, w.batch)
+	if err != nil {
+		return nil, err
+	}
+	f, err := l.Figures(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.lookAtFilings(ctx); err != nil {
+		return nil, err
+	}
+	halted, err := l.Standstill(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &panel{Batch: b, Filings: w.filings}
+	if p.Book, err = l.Book(ctx); err != nil {
+		return nil, err
+	}
+	now := ledger.Progress{Counts: f.Counts, Spent: int64(f.Spent.Amount), Held: int64(f.Held.Amount), Waiting: f.Waiting, Short: f.Short}
+	at := time.Now()
+	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
+	if w.meter == nil || halted.Reason != filing.Nothing || left == 0 {
+		w.meter = report.NewMeter(now, at) // what stood still is not part of how fast it goes
+	}
+	p.Progress = w.meter.Read(now, halted, at)
+	p.Done = left == 0
+	p.Word, p.Class = standing(b, f.Counts)
+	p.Stack = stackOf(b, f.Counts)
+	p.Summary = report.Summary{
+		Batch: b.ID, Rows: f.Counts.Total(), Counts: f.Counts, Spent: f.Spent, Held: f.Held, Needed: f.Needed,
+		Filings: make(map[string]int), Exceptions: w.filings.Exceptions,
+	}
+	for status, n := range w.filings.Statuses {
+		if status == "" {
+			status = report.NotTold
+		}
+		p.Summary.Filings[status] += n
+	}
+	for _, status := range p.Summary.FilingStatuses() {
+		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
+	}
+	p.Correct = f.Counts[filing.Invalid] + f.Counts[filing.Rejected] + w.filings.Exceptions
+	return p, w.holds(ctx, p)
+}
+
+// lookAtFilings reads what became of the orders. They move by events, hours
+// after they were placed: there is no haste.
+func (w *watch) lookAtFilings(ctx context.Context) error {
+	if !w.read.IsZero() && time.Since(w.read) < max(filingsEvery, 20*w.took) {
+		return nil
+	}
+	began := time.Now()
+	f, err := w.site.Ledger.Filings(ctx, w.batch)
+	if err != nil {
+		return err
+	}
+	w.filings, w.read, w.took = f, time.Now(), time.Since(began)
+	return nil
+}
+
+const filingsEvery = 2 * time.Second
+
+// holds finds why rows of the batch are not sent.
+func (w *watch) holds(ctx context.Context, p *panel) error {
+	b := p.Batch
+	switch {
+	case p.Done || !b.Open:
+		return nil
+	case b.Paused:
+		p.Holds = append(p.Holds, hold{Class: "warn", What: "It is paused.", Do: "Nothing more of it is sent until somebody resumes it; what is at the service is answered."})
+		return nil
+	case b.Approval.State == ledger.ApprovalWanted:
+		p.Holds = append(p.Holds, hold{Class: "note", What: "It waits for approval.", Do: "Nothing of it is sent before."})
+		return nil
+	}
+	if text := report.HaltText(p.Halted); text != "" {
+		h := hold{Class: "warn", What: sentence(text) + "."}
+		switch p.Halted.Reason {
+		case filing.ForFunds:
+			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. Nothing is lost.", "/balance", "Declare a deposit"
+		case filing.ForKey:
+			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; nothing is lost.", "/settings", "Settings"
+		default:
+			h.What, h.Do, h.Until = "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
+		}
+		p.Holds = append(p.Holds, h)
+	}
+	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
+		h := hold{Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}
+		if p.Book.Declared {
+			h.What = fmt.Sprintf("%s cannot be paid for: %s available.", count(p.Short, "row"), max(0, p.Book.Available()).Dollars())
+		}
+		p.Holds = append(p.Holds, h)
+	}
+	processes, err := w.site.Ledger.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(processes, func(one ledger.Process) bool { return one.Alive && one.Places }) {
+		p.Holds = append(p.Holds, hold{Class: "warn", What: "Nobody places orders now.", Do: "An operator has to start a worker, or the page's own placing. Nothing is lost.", Path: "/fleet", Name: "Fleet"})
+	}
+	return nil
+}
+
+// Pace says how fast it goes; "" where that is not known.
+func (p *panel) Pace() string {
+	if p.Rate <= 0 || p.Done {
+		return ""
+	}
+	text := fmt.Sprintf("%.0f a second", p.Rate)
+	if p.Rate < 1 {
+		text = fmt.Sprintf("%.0f a minute", 60*p.Rate)
+	}
+	if p.Left > 0 {
+		text += ", about " + spell(p.Left) + " left"
+	}
+	return text
+}
+
+// spell is a duration as one says it.
+func spell(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return count(max(1, int(d.Seconds())), "second")
+	case d < time.Hour:
+		return count(int(d.Round(time.Minute).Minutes()), "minute")
+	}
+	hours, minutes := int(d.Hours()), int(d.Minutes())%60
+	if minutes == 0 {
+		return count(hours, "hour")
+	}
+	return count(hours, "hour") + " " + count(minutes, "minute")
+}
+
+// Say is the panel in a sentence, for those who listen.
+func (p *panel) Say() string {
+	if p.Done {
+		return "Every row is answered."
+	}
+	text := fmt.Sprintf("%s of %s rows answered", number(p.Answered), number(p.Total))
+	for _, h := range p.Holds {
+		text += ". " + h.What
+	}
+	return text
+}
+
+// Placing counts the rows that are at the service now.
+func (p *panel) Placing() int { return p.Counts[filing.Placing] }
+
+// batchLive tells how a batch goes until its page is another one.
+func (s *Site) batchLive(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	made := v.r.URL.Query().Get("mark")
+	w := s.newWatch(b.ID)
+	left := -1
+	return s.live(v, "batch "+b.ID+" "+made, func(ctx context.Context) (glance, error) {
+		p, err := w.look(ctx)
+		if err != nil {
+			return glance{}, err
+		}
+		if mark(p.Batch) != made || left > 0 && p.Done {
+			return glance{Gone: true}, nil
+		}
+		left = p.Total - p.Answered
+		html, err := fragment("batch.html", "panel", p)
+		return glance{Panel: html, Say: p.Say()}, err
+	})
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"bulkfiling/internal/filing"
+)
+
+// pauseBatch keeps the rest of a batch back.
+func (s *Site) pauseBatch(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	if err := s.Ledger.PauseBatch(v.acting("pause", b.ID, ""), b.ID); err != nil {
+		return err
+	}
+	v.say("ok", "Paused. Orders already sent are answered; nothing more is sent until somebody resumes it.")
+	return v.goTo("/batches/" + b.ID)
+}
+
+// resumeBatch lets a batch go on, and asks again where funds were out.
+func (s *Site) resumeBatch(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	if err := s.Ledger.ResumeBatch(v.acting("resume", b.ID, ""), b.ID); err != nil {
+		return err
+	}
+	v.say("ok", "It goes on.")
+	return v.goTo("/batches/" + b.ID)
+}
+
+// cancelBatch takes back what was not sent.
+func (s *Site) cancelBatch(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	n, err := s.Ledger.CancelBatch(v.acting("cancel", b.ID, ""), b.ID)
+	if err != nil {
+		return err
+	}
+	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
+	if err != nil {
+		return err
+	}
+	text := "Canceled: " + count(n, "row") + " taken back. What was placed stays placed."
+	if out := counts[filing.Ready] + counts[filing.Placing]; out > 0 {
+		text += " At the service, with no answer yet: " + count(out, "row") + "."
+	}
+	v.say("ok", "%s", text)
+	return v.goTo("/batches/" + b.ID)
+}
+
+// retryBatch lets what the service refused be sent again.
+func (s *Site) retryBatch(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	n, err := s.Ledger.RetryBatch(v.acting("retry", b.ID, ""), b.ID)
+	if err != nil {
+		return err
+	}
+	v.say("ok", "Ready again: %s.", count(n, "rejected row"))
+	return v.goTo("/batches/" + b.ID)
+}
