@@ -105,6 +105,9 @@ func (r *resolver) show(d report.Doubt) {
 		line("evidence", "%s", e)
 		line("", "to accept it: %s", accept(d, e))
 	}
+	if d.More > 0 {
+		line("", "and %s more that fit", count(d.More, "order"))
+	}
 }
 
 // accept is the command that settles a row by a piece of evidence.
@@ -150,6 +153,7 @@ type doubtJSON struct {
 	Dashboard   string         `json:"dashboard,omitempty"`
 	NoDashboard string         `json:"noDashboard,omitempty"`
 	Evidence    []evidenceJSON `json:"evidence"`
+	More        int            `json:"moreEvidence,omitempty"` // orders that may be the row's and are not listed
 }
 
 type attemptJSON struct {
@@ -168,20 +172,21 @@ type evidenceJSON struct {
 	Status  string         `json:"status,omitempty"`
 	Company string         `json:"company,omitempty"`
 	At      time.Time      `json:"at"`
-	Also    []string       `json:"fitsAlso,omitempty"` // "BATCH row N"
+	Also    []string       `json:"fitsAlso,omitempty"` // "BATCH row N", the first of them
+	Others  int            `json:"fitsOthers,omitempty"`
 	Accept  string         `json:"accept"`
 }
 
 func doubtLine(d report.Doubt) doubtJSON {
 	line := doubtJSON{
 		Batch: d.Row.Batch, Row: d.Row.Number, Ordered: d.Ordered(), Company: d.Row.CompanyRef(), LegalName: d.Company, Creating: d.Row.Creating,
-		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{},
+		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{}, More: d.More,
 	}
 	for _, a := range d.Attempts {
 		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message, a.Supposed})
 	}
 	for _, e := range d.Evidence {
-		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Accept: accept(d, e)}
+		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Others: e.Others, Accept: accept(d, e)}
 		for _, other := range e.Also {
 			piece.Also = append(piece.Also, fmt.Sprintf("%s row %d", other.Batch, other.Number))
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -22,18 +23,41 @@ type Attempt struct {
 // Attempts lists the attempts of a row that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 	var all []Attempt
-	err := drain(l.read.QueryContext(ctx, `SELECT try, started_at, ended_at, class, status, message, CASE WHEN owner = '`+supposedOwner+`' THEN 1 ELSE 0 END FROM attempts WHERE row = $1 ORDER BY try`, row))(func(scan func(...any) error) error {
-		var a Attempt
-		var started, ended int64
-		if err := scan(&a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Supposed); err != nil {
-			return err
-		}
-		a.StartedAt, a.EndedAt = moment(started), moment(ended)
+	err := drain(l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`, row))(func(scan func(...any) error) error {
+		a, err := scanAttempt(scan)
 		all = append(all, a)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the attempts of row %d: %w", row, err)
 	}
 	return all, nil
+}
+
+// AttemptsOf lists the attempts of many rows, by row.
+func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Attempt, error) {
+	all := make(map[int64][]Attempt, len(rows))
+	for some := range slices.Chunk(rows, pageSize) {
+		in, args := list(some)
+		err := drain(l.read.QueryContext(ctx, `SELECT row, `+attemptColumns+` FROM attempts WHERE row IN (`+in+`) ORDER BY row, try`, args...))(func(scan func(...any) error) error {
+			var row int64
+			a, err := scanAttempt(scan, &row)
+			all[row] = append(all[row], a)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read attempts: %w", err)
+		}
+	}
+	return all, nil
+}
+
+const attemptColumns = `try, started_at, ended_at, class, status, message, CASE WHEN owner = '` + supposedOwner + `' THEN 1 ELSE 0 END`
+
+func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
+	var a Attempt
+	var started, ended int64
+	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Supposed)...)
+	a.StartedAt, a.EndedAt = moment(started), moment(ended)
+	return a, err
 }

@@ -215,7 +215,7 @@ func TestEventsOfWhatWasSupposed(t *testing.T) {
 		}
 		s.want(l, rows[0], filing.Placed, 0)
 		s.want(l, rows[1], filing.Uncertain, cost)
-		if offered, err := l.Evidence(ctx, rows[1].ID); err != nil || len(offered) != 1 {
+		if offered, _, err := l.Evidence(ctx, []int64{rows[1].ID}); err != nil || len(offered[rows[1].ID]) != 1 {
 			s.Error(offered, err)
 		}
 	})

@@ -366,7 +366,7 @@ func TestEvidence(t *testing.T) {
 				for _, x := range s.apply(l) {
 					settled = append(settled, x.Number-2)
 				}
-				if offered, err := l.Evidence(s.Context(), rows[0].ID); err != nil || len(offered) != c.offered || !slices.Equal(settled, c.settles) {
+				if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil || len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
 					s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
 				}
 				for i := range c.rows {

@@ -384,29 +384,87 @@ func (l *Ledger) strangeEvents(ctx context.Context, q querier, from, to int64) (
 	return events, nil
 }
 
-// Evidence lists the events of orders that nobody knows and that may be the
-// row's, the nearest in time to its attempt first, without their bodies.
-func (l *Ledger) Evidence(ctx context.Context, row int64) ([]Event, error) {
-	rows, err := l.doubtful(ctx, l.read, readUncertain+` AND r.id = $1`, row)
-	if err != nil || len(rows) == 0 {
-		return nil, err
-	}
-	events, err := l.strangeEvents(ctx, l.read, rows[0].began-clockSkew.Milliseconds(), math.MaxInt64)
-	if err != nil {
-		return nil, err
-	}
-	fits := make(map[string]bool)
-	for _, s := range strangers(events) {
-		fits[s.order] = slices.ContainsFunc(rows, func(d doubtful) bool { return d.fits(s) })
-	}
-	fitting := slices.DeleteFunc(events, func(e Event) bool { return !fits[e.OrderID] })
-	slices.SortStableFunc(fitting, func(x, y Event) int {
-		return cmp.Or(cmp.Compare(distance(x, rows[0].began), distance(y, rows[0].began)), strings.Compare(x.OrderID, y.OrderID))
-	})
-	return fitting, nil
+// Evidence is an order that nobody knows and that may be a row's.
+type Evidence struct {
+	Events []Event // all that was told of it, without the bodies, the oldest first
+	Fits   []int64 // the uncertain rows that it fits, the first of them: no more than maxEvidence
+	Rows   int     // how many it fits
 }
 
-func distance(e Event, began int64) int64 {
-	d := e.made() - began
-	return max(d, -d)
+// maxEvidence is how many orders are named for a row, and rows for an order: the
+// nearest in time, and the first. A person cannot look at more.
+const maxEvidence = 20
+
+// Evidence finds the orders that nobody knows and that may be those of some
+// uncertain rows: for each row the nearest in time to its attempt first, and how
+// many more there are. It takes two readings, however many rows there are.
+func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
+	of, more = make(map[int64][]*Evidence), make(map[int64]int)
+	var some bool
+	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).Scan(&some)
+	if err != nil || !some || len(rows) == 0 {
+		return of, more, err
+	}
+	// Of all rows: an order may fit others than those that are asked for.
+	inDoubt, err := l.doubtful(ctx, l.read, readUncertain+` ORDER BY r.id`)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := make(map[int64]bool, len(rows))
+	for _, id := range rows {
+		wanted[id] = true
+	}
+	asked, began := make(map[int64][]*doubtful), int64(math.MaxInt64)
+	for i := range inDoubt {
+		if d := &inDoubt[i]; wanted[d.row] {
+			asked[d.row] = append(asked[d.row], d)
+			began = min(began, d.began)
+		}
+	}
+	if len(asked) == 0 {
+		return of, more, nil
+	}
+	events, err := l.strangeEvents(ctx, l.read, began-clockSkew.Milliseconds(), math.MaxInt64)
+	if err != nil {
+		return nil, nil, err
+	}
+	told := make(map[string]*Evidence)
+	for _, e := range events {
+		if told[e.OrderID] == nil {
+			told[e.OrderID] = new(Evidence)
+		}
+		told[e.OrderID].Events = append(told[e.OrderID].Events, e)
+	}
+	orders := strangers(events)
+	shown := make(map[int]bool) // orders, by index
+	for row, all := range asked {
+		var fitting []int
+		for i := range orders {
+			if slices.ContainsFunc(all, func(d *doubtful) bool { return d.fits(orders[i]) }) {
+				fitting = append(fitting, i)
+			}
+		}
+		slices.SortFunc(fitting, func(x, y int) int {
+			return cmp.Or(cmp.Compare(distance(orders[x].at, all[0].began), distance(orders[y].at, all[0].began)), strings.Compare(orders[x].order, orders[y].order))
+		})
+		more[row] = max(len(fitting)-maxEvidence, 0)
+		for _, i := range fitting[:min(len(fitting), maxEvidence)] {
+			shown[i] = true
+			of[row] = append(of[row], told[orders[i].order])
+		}
+	}
+	for i := range shown {
+		e, last := told[orders[i].order], int64(0)
+		for j := range inDoubt {
+			if d := &inDoubt[j]; d.row == last || !d.fits(orders[i]) {
+				continue
+			} else if last = d.row; len(e.Fits) < maxEvidence {
+				e.Fits = append(e.Fits, d.row)
+			}
+			e.Rows++
+		}
+	}
+	return of, more, nil
 }
+
+func distance(at, began int64) int64 { return max(at-began, began-at) }

@@ -133,6 +133,18 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 	return all, nil
 }
 
+// UncertainPage reads a page of the uncertain rows of a batch, or of all batches
+// for "": those behind the row after, by id (0 for the first page), and how many
+// there are in all.
+func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64, limit int) (rows []Row, total int, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch).Scan(&total)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
+	}
+	rows, err = l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
+	return rows, total, err
+}
+
 // NameCompany tells which company a placed formation made, where nobody did yet,
 // and the names under which what came with it is known from now on. Of a row
 // that has this company it changes nothing. It returns ErrTransition for one

@@ -145,6 +145,23 @@ func (l *Ledger) Row(ctx context.Context, id int64) (Row, error) {
 	return page[0], nil
 }
 
+// RowsByID reads rows with their items, by id; those that are not there are
+// left out.
+func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, error) {
+	rows := make(map[int64]Row, len(ids))
+	for some := range slices.Chunk(ids, pageSize) {
+		in, args := list(some)
+		page, err := l.page(ctx, `r.id IN (`+in+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page {
+			rows[r.ID] = r
+		}
+	}
+	return rows, nil
+}
+
 // sendable is what Begin will let through, but for what halts everybody.
 const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'))`
 

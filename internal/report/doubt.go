@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,10 @@ import (
 // Doubts is what is known of uncertain rows. The ledger is one.
 type Doubts interface {
 	UncertainRows(ctx context.Context, batch string) ([]ledger.Row, error)
-	Attempts(ctx context.Context, row int64) ([]ledger.Attempt, error)
-	Evidence(ctx context.Context, row int64) ([]ledger.Event, error)
-	Events(ctx context.Context, state ledger.EventState, limit int) ([]ledger.Event, error)
+	UncertainPage(ctx context.Context, batch string, after int64, limit int) (rows []ledger.Row, total int, err error)
+	AttemptsOf(ctx context.Context, rows []int64) (map[int64][]ledger.Attempt, error)
+	Evidence(ctx context.Context, rows []int64) (of map[int64][]*ledger.Evidence, more map[int64]int, err error)
+	RowsByID(ctx context.Context, ids []int64) (map[int64]ledger.Row, error)
 	CompanyNames(ctx context.Context, rows []ledger.Row) (map[int64]string, error)
 }
 
@@ -26,9 +28,10 @@ type Doubt struct {
 	Row       ledger.Row
 	Company   string // its legal name; empty where nobody told it
 	Attempts  []ledger.Attempt
-	Evidence  []Evidence
-	Dashboard string // where a person sees the company's orders; signs in whoever has it
-	NoLink    string // why there is no Dashboard
+	Evidence  []Evidence // the nearest in time to its attempt first
+	More      int        // further orders that may be the row's
+	Dashboard string     // where a person sees the company's orders; signs in whoever has it
+	NoLink    string     // why there is no Dashboard
 }
 
 // Evidence is an order that nobody knows and that may be the row's.
@@ -39,64 +42,90 @@ type Evidence struct {
 	Status  string // the service's word
 	Company string // comp_<id>; empty where no event told it
 	At      time.Time
-	Also    []ledger.Row // other uncertain rows that the order fits
+	Also    []ledger.Row // other uncertain rows that the order fits, the first of them
+	Others  int          // how many others there are in all
 }
 
 // Uncertain gathers the uncertain rows of a batch, or of all batches for "".
 func Uncertain(ctx context.Context, l Doubts, batch string) ([]Doubt, error) {
-	rows, err := l.UncertainRows(ctx, "")
+	rows, err := l.UncertainRows(ctx, batch)
 	if err != nil {
 		return nil, fmt.Errorf("gather the uncertain rows: %w", err)
 	}
-	// An order may fit rows of several batches, so the evidence of all is read.
-	evidence, err := evidenceOf(ctx, l, rows)
+	return doubtsOf(ctx, l, rows)
+}
+
+// UncertainPage gathers a page of them: those behind the row after, by Row.ID (0
+// for the first page), and how many there are in all.
+func UncertainPage(ctx context.Context, l Doubts, batch string, after int64, limit int) (page []Doubt, total int, err error) {
+	rows, total, err := l.UncertainPage(ctx, batch, after, limit)
+	if err != nil {
+		return nil, 0, fmt.Errorf("gather the uncertain rows: %w", err)
+	}
+	page, err = doubtsOf(ctx, l, rows)
+	return page, total, err
+}
+
+// doubtsOf gathers what is known of rows, in a few readings whatever their number.
+func doubtsOf(ctx context.Context, l Doubts, rows []ledger.Row) ([]Doubt, error) {
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	evidence, more, err := l.Evidence(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("gather the evidence: %w", err)
 	}
-	if batch != "" {
-		rows = slices.DeleteFunc(rows, func(r ledger.Row) bool { return r.Batch != batch })
+	others, err := othersOf(ctx, l, rows, evidence)
+	if err != nil {
+		return nil, err
 	}
 	names, err := l.CompanyNames(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("name the companies of uncertain rows: %w", err)
 	}
+	attempts, err := l.AttemptsOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	doubts := make([]Doubt, len(rows))
 	for i, r := range rows {
-		attempts, err := l.Attempts(ctx, r.ID)
-		if err != nil {
-			return nil, err
+		doubts[i] = Doubt{Row: r, Company: names[r.ID], Attempts: attempts[r.ID], More: more[r.ID]}
+		for _, found := range evidence[r.ID] {
+			e := byOrder(found.Events)[0]
+			e.Others = found.Rows - 1
+			for _, id := range found.Fits {
+				if id != r.ID {
+					e.Also = append(e.Also, others[id])
+				}
+			}
+			doubts[i].Evidence = append(doubts[i].Evidence, e)
 		}
-		doubts[i] = Doubt{Row: r, Company: names[r.ID], Attempts: attempts, Evidence: evidence[r.ID]}
 	}
 	return doubts, nil
 }
 
-func evidenceOf(ctx context.Context, l Doubts, rows []ledger.Row) (map[int64][]Evidence, error) {
-	of := make(map[int64][]Evidence)
-	if unknown, err := l.Events(ctx, ledger.EventUnknown, 1); err != nil || len(unknown) == 0 {
-		return of, err
-	}
-	fits := make(map[string][]ledger.Row)
+// othersOf are the rows that some evidence fits, by id.
+func othersOf(ctx context.Context, l Doubts, rows []ledger.Row, evidence map[int64][]*ledger.Evidence) (map[int64]ledger.Row, error) {
+	others, missing := make(map[int64]ledger.Row), make(map[int64]bool)
 	for _, r := range rows {
-		events, err := l.Evidence(ctx, r.ID)
-		if err != nil {
-			return nil, err
-		}
-		of[r.ID] = byOrder(events)
-		for _, e := range of[r.ID] {
-			fits[e.Order] = append(fits[e.Order], r)
-		}
+		others[r.ID] = r
 	}
-	for row, all := range of {
-		for i, e := range all {
-			for _, other := range fits[e.Order] {
-				if other.ID != row {
-					all[i].Also = append(all[i].Also, other)
+	for _, all := range evidence {
+		for _, e := range all {
+			for _, id := range e.Fits {
+				if _, known := others[id]; !known {
+					missing[id] = true
 				}
 			}
 		}
 	}
-	return of, nil
+	read, err := l.RowsByID(ctx, slices.Sorted(maps.Keys(missing)))
+	if err != nil {
+		return nil, fmt.Errorf("gather the rows that evidence fits: %w", err)
+	}
+	maps.Copy(others, read)
+	return others, nil
 }
 
 // byOrder makes one piece of evidence of all that was told of an order.
@@ -225,10 +254,10 @@ func (e Evidence) String() string {
 			text += fmt.Sprintf(", row %d of batch %s", r.Number, r.Batch)
 		}
 	}
-	switch more := len(e.Also) - named; {
+	switch more := e.Others - named; {
 	case more > 0:
 		text += fmt.Sprintf(" and %d more, too", more)
-	case len(e.Also) > 0:
+	case e.Others > 0:
 		text += ", too"
 	}
 	return text

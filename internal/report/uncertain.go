@@ -45,7 +45,7 @@ var uncertainColumns = []struct {
 	{"Company", "", 30, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
 	{"Ordered", "", 26, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
 	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18, dashboardCell},
-	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(evidenceText(d.Evidence)) }},
+	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.evidenceText()) }},
 	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell { return toFill(true) }},
 	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26, func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating || d.Supposed()) }},
 	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20, func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
@@ -119,10 +119,13 @@ func (d *Doubt) answer() string {
 	return maskText(d.Row.Message)
 }
 
-func evidenceText(all []Evidence) string {
-	lines := make([]string, len(all))
-	for i, e := range all {
+func (d *Doubt) evidenceText() string {
+	lines := make([]string, len(d.Evidence))
+	for i, e := range d.Evidence {
 		lines[i] = e.String()
+	}
+	if d.More > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", Count(d.More, "order")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -30,16 +30,72 @@ func (d doubts) UncertainRows(_ context.Context, batch string) ([]ledger.Row, er
 	return slices.DeleteFunc(slices.Clone(d.rows), func(r ledger.Row) bool { return batch != "" && r.Batch != batch }), nil
 }
 
-func (d doubts) Attempts(_ context.Context, row int64) ([]ledger.Attempt, error) {
-	return d.attempts[row], nil
+func (d doubts) UncertainPage(ctx context.Context, batch string, after int64, limit int) ([]ledger.Row, int, error) {
+	all, err := d.UncertainRows(ctx, batch)
+	page := slices.DeleteFunc(slices.Clone(all), func(r ledger.Row) bool { return r.ID <= after })
+	return page[:min(limit, len(page))], len(all), err
 }
 
-func (d doubts) Evidence(_ context.Context, row int64) ([]ledger.Event, error) {
-	return d.evidence[row], nil
+func (d doubts) AttemptsOf(context.Context, []int64) (map[int64][]ledger.Attempt, error) {
+	return d.attempts, nil
 }
 
-func (d doubts) Events(context.Context, ledger.EventState, int) ([]ledger.Event, error) {
-	return slices.Concat(d.evidence[2], d.evidence[3]), nil
+func (d doubts) Evidence(_ context.Context, rows []int64) (map[int64][]*ledger.Evidence, map[int64]int, error) {
+	told, of := make(map[string]*ledger.Evidence), make(map[int64][]*ledger.Evidence)
+	for _, r := range d.rows {
+		for _, e := range d.evidence[r.ID] {
+			order := told[e.OrderID]
+			if order == nil {
+				order = new(ledger.Evidence)
+				told[e.OrderID] = order
+			}
+			if !slices.Contains(order.Fits, r.ID) {
+				order.Fits, order.Rows = append(order.Fits, r.ID), order.Rows+1
+			}
+			if !slices.ContainsFunc(order.Events, func(known ledger.Event) bool { return known.ID == e.ID }) {
+				order.Events = append(order.Events, e)
+			}
+			if slices.Contains(rows, r.ID) && !slices.Contains(of[r.ID], order) {
+				of[r.ID] = append(of[r.ID], order)
+			}
+		}
+	}
+	return of, map[int64]int{3: 7}, nil
+}
+
+func (d doubts) RowsByID(_ context.Context, ids []int64) (map[int64]ledger.Row, error) {
+	rows := make(map[int64]ledger.Row)
+	for _, r := range d.rows {
+		if slices.Contains(ids, r.ID) {
+			rows[r.ID] = r
+		}
+	}
+	return rows, nil
+}
+
+// A page of uncertain rows says of an order that it fits rows of other pages.
+func TestUncertainPage(t *testing.T) {
+	_, d := inDoubt()
+	var numbers []int
+	for after := int64(0); ; {
+		page, total, err := report.UncertainPage(t.Context(), d, "b7k2", after, 3)
+		if err != nil || total != 4 {
+			t.Fatal(total, err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, doubt := range page {
+			numbers, after = append(numbers, doubt.Row.Number), doubt.Row.ID
+		}
+	}
+	if !slices.Equal(numbers, []int{2, 3, 4, 5}) {
+		t.Error(numbers)
+	}
+	page, _, err := report.UncertainPage(t.Context(), d, "b7k2", 0, 1)
+	if err != nil || len(page) != 1 || len(page[0].Evidence) == 0 || len(page[0].Evidence[0].Also) != 1 || page[0].Evidence[0].Also[0].Number != 3 {
+		t.Errorf("%+v, %v", page, err)
+	}
 }
 
 func (d doubts) CompanyNames(_ context.Context, rows []ledger.Row) (map[int64]string, error) {
