@@ -63,7 +63,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	}
-	if err := l.Approve(ctx, b.ID, p.Hash, person()); err != nil {
+	if err := l.Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash, person()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())

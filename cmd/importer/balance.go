@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"bulkfiling/internal/ledger"
@@ -108,11 +109,11 @@ first deposit it is kept, and counts once one is declared.`,
 				return err
 			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
-				enter := l.Deposit
+				enter, what := l.Deposit, "deposit"
 				if adjust {
-					enter = l.Adjust
+					enter, what = l.Adjust, "adjust"
 				}
-				if err := enter(c.Context(), amount, note); err != nil {
+				if err := enter(acting(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount, note); err != nil {
 					return err
 				}
 				book, err := l.Book(c.Context())

@@ -20,7 +20,7 @@ func (a *app) change(use, short string, do func(context.Context, *ledger.Ledger,
 				if err != nil {
 					return err
 				}
-				said, err := do(c.Context(), l, b)
+				said, err := do(acting(c.Context(), use, b.ID, ""), l, b)
 				if err == nil {
 					fmt.Fprintln(a.out, said)
 				}

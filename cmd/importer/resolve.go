@@ -247,7 +247,7 @@ func (r *resolver) one(ctx context.Context) error {
 
 // settle settles a row and says what that did to it.
 func (r *resolver) settle(ctx context.Context, s *resolve.Settlement) error {
-	said, err := r.desk.Settle(ctx, s)
+	said, err := r.desk.Settle(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", s.Doubt.Row.Number)), s)
 	if err == nil {
 		fmt.Fprintln(r.out, said)
 	}

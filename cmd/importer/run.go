@@ -167,7 +167,7 @@ func (r *filingRun) take(ctx context.Context) error {
 		if err != nil || !agreed {
 			return err
 		}
-		if err := r.ledger.OpenBatch(ctx, r.batch.ID); err != nil {
+		if err := r.ledger.OpenBatch(acting(ctx, "run", r.batch.ID, r.batch.File), r.batch.ID); err != nil {
 			return err
 		}
 	}

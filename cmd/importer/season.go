@@ -119,7 +119,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	if err != nil {
 		return err
 	}
-	done, err := jobs.AddSeason(ctx, l, jobs.Enrolment{Name: name, File: f.roster, Content: content, Options: f.options, Approval: f.approve, By: person()})
+	done, err := jobs.AddSeason(acting(ctx, "season-add", name, ""), l, jobs.Enrolment{Name: name, File: f.roster, Content: content, Options: f.options, Approval: f.approve, By: person()})
 	a.showRoster(done.Roster)
 	switch {
 	case errors.Is(err, jobs.ErrTaken):
@@ -208,7 +208,7 @@ func (a *app) onSeason(use, short, example string, do func(context.Context, *led
 func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
 	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
 		if s.Paused != paused { // again would move the time from which it counts
-			if err := l.PauseSeason(ctx, s.Name, paused); err != nil {
+			if err := l.PauseSeason(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
 				return err
 			}
 		}
@@ -227,7 +227,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 
 func (a *app) seasonRemoveCommand() *cobra.Command {
 	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay", "  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
-		if err := l.RemoveSeason(ctx, s.Name); err != nil {
+		if err := l.RemoveSeason(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)
@@ -245,7 +245,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		done, err := jobs.UpdateSeason(ctx, l, s, file, content, person())
+		done, err := jobs.UpdateSeason(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
 		a.showRoster(done.Roster)
 		switch {
 		case err != nil:

@@ -62,7 +62,7 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 			return err
 		}
 	}
-	f, err := seasons.FireByHand(ctx, s, r.Firing)
+	f, err := seasons.FireByHand(acting(ctx, "season-run", s.Name, ""), s, r.Firing)
 	switch {
 	case errors.Is(err, jobs.ErrFiring):
 		return fmt.Errorf("%w: importer season show %s", err, s.Name)

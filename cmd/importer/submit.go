@@ -58,6 +58,7 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 		if err != nil || !ready {
 			return err
 		}
+		ctx := acting(ctx, "submit", r.batch.ID, r.batch.File)
 		if approve {
 			plan, _, err := jobs.PlanHash(ctx, r.ledger, r.batch.ID)
 			if err == nil {
