@@ -142,7 +142,7 @@ func (t Told) Against(s *Settlement) []string {
 			return nil
 		}
 		which := strings.Join(orders[:min(len(orders), someOrders)], " or ")
-		if more := len(orders) - someOrders; more > 0 {
+		if more := len(orders) + s.Doubt.More - someOrders; more > 0 {
 			which += fmt.Sprintf(" or one of %d others", more)
 		}
 		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, which)}
