@@ -1,0 +1,422 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
+)
+
+var balanceRoutes = []route{
+	{pattern: "GET /balance", may: everyone, serve: (*Site).balance},
+	{pattern: "POST /balance/entries", may: operator, serve: (*Site).declare},
+	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
+}
+
+// balancePage is the book of the prepaid balance.
+type balancePage struct {
+	Book    ledger.Book
+	Wrong   string         // why the book does not add up
+	Halt    string         // what halts everything for want of funds
+	Asks    time.Time      // when the service is asked again by itself
+	Rows    int            // that wait to be placed
+	Queued  money.Cost     // what they take
+	Short   money.Cents    // what of it the book cannot pay
+	Pace    money.Cents    // spent in the last hour
+	Lasts   string         // how long the funds last at that
+	Plot    *plot          // nil where nothing was declared
+	Spans   string         // the length of one: "hour"
+	History []ledger.Funds // the newest first
+
+	Entries  []ledger.Entry
+	Declared bool // only deposits and adjustments are listed
+	Newest   string
+	Older    string
+
+	Form declaration
+}
+
+// Left is what the queued rows leave over.
+func (p *balancePage) Left() money.Cents { return p.Book.Available() - p.Queued.Amount }
+
+// declaration is an entry that an operator makes, as it was typed.
+type declaration struct {
+	Kind, Amount, Note string
+	AmountError        string
+	NoteError          string
+
+	cents money.Cents
+}
+
+const entriesOnPage = 50
+
+func (s *Site) balance(v *visit) error {
+	return s.showBalance(v, http.StatusOK, declaration{})
+}
+
+func (s *Site) showBalance(v *visit, status int, form declaration) error {
+	ctx, ask := v.ctx(), v.r.URL.Query()
+	p := &balancePage{Form: form, Declared: ask.Get("show") == "declared"}
+	var err error
+	if p.Book, err = s.Ledger.Book(ctx); err != nil {
+		return err
+	}
+	if err := s.Ledger.Audit(ctx); errors.Is(err, ledger.ErrBook) {
+		p.Wrong = err.Error()
+	} else if err != nil {
+		return err
+	}
+	halt, err := s.Ledger.Standstill(ctx)
+	if err != nil {
+		return err
+	}
+	if halt.Reason == filing.ForFunds {
+		p.Halt, p.Asks = report.HaltText(halt), halt.Until
+	}
+	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
+		return err
+	}
+	if p.Book.Declared {
+		p.Short = max(0, p.Queued.Amount-max(0, p.Book.Available()))
+		if err := s.showHistory(v, p); err != nil {
+			return err
+		}
+	}
+	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
+	p.Entries, err = s.Ledger.ListEntries(ctx, ledger.EntryQuery{Declared: p.Declared, Before: before, Limit: entriesOnPage + 1})
+	if err != nil {
+		return err
+	}
+	list := "/balance?"
+	if p.Declared {
+		list += "show=declared&"
+	}
+	if len(p.Entries) > entriesOnPage {
+		p.Entries = p.Entries[:entriesOnPage]
+		p.Older = list + "before=" + strconv.FormatInt(p.Entries[entriesOnPage-1].ID, 10) + "#entries"
+	}
+	if before > 0 {
+		p.Newest = strings.TrimRight(list, "?&") + "#entries"
+	}
+	return v.showStatus(status, "balance.html", "Balance", p)
+}
+
+// span is a part of the book's history.
+type span struct {
+	upto   time.Duration // the book's age
+	length time.Duration
+	name   string
+	how    string // its times are shown
+}
+
+// spans are how the history of a book is cut, by its age.
+var spans = []span{
+	{time.Hour, time.Minute, "minute", "time"},
+	{8 * time.Hour, 10 * time.Minute, "ten minutes", "time"},
+	{72 * time.Hour, time.Hour, "hour", "datetime"},
+	{90 * 24 * time.Hour, 24 * time.Hour, "day", "date"},
+	{10 * 365 * 24 * time.Hour, 7 * 24 * time.Hour, "week", "date"},
+}
+
+// mostSpans are as many as a plot has room for: what is older is left out.
+const mostSpans = 110
+
+// showHistory shows how the funds went, and whether they suffice.
+func (s *Site) showHistory(v *visit, p *balancePage) error {
+	first, err := s.Ledger.FirstEntry(v.ctx())
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	age := now.Sub(first)
+	cut := spans[len(spans)-1]
+	if at := slices.IndexFunc(spans, func(s span) bool { return age <= s.upto }); at >= 0 {
+		cut = spans[at]
+	}
+	n := min(int(age/cut.length)+2, mostSpans) // the one before the first entry, and the one that is not over
+	p.Spans = cut.name
+	history, err := s.Ledger.History(v.ctx(), now.Add(-time.Duration(n)*cut.length), now, n)
+	if err != nil {
+		return err
+	}
+	p.Plot = plotFunds(history, cut, p.Rows, p.Queued)
+	p.History = history
+	slices.Reverse(p.History)
+	hour, err := s.Ledger.History(v.ctx(), now.Add(-time.Hour), now, 1)
+	if err != nil || len(hour) == 0 {
+		return err
+	}
+	p.Pace = hour[0].Posted
+	if p.Short > 0 && p.Pace > 0 && p.Book.Available() > 0 {
+		p.Lasts = lasting(time.Duration(float64(p.Book.Available()) / float64(p.Pace) * float64(time.Hour)))
+	}
+	return nil
+}
+
+// lasting is a length of time, roughly.
+func lasting(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return "a minute"
+	case d < 2*time.Hour:
+		return count(int(d.Round(time.Minute)/time.Minute), "minute")
+	case d < 48*time.Hour:
+		return count(int(d.Round(time.Hour)/time.Hour), "hour")
+	}
+	return count(int(d.Round(24*time.Hour)/(24*time.Hour)), "day")
+}
+
+// plot is a drawing of lines in a space of 1000 by 1000.
+type plot struct {
+	Title string
+	Y     []string // from the top
+	X     []any    // from the left
+	Paths []plotPath
+	Key   []plotKey
+}
+
+type plotPath struct{ Class, D string }
+
+type plotKey struct{ Class, Name string }
+
+// plotFunds draws what was available, and on from now what the queued rows leave
+// of it.
+func plotFunds(history []ledger.Funds, cut span, rows int, queued money.Cost) *plot {
+	if len(history) == 0 {
+		return nil
+	}
+	now := history[len(history)-1].Available
+	ahead := now - queued.Amount
+	low, high := min(0, now), max(0, now)
+	for _, f := range history {
+		low, high = min(low, f.Available), max(high, f.Available)
+	}
+	present := 1000.0 // where now is, from the left
+	if rows > 0 {
+		low, present = min(low, ahead), 800
+	}
+	bottom, step := scale(low, high)
+	top := bottom + max(1, (high-bottom+step-1)/step)*step
+	y := func(c money.Cents) float64 { return 1000 * float64(top-c) / float64(top-bottom) }
+	x := func(i int) float64 { return present * float64(i) / float64(len(history)) }
+
+	p := &plot{Key: []plotKey{{"", "available"}}}
+	for c := top; c >= bottom; c -= step {
+		p.Y = append(p.Y, dollars(c))
+		p.Paths = append(p.Paths, plotPath{"line", fmt.Sprintf("M0 %.1fH1000", y(c))})
+	}
+	var line strings.Builder
+	for i, f := range history { // each as a step: it holds for its whole span
+		to := "V"
+		if i == 0 {
+			to = "M0 "
+		}
+		fmt.Fprintf(&line, "%s%.1fH%.1f", to, y(f.Available), x(i+1))
+	}
+	p.Paths = append(p.Paths,
+		plotPath{"area", fmt.Sprintf("%sV%.1fH0Z", line.String(), y(0))},
+		plotPath{"", line.String()})
+	if bottom < 0 {
+		p.Paths = append(p.Paths, plotPath{"zero", fmt.Sprintf("M0 %.1fH1000", y(0))})
+	}
+	// Four distances up to now, and one beyond it.
+	const parts = 4
+	end := history[len(history)-1].Until
+	for i := range parts + 1 {
+		back := cut.length * time.Duration(len(history)*(parts-i)) / parts
+		p.X = append(p.X, timeElement(end.Add(-back), cut.how))
+	}
+	p.X[parts] = "now"
+	p.Title = fmt.Sprintf("Available: %s now", now.Dollars())
+	if rows > 0 {
+		p.X = append(p.X, "queue placed")
+		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)}, plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
+		p.Key = append(p.Key, plotKey{"ahead", "what " + count(rows, "queued row") + " will leave"})
+		p.Title += fmt.Sprintf(", %s once %s placed", leftText(ahead, queued.AtLeast), isAre(rows, "queued row"))
+	}
+	return p
+}
+
+func leftText(c money.Cents, most bool) string {
+	if most {
+		return "at most " + c.Dollars()
+	}
+	return c.Dollars()
+}
+
+func isAre(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing + " is"
+	}
+	return count(n, thing) + " are"
+}
+
+// scale cuts a range of money into at most five even steps of a round length:
+// bottom is a multiple of step.
+func scale(low, high money.Cents) (bottom, step money.Cents) {
+	for base := money.Cents(100); ; base *= 10 {
+		for _, factor := range []money.Cents{1, 2, 5} {
+			step = base * factor
+			bottom = floor(low, step)
+			if (high-bottom+step-1)/step <= 5 {
+				return bottom, step
+			}
+		}
+	}
+}
+
+func floor(c, step money.Cents) money.Cents {
+	if c < 0 {
+		return (c - step + 1) / step * step
+	}
+	return c / step * step
+}
+
+// dollars is a round amount without its cents.
+func dollars(c money.Cents) string { return strings.TrimSuffix(c.Dollars(), ".00") }
+
+// maxDeclared is more than anybody deposits: what is above is a slip.
+const maxDeclared money.Cents = 1_000_000_000_00
+
+// read checks what was typed.
+func (d *declaration) read() bool {
+	var err error
+	d.cents, err = money.Parse(d.Amount)
+	switch {
+	case strings.TrimSpace(d.Amount) == "":
+		d.AmountError = "Type the amount in dollars, such as 2500 or 1,250.50."
+	case err != nil:
+		d.AmountError = "That is not an amount in dollars and cents: type it such as 2500 or 1,250.50."
+	case d.Kind == string(ledger.Deposit) && d.cents <= 0:
+		d.AmountError = "A deposit is more than nothing. To take money off the book, enter an adjustment."
+	case d.cents == 0:
+		d.AmountError = "An adjustment of nothing changes nothing."
+	case d.cents > maxDeclared || d.cents < -maxDeclared:
+		d.AmountError = "That is more than a billion dollars: surely a slip."
+	}
+	if len([]rune(d.Note)) > maxNote {
+		d.NoteError = fmt.Sprintf("At most %d letters.", maxNote)
+	}
+	return d.AmountError == "" && d.NoteError == ""
+}
+
+const maxNote = 300
+
+// declaredPage asks once more before an entry is made.
+type declaredPage struct {
+	Form         declaration
+	Amount       money.Cents
+	Before       ledger.Book
+	After        ledger.Book
+	Rows         int
+	Queued       money.Cost
+	Short        money.Cents
+	First        bool // deposit: the book gates from now on
+	DoesNotCount bool // an adjustment before any deposit
+}
+
+// declare enters a deposit or an adjustment: asked first, then done.
+func (s *Site) declare(v *visit) error {
+	form := v.r.PostForm
+	d := declaration{Kind: form.Get("kind"), Amount: strings.TrimSpace(form.Get("amount")), Note: strings.TrimSpace(form.Get("note"))}
+	if d.Kind != string(ledger.Deposit) && d.Kind != string(ledger.Adjustment) {
+		return errForm
+	}
+	if !d.read() {
+		return s.showBalance(v, http.StatusUnprocessableEntity, d)
+	}
+	if form.Get("sure") == "" {
+		return s.confirmDeclared(v, d)
+	}
+	enter, act := s.Ledger.Deposit, "deposit"
+	if d.Kind == string(ledger.Adjustment) {
+		enter, act = s.Ledger.Adjust, "adjust"
+	}
+	note := d.cents.Dollars()
+	if d.Note != "" {
+		note += ", " + d.Note
+	}
+	if err := enter(v.acting(act, "", note), d.cents, d.Note); err != nil {
+		return err
+	}
+	said, err := s.fundsText(v)
+	if err != nil {
+		return err
+	}
+	v.say("ok", "The %s of %s is entered. %s", d.Kind, d.cents.Dollars(), said)
+	return v.goTo("/balance")
+}
+
+func (s *Site) confirmDeclared(v *visit, d declaration) error {
+	p := declaredPage{Form: d, Amount: d.cents}
+	var err error
+	if p.Before, err = s.Ledger.Book(v.ctx()); err != nil {
+		return err
+	}
+	if p.Rows, p.Queued, err = s.Ledger.Backlog(v.ctx()); err != nil {
+		return err
+	}
+	p.After = p.Before
+	if d.Kind == string(ledger.Deposit) {
+		p.After.Deposits += d.cents
+		p.After.Declared = true
+		p.First = !p.Before.Declared
+	} else {
+		p.After.Adjustments += d.cents
+		p.DoesNotCount = !p.Before.Declared
+	}
+	if p.After.Declared {
+		p.Short = max(0, p.Queued.Amount-max(0, p.After.Available()))
+	}
+	return v.show("declare.html", sentence(d.Kind), p)
+}
+
+// fundsText says what the book has now, and whether that is enough.
+func (s *Site) fundsText(v *visit) (string, error) {
+	book, err := s.Ledger.Book(v.ctx())
+	if err != nil {
+		return "", err
+	}
+	rows, queued, err := s.Ledger.Backlog(v.ctx())
+	if err != nil {
+		return "", err
+	}
+	if !book.Declared {
+		return "It counts once a deposit is declared: until then the book holds nothing back.", nil
+	}
+	text := book.Available().Dollars() + " is available."
+	switch short := queued.Amount - max(0, book.Available()); {
+	case rows == 0:
+		text += " No row waits to be placed."
+	case short > 0:
+		text += fmt.Sprintf(" For the %s that is %s too little: what it pays for goes on, the rest waits.", count(rows, "queued row"), short.Dollars())
+	default:
+		text += fmt.Sprintf(" It pays for the %s: what waited for funds goes on.", count(rows, "queued row"))
+	}
+	return text, nil
+}
+
+// entryNames are the kinds of entries in plain words.
+var entryNames = map[ledger.EntryKind]string{
+	ledger.Deposit: "deposit", ledger.Adjustment: "adjustment", ledger.Reserve: "set aside", ledger.Posted: "spent", ledger.Voided: "set free",
+}
+
+func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }
+
+// askForFunds has the service asked at once whether there are funds again.
+func (s *Site) askForFunds(v *visit) error {
+	if err := s.Ledger.AskAgain(v.acting("ask", "", "whether there are funds again")); err != nil {
+		return err
+	}
+	v.say("ok", "One row asks the service at once; if it is placed, the others go on.")
+	return v.goTo("/balance")
+}
