@@ -21,13 +21,14 @@ import (
 // placing where no worker does it.
 type page struct {
 	server
-	ledger *ledger.Ledger
-	site   *web.Site
-	client *filingapi.Client // nil where the environment names no service
-	why    error             // why there is none
-	queue  *jobs.Queue
-	local  bool // on this machine alone, and nobody in front
-	log    *slog.Logger
+	ledger  *ledger.Ledger
+	site    *web.Site
+	seasons *jobs.Seasons     // what the page fires by hand and what is due go through the same
+	client  *filingapi.Client // nil where the environment names no service
+	why     error             // why there is none
+	queue   *jobs.Queue
+	local   bool // on this machine alone, and nobody in front
+	log     *slog.Logger
 }
 
 func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, log *slog.Logger) (*page, error) {
@@ -50,8 +51,9 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if err := l.Announce(ctx, "serve", p.places()); err != nil {
 		return nil, err
 	}
+	p.seasons = s.env.Seasons(l, p.client, log)
 	c := web.Config{
-		Ledger: l, Service: p.service, Ask: p.ask, Seasons: s.env.Seasons(l, p.client, log), Concurrency: s.env.Concurrency,
+		Ledger: l, Service: p.service, Ask: p.ask, Seasons: p.seasons, Concurrency: s.env.Concurrency,
 		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxied: s.proxied,
 		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
 	}
@@ -123,7 +125,7 @@ func (p *page) testNotices(ctx context.Context) ([]web.NoticeTarget, error) {
 // fireSeasons fires what is due of the seasons until the page ends.
 func (p *page) fireSeasons(ctx context.Context) {
 	if p.client != nil {
-		p.env.Seasons(p.ledger, p.client, p.log).Run(ctx)
+		p.seasons.Run(ctx)
 	}
 }
 

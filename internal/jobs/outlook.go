@@ -28,23 +28,28 @@ type SeasonLine struct {
 
 // LineOf is the line of a season.
 func LineOf(ctx context.Context, l *ledger.Ledger, s ledger.Season) (SeasonLine, error) {
-	line := SeasonLine{Name: s.Name, File: s.File, Roster: s.Roster, Approval: s.Approval, Paused: s.Paused}
-	o, err := OptionsOf(s)
+	return NewSeasons(SeasonsConfig{Ledger: l}).Line(ctx, s)
+}
+
+// Line is LineOf for whoever asks again and again.
+func (s *Seasons) Line(ctx context.Context, se ledger.Season) (SeasonLine, error) {
+	line := SeasonLine{Name: se.Name, File: se.File, Roster: se.Roster, Approval: se.Approval, Paused: se.Paused}
+	o, err := OptionsOf(se)
 	if err != nil {
 		return line, err
 	}
 	line.Schedule = o.String()
-	next, err := NextFirings(ctx, l, s, 1)
+	next, err := s.Upcoming(ctx, se, 1)
 	switch {
 	case errors.Is(err, ErrRoster): // its firing will say so, too
 		line.State = err.Error()
 		return line, nil
 	case err != nil:
 		return line, err
-	case len(next) > 0 && !s.Paused:
+	case len(next) > 0 && !se.Paused:
 		line.Next = next[0].At
 	}
-	firings, err := l.Firings(ctx, s.Name)
+	firings, err := s.c.Ledger.Firings(ctx, se.Name)
 	if err == nil && len(firings) > 0 {
 		line.Last, line.Batch, line.State = firings[0].ID, firings[0].Batch, string(firings[0].State)
 	}
@@ -74,11 +79,32 @@ func (l *SeasonLine) Came() string {
 // NextFirings are the next n turns of a season, their times in its own zone;
 // fewer where it does not fire as often. It returns ErrRoster.
 func NextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Season, n int) ([]season.Firing, error) {
-	schedule, err := ScheduleOf(ctx, l, s)
+	return NewSeasons(SeasonsConfig{Ledger: l}).Upcoming(ctx, s, n)
+}
+
+// Upcoming is NextFirings for whoever asks again and again.
+func (s *Seasons) Upcoming(ctx context.Context, se ledger.Season, n int) ([]season.Firing, error) {
+	schedule, err := s.schedule(ctx, se)
 	if err != nil {
 		return nil, err
 	}
-	return schedule.Upcoming(time.Now(), n), nil
+	return schedule.Upcoming(s.c.Now(), n), nil
+}
+
+// Roster is the present roster of a season, as it was read at most a while ago:
+// for looking at, not to be changed. It returns ErrRoster.
+func (s *Seasons) Roster(ctx context.Context, se ledger.Season) (*Roster, error) {
+	return s.Version(ctx, se, se.Roster)
+}
+
+// Version is a version of a season's roster, as Roster has the present one. It
+// returns ErrRoster, and ledger.ErrNotFound.
+func (s *Seasons) Version(ctx context.Context, se ledger.Season, hash string) (*Roster, error) {
+	o, err := OptionsOf(se)
+	if err != nil {
+		return nil, err
+	}
+	return s.shelf.read(ctx, s.c.Ledger, hash, o, season.DateOf(s.c.Now()))
 }
 
 // Fired reports whether a turn of a season was fired already: where a season of

@@ -36,10 +36,13 @@ type SeasonsConfig struct {
 // another takes it from there. What was due while nothing ran fires at the first
 // look, once for all.
 type Seasons struct {
-	c     SeasonsConfig
-	mu    sync.Mutex // one look at a time
-	ours  map[string]bool
-	plans map[string]schedule // by season
+	c    SeasonsConfig
+	mu   sync.Mutex // one look at a time
+	ours map[string]bool
+
+	planning sync.Mutex
+	plans    map[string]schedule // by season
+	shelf    shelf
 }
 
 // schedule is when a season fires, as long as its roster and options are these.
@@ -143,7 +146,9 @@ func lastLooked(se ledger.Season, firings []ledger.Firing) time.Time {
 
 // schedule is when a season fires. To know the due dates its roster is read.
 func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Schedule, error) {
+	s.planning.Lock()
 	known, ok := s.plans[se.Name]
+	s.planning.Unlock()
 	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) && s.c.Now().Sub(known.read) < rereadRoster {
 		return known.Schedule, nil
 	}
@@ -151,6 +156,8 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Sched
 	if err != nil {
 		return nil, err
 	}
+	s.planning.Lock()
+	defer s.planning.Unlock()
 	s.plans[se.Name] = schedule{se.Roster, string(se.Options), se.Since, s.c.Now(), when}
 	return when, nil
 }
@@ -377,7 +384,7 @@ func (s *Seasons) Plan(ctx context.Context, se ledger.Season, f ledger.Firing) (
 
 // Next is the firing that the schedule has next.
 func (s *Seasons) Next(ctx context.Context, se ledger.Season) (ledger.Firing, bool, error) {
-	when, err := ScheduleOf(ctx, s.c.Ledger, se)
+	when, err := s.schedule(ctx, se)
 	if err != nil {
 		return ledger.Firing{}, false, err
 	}
@@ -400,7 +407,11 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	roster, err := ReadRoster(ctx, s.c.Ledger, version.File, version.Content, o, on)
+	read := ReadVersion
+	if to == nil { // nothing is bought by it: one that was read a while ago will do
+		read = s.shelf.read
+	}
+	roster, err := read(ctx, s.c.Ledger, f.Roster, o, on)
 	if err != nil {
 		return nil, "", false, err
 	}

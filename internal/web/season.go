@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
@@ -71,7 +70,7 @@ func (s *Site) seasonList(v *visit) error {
 const seasonsOnPage = 25
 
 func (s *Site) listedSeason(ctx context.Context, se ledger.Season) (listedSeason, error) {
-	line, err := jobs.LineOf(ctx, s.Ledger, se)
+	line, err := s.Seasons.Line(ctx, se)
 	if err != nil {
 		return listedSeason{}, err
 	}
@@ -249,10 +248,10 @@ func (s *Site) showSeason(v *visit, se ledger.Season, refused *rosterTrouble) er
 
 // lookAhead says when a season fires next, and what it would do then.
 func (s *Site) lookAhead(ctx context.Context, p *seasonPage) error {
-	roster, err := jobs.SeasonRoster(ctx, s.Ledger, p.Season, "", season.DateOf(time.Now()))
+	roster, err := s.Seasons.Roster(ctx, p.Season)
 	if err == nil {
 		p.Roster = troubleOf(p.Season.File, roster, nil)
-		p.Next, err = jobs.NextFirings(ctx, s.Ledger, p.Season, 3)
+		p.Next, err = s.Seasons.Upcoming(ctx, p.Season, 3)
 	}
 	if err == nil && len(p.Next) > 0 {
 		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
@@ -270,12 +269,11 @@ func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
 	if hash == "" || hash == p.Season.Roster {
 		return nil
 	}
-	today := season.DateOf(time.Now())
-	now, err := jobs.ReadVersion(v.ctx(), s.Ledger, p.Season.Roster, p.Options, today)
+	now, err := s.Seasons.Roster(v.ctx(), p.Season)
 	if err != nil {
 		return asTrouble(err)
 	}
-	before, err := jobs.ReadVersion(v.ctx(), s.Ledger, hash, p.Options, today)
+	before, err := s.Seasons.Version(v.ctx(), p.Season, hash)
 	if err != nil {
 		return asTrouble(err)
 	}
@@ -333,15 +331,15 @@ func (s *Site) removeSeason(v *visit) error {
 // newRoster gives a season another version of its roster, and shows what that
 // changes.
 func (s *Site) newRoster(v *visit) error {
-	se, err := s.theSeason(v)
-	if err != nil {
-		return err
-	}
-	file, err := v.file(s.MaxUpload)
+	file, err := v.file(s.MaxUpload) // first: who may not is told nothing else
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	se, err := s.theSeason(v)
+	if err != nil {
+		return err
+	}
 	content, err := io.ReadAll(file)
 	if err != nil {
 		return file.trouble(err)
