@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"strconv"
@@ -44,18 +45,24 @@ func (s *Site) changeAccount(v *visit) error {
 		return err
 	}
 	disabled := v.r.PostForm.Get("disabled") != ""
-	note := strings.Join(v.r.PostForm["role"], ", ")
-	if disabled {
-		note += " (disabled)"
+	what, note := "account-roles", strings.Join(v.r.PostForm["role"], ", ")
+	switch {
+	case disabled && !account.Disabled:
+		what = "account-disable"
+	case !disabled && account.Disabled:
+		what = "account-enable"
 	}
-	err = s.Ledger.ChangeAccount(v.acting("account", account.Name, note), account.ID, rolesOf(v), disabled)
+	err = s.Ledger.ChangeAccount(v.acting(what, account.Name, note), account.ID, rolesOf(v), disabled)
 	if errors.Is(err, ledger.ErrLastOperator) || errors.Is(err, ledger.ErrAccount) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s: %s.", account.Name, note)
+	if disabled {
+		note = "cannot sign in"
+	}
+	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role, may only look"))
 	return v.goTo("/settings#accounts")
 }
 
@@ -72,7 +79,7 @@ func (s *Site) makeLink(v *visit) error {
 
 // showLink makes a link that signs somebody in and shows it, once.
 func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
-	ticket, err := s.Ledger.MakeTicket(v.acting("link", a.Name, ""), a.ID, linkLife)
+	ticket, err := s.Ledger.MakeTicket(v.acting("account-link", a.Name, ""), a.ID, linkLife)
 	if errors.Is(err, ledger.ErrTicket) {
 		return wrong("%s is disabled: no link would sign them in.", a.Name)
 	}

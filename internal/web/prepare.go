@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,15 +45,23 @@ func readingOf(u ledger.Upload) (reading, error) {
 	return r, nil
 }
 
-func editsOf(u ledger.Upload) ([]importer.Edit, error) {
-	var edits []importer.Edit
+// corrections are what was typed over the cells of an upload. They may be Social
+// Security numbers: the batch's id shows a hash of them, which the salt keeps
+// anybody from trying numbers against.
+type corrections struct {
+	Salt  string          `json:"salt"`
+	Edits []importer.Edit `json:"edits"`
+}
+
+func correctionsOf(u ledger.Upload) (corrections, error) {
+	c := corrections{Salt: rand.Text()}
 	if len(u.Edits) == 0 {
-		return nil, nil
+		return c, nil
 	}
-	if err := json.Unmarshal(u.Edits, &edits); err != nil {
-		return nil, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
+	if err := json.Unmarshal(u.Edits, &c); err != nil {
+		return c, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
 	}
-	return edits, nil
+	return c, nil
 }
 
 // unpacked bounds what a sheet may take once it is unpacked: several are read at
@@ -65,9 +74,9 @@ func options(u ledger.Upload) (importer.Options, error) {
 	if err != nil {
 		return importer.Options{}, err
 	}
-	edits, err := editsOf(u)
+	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: edits, Now: time.Now(), Limits: unpacked,
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, Now: time.Now(), Limits: unpacked,
 	}, err
 }
 

@@ -206,9 +206,7 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 		return listedRow{}, fmt.Errorf("read the cells of row %d: %w", r.Number, err)
 	}
 	row := listedRow{Row: r, Text: report.Message(&r)}
-	if r.Request != nil {
-		row.Name = cmp.Or(r.Request.LegalName(), r.Request.Company.Ref)
-	}
+	names := make(map[string]string) // by field
 	for i := range max(len(b.Columns), len(cells)) {
 		cell := listedCell{Index: i, Letter: sheet.ColumnName(i)}
 		if i < len(b.Columns) {
@@ -219,11 +217,12 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 		}
 		if i < len(b.Fields) {
 			cell.Secret = b.Fields[i] == secretField
-			if row.Name == "" && slices.Contains(nameFields, b.Fields[i]) {
-				row.Name = cell.Text
-			}
+			names[b.Fields[i]] = cell.Text
 		}
 		row.Cells = append(row.Cells, cell)
+	}
+	for _, field := range nameFields {
+		row.Name = cmp.Or(row.Name, names[field])
 	}
 	for _, f := range r.Faults {
 		switch {
@@ -248,8 +247,8 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	return row, nil
 }
 
-// nameFields are those by which a person knows a company.
-var nameFields = []string{"legalName", "company.legalName", "formation.company.legalName", "companyId"}
+// nameFields are those by which a person knows a company, the best first.
+var nameFields = []string{"company.legalName", "companyId"}
 
 // HasPlaces reports whether there is a cell at which the row can be corrected.
 func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent) > 0 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -165,6 +166,9 @@ type sheetPage struct {
 	List     *rowList
 }
 
+// Number is how many rows have a result.
+func (p *sheetPage) Number(result string) int { return p.Counts[filing.Result(result)] }
+
 // surveyedColumn is a column and what somebody said it is.
 type surveyedColumn struct {
 	importer.ColumnSurvey
@@ -227,11 +231,11 @@ func (s *Site) sheetPage(v *visit) error {
 	if p.Reading, err = readingOf(u); err != nil {
 		return err
 	}
-	edits, err := editsOf(u)
+	corrected, err := correctionsOf(u)
 	if err != nil {
 		return err
 	}
-	p.Edits = len(edits)
+	p.Edits = len(corrected.Edits)
 	p.Survey, err = s.desk.survey(ctx, u)
 	var format *sheet.FormatError
 	switch {
@@ -251,10 +255,13 @@ func (s *Site) sheetPage(v *visit) error {
 		return v.show("sheet.html", u.File, p)
 	}
 	if now := s.desk.prepare(u); now != nil {
-		// A small sheet is read before its reader is.
+		patience := 1500 * time.Millisecond // a small sheet is read before its reader is
+		if now.rows.Load() > 0 {
+			patience = 0
+		}
 		select {
 		case <-now.done:
-		case <-time.After(1500 * time.Millisecond):
+		case <-time.After(patience):
 		case <-ctx.Done():
 		}
 		if u, err = s.Ledger.Upload(ctx, u.ID); err != nil {
@@ -448,7 +455,7 @@ func (s *Site) correct(v *visit) error {
 	if err != nil {
 		return err
 	}
-	edits, err := editsOf(u)
+	c, err := correctionsOf(u)
 	if err != nil {
 		return err
 	}
@@ -462,18 +469,20 @@ func (s *Site) correct(v *visit) error {
 		if was := v.r.PostForm.Get("was-" + name); was == e.Text {
 			continue // left as it was
 		}
-		edits = slices.DeleteFunc(edits, func(old importer.Edit) bool {
+		c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool {
 			return old.Row == e.Row && old.Column == e.Column && old.Header == e.Header
 		})
-		edits = append(edits, e)
+		c.Edits = append(c.Edits, e)
 		n++
 	}
 	if n == 0 {
 		v.say("note", "Nothing was changed: type into a field first.")
 		return v.goTo(v.back())
 	}
-	slices.SortFunc(edits, func(a, b importer.Edit) int { return a.Row - b.Row })
-	if u.Edits, err = json.Marshal(edits); err != nil {
+	slices.SortFunc(c.Edits, func(a, b importer.Edit) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Header, b.Header))
+	})
+	if u.Edits, err = json.Marshal(c); err != nil {
 		return fmt.Errorf("keep the corrections: %w", err)
 	}
 	if err := s.Ledger.ChangeUpload(v.acting("correct", u.File, count(n, "cell")), u); err != nil {

@@ -91,6 +91,10 @@ func (s *Site) signIn(v *visit) error {
 	case errors.As(err, &often):
 		return &Trouble{http.StatusTooManyRequests, "Too many tries for that name", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. An operator can make you a sign-in link: importer accounts link."}
 	case errors.Is(err, ledger.ErrSignIn):
+		// Who tried is not said: people type passwords into the wrong field.
+		if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed"}); err != nil {
+			return err
+		}
 		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", entrance{To: to, Name: name, Wrong: "That name and password do not go together."})
 	case err != nil:
 		return err
@@ -105,14 +109,15 @@ func (s *Site) begin(v *visit, a ledger.Account, to string) error {
 			return err
 		}
 	}
-	secret, err := s.Ledger.BeginSession(v.ctx(), a.ID, sessionLife, v.from())
+	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name}
+	secret, err := s.Ledger.BeginSession(ledger.Acting(v.ctx(), act), a.ID, sessionLife, v.from())
+	if errors.Is(err, ledger.ErrSession) {
+		return &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
+	}
 	if err != nil {
 		return err
 	}
 	v.setCookie(sessionCookie, secret, sessionLife)
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name}); err != nil {
-		return err
-	}
 	return v.goTo(to)
 }
 
@@ -178,7 +183,7 @@ func (s *Site) password(v *visit) error {
 	if fresh != v.r.PostForm.Get("again") {
 		return wrong("The two new passwords differ. Nothing was changed.")
 	}
-	err := s.Ledger.SetPassword(v.acting("password", account.Name, ""), account.ID, fresh)
+	err := s.Ledger.SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
 	if errors.Is(err, ledger.ErrWeak) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
