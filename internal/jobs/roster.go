@@ -86,13 +86,31 @@ func (o *SeasonOptions) Schedule(r season.Roster) (*season.Schedule, error) {
 	return lead.Schedule(r, zone), nil
 }
 
-// String is the schedule in words.
+// String is the schedule as it was typed.
 func (o *SeasonOptions) String() string {
-	zone := cmp.Or(o.Zone, "local time")
 	if o.At != "" {
-		return fmt.Sprintf("at %q, %s", o.At, zone)
+		return fmt.Sprintf("at %q, %s", o.At, o.zone())
 	}
-	return fmt.Sprintf("%s each company's due date, %s", strings.TrimSuffix(o.Due, " before")+" before", zone)
+	return o.ahead()
+}
+
+// Words is the schedule in words.
+func (o *SeasonOptions) Words() string {
+	if o.At != "" {
+		return season.InWords(o.At) + ", " + o.zone()
+	}
+	return o.ahead()
+}
+
+func (o *SeasonOptions) zone() string { return cmp.Or(o.Zone, "local time") }
+
+func (o *SeasonOptions) ahead() string {
+	when, first := strings.CutSuffix(o.Due, " the first")
+	what := "each company's due date"
+	if first {
+		what = "the year's first due date"
+	}
+	return fmt.Sprintf("%s before %s, %s", strings.TrimSuffix(when, " before"), what, o.zone())
 }
 
 // reads are the importer's options for a firing that stands for a day.

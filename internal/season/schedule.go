@@ -64,6 +64,19 @@ var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 // fires once a day. zone is a name of LoadZone; CRON_TZ=ZONE in front of the
 // expression says the same.
 func ParseAt(expression, zone string) (*Schedule, error) {
+	spec, zone, err := parseSpec(expression, zone)
+	if err != nil {
+		return nil, err
+	}
+	location, err := LoadZone(zone)
+	if err != nil {
+		return nil, err
+	}
+	return &Schedule{location, spec.Next}, nil
+}
+
+// parseSpec reads a cron expression and its zone, wherever that stands.
+func parseSpec(expression, zone string) (*cron.SpecSchedule, string, error) {
 	fields := strings.Fields(expression)
 	if len(fields) > 0 {
 		for _, prefix := range []string{"CRON_TZ=", "TZ="} {
@@ -72,34 +85,30 @@ func ParseAt(expression, zone string) (*Schedule, error) {
 				continue
 			}
 			if zone != "" && zone != name {
-				return nil, fmt.Errorf("%w: %q has another zone than %q: give one of them", ErrSchedule, expression, zone)
+				return nil, "", fmt.Errorf("%w: %q has another zone than %q: give one of them", ErrSchedule, expression, zone)
 			}
 			zone, fields = name, fields[1:]
 			break
 		}
 	}
-	location, err := LoadZone(zone)
-	if err != nil {
-		return nil, err
-	}
 	rest := strings.Join(fields, " ")
 	if strings.Contains(rest, "=") { // the parser panics at a second zone
-		return nil, fmt.Errorf("%w: %q: the zone stands once, in front: CRON_TZ=America/New_York 0 6 15 1 *", ErrSchedule, expression)
+		return nil, "", fmt.Errorf("%w: %q: the zone stands once, in front: CRON_TZ=America/New_York 0 6 15 1 *", ErrSchedule, expression)
 	}
 	parsed, err := cronParser.Parse(rest)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %q: %w: an example is \"0 6 15 1 *\", the 15th of January at six", ErrSchedule, expression, err)
+		return nil, "", fmt.Errorf("%w: %q: %w: an example is \"0 6 15 1 *\", the 15th of January at six", ErrSchedule, expression, err)
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok || !one(spec.Minute) || !one(spec.Hour) {
-		return nil, fmt.Errorf("%w: %q fires more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule, expression)
+		return nil, "", fmt.Errorf("%w: %q fires more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule, expression)
 	}
 	spec.Location = time.UTC
 	// The five years that cron looks ahead have every day there is.
 	if spec.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, fmt.Errorf("%w: %q never fires: its months have no such day", ErrSchedule, expression)
+		return nil, "", fmt.Errorf("%w: %q never fires: its months have no such day", ErrSchedule, expression)
 	}
-	return &Schedule{location, spec.Next}, nil
+	return spec, zone, nil
 }
 
 // one reports whether a field of a cron expression has one value. Its top bit

@@ -30,6 +30,7 @@ var seasonRoutes = []route{
 type listedSeason struct {
 	jobs.SeasonLine
 	Path   string
+	Words  string // its schedule
 	Broken string // why its roster cannot be filed
 	Last   *listedFiring
 }
@@ -74,7 +75,11 @@ func (s *Site) listedSeason(ctx context.Context, se ledger.Season) (listedSeason
 	if err != nil {
 		return listedSeason{}, err
 	}
-	listed := listedSeason{SeasonLine: line, Path: seasonPath(se.Name)}
+	o, err := jobs.OptionsOf(se)
+	if err != nil {
+		return listedSeason{}, err
+	}
+	listed := listedSeason{SeasonLine: line, Path: seasonPath(se.Name), Words: o.Words()}
 	if line.Last == "" {
 		listed.Broken = line.State
 		return listed, nil
