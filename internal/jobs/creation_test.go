@@ -200,9 +200,9 @@ func TestCreationInDoubt(t *testing.T) {
 			}
 			want := 2
 			if made := c.After; made {
-				f.must(l.ResolveCreated(t.Context(), row.ID, f.companyOf(0), "seen on the dashboard"))
+				f.must(l.ResolveCreated(t.Context(), row.ID, 0, f.companyOf(0), "seen on the dashboard"))
 			} else {
-				f.must(l.ResolveNotPlaced(t.Context(), row.ID, "not on the dashboard"))
+				f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
 				want = 3
 			}
 			f.run(l, "a", patient)
@@ -234,14 +234,14 @@ func TestResolveCreationByItsKind(t *testing.T) {
 	if creation.Result != filing.Uncertain || order.Result != filing.Uncertain || !creation.Creating || order.Creating || creation.Held != 0 || order.Held != priceReport+feeLLC {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
-	if err := l.ResolvePlaced(t.Context(), creation.ID, []string{"order_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "give the company's id") {
+	if err := l.ResolvePlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "give the company's id") {
 		t.Error(err)
 	}
-	if err := l.ResolveCreated(t.Context(), order.ID, filing.Company{ID: "comp_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "not its company") {
+	if err := l.ResolveCreated(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "not its company") {
 		t.Error(err)
 	}
-	f.must(l.ResolveNotPlaced(t.Context(), creation.ID, "not there"))
-	f.must(l.ResolveNotPlaced(t.Context(), order.ID, "not there"))
+	f.must(l.ResolveNotPlaced(t.Context(), creation.ID, 0, "not there"))
+	f.must(l.ResolveNotPlaced(t.Context(), order.ID, 0, "not there"))
 	f.run(l, "a", patient)
 	f.run(l, "b", patient)
 	f.settled(l, "a", "b")
@@ -388,7 +388,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {
 			t.Errorf("%d were sent", n)
 		}
-		f.must(l.ResolveNotPlaced(t.Context(), row.ID, "not there"))
+		f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "not there"))
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Placed: 5})
 		f.settled(l, "a")
@@ -490,9 +490,9 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 				f.Fatal(err)
 			}
 			if c, made := f.made(i); made {
-				f.must(l.ResolveCreated(f.Context(), r.ID, c, "seen"))
+				f.must(l.ResolveCreated(f.Context(), r.ID, 0, c, "seen"))
 			} else {
-				f.must(l.ResolveNotPlaced(f.Context(), r.ID, "not seen"))
+				f.must(l.ResolveNotPlaced(f.Context(), r.ID, 0, "not seen"))
 			}
 			continue
 		}
@@ -508,11 +508,11 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 			}
 		}
 		if order := &r.Request.Order; len(ids) > 0 && order.Formation != nil {
-			f.must(l.ResolveFormed(f.Context(), r.ID, ids, company, ledger.FormedClaims(order, company), "seen"))
+			f.must(l.ResolveFormed(f.Context(), r.ID, 0, ids, company, ledger.FormedClaims(order, company), "seen"))
 		} else if len(ids) > 0 {
-			f.must(l.ResolvePlaced(f.Context(), r.ID, ids, "seen"))
+			f.must(l.ResolvePlaced(f.Context(), r.ID, 0, ids, "seen"))
 		} else {
-			f.must(l.ResolveNotPlaced(f.Context(), r.ID, "not seen"))
+			f.must(l.ResolveNotPlaced(f.Context(), r.ID, 0, "not seen"))
 		}
 	}
 }

@@ -258,7 +258,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		if r := s.want(l, doubt, filing.Ready, cost); !r.Doubt {
 			s.Fatalf("%+v", r)
 		}
-		s.must(l.ResolveNotPlaced(s.Context(), lost.ID, "not on the dashboard"))
+		s.must(l.ResolveNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
 		s.must(l.AskAgain(s.Context())) // for the 402 above
 		s.place(l, doubt)               // in doubt is settled by sending again, canceled or not

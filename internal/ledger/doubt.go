@@ -142,8 +142,8 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 // ResolveMade settles a row that was supposed to have been sent, its company's
 // creation and its order: a person has seen both. Known are the purchases that
 // the order made, by the company's id.
-func (l *Ledger) ResolveMade(ctx context.Context, row int64, orderIDs []string, company filing.Company, known []Claim, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company, known []Claim, why string) error {
+	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
 		if supposed, err := g.supposed(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)
 		}

@@ -74,9 +74,9 @@ func TestSuppose(t *testing.T) {
 			s.Errorf("%+v", begun)
 		}
 
-		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, "not there"))
+		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, 0, "not there"))
 		s.want(l, rows[1], filing.Ready, 0)
-		s.must(l.ResolvePlaced(ctx, rows[2].ID, []string{"order_2"}, "there"))
+		s.must(l.ResolvePlaced(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
 		if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost || got.Items[0].Product != filing.AnnualReport {
 			s.Errorf("%+v", got)
 		}
@@ -160,7 +160,7 @@ func TestSupposeOfACreation(t *testing.T) {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
-		s.must(l.ResolveMade(ctx, rows[0].ID, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"), "both are there"))
+		s.must(l.ResolveMade(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"), "both are there"))
 		got := s.want(l, rows[0], filing.Placed, 0)
 		if got.Company != "comp_1" || got.Creating || len(got.Items) != 1 || got.Items[0].Product != filing.AnnualReport || got.Cost.Amount != cost {
 			s.Errorf("%+v", got)
@@ -172,11 +172,11 @@ func TestSupposeOfACreation(t *testing.T) {
 		if begun := s.begin(l, intent(rival)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.ResolveCreated(ctx, rows[1].ID, filing.Company{ID: "comp_2"}, "the company alone"))
+		s.must(l.ResolveCreated(ctx, rows[1].ID, 0, filing.Company{ID: "comp_2"}, "the company alone"))
 		if got := s.want(l, rows[1], filing.Ready, 0); got.Company != "comp_2" || got.Creating {
 			s.Errorf("%+v", got)
 		}
-		s.must(l.ResolveNotPlaced(ctx, rows[2].ID, "neither"))
+		s.must(l.ResolveNotPlaced(ctx, rows[2].ID, 0, "neither"))
 		if got := s.want(l, rows[2], filing.Ready, 0); got.Creating {
 			s.Errorf("%+v", got)
 		}
@@ -185,7 +185,7 @@ func TestSupposeOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.ResolveMade(ctx, rows[3].ID, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"), ""); !errors.Is(err, ledger.ErrCreating) {
+		if err := l.ResolveMade(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"), ""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)
 		}
 	})

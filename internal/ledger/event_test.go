@@ -473,7 +473,7 @@ func TestALateOrderOfARowThatWasSentTwice(t *testing.T) {
 			s.send(l, r)
 			s.answer(l, r, filing.NoAnswer)
 		}
-		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, "not there, says Ana"))
+		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there, says Ana"))
 		s.place(l, rows[0])
 		s.tell(l, "evt_1", "order_first", "annual_report", "pending", s.clock())
 		s.pass(10 * time.Second)

@@ -296,10 +296,10 @@ func (w *world) resolve(t *rapid.T) {
 	}
 	_, l := w.any(t)
 	if w.bought[intent(row).Claims[0].Key] > 0 {
-		w.must(l.ResolvePlaced(w.Context(), row.ID, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
+		w.must(l.ResolvePlaced(w.Context(), row.ID, 0, []string{fmt.Sprint("order_seen_", row.ID)}, "seen"))
 		return
 	}
-	w.must(l.ResolveNotPlaced(w.Context(), row.ID, "not there"))
+	w.must(l.ResolveNotPlaced(w.Context(), row.ID, 0, "not there"))
 }
 
 func (w *world) control(t *rapid.T) {

@@ -92,7 +92,7 @@ func TestWaitingForAKey(t *testing.T) {
 					if err != nil || u != (ledger.Unfinished{Keys: 1}) {
 						s.Fatalf("%+v, %v", u, err)
 					}
-					s.must(l.ResolvePlaced(s.Context(), first.ID, nil, ""))
+					s.must(l.ResolvePlaced(s.Context(), first.ID, 0, nil, ""))
 				}
 				// What was decided meanwhile is not waited for.
 				s.must(other.SetAside(s.Context(), wait))

@@ -195,7 +195,7 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 		}
 		untold(ledger.NoticeUncertain, rows[1].ID)
 		// Settled, sent again, and in doubt again: another attempt, another notice.
-		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, "seen"))
+		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, 0, "seen"))
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoAnswer)
 		untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)

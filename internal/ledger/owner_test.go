@@ -265,7 +265,7 @@ func TestLateAnswerMovesNothingThatWentOn(t *testing.T) {
 		}
 		s.must(slow.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer)))
 		s.must(slow.Settle(s.Context(), outcome(rows[1], 1, filing.NoAnswer)))
-		s.must(l.ResolvePlaced(s.Context(), rows[0].ID, []string{"order_seen"}, "seen"))
+		s.must(l.ResolvePlaced(s.Context(), rows[0].ID, 0, []string{"order_seen"}, "seen"))
 		s.send(l, rows[1]) // in doubt, sent again by another process
 		for _, r := range rows {
 			s.must(slow.Settle(s.Context(), outcome(r, 1, filing.Accepted)))

@@ -12,21 +12,25 @@ import (
 // ErrOrderTaken is returned for an order id that belongs to another row.
 var ErrOrderTaken = errors.New("one order cannot be that of two rows")
 
-// ResolvePlaced settles an uncertain row as placed: a person, or an event, has
-// seen that the orders exist. The money that was held is spent.
-func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, orderIDs []string, why string) error {
-	return l.resolvePlaced(ctx, row, orderIDs, "", nil, why)
+// What a person has seen settles a row as they saw it: try is the attempt that
+// was in doubt then (Row.Tries), or 0 for whichever is. Where the row was settled
+// and sent again since, ErrStale is returned: the later attempt is another doubt.
+
+// ResolvePlaced settles an uncertain row as placed: a person has seen that the
+// orders exist. The money that was held is spent.
+func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, why string) error {
+	return l.resolvePlaced(ctx, row, try, orderIDs, "", nil, why)
 }
 
 // ResolveFormed settles an uncertain formation as placed, with the id of the
 // company that it made and the names under which what came with it is known
 // from now on.
-func (l *Ledger) ResolveFormed(ctx context.Context, row int64, orderIDs []string, company string, known []Claim, why string) error {
-	return l.resolvePlaced(ctx, row, orderIDs, company, known, why)
+func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs []string, company string, known []Claim, why string) error {
+	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
 }
 
-func (l *Ledger) resolvePlaced(ctx context.Context, row int64, orderIDs []string, company string, known []Claim, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string, known []Claim, why string) error {
+	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -75,8 +79,8 @@ var ErrCreating = errors.New("what is in doubt is the creation of the company: g
 
 // ResolveCreated settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
-func (l *Ledger) ResolveCreated(ctx context.Context, row int64, company filing.Company, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
+	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
 		}
@@ -93,8 +97,8 @@ func (l *Ledger) ResolveCreated(ctx context.Context, row int64, company filing.C
 
 // ResolveNotPlaced settles an uncertain row as never made: its money is free
 // and it may be sent again.
-func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) error {
-	return l.resolve(ctx, row, func(g *groupWriter, s *standing) error {
+func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why string) error {
+	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
 		s.message, s.doubt, s.due, s.attempts, s.creating = why, false, 0, 0, false
 		g.move(s, filing.Ready)
 		g.void(s)
@@ -104,10 +108,16 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, why string) er
 	})
 }
 
-func (l *Ledger) resolve(ctx context.Context, row int64, decide func(*groupWriter, *standing) error) error {
+func (l *Ledger) resolve(ctx context.Context, row int64, try int, decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
-		if err := g.resolve(row, func(s *standing) error { return decide(g, s) }); err != nil {
+		err := g.resolve(row, func(s *standing) error {
+			if try != 0 && s.tries != try {
+				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
+			}
+			return decide(g, s)
+		})
+		if err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)

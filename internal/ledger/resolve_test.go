@@ -32,17 +32,17 @@ func TestResolve(t *testing.T) {
 			s.Fatal(none, err)
 		}
 
-		s.must(l.ResolvePlaced(ctx, rows[0].ID, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
+		s.must(l.ResolvePlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
 		r := s.want(l, rows[0], filing.Placed, 0)
 		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport || r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
 			s.Errorf("%+v", r)
 		}
 		// An order that is another row's is a slip of the pen.
-		if err := l.ResolvePlaced(ctx, rows[1].ID, []string{"order_3", "order_2"}, ""); !errors.Is(err, ledger.ErrOrderTaken) {
+		if err := l.ResolvePlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err, ledger.ErrOrderTaken) {
 			s.Error(err)
 		}
 		s.want(l, rows[1], filing.Uncertain, cost)
-		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, "not there"))
+		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, 0, "not there"))
 		if r := s.want(l, rows[1], filing.Ready, 0); r.Attempts != 0 || r.Message != "not there" {
 			s.Errorf("%+v", r)
 		}
@@ -58,13 +58,13 @@ func TestResolve(t *testing.T) {
 
 		s.send(l, rows[2])
 		for _, id := range []int64{rows[0].ID, rows[1].ID, rows[2].ID, rival.ID} {
-			for _, err := range []error{l.ResolvePlaced(ctx, id, nil, ""), l.ResolveNotPlaced(ctx, id, "")} {
+			for _, err := range []error{l.ResolvePlaced(ctx, id, 0, nil, ""), l.ResolveNotPlaced(ctx, id, 0, "")} {
 				if !errors.Is(err, ledger.ErrTransition) {
 					s.Errorf("row %d: %v", id, err)
 				}
 			}
 		}
-		if err := l.ResolvePlaced(ctx, 1<<40, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
+		if err := l.ResolvePlaced(ctx, 1<<40, 0, nil, ""); !errors.Is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 		if _, err := l.Row(ctx, 1<<40); !errors.Is(err, ledger.ErrNotFound) {
@@ -85,13 +85,39 @@ func TestResolveWakes(t *testing.T) {
 		if begun := s.begin(l, intent(rows[2])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, ""))
+		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, 0, ""))
 		for _, r := range rows {
 			if got := s.want(l, r, filing.Ready, 0); got.Waits != "" {
 				s.Errorf("%+v", got)
 			}
 		}
 		s.place(l, rows[1])
+	})
+}
+
+// A decision about one sending of a row settles no later one.
+func TestResolveIsAboutAnAttempt(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		s.send(l, row)
+		s.answer(l, row, filing.NoAnswer)
+		first := s.want(l, row, filing.Uncertain, cost)
+		s.must(l.ResolveNotPlaced(ctx, row.ID, first.Tries, "not there"))
+		s.send(l, row)
+		s.answer(l, row, filing.NoAnswer)
+		for _, err := range []error{
+			l.ResolveNotPlaced(ctx, row.ID, first.Tries, ""), l.ResolvePlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
+			l.ResolveFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""), l.ResolveCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
+			l.ResolveMade(ctx, row.ID, first.Tries, []string{"order_1"}, filing.Company{ID: "comp_9"}, nil, ""),
+		} {
+			if !errors.Is(err, ledger.ErrStale) {
+				s.Error(err)
+			}
+		}
+		second := s.want(l, row, filing.Uncertain, cost)
+		s.must(l.ResolvePlaced(ctx, row.ID, second.Tries, []string{"order_1"}, "there"))
+		s.want(l, row, filing.Placed, 0)
 	})
 }
 

@@ -226,25 +226,25 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 	switch {
 	case !s.placed():
-		if err := d.Ledger.ResolveNotPlaced(ctx, row.ID, "not placed, says "+by+"; it may be sent again"); err != nil {
+		if err := d.Ledger.ResolveNotPlaced(ctx, row.ID, row.Tries, "not placed, says "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
 		return d.freed(ctx, row)
 	case row.Creating && len(s.Orders) > 0:
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.found.ID, row.Held.Dollars()),
-			d.Ledger.ResolveMade(ctx, row.ID, s.Orders, s.found, ledger.FormedClaims(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
+			d.Ledger.ResolveMade(ctx, row.ID, row.Tries, s.Orders, s.found, ledger.FormedClaims(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
 	case row.Creating:
 		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number, s.found.ID),
-			d.Ledger.ResolveCreated(ctx, row.ID, s.found, "the company was found as "+s.found.ID+" by "+by)
+			d.Ledger.ResolveCreated(ctx, row.ID, row.Tries, s.found, "the company was found as "+s.found.ID+" by "+by)
 	case s.Company != "":
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.Company, row.Held.Dollars()),
-			d.Ledger.ResolveFormed(ctx, row.ID, s.Orders, s.Company, ledger.FormedClaims(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
+			d.Ledger.ResolveFormed(ctx, row.ID, row.Tries, s.Orders, s.Company, ledger.FormedClaims(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
 	}
 	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
 	if row.Request.Order.Formation != nil {
 		said += fmt.Sprintf(" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID", row.Batch, row.Number)
 	}
-	return said, d.Ledger.ResolvePlaced(ctx, row.ID, s.Orders, "placed: found by "+by)
+	return said, d.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, s.Orders, "placed: found by "+by)
 }
 
 // NameCompany completes a formation that is placed and whose company nobody told.
