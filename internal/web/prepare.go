@@ -208,9 +208,12 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 		return ctx.Err()
 	}
 	now.stage.Store(stageReads)
-	batch, err := p.read(ctx, u, now)
+	batch, elsewhere, err := p.read(ctx, u, now)
 	if err != nil {
 		return err
+	}
+	if elsewhere && p.quotedElsewhere(ctx, u) {
+		return nil
 	}
 	now.stage.Store(stageLooksUp)
 	q := p.site.quote(ctx, batch, true, func(s stage) { now.stage.Store(s) })
@@ -228,16 +231,17 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 	return err
 }
 
-// read records the rows of an upload as a prepared batch.
-func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (string, error) {
+// read records the rows of an upload as a prepared batch. Where another process
+// was at it, that one goes on to quote it, too.
+func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (batch string, elsewhere bool, err error) {
 	im, err := p.site.openUpload(ctx, u)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer im.Close()
 	id, err := im.BatchID()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	_, err, _ = p.batches.Do(id, func() (any, error) {
 		for {
@@ -248,14 +252,37 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation)
 			case !errors.Is(err, ledger.ErrImporting):
 				return nil, err
 			}
-			select { // another process reads the same sheet in
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(glanceEvery):
+			elsewhere = true
+			if err := pause(ctx); err != nil {
+				return nil, err
 			}
 		}
 	})
-	return id, err
+	return id, elsewhere, err
+}
+
+// quotedElsewhere waits for another process to quote a sheet, and reports
+// whether it did: it may die over it.
+func (p *preparing) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if now, err := p.site.Ledger.Upload(ctx, u.ID); err != nil || now.Version != u.Version || len(now.Quote) > 0 {
+			return err == nil
+		}
+		if pause(ctx) != nil {
+			break
+		}
+	}
+	return false
+}
+
+// pause waits until it is time to look again.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(glanceEvery):
+		return nil
+	}
 }
 
 // counting tells how many rows are recorded.
