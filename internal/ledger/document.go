@@ -24,12 +24,21 @@ type Document struct {
 
 // Documents streams the documents of a batch in the order of its rows.
 func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document, error] {
+	return l.documents(ctx, `r.batch = $1`, batch)
+}
+
+// DocumentsOf streams the documents of a row.
+func (l *Ledger) DocumentsOf(ctx context.Context, row int64) iter.Seq2[Document, error] {
+	return l.documents(ctx, `r.id = $1`, row)
+}
+
+func (l *Ledger) documents(ctx context.Context, where string, args ...any) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		found, err := l.read.QueryContext(ctx, `SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
 			FROM rows r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
-			WHERE r.batch = $1 AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, batch)
+			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)
 		if err != nil {
-			yield(Document{}, fmt.Errorf("list the documents of batch %s: %w", batch, err))
+			yield(Document{}, fmt.Errorf("list documents: %w", err))
 			return
 		}
 		defer found.Close()
@@ -37,7 +46,7 @@ func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document
 			var d Document
 			var at int64
 			if err := found.Scan(&d.ID, &d.Type, &d.OrderID, &d.Row, &d.Batch, &d.Number, &d.Product, &at, &d.Event); err != nil {
-				yield(d, fmt.Errorf("read a document of batch %s: %w", batch, err))
+				yield(d, fmt.Errorf("read a document: %w", err))
 				return
 			}
 			d.At = moment(at)
@@ -46,7 +55,7 @@ func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document
 			}
 		}
 		if err := found.Err(); err != nil {
-			yield(Document{}, fmt.Errorf("list the documents of batch %s: %w", batch, err))
+			yield(Document{}, fmt.Errorf("list documents: %w", err))
 		}
 	}
 }
