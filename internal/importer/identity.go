@@ -1,0 +1,71 @@
+package importer
+
+import (
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// OptionsOf are the options that a batch was read with, as far as they are to
+// those of its rows that are read once more: not its sheet, its edits, its
+// season, or why it bought again.
+func OptionsOf(b ledger.Batch) Options {
+	var o Options
+	words := unquoted(b.Options)
+	for i := 0; i+1 < len(words); i++ {
+		value := words[i+1]
+		switch words[i] {
+		case "--product":
+			o.Product = filing.Product(value)
+		case "--state":
+			o.State = filing.State(value)
+		case "--filing-year":
+			o.FilingYear = value
+		case "--user":
+			o.User = value
+		case "--map":
+			// A header may have the sign in it, one of ours has none.
+			if at := strings.LastIndex(value, "="); at > 0 {
+				if o.Map == nil {
+					o.Map = make(map[string]string)
+				}
+				o.Map[value[:at]] = value[at+1:]
+			}
+		default:
+			continue
+		}
+		i++
+	}
+	return o
+}
+
+// unquoted takes apart what quoted has put together.
+func unquoted(s string) []string {
+	var words []string
+	var word strings.Builder
+	within, begun := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\'':
+			within, begun = !within, true
+		case c == '\\' && !within && i+1 < len(s):
+			i++
+			word.WriteByte(s[i])
+			begun = true
+		case c == ' ' && !within:
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteByte(c)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words
+}
