@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -16,15 +17,13 @@ type asked struct {
 	Total  money.Cost
 	Short  money.Cents // what is missing in the book for it
 	By     string      // who handed it in
+	Plan   string      // names what is approved
 	Season *jobs.Plan  // of the firing that made the batch; nil where none did
 	Mine   bool        // whoever looks handed it in, and somebody else has to say yes
 }
 
 func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
-	a := &asked{Rows: p.Counts[filing.Ready], Total: p.Summary.Needed, By: b.Approval.AskedBy}
-	if a.By == "" {
-		a.By = b.CreatedBy
-	}
+	a := &asked{Rows: p.Counts[filing.Ready], Total: p.Summary.Needed, By: cmp.Or(b.Approval.AskedBy, b.CreatedBy), Plan: b.Approval.Plan}
 	if p.Book.Declared {
 		a.Short = max(0, a.Total.Amount-p.Book.Available())
 	}

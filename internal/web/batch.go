@@ -31,8 +31,11 @@ type batchPage struct {
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
 	Asked   *asked // an approval is waited for
+	Given   bool   // one was given, by somebody else than whoever took it in
+	Hands   bool   // whoever looks may hold it back
 	Left    int    // rows that are not answered yet
 	Back    int    // rows that a cancellation takes back, as far as is known
+	Stay    int    // rows that it cannot
 	Refused int    // rows that may be tried again
 	Correct int    // rows that a correction can help
 	List    *rowList
@@ -65,8 +68,12 @@ func (s *Site) batchPage(v *visit) error {
 	}
 	c := p.Panel.Counts
 	p.Left = c[filing.Ready] + c[filing.Placing]
+	p.Back = c[filing.Ready]
+	p.Stay = c[filing.Placing] + c[filing.Placed] + c[filing.Uncertain]
 	p.Refused = c[filing.Rejected]
-	p.Correct = c[filing.Invalid] + c[filing.Rejected] + p.Panel.Filings.Exceptions
+	p.Correct = p.Panel.ToCorrect() + p.Panel.Filings.Exceptions
+	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
+	p.Hands = slices.ContainsFunc(hands, v.may)
 	if b.Approval.State == ledger.ApprovalWanted {
 		p.Steps = steps(2)
 		if p.Asked, err = s.asked(v, b, p.Panel); err != nil {
@@ -109,10 +116,9 @@ type panel struct {
 	Stack    stack
 	Book     ledger.Book
 	Holds    []hold
-	Due      time.Time // when rows that are to be tried again go, the first of them
-	Later    int       // those rows
+	Later    int       // rows that could not be sent and are tried again
+	Due      time.Time // when the first of them is
 	Done     bool      // every row is answered
-	Correct  int
 }
 
 type filingStatus struct {
@@ -129,12 +135,13 @@ type hold struct {
 
 // watch looks at a batch again and again.
 type watch struct {
-	site    *Site
-	batch   string
-	meter   *report.Meter
-	filings ledger.Filings
-	read    time.Time // when they were read
-	took    time.Duration
+	site       *Site
+	batch      string
+	meter      *report.Meter
+	filings    ledger.Filings
+	unfinished ledger.Unfinished
+	read       time.Time // when those two were read
+	took       time.Duration
 }
 
 func (s *Site) newWatch(batch string) *watch { return &watch{site: s, batch: batch} }
@@ -150,14 +157,17 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.lookAtFilings(ctx); err != nil {
+	if err := w.lookCloser(ctx); err != nil {
 		return nil, err
 	}
 	halted, err := l.Standstill(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{Batch: b, Filings: w.filings}
+	p := &panel{Batch: b, Filings: w.filings, Later: w.unfinished.Later}
+	if p.Later > 0 {
+		p.Due = time.UnixMilli(w.unfinished.NextDue)
+	}
 	if p.Book, err = l.Book(ctx); err != nil {
 		return nil, err
 	}
@@ -184,26 +194,29 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	for _, status := range p.Summary.FilingStatuses() {
 		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
 	}
-	p.Correct = f.Counts[filing.Invalid] + f.Counts[filing.Rejected] + w.filings.Exceptions
 	return p, w.holds(ctx, p)
 }
 
-// lookAtFilings reads what became of the orders. They move by events, hours
-// after they were placed: there is no haste.
-func (w *watch) lookAtFilings(ctx context.Context) error {
-	if !w.read.IsZero() && time.Since(w.read) < max(filingsEvery, 20*w.took) {
+// lookCloser reads what moves slowly: what becomes of the orders, which events
+// tell hours after they were placed, and which rows are to be tried again.
+func (w *watch) lookCloser(ctx context.Context) error {
+	if !w.read.IsZero() && time.Since(w.read) < max(closerEvery, 20*w.took) {
 		return nil
 	}
 	began := time.Now()
-	f, err := w.site.Ledger.Filings(ctx, w.batch)
+	filings, err := w.site.Ledger.Filings(ctx, w.batch)
 	if err != nil {
 		return err
 	}
-	w.filings, w.read, w.took = f, time.Now(), time.Since(began)
+	unfinished, err := w.site.Ledger.Unfinished(ctx, w.batch)
+	if err != nil {
+		return err
+	}
+	w.filings, w.unfinished, w.read, w.took = filings, unfinished, time.Now(), time.Since(began)
 	return nil
 }
 
-const filingsEvery = 2 * time.Second
+const closerEvery = 2 * time.Second
 
 // holds finds why rows of the batch are not sent.
 func (w *watch) holds(ctx context.Context, p *panel) error {
@@ -291,6 +304,18 @@ func (p *panel) Say() string {
 
 // Placing counts the rows that are at the service now.
 func (p *panel) Placing() int { return p.Counts[filing.Placing] }
+
+// Uncertain, Invalid and Refused count rows by what became of them; ToCorrect
+// are those whose cells a correction helps.
+func (p *panel) Uncertain() int { return p.Counts[filing.Uncertain] }
+func (p *panel) Invalid() int   { return p.Counts[filing.Invalid] }
+func (p *panel) Refused() int   { return p.Counts[filing.Rejected] }
+func (p *panel) ToCorrect() int { return p.Invalid() + p.Refused() }
+
+// ToDo reports whether there is something for a person to do.
+func (p *panel) ToDo() bool {
+	return p.Done || p.Uncertain()+p.ToCorrect()+p.Filings.Exceptions+p.Filings.Documents > 0
+}
 
 // batchLive tells how a batch goes until its page is another one.
 func (s *Site) batchLive(v *visit) error {

@@ -35,11 +35,11 @@ func TestBatchPage(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "being placed", "Nobody places orders now", "<b>1</b> of 3 answered")
+	v.wants(body, "clients.csv", "being placed", "Nobody places orders now", "<b>1</b> of 3 rows answered")
 	s.place()
 	s.answered(batch)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "<b>3</b> of 3 answered", "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;")
+	v.wants(body, "<b>3</b> of 3 rows answered", "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if status, _ := v.get("/batches/" + batch[:4]); status != 404 {
 		t.Errorf("a part of an id: %d", status)
 	}

@@ -1,0 +1,419 @@
+package web
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/archive"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sheet"
+)
+
+var downloadRoutes = []route{
+	{pattern: "GET /batches/{batch}/results.xlsx", may: everyone, serve: (*Site).results},
+	{pattern: "GET /batches/{batch}/results.csv", may: everyone, serve: (*Site).results},
+	{pattern: "GET /batches/{batch}/attention.xlsx", may: everyone, serve: (*Site).attention},
+	{pattern: "GET /batches/{batch}/documents.zip", may: everyone, serve: (*Site).documents},
+	{pattern: "GET /batches/{batch}/documents/{document}", may: everyone, serve: (*Site).document},
+	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: (*Site).correctBatch},
+}
+
+// fetched records that somebody took something with them.
+func (s *Site) fetched(v *visit, of, what string) error {
+	return s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "download", Of: of, Note: what})
+}
+
+// results gives a batch back, answered.
+func (s *Site) results(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	ending := filepath.Ext(v.r.URL.Path)
+	if err := s.fetched(v, b.ID, "results"+ending); err != nil {
+		return err
+	}
+	return v.download(baseName(b.File)+".results"+ending, func(path string) error {
+		_, err := report.Write(v.ctx(), s.Ledger, b.ID, path)
+		return err
+	})
+}
+
+// attention gives the rows that a correction can help.
+func (s *Site) attention(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	err = v.download(baseName(b.File)+".needs-attention.xlsx", func(path string) error {
+		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
+			return err
+		}
+		return s.fetched(v, b.ID, "the rows to correct")
+	})
+	return nothingToCorrect(v, b, err)
+}
+
+func nothingToCorrect(v *visit, b ledger.Batch, err error) error {
+	if errors.Is(err, report.ErrNothingToCorrect) {
+		v.say("note", "Nothing of it is to be corrected now.")
+		return v.goTo("/batches/" + b.ID)
+	}
+	return err
+}
+
+// correctBatch takes the rows that a correction can help in as a sheet of its
+// own, read as the batch was.
+func (s *Site) correctBatch(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	u, err := s.takeAttention(v, b)
+	if err != nil {
+		return nothingToCorrect(v, b, err)
+	}
+	o := importer.OptionsOf(b)
+	r := reading{Product: o.Product, State: o.State, Year: o.FilingYear, User: o.User, Map: o.Map}
+	if err := s.changeReading(v.ctx(), u, r); err != nil {
+		return err
+	}
+	v.say("note", "These are the rows of %s to correct, as a sheet of their own. Rows whose filing stands still are corrected in the service's dashboard: here they count as bought.", b.File)
+	return v.goTo("/sheets/" + u.ID)
+}
+
+func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
+	dir, err := os.MkdirTemp("", "bulkfiling-page-")
+	if err != nil {
+		return ledger.Upload{}, fmt.Errorf("make room for the rows to correct: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "attention.xlsx")
+	if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
+		return ledger.Upload{}, err
+	}
+	content, err := os.Open(path)
+	if err != nil {
+		return ledger.Upload{}, fmt.Errorf("read the rows to correct: %w", err)
+	}
+	defer content.Close()
+	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
+	return s.Ledger.KeepUpload(v.acting("upload", name, "the rows to correct of batch "+b.ID), ledger.Upload{File: name, CreatedBy: v.who()}, content)
+}
+
+// document gives one document of a batch.
+func (s *Site) document(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	items, err := archive.Items(v.ctx(), s.Ledger, b.ID)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(items, func(i archive.Item) bool { return i.ID != "" && i.ID == v.r.PathValue("document") })
+	if at < 0 {
+		return ledger.ErrNotFound
+	}
+	item := items[at]
+	client, err := s.Service()
+	if err != nil {
+		return noService(err)
+	}
+	link, err := client.Document(v.ctx(), item.ID)
+	if err != nil {
+		return noDocument(err)
+	}
+	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
+		return err
+	}
+	if s.leadsTo(link.URL) {
+		http.Redirect(v.w, v.r, link.URL, http.StatusSeeOther)
+		return nil
+	}
+	return s.passOn(v, client, item)
+}
+
+func noService(err error) error {
+	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask", sentence(err.Error()) + ". An operator has to set it up."}
+}
+
+// noDocument says why there is no document, where the service has said it.
+func noDocument(err error) error {
+	switch {
+	case errors.Is(err, filingapi.ErrNotFound):
+		return &Trouble{http.StatusNotFound, "The service does not have it any more", "Look at the company's dashboard."}
+	case errors.Is(err, filingapi.ErrKeyRefused):
+		return err
+	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
+		return &Trouble{http.StatusBadGateway, "The service does not give it out now", "Try again in a minute."}
+	}
+	return err
+}
+
+// leadsTo reports whether a browser is sent to a link of the service: where
+// nobody can listen or swap it on the way, and to the service itself.
+func (s *Site) leadsTo(link string) bool {
+	to, err := url.Parse(link)
+	if err != nil || to.Host == "" || to.User != nil {
+		return false
+	}
+	own, err := url.Parse(s.Settings.Service)
+	return to.Scheme == "https" || to.Scheme == "http" && err == nil && own.Host == to.Host
+}
+
+// passOn fetches a document and gives it to whoever asked.
+func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
+	dir, err := os.MkdirTemp("", "bulkfiling-page-")
+	if err != nil {
+		return fmt.Errorf("make room for a document: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	var got archive.Outcome
+	if err := save(v.ctx(), dir, links, []archive.Item{item}, func(o archive.Outcome) { got = o }); err != nil {
+		return noDocument(err)
+	}
+	if got.Err != nil {
+		return &Trouble{http.StatusBadGateway, "The document could not be fetched", sentence(got.Err.Error()) + "."}
+	}
+	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(got.File)))
+	if err != nil {
+		return fmt.Errorf("open a document: %w", err)
+	}
+	defer content.Close()
+	if err := v.patience(); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "application/octet-stream") // to be saved, and shown by nothing of ours
+	v.w.Header().Set("Content-Disposition", attachment(filepath.Base(got.File)))
+	http.ServeContent(v.w, v.r, "", time.Time{}, content)
+	return nil
+}
+
+// save saves documents into a folder that is the caller's alone.
+func save(ctx context.Context, dir string, links archive.Links, items []archive.Item, done func(archive.Outcome)) error {
+	folder, err := archive.Open(dir, links)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Save(ctx, items, done), folder.Close())
+}
+
+// patience is how long what is being sent may take from now on.
+func (v *visit) patience() error {
+	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
+		return fmt.Errorf("wait for a download: %w", err)
+	}
+	return nil
+}
+
+// documents gives all documents of a batch as they are fetched, one after the
+// other.
+func (s *Site) documents(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	items, err := archive.Items(v.ctx(), s.Ledger, b.ID)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		v.say("note", "No document has arrived for it yet.")
+		return v.goTo("/batches/" + b.ID)
+	}
+	client, err := s.Service()
+	if err != nil {
+		return noService(err)
+	}
+	dir, err := os.MkdirTemp("", "bulkfiling-page-")
+	if err != nil {
+		return fmt.Errorf("make room for documents: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := s.fetched(v, b.ID, count(len(items), "document")); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", mimeOf(".zip"))
+	v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
+	p := parcel{visit: v, zip: zip.NewWriter(v.w), dir: dir}
+	early := save(v.ctx(), dir, client, items, p.add)
+	if v.ctx().Err() != nil {
+		return nil // whoever asked has gone
+	}
+	err = p.failed
+	if err == nil {
+		err = p.close(items, early)
+	}
+	if err != nil {
+		// The answer has begun: all that is left is to break it off, so that
+		// nobody takes it for whole.
+		s.Log.Warn("a download of documents broke off", "batch", b.ID, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// parcel is a zip file on its way.
+type parcel struct {
+	*visit
+	zip     *zip.Writer
+	dir     string
+	sent    []sent
+	missing []archive.Outcome
+	failed  error
+}
+
+// sent is a document that is in the parcel.
+type sent struct {
+	archive.Outcome
+	bytes int64
+	sum   string // SHA-256, hexadecimal
+}
+
+// add sends a document, or notes why it is not there.
+func (p *parcel) add(o archive.Outcome) {
+	switch {
+	case p.failed != nil:
+	case o.Err != nil:
+		p.missing = append(p.missing, o)
+	default:
+		p.failed = p.send(o)
+	}
+}
+
+func (p *parcel) send(o archive.Outcome) error {
+	path := filepath.Join(p.dir, o.File)
+	content, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("send the document %s: %w", o.ID, err)
+	}
+	defer content.Close()
+	if err := p.patience(); err != nil {
+		return err
+	}
+	var n int64
+	sum := sha256.New()
+	// Stored as it is: what comes as PDF is packed already.
+	to, err := p.zip.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(o.File), Method: zip.Store, Modified: time.Now()})
+	if err == nil {
+		n, err = io.Copy(io.MultiWriter(to, sum), content)
+	}
+	if err == nil {
+		err = errors.Join(p.zip.Flush(), http.NewResponseController(p.w).Flush(), os.Remove(path)) // the disk need not hold them all
+	}
+	if err != nil {
+		return fmt.Errorf("send the document %s: %w", o.ID, err)
+	}
+	p.sent = append(p.sent, sent{o, n, hex.EncodeToString(sum.Sum(nil))})
+	return nil
+}
+
+// missingFile says what is not in the parcel.
+const missingFile = "NOT IN HERE.txt"
+
+// close adds the manifest, and what could not be had. Why it ended early, where
+// it did, is said there too.
+func (p *parcel) close(items []archive.Item, early error) error {
+	told := make(map[string]bool)
+	for _, o := range p.sent {
+		told[o.Event+o.ID] = true
+	}
+	for _, o := range p.missing {
+		told[o.Event+o.ID] = true
+	}
+	for _, item := range items {
+		if early != nil && !told[item.Event+item.ID] {
+			p.missing = append(p.missing, archive.Outcome{Item: item, Err: early})
+		}
+	}
+	path := filepath.Join(p.dir, "list.csv")
+	if err := p.writeManifest(path); err != nil {
+		return err
+	}
+	list, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("send the manifest: %w", err)
+	}
+	if err := p.text("manifest.csv", list); err != nil {
+		return err
+	}
+	if len(p.missing) > 0 {
+		var text strings.Builder
+		fmt.Fprintf(&text, "%s could not be had. Download them again later: what is missing is tried anew.\r\n\r\n", count(len(p.missing), "document"))
+		for _, o := range p.missing {
+			fmt.Fprintf(&text, "row %d, %s, %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company), cmp.Or(o.Type, "document"), o.Err)
+		}
+		if err := p.text(missingFile, []byte(text.String())); err != nil {
+			return err
+		}
+	}
+	if err := p.zip.Close(); err != nil {
+		return fmt.Errorf("end the download: %w", err)
+	}
+	return nil
+}
+
+func (p *parcel) text(name string, content []byte) error {
+	to, err := p.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	if err == nil {
+		_, err = to.Write(content)
+	}
+	if err != nil {
+		return fmt.Errorf("send %s: %w", name, err)
+	}
+	return nil
+}
+
+// manifestHead are those of the manifest that the command documents writes, and
+// one more.
+var manifestHead = []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type", "Order ID", "File", "Bytes", "SHA-256", "Why it is missing"}
+
+// writeManifest writes what became of the documents, as a table for a
+// spreadsheet: no text in it is taken for a formula.
+func (p *parcel) writeManifest(path string) error {
+	file, err := sheet.CreateCSV(path)
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	defer file.Abort()
+	lines := [][]sheet.OutCell{nil}
+	for _, name := range manifestHead {
+		lines[0] = append(lines[0], sheet.Str(name))
+	}
+	line := func(o archive.Outcome, rest ...sheet.OutCell) {
+		lines = append(lines, append([]sheet.OutCell{sheet.Str(o.Batch), sheet.Int(int64(o.Number)), sheet.Str(o.Company), sheet.Str(o.Client), sheet.Str(string(o.Product)),
+			sheet.Str(o.ID), sheet.Str(o.Type), sheet.Str(o.OrderID), sheet.Str(filepath.ToSlash(o.File))}, rest...))
+	}
+	for _, o := range p.sent {
+		line(o.Outcome, sheet.Int(o.bytes), sheet.Str(o.sum), sheet.Str(""))
+	}
+	for _, o := range p.missing {
+		line(o, sheet.Str(""), sheet.Str(""), sheet.Str(o.Err.Error()))
+	}
+	for _, l := range lines {
+		if err := file.Row(l...); err != nil {
+			return fmt.Errorf("write the manifest: %w", err)
+		}
+	}
+	if err := file.Save(); err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+)
+
+var rowRoutes = []route{
+	{pattern: "GET /batches/{batch}/rows/{number}", may: everyone, serve: (*Site).rowPage},
+}
+
+// rowPage is all there is to know of a row.
+type rowPage struct {
+	Batch      ledger.Batch
+	Row        listedRow
+	Understood []fact
+	Items      []rowItem
+	Attempts   []rowAttempt
+	Events     []rowEvent
+	Documents  []ledger.Document
+	Entries    []rowEntry
+	More       bool   // there are more entries than are shown
+	Prev, Next string // the rows beside it; "" at an end
+}
+
+// fact is something that the row was read as.
+type fact struct{ Name, Text string }
+
+type rowItem struct {
+	ledger.Item
+	Stands    bool             // still, until something is corrected
+	Exception filing.Exception // why, where the code is known
+}
+
+type rowAttempt struct {
+	ledger.Attempt
+	Answer string
+	Class  string
+}
+
+// Took is how long the answer was waited for.
+func (a rowAttempt) Took() string {
+	if a.Supposed || a.EndedAt.IsZero() {
+		return ""
+	}
+	if d := a.EndedAt.Sub(a.StartedAt); d < time.Minute {
+		return d.Round(time.Millisecond).String()
+	}
+	return spell(a.EndedAt.Sub(a.StartedAt))
+}
+
+type rowEvent struct {
+	ledger.Event
+	Body string
+}
+
+// eventWords are what became of an event, in words and by its look.
+var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
+	ledger.EventNew:     {"not looked at yet", "ready"},
+	ledger.EventApplied: {"taken over", "placed"},
+	ledger.EventStale:   {"older than what is known", "off"},
+	ledger.EventUnknown: {"of an order that is in no row", "uncertain"},
+	ledger.EventIgnored: {"changes nothing here", "off"},
+	ledger.EventGarbled: {"cannot be read", "rejected"},
+}
+
+func (e rowEvent) Meaning() string { return eventWords[e.State].meaning }
+func (e rowEvent) Tone() string    { return eventWords[e.State].tone }
+
+type rowEntry struct{ ledger.Entry }
+
+var entryWords = map[ledger.EntryKind]string{
+	ledger.Deposit: "deposited", ledger.Adjustment: "adjusted", ledger.Reserve: "held", ledger.Posted: "spent", ledger.Voided: "set free",
+}
+
+func (e rowEntry) Meaning() string { return entryWords[e.Kind] }
+
+// Field is what a column was read as; "" where it was not used.
+func (p rowPage) Field(column int) string {
+	if column < len(p.Batch.Fields) {
+		return p.Batch.Fields[column]
+	}
+	return ""
+}
+
+// CostName is what the row's cost is.
+func (p rowPage) CostName() string {
+	switch p.Row.Result {
+	case filing.Placed:
+		return "Spent"
+	case filing.Placing, filing.Uncertain:
+		return "Held"
+	}
+	return "Expected to cost"
+}
+
+const entriesOfRow = 200
+
+func (s *Site) rowPage(v *visit) error {
+	ctx := v.ctx()
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(v.r.PathValue("number"))
+	if err != nil {
+		return ledger.ErrNotFound
+	}
+	row, err := s.Ledger.RowNumbered(ctx, b.ID, number)
+	if err != nil {
+		return err
+	}
+	p := rowPage{Batch: b, Understood: understood(row)}
+	if p.Row, err = listed(b, row); err != nil {
+		return err
+	}
+	for _, i := range row.Items {
+		item := rowItem{Item: i, Stands: filing.IsException(i.Exception, i.FilingStatus)}
+		item.Exception, _ = filing.ExceptionOf(i.Exception)
+		p.Items = append(p.Items, item)
+	}
+	attempts, err := s.Ledger.Attempts(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		p.Attempts = append(p.Attempts, rowAttempt{a, report.AnswerText(a), toneOf(a.Class)})
+	}
+	events, err := s.Ledger.EventsOf(ctx, row.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		p.Events = append(p.Events, rowEvent{e, legibleBody(e.Body)})
+	}
+	for d, err := range s.Ledger.DocumentsOf(ctx, row.ID) {
+		if err != nil {
+			return err
+		}
+		p.Documents = append(p.Documents, d)
+	}
+	entries, err := s.Ledger.ListEntries(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1})
+	if err != nil {
+		return err
+	}
+	if p.More = len(entries) > entriesOfRow; p.More {
+		entries = entries[:entriesOfRow]
+	}
+	for _, e := range entries {
+		p.Entries = append(p.Entries, rowEntry{e})
+	}
+	if p.Prev, err = s.rowBeside(v, b, number, -1); err != nil {
+		return err
+	}
+	if p.Next, err = s.rowBeside(v, b, number, +1); err != nil {
+		return err
+	}
+	return v.show("row.html", fmt.Sprintf("Row %d of %s", number, b.File), p)
+}
+
+// rowBeside is the address of the row before or after another; "" where there is none.
+func (s *Site) rowBeside(v *visit, b ledger.Batch, number, step int) (string, error) {
+	address := func(n int) string { return fmt.Sprintf("/batches/%s/rows/%d", b.ID, n) }
+	_, err := s.Ledger.RowNumbered(v.ctx(), b.ID, number+step)
+	if err == nil {
+		return address(number + step), nil
+	}
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return "", err
+	}
+	// There may be lines that are no rows between them.
+	q := ledger.RowQuery{Batch: b.ID, After: number, Limit: 1}
+	if step < 0 {
+		q.After, q.Upto = 0, number-1
+		if number <= 1 {
+			return "", nil
+		}
+	}
+	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return address(rows[0].Number), nil
+}
+
+// understood is what a row was read as.
+func understood(row ledger.Row) []fact {
+	r := row.Request
+	if r == nil {
+		return nil
+	}
+	var facts []fact
+	add := func(name, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			facts = append(facts, fact{name, text})
+		}
+	}
+	add("Ordered", r.Product.Title())
+	add("Company", r.LegalName())
+	add("Known to the service as", row.CompanyRef())
+	if r.CreatesCompany() && row.Company == "" {
+		add("Known to the service as", "nothing yet: the company is created first")
+	}
+	add("User", r.User.Ref())
+	add("Filing state", string(r.Order.FilingState))
+	if r.Order.AnnualReport != nil {
+		add("Filing year", r.Order.AnnualReport.FilingYear)
+	}
+	return facts
+}
+
+// attemptTones are the looks of attempts by what came of them; others are refused.
+var attemptTones = map[filing.Class]string{
+	filing.Accepted: "placed", filing.Unreadable: "uncertain", filing.NoAnswer: "uncertain", filing.ServerError: "uncertain",
+	filing.NotSent: "off", filing.Busy: "off", filing.NoFunds: "paused", filing.HasItem: "exists",
+}
+
+func toneOf(c filing.Class) string {
+	if tone := attemptTones[c]; tone != "" {
+		return tone
+	}
+	return "rejected"
+}
+
+// legibleBody is the body of an event for a reader, without Social Security
+// numbers.
+func legibleBody(body []byte) string {
+	body = filing.HideSSNsInBody(body)
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, body, "", "  ") != nil {
+		return legible(string(body))
+	}
+	return legible(pretty.String())
+}
