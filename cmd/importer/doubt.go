@@ -80,7 +80,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 	}
 	failed := 0
 	for _, s := range suspicions {
-		did, err := r.desk.Suppose(ctx, s)
+		did, err := r.desk.Suppose(acting(ctx, "doubt", s.Batch.ID, ""), s)
 		if err != nil {
 			return fmt.Errorf("%w; the same command goes on", err)
 		}

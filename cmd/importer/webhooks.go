@@ -105,7 +105,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	if made.Secret == "" {
 		return errors.Join(a.show(m, answer), &status{code: exitFailed, err: fmt.Errorf("the endpoint %s is registered, and no signing secret is in the answer above; once you have it: importer webhooks add --id %s --url %s --secret-file FILE", id, id, address)})
 	}
-	err = l.KeepEndpoint(ctx, ledger.Endpoint{ID: id, URL: address}, made.Secret)
+	err = l.KeepEndpoint(acting(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
 		answer = bytes.ReplaceAll(answer, quoted(made.Secret), quoted("(kept)"))
 	}
@@ -179,7 +179,7 @@ func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, s
 	if err != nil || !yes {
 		return err
 	}
-	if err := l.KeepEndpoint(ctx, e, secret); err != nil {
+	if err := l.KeepEndpoint(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "The signing secret of %s is kept.\n", e.ID)
@@ -287,7 +287,7 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 		if err != nil || !yes {
 			return err
 		}
-		if err := l.DropEndpoint(ctx, id); err != nil {
+		if err := l.DropEndpoint(acting(ctx, "webhook-remove", id, ""), id); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "The signing secret of %s is dropped. The service goes on delivering to it; ask the service to delete it.\n", id)
