@@ -53,12 +53,14 @@ func (r Roster) Calendar(from, to Date) (due, rest []Entry) {
 			rest = append(rest, Entry{row, next})
 		}
 	}
-	byName := func(a, b Entry) int {
-		return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName), cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
-	}
-	slices.SortStableFunc(due, byName)
-	slices.SortStableFunc(rest, byName)
+	slices.SortStableFunc(due, ByDay)
+	slices.SortStableFunc(rest, ByDay)
 	return due, rest
+}
+
+// ByDay orders a calendar: by day, company and state. Sort stably with it.
+func ByDay(a, b Entry) int {
+	return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName), cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
 }
 
 // ByMonth groups entries that stand in the order of their dates, by the first

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"net/http"
 	"net/url"
@@ -455,12 +454,4 @@ func firedPath(name string, f ledger.Firing) string {
 		return seasonPath(name)
 	}
 	return "/batches/" + f.Batch
-}
-
-// dateElement is a day of the calendar: the same in every zone.
-func dateElement(d season.Date) template.HTML {
-	if d.IsZero() {
-		return "–"
-	}
-	return template.HTML(`<time datetime="` + d.String() + `" data-local="date">` + d.String() + `</time>`)
 }

@@ -126,7 +126,8 @@ func (v *visit) nav() ([]navItem, error) {
 		item := navItem{Path: s.path, Name: s.name}
 		here := v.r.URL.Path
 		item.Current = here == s.path || s.path != "/" && strings.HasPrefix(here, s.path+"/") ||
-			s.path == "/" && (strings.HasPrefix(here, "/batches") || strings.HasPrefix(here, "/sheets"))
+			s.path == "/" && (strings.HasPrefix(here, "/batches") || strings.HasPrefix(here, "/sheets")) ||
+			s.path == "/seasons" && here == "/calendar"
 		n := 0
 		switch s.path {
 		case "/":

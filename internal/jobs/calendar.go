@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// CalendarEntry is what is due of a company, and which seasons see to it.
+type CalendarEntry struct {
+	season.Entry
+	Year    int      // the filing year of the report that is due
+	Seasons []string // that file it
+}
+
+// Calendar is what falls due of the rosters of seasons in a span of days. A
+// company that stands in several of them stands in it once a due date.
+type Calendar struct {
+	Due, Rest []CalendarEntry  // see season.Roster.Calendar
+	Broken    map[string]error // ErrRoster, by season: nothing of these is in it
+}
+
+// Calendar makes the calendar of seasons.
+func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Season, from, to season.Date) (Calendar, error) {
+	c := Calendar{Broken: make(map[string]error)}
+	var due, rest register
+	for _, se := range seasons {
+		o, err := OptionsOf(se)
+		if err != nil {
+			return c, err
+		}
+		roster, err := s.Roster(ctx, se)
+		if errors.Is(err, ErrRoster) {
+			c.Broken[se.Name] = err
+			continue
+		}
+		if err != nil {
+			return c, err
+		}
+		falls, others := roster.Calendar(from, to)
+		for _, e := range falls {
+			year, files := roster.report(e, o)
+			entry := due.entry(e, year)
+			if files && !slices.Contains(entry.Seasons, se.Name) {
+				entry.Seasons = append(entry.Seasons, se.Name)
+			}
+		}
+		for _, e := range others {
+			rest.entry(e, 0)
+		}
+	}
+	c.Due, c.Rest = due.entries, rest.entries
+	if len(seasons) > 1 {
+		byDay := func(a, b CalendarEntry) int { return season.ByDay(a.Entry, b.Entry) }
+		slices.SortStableFunc(c.Due, byDay)
+		slices.SortStableFunc(c.Rest, byDay)
+	}
+	return c, nil
+}
+
+// register holds each entry once.
+type register struct {
+	entries []CalendarEntry
+	at      map[registered]int
+}
+
+type registered struct {
+	company string // and state
+	due     season.Date
+	year    int
+}
+
+// entry is the one entry of a company, a due date and a year.
+func (r *register) entry(e season.Entry, year int) *CalendarEntry {
+	if r.at == nil {
+		r.at = make(map[registered]int)
+	}
+	key := registered{e.Row.Key(), e.Due.Date, year}
+	i, known := r.at[key]
+	if !known || e.Row.CompanyID == "" && e.Row.LegalName == "" { // nobody knows whether these are one
+		i = len(r.entries)
+		r.at[key] = i
+		r.entries = append(r.entries, CalendarEntry{Entry: e, Year: year})
+	}
+	return &r.entries[i]
+}
+
+// report is the filing year of what is due, and whether a season with these
+// options files it.
+//
+// Assumption: a report is named after the year in which it falls due, where the
+// season does not say otherwise; which year the states name it after is not
+// shown in the spec.
+func (r *Roster) report(e season.Entry, o SeasonOptions) (year int, files bool) {
+	year = e.Due.Date.Year
+	switch strings.ToLower(strings.TrimSpace(o.FilingYear)) {
+	case "last":
+		year--
+	case "next":
+		if o.Due != "" { // as seen on the due date
+			year++
+		}
+	case "this":
+	default:
+		switch fixed, given := r.years[e.Row.Number]; {
+		case given && o.Due != "":
+			year = fixed // whenever it falls due
+		case !given || fixed != year:
+			return year, false
+		}
+	}
+	return year, r.Product == filing.AnnualReport
+}
+
+// Bought says which of the entries of a calendar are bought already, or are
+// being bought, by their place in it.
+func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.Holding, error) {
+	keys := make([]filing.Key, len(entries))
+	var claims []ledger.Claim
+	for i, e := range entries {
+		if e.Due.Verdict != season.Dated || e.Row.CompanyID == "" {
+			continue
+		}
+		order := filing.Order{CompanyID: e.Row.CompanyID, FilingState: e.Row.Facts.State, AnnualReport: &filing.AnnualReportItem{FilingYear: strconv.Itoa(e.Year)}}
+		for _, c := range ledger.ClaimsOf(&order, "") {
+			keys[i] = c.Key
+			claims = append(claims, c)
+		}
+	}
+	held, err := l.Holdings(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	bought := make(map[int]ledger.Holding)
+	for i, key := range keys {
+		if h, ok := held[key]; ok && key != "" {
+			bought[i] = h
+		}
+	}
+	return bought, nil
+}

@@ -1,0 +1,320 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+var calendarRoutes = []route{
+	{pattern: "GET /calendar", may: everyone, serve: (*Site).calendarPage},
+	{pattern: "GET /calendar.csv", may: everyone, serve: (*Site).calendarFile},
+}
+
+// calendarAsk is what of the calendar is asked for.
+type calendarAsk struct {
+	Season   string // "" for all
+	State    filing.State
+	From, To season.Date
+	Month    season.Date // its first day; zero for the whole span
+	Rest     bool        // what has nothing due, in place of what has
+	Today    season.Date
+}
+
+// longestSpan is how many days a calendar may have.
+const longestSpan = 3 * 366
+
+func (v *visit) calendarAsk() (calendarAsk, error) {
+	ask := v.r.URL.Query()
+	a := calendarAsk{Season: ask.Get("season"), State: filing.State(ask.Get("state")), Rest: ask.Get("show") == "rest", Today: season.DateOf(time.Now())}
+	var err error
+	if a.From, a.To, err = season.ParseSpan(ask.Get("from"), ask.Get("to"), a.Today); err != nil {
+		return a, fmt.Errorf("%w: give days such as %s", err, a.Today)
+	}
+	if a.To.After(a.From.AddDays(longestSpan)) {
+		return a, fmt.Errorf("from %s to %s is too long: ask for three years at most", a.From, a.To)
+	}
+	if month := ask.Get("month"); month != "" {
+		if a.Month, err = season.ParseDate(month + "-01"); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// path is the calendar's page, or another of its, with what is asked for.
+func (a calendarAsk) path(page string) string {
+	ask := url.Values{"from": {a.From.String()}, "to": {a.To.String()}}
+	for name, value := range map[string]string{"season": a.Season, "state": string(a.State)} {
+		if value != "" {
+			ask.Set(name, value)
+		}
+	}
+	if !a.Month.IsZero() {
+		ask.Set("month", a.Month.String()[:len("2006-01")])
+	}
+	if a.Rest {
+		ask.Set("show", "rest")
+	}
+	return page + "?" + ask.Encode()
+}
+
+// calendarView is what was asked for of the calendar.
+type calendarView struct {
+	Ask     calendarAsk
+	Seasons []ledger.Season // that there are to choose from
+	States  []filing.State  // that have a company
+	Broken  map[string]string
+	Due     []jobs.CalendarEntry // of the span
+	Rest    []jobs.CalendarEntry
+}
+
+func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
+	view := &calendarView{Ask: a, Broken: make(map[string]string)}
+	var err error
+	if view.Seasons, err = s.Ledger.Seasons(v.ctx()); err != nil {
+		return nil, err
+	}
+	chosen := view.Seasons
+	if a.Season != "" {
+		one, err := jobs.FindSeason(v.ctx(), s.Ledger, a.Season)
+		if err != nil {
+			return nil, err
+		}
+		chosen = []ledger.Season{one}
+	}
+	c, err := s.Seasons.Calendar(v.ctx(), chosen, a.From, a.To)
+	if err != nil {
+		return nil, err
+	}
+	for name, err := range c.Broken {
+		view.Broken[name] = sentence(err.Error())
+	}
+	states := make(map[filing.State]bool)
+	ours := func(all []jobs.CalendarEntry) (kept []jobs.CalendarEntry) {
+		for _, e := range all {
+			state := e.Row.Facts.State
+			states[state] = true
+			if a.State == "" || a.State == state {
+				kept = append(kept, e)
+			}
+		}
+		return kept
+	}
+	view.Due, view.Rest = ours(c.Due), ours(c.Rest)
+	for state := range states {
+		view.States = append(view.States, state)
+	}
+	slices.Sort(view.States)
+	return view, nil
+}
+
+// chosen are the entries of the month, or of those that have none.
+func (c *calendarView) chosen() []jobs.CalendarEntry {
+	switch {
+	case c.Ask.Rest:
+		return c.Rest
+	case c.Ask.Month.IsZero():
+		return c.Due
+	}
+	for month, entries := range byMonth(c.Due) {
+		if month == c.Ask.Month {
+			return entries
+		}
+	}
+	return nil
+}
+
+// byMonth groups entries that stand in the order of their dates.
+func byMonth(all []jobs.CalendarEntry) func(yield func(season.Date, []jobs.CalendarEntry) bool) {
+	return func(yield func(season.Date, []jobs.CalendarEntry) bool) {
+		plain := make([]season.Entry, len(all))
+		for i, e := range all {
+			plain[i] = e.Entry
+		}
+		for month, entries := range season.ByMonth(plain) {
+			n := len(entries)
+			if !yield(month, all[:n:n]) {
+				return
+			}
+			all = all[n:]
+		}
+	}
+}
+
+// calendarPage is the calendar as it is shown.
+type calendarPage struct {
+	*calendarView
+	Months []calendarMonth
+	Tabs   tabs
+	Days   []calendarDay
+	Pager  pager
+	CSV    string
+	Clear  string // the whole span
+	Error  string
+}
+
+type calendarMonth struct {
+	Name, Path string
+	Count      int
+	Share      float64 // of the fullest month, in percent
+	Current    bool
+	Today      bool // it is this month
+}
+
+type calendarDay struct {
+	Date    season.Date
+	Count   int  // on this page
+	Today   bool // it is the first that is not past
+	Entries []calendarLine
+}
+
+type calendarLine struct {
+	jobs.CalendarEntry
+	Fate fate
+}
+
+// fate is what becomes of a report that is due.
+type fate struct {
+	Text, Class, Path string
+}
+
+const dueOnPage = 100
+
+func (s *Site) calendarPage(v *visit) error {
+	a, err := v.calendarAsk()
+	status, p := http.StatusOK, &calendarPage{}
+	if err != nil {
+		status, p.Error = http.StatusUnprocessableEntity, sentence(err.Error())
+		a = calendarAsk{From: a.Today, To: a.Today.AddMonths(12), Today: a.Today}
+	}
+	if p.calendarView, err = s.calendar(v, a); err != nil {
+		return err
+	}
+	p.CSV = a.path("/calendar.csv")
+	whole := a
+	whole.Month, whole.Rest = season.Date{}, false
+	p.Clear = whole.path("/calendar")
+	p.Months = p.months()
+	rest := whole
+	rest.Rest = true
+	p.Tabs = tabs{Label: "What is due, and what is not", Tabs: []tab{
+		{Path: p.Clear, Name: "Due", Count: len(p.Due), Current: !a.Rest},
+		{Path: rest.path("/calendar"), Name: "Nothing due in that time", Count: len(p.Rest), Current: a.Rest},
+	}}
+	var shown []jobs.CalendarEntry
+	p.Pager, shown = paged(v, p.chosen(), dueOnPage)
+	if p.Days, err = s.days(v, a, shown); err != nil {
+		return err
+	}
+	return v.showStatus(status, "calendar.html", "Calendar", p)
+}
+
+// months are those of the span, with or without something due.
+func (p *calendarPage) months() []calendarMonth {
+	counts := make(map[season.Date]int)
+	most := 1
+	for month, entries := range byMonth(p.Due) {
+		counts[month] = len(entries)
+		most = max(most, len(entries))
+	}
+	var all []calendarMonth
+	first := p.Ask.From
+	first.Day = 1
+	for month := first; !month.After(p.Ask.To); month = month.AddMonths(1) {
+		a := p.Ask
+		a.Month, a.Rest = month, false
+		all = append(all, calendarMonth{
+			Name: fmt.Sprintf("%.3s %d", month.Month, month.Year), Path: a.path("/calendar") + "#due", Count: counts[month], Share: 100 * float64(counts[month]) / float64(most),
+			Current: !p.Ask.Rest && month == p.Ask.Month, Today: month.Year == p.Ask.Today.Year && month.Month == p.Ask.Today.Month,
+		})
+	}
+	return all
+}
+
+// days groups the entries of a page, and says what becomes of them.
+func (s *Site) days(v *visit, a calendarAsk, entries []jobs.CalendarEntry) ([]calendarDay, error) {
+	bought, err := jobs.Bought(v.ctx(), s.Ledger, entries)
+	if err != nil {
+		return nil, err
+	}
+	var days []calendarDay
+	past := false
+	for i, e := range entries {
+		if n := len(days); n == 0 || days[n-1].Date != e.Due.Date {
+			was := past
+			past = e.Due.Date.Before(a.Today)
+			days = append(days, calendarDay{Date: e.Due.Date, Today: e.Due.Date == a.Today || was && !past})
+		}
+		day := &days[len(days)-1]
+		day.Count++
+		day.Entries = append(day.Entries, calendarLine{e, fateOf(e, bought, i, a.Today)})
+	}
+	return days, nil
+}
+
+func fateOf(e jobs.CalendarEntry, bought map[int]ledger.Holding, i int, today season.Date) fate {
+	h, held := bought[i]
+	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
+	switch {
+	case held && h.Covers:
+		return fate{"covered by its subscription", "exists", path}
+	case held && h.Bought:
+		return fate{"bought", "placed", path}
+	case held:
+		return fate{"being bought", "placing", path}
+	case e.Due.Verdict != season.Dated:
+		return fate{}
+	case e.Due.Date.Before(today):
+		return fate{"past, not bought here", "attention", ""}
+	}
+	return fate{"not bought yet", "ready", ""}
+}
+
+// calendarFile is the calendar for a spreadsheet: what is due, then what is not.
+func (s *Site) calendarFile(v *visit) error {
+	a, err := v.calendarAsk()
+	if err != nil {
+		return wrong("%s", sentence(err.Error()))
+	}
+	view, err := s.calendar(v, a)
+	if err != nil {
+		return err
+	}
+	entries := view.chosen()
+	if a.Month.IsZero() && !a.Rest {
+		entries = slices.Concat(entries, view.Rest)
+	}
+	plain := make([]season.Entry, len(entries))
+	for i, e := range entries {
+		plain[i] = e.Entry
+	}
+	return v.download(fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
+		file, err := os.Create(path)
+		if err != nil {
+			return fmt.Errorf("make the calendar's file: %w", err)
+		}
+		if err := season.WriteCSV(file, plain); err != nil {
+			file.Close()
+			return fmt.Errorf("write the calendar's file: %w", err)
+		}
+		return file.Close()
+	})
+}
+
+// dateElement is a day of the calendar: the same in every zone.
+func dateElement(d season.Date) template.HTML {
+	if d.IsZero() {
+		return "–"
+	}
+	return template.HTML(`<time datetime="` + d.String() + `" data-local="date">` + d.String() + `</time>`)
+}
