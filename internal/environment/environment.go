@@ -37,7 +37,7 @@ var Variables = []Variable{
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
-	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL (look-ups, creations and orders); empty for unlimited"},
+	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data folder (look-ups, creations and orders); empty for unlimited"},
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
@@ -201,8 +201,8 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 }
 
 // Pace is the rate that the variables set, for all processes that share the
-// queue; nil for none.
-func (e Environment) Pace(q *jobs.Queue) jobs.Pace { return q.Pace(e.Rate) }
+// queue, or the data folder where that is within the process; nil for none.
+func (e Environment) Pace(q *jobs.Queue) jobs.Pace { return q.Pace(e.Rate, e.DataDir) }
 
 // Mode is "live" for live keys and "test" for any other: a ledger holds orders
 // of one of them.

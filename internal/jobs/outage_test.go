@@ -380,7 +380,7 @@ func TestSlowPaceIsNoOutage(t *testing.T) {
 	l := f.openLedger()
 	f.add(l, "a", requests(2, agentChange)...)
 	queue := f.openQueue()
-	w := f.start(l, queue, func(c *jobs.Config) { c.Pace = queue.Pace(1) })
+	w := f.start(l, queue, func(c *jobs.Config) { c.Pace = queue.Pace(1, t.TempDir()) })
 	if end := f.await(w, "a", jobs.Patience{Silence: 100 * time.Millisecond}); end.Reason != jobs.Finished {
 		t.Errorf("%+v", end)
 	}

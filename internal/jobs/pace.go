@@ -3,11 +3,11 @@ package jobs
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"math"
+	"path/filepath"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/gofrs/flock"
 	"golang.org/x/time/rate"
 )
 
@@ -23,76 +23,50 @@ type unpaced struct{}
 func (unpaced) Wait(ctx context.Context) error { return ctx.Err() }
 
 // Pace lets perSecond requests a second through, together with all processes
-// that share the queue's Redis; with the queue in the process, it is this
-// process's alone. It returns nil for perSecond 0: no limit.
-func (q *Queue) Pace(perSecond float64) Pace {
-	burst := max(1, int(perSecond/10))
-	switch {
-	case perSecond == 0:
+// that share the queue's Redis; with the queue in the process, with those that
+// share the data folder dir. It returns nil for perSecond 0: no limit.
+func (q *Queue) Pace(perSecond float64, dir string) Pace {
+	if perSecond == 0 {
 		return nil
-	case q.embedded != nil:
-		return ownPace{rate.NewLimiter(rate.Limit(perSecond), burst)}
 	}
-	return &fleetPace{
-		redis: q.redis, id: rand.Text()[:12], rate: perSecond, burst: burst,
-		atOnce: min(max(1, int(perSecond/20)), 64),
-		turn:   make(chan struct{}, 1),
-		alone:  rate.NewLimiter(rate.Limit(perSecond/unknownFleet), 1),
+	p := &fleetPace{
+		rate: perSecond, burst: max(1, int(perSecond/10)), atOnce: min(max(1, int(perSecond/20)), 64),
+		turn:  make(chan struct{}, 1),
+		alone: rate.NewLimiter(rate.Limit(perSecond/unknownFleet), 1),
 	}
+	if q.embedded != nil {
+		p.turns = &folderTurns{lock: flock.New(filepath.Join(dir, "pace"))}
+	} else {
+		p.turns = &redisTurns{redis: q.redis, id: rand.Text()[:12]}
+	}
+	return p
 }
 
-// ownPace is a process's own.
-type ownPace struct{ *rate.Limiter }
+// turns are those of everybody who shares them. take takes some that lie between
+// apart, of which so many may pile up unused, and says in how long the first of
+// them is (less than 0: since when), and how many take turns.
+type turns interface {
+	take(ctx context.Context, between time.Duration, wanted, pile int) (first time.Duration, sharers int, err error)
+}
 
-// PerSecond is the rate.
-func (p ownPace) PerSecond() float64 { return float64(p.Limit()) }
-
-// unknownFleet is how many processes are taken to share the rate where Redis
-// was away from the beginning and could not say.
+// unknownFleet is how many processes are taken to share the rate where nobody
+// could say from the beginning.
 const unknownFleet = 10
 
-// fleetPace takes its turns from Redis, some at a time. While Redis is away each
-// process keeps to its share of the rate.
+// fleetPace takes the turns that it shares, some at a time. While they cannot be
+// had each process keeps to its share of the rate.
 type fleetPace struct {
-	redis  redis.UniversalClient
-	id     string // of this process among those who take turns
+	turns  turns
 	rate   float64
 	burst  int
-	atOnce int // a twentieth of a second's turns: a round trip is not needed for each
+	atOnce int // a twentieth of a second's turns: they are not asked for one by one
 
 	turn  chan struct{} // held by whoever waits for the next turn: the others queue up here
-	left  int           // turns taken from Redis and not used yet
+	left  int           // turns taken and not used yet
 	next  time.Time     // when the first of them may be used
-	retry time.Time     // Redis is not asked before this moment
-	alone *rate.Limiter // for while Redis is away
+	retry time.Time     // nobody is asked for turns before this moment
+	alone *rate.Limiter // for while they cannot be had
 }
-
-// takeTurns hands turns out as if everybody drew them from one bucket, by the
-// clock of the server: those of the hosts need not agree. KEYS: the moment of the
-// next free turn, in microseconds; who took turns lately. ARGV: microseconds
-// between turns, turns wanted, turns that may pile up unused, who asks. It
-// returns in how many microseconds the first turn is (less than 0: since when),
-// and how many take turns.
-//
-// A moment that lies further ahead than a hundred processes could have taken it
-// is from before the server's clock was set back, or from another server.
-var takeTurns = redis.NewScript(`
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-local between, wanted, pile = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local free = tonumber(redis.call('GET', KEYS[1]) or '0')
-if free > now + 1000000 + 100 * wanted * between then free = now end
-free = math.max(free, now - (pile - 1) * between)
-local after = free + wanted * between
-redis.call('SET', KEYS[1], string.format('%.3f', after), 'PX', math.ceil((after - now + pile * between) / 1000) + 1000)
-redis.call('ZADD', KEYS[2], clock[1], ARGV[4])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', clock[1] - 60)
-redis.call('EXPIRE', KEYS[2], 60)
-return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
-`)
-
-// paceKeys lie in one slot of a cluster.
-var paceKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
 
 // PerSecond is the rate of the fleet.
 func (p *fleetPace) PerSecond() float64 { return p.rate }
@@ -110,7 +84,7 @@ func (p *fleetPace) Wait(ctx context.Context) error {
 	}
 	between := p.between()
 	// Turns that nobody used in time are gone: they must not pile up here on top
-	// of those that pile up in Redis.
+	// of those that pile up for everybody.
 	if p.left > 0 && time.Since(p.next) > time.Duration(p.burst+p.atOnce)*between {
 		p.left = 0
 	}
@@ -135,7 +109,7 @@ func (p *fleetPace) between() time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// take asks Redis for turns. It reports false while Redis is away.
+// take asks for turns. It reports false while they cannot be had.
 func (p *fleetPace) take(ctx context.Context) bool {
 	now := time.Now()
 	if now.Before(p.retry) {
@@ -143,13 +117,13 @@ func (p *fleetPace) take(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	answer, err := takeTurns.Run(ctx, p.redis, paceKeys, fmt.Sprintf("%.3f", 1e6/p.rate), p.atOnce, p.burst, p.id).Int64Slice()
-	if err != nil || len(answer) != 2 {
+	first, sharers, err := p.turns.take(ctx, p.between(), p.atOnce, p.burst)
+	if err != nil {
 		p.retry = time.Now().Add(time.Second)
 		return false
 	}
 	// The answer's way back is not counted: a turn comes rather too late.
-	p.left, p.next = p.atOnce, time.Now().Add(time.Duration(answer[0])*time.Microsecond)
-	p.alone.SetLimit(rate.Limit(p.rate / math.Max(1, float64(answer[1]))))
+	p.left, p.next = p.atOnce, time.Now().Add(first)
+	p.alone.SetLimit(rate.Limit(p.rate / math.Max(1, float64(sharers))))
 	return true
 }

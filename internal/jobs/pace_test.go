@@ -3,6 +3,9 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,6 +36,7 @@ func paced(t *testing.T, paces []jobs.Pace, takers int, long time.Duration) int 
 
 func openPaces(t *testing.T, address string, n int, perSecond float64) []jobs.Pace {
 	t.Helper()
+	dir := t.TempDir()
 	paces := make([]jobs.Pace, n)
 	for i := range paces {
 		q, err := jobs.OpenQueue(address)
@@ -40,7 +44,7 @@ func openPaces(t *testing.T, address string, n int, perSecond float64) []jobs.Pa
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { q.Close() })
-		paces[i] = q.Pace(perSecond)
+		paces[i] = q.Pace(perSecond, dir)
 	}
 	return paces
 }
@@ -133,5 +137,32 @@ func TestPaceGivesUp(t *testing.T) {
 	began := time.Now()
 	if err := p.Wait(t.Context()); err != nil || time.Since(began) > 2*time.Second {
 		t.Errorf("%v after %s: the turn that was given up is lost", err, time.Since(began))
+	}
+}
+
+// Processes over one data folder share their rate without Redis; a file of turns
+// that cannot be read, or is of a clock that stood ahead, holds nobody up.
+func TestPaceInOneFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var paces []jobs.Pace
+	for range 3 {
+		q, err := jobs.OpenQueue("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { q.Close() })
+		paces = append(paces, q.Pace(50, dir))
+	}
+	if n := paced(t, paces, 4, 2*time.Second); n > 100+5+3*2 || n < 70 {
+		t.Errorf("%d turns in two seconds", n)
+	}
+	for _, content := range []string{"rubbish", strconv.FormatInt(time.Now().Add(time.Hour).UnixNano(), 10)} {
+		if err := os.WriteFile(filepath.Join(dir, "pace.next"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n := paced(t, paces, 1, time.Second); n < 20 {
+			t.Errorf("%q: %d turns in a second", content, n)
+		}
 	}
 }
