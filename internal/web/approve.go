@@ -48,6 +48,7 @@ func (s *Site) approve(v *visit) error {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "filing"), p.Total, p.Hash)
 		err = s.Ledger.Approve(v.acting("approve", b.ID, note), b.ID, p.Hash, v.who())
 	}
+	s.sights.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrApproved):
 		if b, err = s.theBatch(v); err != nil {

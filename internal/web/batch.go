@@ -63,7 +63,7 @@ func (s *Site) batchPage(v *visit) error {
 		}
 	}
 	p := &batchPage{Batch: b, Mark: mark(b), Steps: steps(3)}
-	if p.Panel, err = s.newWatch(b.ID).look(v.ctx()); err != nil {
+	if p.Panel, err = (&watch{site: s, batch: b.ID}).look(v.ctx()); err != nil {
 		return err
 	}
 	c := p.Panel.Counts
@@ -82,7 +82,7 @@ func (s *Site) batchPage(v *visit) error {
 	} else if p.Left == 0 {
 		p.Steps = steps(4)
 	}
-	if p.List, err = s.listRows(v, b, "/batches/"+b.ID, ""); err != nil {
+	if p.List, err = s.listRows(v, b, c, "/batches/"+b.ID, ""); err != nil {
 		return err
 	}
 	p.List.Lead, p.List.Orders = true, true
@@ -128,6 +128,7 @@ type filingStatus struct {
 
 // hold is why rows are not sent now, and where something can be done about it.
 type hold struct {
+	Word            string // in two or three words
 	Class, What, Do string
 	Path, Name      string    // where; "" for nowhere
 	Until           time.Time // when it ends by itself; zero for nobody knows
@@ -135,16 +136,10 @@ type hold struct {
 
 // watch looks at a batch again and again.
 type watch struct {
-	site       *Site
-	batch      string
-	meter      *report.Meter
-	filings    ledger.Filings
-	unfinished ledger.Unfinished
-	read       time.Time // when those two were read
-	took       time.Duration
+	site  *Site
+	batch string
+	meter *report.Meter
 }
-
-func (s *Site) newWatch(batch string) *watch { return &watch{site: s, batch: batch} }
 
 // look sees how the batch stands now.
 func (w *watch) look(ctx context.Context) (*panel, error) {
@@ -153,20 +148,18 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := l.Figures(ctx, b.ID)
+	seen, err := w.site.sights.of(b.ID).look(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.lookCloser(ctx); err != nil {
-		return nil, err
-	}
+	f, filings := seen.figures, seen.filings
 	halted, err := l.Standstill(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &panel{Batch: b, Filings: w.filings, Later: w.unfinished.Later}
+	p := &panel{Batch: b, Filings: filings, Later: seen.unfinished.Later}
 	if p.Later > 0 {
-		p.Due = time.UnixMilli(w.unfinished.NextDue)
+		p.Due = time.UnixMilli(seen.unfinished.NextDue)
 	}
 	if p.Book, err = l.Book(ctx); err != nil {
 		return nil, err
@@ -183,9 +176,9 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	p.Stack = stackOf(b, f.Counts)
 	p.Summary = report.Summary{
 		Batch: b.ID, Rows: f.Counts.Total(), Counts: f.Counts, Spent: f.Spent, Held: f.Held, Needed: f.Needed,
-		Filings: make(map[string]int), Exceptions: w.filings.Exceptions,
+		Filings: make(map[string]int), Exceptions: filings.Exceptions,
 	}
-	for status, n := range w.filings.Statuses {
+	for status, n := range filings.Statuses {
 		if status == "" {
 			status = report.NotTold
 		}
@@ -194,29 +187,14 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	for _, status := range p.Summary.FilingStatuses() {
 		p.Statuses = append(p.Statuses, filingStatus{status, p.Summary.Filings[status]})
 	}
-	return p, w.holds(ctx, p)
+	if err := w.holds(ctx, p); err != nil {
+		return nil, err
+	}
+	if len(p.Holds) > 0 && p.Class == "running" {
+		p.Word, p.Class = p.Holds[0].Word, "paused"
+	}
+	return p, nil
 }
-
-// lookCloser reads what moves slowly: what becomes of the orders, which events
-// tell hours after they were placed, and which rows are to be tried again.
-func (w *watch) lookCloser(ctx context.Context) error {
-	if !w.read.IsZero() && time.Since(w.read) < max(closerEvery, 20*w.took) {
-		return nil
-	}
-	began := time.Now()
-	filings, err := w.site.Ledger.Filings(ctx, w.batch)
-	if err != nil {
-		return err
-	}
-	unfinished, err := w.site.Ledger.Unfinished(ctx, w.batch)
-	if err != nil {
-		return err
-	}
-	w.filings, w.unfinished, w.read, w.took = filings, unfinished, time.Now(), time.Since(began)
-	return nil
-}
-
-const closerEvery = 2 * time.Second
 
 // holds finds why rows of the batch are not sent.
 func (w *watch) holds(ctx context.Context, p *panel) error {
@@ -232,19 +210,19 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		return nil
 	}
 	if text := report.HaltText(p.Halted); text != "" {
-		h := hold{Class: "warn", What: sentence(text) + "."}
+		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
 		switch p.Halted.Reason {
 		case filing.ForFunds:
 			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. Nothing is lost.", "/balance", "Declare a deposit"
 		case filing.ForKey:
 			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; nothing is lost.", "/settings", "Settings"
 		default:
-			h.What, h.Do, h.Until = "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
+			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
 		}
 		p.Holds = append(p.Holds, h)
 	}
 	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
-		h := hold{Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}
+		h := hold{Word: "waits for funds", Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}
 		if p.Book.Declared {
 			h.What = fmt.Sprintf("%s cannot be paid for: %s available.", count(p.Short, "row"), max(0, p.Book.Available()).Dollars())
 		}
@@ -255,7 +233,7 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		return err
 	}
 	if !slices.ContainsFunc(processes, func(one ledger.Process) bool { return one.Alive && one.Places }) {
-		p.Holds = append(p.Holds, hold{Class: "warn", What: "Nobody places orders now.", Do: "An operator has to start a worker, or the page's own placing. Nothing is lost.", Path: "/fleet", Name: "Fleet"})
+		p.Holds = append(p.Holds, hold{Word: "nobody places", Class: "warn", What: "Nobody places orders now.", Do: "An operator has to start a worker, or the page's own placing. Nothing is lost.", Path: "/fleet", Name: "Fleet"})
 	}
 	return nil
 }
@@ -324,7 +302,7 @@ func (s *Site) batchLive(v *visit) error {
 		return err
 	}
 	made := v.r.URL.Query().Get("mark")
-	w := s.newWatch(b.ID)
+	w := watch{site: s, batch: b.ID}
 	left := -1
 	return s.live(v, "batch "+b.ID+" "+made, func(ctx context.Context) (glance, error) {
 		p, err := w.look(ctx)

@@ -35,7 +35,7 @@ func TestBatchPage(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "being placed", "Nobody places orders now", "<b>1</b> of 3 rows answered")
+	v.wants(body, "clients.csv", "nobody places", "Nobody places orders now", "<b>1</b> of 3 rows answered")
 	s.place()
 	s.answered(batch)
 	_, body = v.get("/batches/" + batch)

@@ -13,6 +13,7 @@ func (s *Site) pauseBatch(v *visit) error {
 	if err := s.Ledger.PauseBatch(v.acting("pause", b.ID, ""), b.ID); err != nil {
 		return err
 	}
+	s.sights.forget(b.ID)
 	v.say("ok", "Paused. Orders already sent are answered; nothing more is sent until somebody resumes it.")
 	return v.goTo("/batches/" + b.ID)
 }
@@ -26,6 +27,7 @@ func (s *Site) resumeBatch(v *visit) error {
 	if err := s.Ledger.ResumeBatch(v.acting("resume", b.ID, ""), b.ID); err != nil {
 		return err
 	}
+	s.sights.forget(b.ID)
 	v.say("ok", "It goes on.")
 	return v.goTo("/batches/" + b.ID)
 }
@@ -40,6 +42,7 @@ func (s *Site) cancelBatch(v *visit) error {
 	if err != nil {
 		return err
 	}
+	s.sights.forget(b.ID)
 	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -62,6 +65,7 @@ func (s *Site) retryBatch(v *visit) error {
 	if err != nil {
 		return err
 	}
+	s.sights.forget(b.ID)
 	v.say("ok", "Ready again: %s.", count(n, "rejected row"))
 	return v.goTo("/batches/" + b.ID)
 }

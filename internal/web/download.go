@@ -151,7 +151,7 @@ func (s *Site) document(v *visit) error {
 }
 
 func noService(err error) error {
-	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask", sentence(err.Error()) + ". An operator has to set it up."}
+	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask", sentence(err.Error()) + " An operator has to set it up."}
 }
 
 // noDocument says why there is no document, where the service has said it.
@@ -190,7 +190,7 @@ func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
 		return noDocument(err)
 	}
 	if got.Err != nil {
-		return &Trouble{http.StatusBadGateway, "The document could not be fetched", sentence(got.Err.Error()) + "."}
+		return &Trouble{http.StatusBadGateway, "The document could not be fetched", sentence(got.Err.Error())}
 	}
 	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(got.File)))
 	if err != nil {

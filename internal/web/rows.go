@@ -89,15 +89,11 @@ var shows = []struct {
 
 // listRows reads the rows that the address asks for. by is what is shown where it
 // names nothing.
-func (s *Site) listRows(v *visit, b ledger.Batch, base, by string) (*rowList, error) {
+func (s *Site) listRows(v *visit, b ledger.Batch, counts ledger.Counts, base, by string) (*rowList, error) {
 	ask := v.r.URL.Query()
 	list := &rowList{Base: base, Show: by, Search: shortened(ask.Get("q"), 200), Columns: b.Columns}
 	if ask.Has("show") {
 		list.Show = ask.Get("show")
-	}
-	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
-	if err != nil {
-		return nil, err
 	}
 	at := slices.IndexFunc(shows, func(one struct {
 		name, title string
@@ -108,17 +104,21 @@ func (s *Site) listRows(v *visit, b ledger.Batch, base, by string) (*rowList, er
 	if at < 0 {
 		return nil, errNoPage
 	}
-	q := shows[at].query
-	q.Batch, q.Search, q.Limit = b.ID, list.Search, rowsOnPage
-	q.After, _ = strconv.Atoi(ask.Get("after"))
-	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
-	rows, total, err := s.Ledger.ListRows(v.ctx(), q)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.tabs(v, list, b, counts); err != nil {
 		return nil, err
 	}
+	q := shows[at].query
+	q.Batch, q.Search, q.Uncounted = b.ID, list.Search, true
+	q.Limit = rowsOnPage + 1 // one more shows whether there are more
+	q.After, _ = strconv.Atoi(ask.Get("after"))
+	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
+	from = max(0, from)
+	rows, _, err := s.Ledger.ListRows(v.ctx(), q)
+	if err != nil {
+		return nil, err
+	}
+	more := len(rows) > rowsOnPage
+	rows = rows[:min(len(rows), rowsOnPage)]
 	for _, r := range rows {
 		listed, err := listed(b, r)
 		if err != nil {
@@ -126,9 +126,15 @@ func (s *Site) listRows(v *visit, b ledger.Batch, base, by string) (*rowList, er
 		}
 		list.Rows = append(list.Rows, listed)
 	}
-	list.Pager = pager{From: min(from+1, total), To: min(from+len(rows), total), Total: total}
-	if n := len(rows); n > 0 && from+n < total {
-		list.Pager.Older = list.path(list.Show, rows[n-1].Number, from+n)
+	list.Pager = pager{From: min(from+1, from+len(rows)), To: from + len(rows)}
+	switch {
+	case list.Search == "":
+		list.Pager.Total = list.count()
+	case !more: // how many are found is known where the last of them is; to count the others takes as long as to find them
+		list.Pager.Total = list.Pager.To
+	}
+	if more {
+		list.Pager.Older = list.path(list.Show, rows[len(rows)-1].Number, from+len(rows))
 	}
 	if q.After > 0 {
 		list.Pager.Newer = list.path(list.Show, 0, 0)
@@ -137,6 +143,16 @@ func (s *Site) listRows(v *visit, b ledger.Batch, base, by string) (*rowList, er
 		}
 	}
 	return list, nil
+}
+
+// count is how many rows the present tab has.
+func (l *rowList) count() int {
+	for _, t := range l.Tabs.Tabs {
+		if t.Current {
+			return t.Count
+		}
+	}
+	return 0
 }
 
 // before finds where the page before the present one begins.

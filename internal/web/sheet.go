@@ -319,7 +319,7 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 	if p.Counts[filing.Invalid] == 0 && p.Quote.Rows > 0 {
 		p.Steps = steps(2)
 	}
-	if p.List, err = s.listRows(v, b, "/sheets/"+p.Upload.ID, defaultShow(p.Counts)); err != nil {
+	if p.List, err = s.listRows(v, b, p.Counts, "/sheets/"+p.Upload.ID, defaultShow(p.Counts)); err != nil {
 		return err
 	}
 	p.List.Version = p.Upload.Version

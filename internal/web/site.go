@@ -61,6 +61,7 @@ type Site struct {
 	doors   *doors
 	desk    *preparing
 	streams *streams
+	sights  *sights
 }
 
 // New makes a site. Close it before the ledger.
@@ -68,7 +69,7 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{Config: c, doors: newDoors(), streams: newStreams()}
+	s := &Site{Config: c, doors: newDoors(), streams: newStreams(), sights: newSights()}
 	s.desk = newPreparing(s)
 	s.handler = s.guard(s.mux())
 	return s

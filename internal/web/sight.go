@@ -1,0 +1,111 @@
+package web
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// sights are what is known of batches that somebody looks at. Summing a large
+// one up takes the database a while: it is done once for all who look, and not
+// again for some time that grows with it.
+type sights struct {
+	mu sync.Mutex
+	by map[string]*sight // by batch
+}
+
+func newSights() *sights { return &sights{by: make(map[string]*sight)} }
+
+const maxSights = 200
+
+func (s *sights) of(batch string) *sight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.by[batch]
+	if one == nil {
+		if len(s.by) >= maxSights {
+			clear(s.by)
+		}
+		one = &sight{batch: batch}
+		s.by[batch] = one
+	}
+	return one
+}
+
+// forget has a batch looked at anew: somebody has just changed it.
+func (s *sights) forget(batch string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.by, batch)
+}
+
+// sight is what is known of one batch.
+type sight struct {
+	batch string
+	mu    sync.Mutex
+	seen
+	rows, orders age // of the two halves
+}
+
+// seen is a batch in figures.
+type seen struct {
+	figures    ledger.Figures
+	filings    ledger.Filings
+	unfinished ledger.Unfinished
+}
+
+// age is when something was read, and how long that took.
+type age struct {
+	at   time.Time
+	took time.Duration
+}
+
+// Reading takes up at most this part of the time; what is read in no time is
+// read every time.
+const (
+	rowsShare   = 10
+	ordersShare = 25 // orders move by events, hours after they were placed
+	noTime      = 10 * time.Millisecond
+)
+
+func (a *age) fresh(share int) bool {
+	return a.took > noTime && time.Since(a.at) < time.Duration(share)*a.took
+}
+
+func (a *age) measure(read func() error) error {
+	began := time.Now()
+	err := read()
+	if err == nil {
+		a.at = time.Now()
+		a.took = a.at.Sub(began)
+	}
+	return err
+}
+
+// look reads what is not fresh any more. Whoever comes meanwhile waits, and has
+// the same.
+func (s *sight) look(ctx context.Context, l *ledger.Ledger) (seen, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.rows.fresh(rowsShare) {
+		if err := s.rows.measure(func() (err error) {
+			s.figures, err = l.Figures(ctx, s.batch)
+			return err
+		}); err != nil {
+			return seen{}, err
+		}
+	}
+	if !s.orders.fresh(ordersShare) {
+		if err := s.orders.measure(func() (err error) {
+			if s.filings, err = l.Filings(ctx, s.batch); err == nil {
+				s.unfinished, err = l.Unfinished(ctx, s.batch)
+			}
+			return err
+		}); err != nil {
+			return seen{}, err
+		}
+	}
+	return s.seen, nil
+}
