@@ -45,14 +45,17 @@ func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Season, from, t
 		}
 		falls, others := roster.Calendar(from, to)
 		for _, e := range falls {
+			entry := due.entry(e)
 			year, files := roster.report(e, o)
-			entry := due.entry(e, year)
+			if entry.Year == 0 || files && len(entry.Seasons) == 0 { // who files it knows best
+				entry.Year = year
+			}
 			if files && !slices.Contains(entry.Seasons, se.Name) {
 				entry.Seasons = append(entry.Seasons, se.Name)
 			}
 		}
 		for _, e := range others {
-			rest.entry(e, 0)
+			rest.entry(e)
 		}
 	}
 	c.Due, c.Rest = due.entries, rest.entries
@@ -73,20 +76,19 @@ type register struct {
 type registered struct {
 	company string // and state
 	due     season.Date
-	year    int
 }
 
-// entry is the one entry of a company, a due date and a year.
-func (r *register) entry(e season.Entry, year int) *CalendarEntry {
+// entry is the one entry of a company and a due date.
+func (r *register) entry(e season.Entry) *CalendarEntry {
 	if r.at == nil {
 		r.at = make(map[registered]int)
 	}
-	key := registered{e.Row.Key(), e.Due.Date, year}
+	key := registered{e.Row.Key(), e.Due.Date}
 	i, known := r.at[key]
 	if !known || e.Row.CompanyID == "" && e.Row.LegalName == "" { // nobody knows whether these are one
 		i = len(r.entries)
 		r.at[key] = i
-		r.entries = append(r.entries, CalendarEntry{Entry: e, Year: year})
+		r.entries = append(r.entries, CalendarEntry{Entry: e})
 	}
 	return &r.entries[i]
 }

@@ -52,6 +52,9 @@ var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckSeasonName reports a name that no season can have. It returns ErrSeason.
 func CheckSeasonName(name string) error {
+	if name == "new" { // the page has the form of a new one there
+		return refused("a season cannot be called new")
+	}
 	if !seasonName.MatchString(name) {
 		return refused("%q is no name of a season: letters, digits, dots and dashes", name)
 	}

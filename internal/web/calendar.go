@@ -165,10 +165,10 @@ type calendarPage struct {
 
 type calendarMonth struct {
 	Name, Path string
+	Year       int
 	Count      int
 	Share      float64 // of the fullest month, in percent
 	Current    bool
-	Today      bool // it is this month
 }
 
 type calendarDay struct {
@@ -233,9 +233,16 @@ func (p *calendarPage) months() []calendarMonth {
 	for month := first; !month.After(p.Ask.To); month = month.AddMonths(1) {
 		a := p.Ask
 		a.Month, a.Rest = month, false
+		name := fmt.Sprintf("%.3s", month.Month)
+		switch {
+		case month.Year == p.Ask.Today.Year && month.Month == p.Ask.Today.Month:
+			name += " · now"
+		case month == first || month.Month == time.January:
+			name += fmt.Sprintf(" %d", month.Year)
+		}
 		all = append(all, calendarMonth{
-			Name: fmt.Sprintf("%.3s %d", month.Month, month.Year), Path: a.path("/calendar") + "#due", Count: counts[month], Share: 100 * float64(counts[month]) / float64(most),
-			Current: !p.Ask.Rest && month == p.Ask.Month, Today: month.Year == p.Ask.Today.Year && month.Month == p.Ask.Today.Month,
+			Name: name, Year: month.Year, Path: a.path("/calendar") + "#due", Count: counts[month], Share: 100 * float64(counts[month]) / float64(most),
+			Current: !p.Ask.Rest && month == p.Ask.Month,
 		})
 	}
 	return all

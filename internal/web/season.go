@@ -131,6 +131,7 @@ type seasonPage struct {
 	Next     []season.Firing
 	Broken   string // why its roster cannot be filed
 	Plan     *jobs.Plan
+	Unasked  bool // the plan is worked out where somebody asks for it
 	Firings  []listedFiring
 	Pager    pager
 	Versions []ledger.Roster
@@ -222,7 +223,7 @@ func (s *Site) showSeason(v *visit, se ledger.Season, refused *rosterTrouble) er
 	if p.Options, err = jobs.OptionsOf(se); err != nil {
 		return err
 	}
-	if err := s.lookAhead(ctx, p); err != nil {
+	if err := s.lookAhead(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
 		return err
 	}
 	firings, err := s.Ledger.Firings(ctx, se.Name)
@@ -250,14 +251,19 @@ func (s *Site) showSeason(v *visit, se ledger.Season, refused *rosterTrouble) er
 	return v.showStatus(status, "season.html", se.Name, p)
 }
 
+// plannedRows is how large a roster may be for its plan to be worked out before
+// anybody asks for it.
+const plannedRows = 5000
+
 // lookAhead says when a season fires next, and what it would do then.
-func (s *Site) lookAhead(ctx context.Context, p *seasonPage) error {
+func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
 	roster, err := s.Seasons.Roster(ctx, p.Season)
 	if err == nil {
 		p.Roster = troubleOf(p.Season.File, roster, nil)
 		p.Next, err = s.Seasons.Upcoming(ctx, p.Season, 3)
 	}
-	if err == nil && len(p.Next) > 0 {
+	p.Unasked = err == nil && !asked && len(p.Next) > 0 && p.Roster.Tally.Rows > plannedRows
+	if err == nil && len(p.Next) > 0 && !p.Unasked {
 		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
 	}
 	if errors.Is(err, jobs.ErrRoster) {
@@ -371,7 +377,6 @@ type rehearsal struct {
 	Season ledger.Season
 	Path   string
 	Look   string // names what is looked at
-	Places bool   // something here places orders
 	Why    string // why it cannot be fired now
 }
 
@@ -388,6 +393,11 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
+	firm, err := s.Ledger.Firm(v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	se.Approval = se.Approval || firm.SecondPerson
 	p := &rehearsal{Season: se, Path: seasonPath(se.Name)}
 	if p.Rehearsal, err = s.Seasons.Rehearse(v.ctx(), se); err != nil {
 		return nil, asTrouble(err)

@@ -1,0 +1,252 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+var enrolmentRoutes = []route{
+	{pattern: "GET /seasons/new", may: operator, serve: (*Site).newSeason},
+	{pattern: "POST /seasons", may: operator, serve: (*Site).addSeason, upload: true},
+}
+
+// enrolment is a season on its way: what was typed, and what is wrong with it.
+type enrolment struct {
+	Form     url.Values
+	Errors   map[string]string // by the field's name
+	Roster   *rosterTrouble    // what is wrong with the roster
+	Products []filing.Product
+	States   []filing.State
+	Years    []choice
+	Months   []choice
+	Zones    []string
+	Units    []string
+	Second   bool // the firm wants a second person's yes
+	MiB      int64
+}
+
+type choice struct{ Value, Name string }
+
+// Ways in which a season's time is given.
+const (
+	onDate   = "date"  // a day of the year, or of every month
+	onCron   = "cron"  // a cron expression
+	aheadDue = "ahead" // of the due dates
+)
+
+// zones are those of the states, and what else a server is set to.
+var zones = []string{
+	"America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Los_Angeles", "America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
+}
+
+func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
+	e := &enrolment{Form: form, Errors: make(map[string]string), Products: filing.Products, States: filing.States(), Zones: zones, Units: []string{"days", "weeks", "months"}, MiB: s.MaxUpload >> 20}
+	firm, err := s.Ledger.Firm(v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	e.Second = firm.SecondPerson
+	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"}, {"last", "the year before"}}
+	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
+		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " alone"})
+	}
+	e.Months = []choice{{"*", "every month"}}
+	for month := time.January; month <= time.December; month++ {
+		e.Months = append(e.Months, choice{strconv.Itoa(int(month)), month.String()})
+	}
+	own := jobs.LocalZone(os.Getenv)
+	if own == "Etc/UTC" {
+		own = "UTC"
+	}
+	if !slices.Contains(zones, own) {
+		e.Zones = append([]string{own}, zones...)
+	}
+	for name, value := range map[string]string{"when": aheadDue, "number": "30", "unit": "days", "which": "each", "month": "1", "day": "15", "time": "06:00", "zone": own, "year": "this", "approval": "yes"} {
+		if !form.Has(name) {
+			form.Set(name, value)
+		}
+	}
+	return e, nil
+}
+
+// Is reports whether a choice was made.
+func (e *enrolment) Is(name, value string) bool { return e.Form.Get(name) == value }
+
+// Get is what was typed into a field.
+func (e *enrolment) Get(name string) string { return e.Form.Get(name) }
+
+// Field is a line of the form.
+func (e *enrolment) Field(name, label, hint string) any {
+	return struct {
+		ID, Name, Label, Type, Value, Hint, Error, Autocomplete string
+		Required                                                bool
+	}{ID: name, Name: name, Label: label, Value: e.Get(name), Hint: hint, Error: e.Errors[name], Autocomplete: "off"}
+}
+
+func (s *Site) newSeason(v *visit) error {
+	e, err := s.enrolment(v, make(url.Values))
+	if err != nil {
+		return err
+	}
+	return v.show("enrolment.html", "New season", e)
+}
+
+// options reads the form, and notes what is wrong at its field.
+func (e *enrolment) options() jobs.SeasonOptions {
+	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
+	o := jobs.SeasonOptions{
+		Product: filing.Product(text("product")), State: filing.State(text("state")), FilingYear: text("year"), User: text("user"), Sheet: text("sheet"), Zone: text("zone"),
+	}
+	if o.Product != "" && !o.Product.Valid() {
+		e.Errors["product"] = "Choose one of the list."
+	}
+	if o.State != "" && !o.State.Known() {
+		e.Errors["state"] = "Choose one of the list."
+	}
+	if o.FilingYear != "" {
+		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
+			e.Errors["year"] = "Choose one of the list."
+		}
+	}
+	if _, err := season.LoadZone(o.Zone); err != nil || o.Zone == "" {
+		e.Errors["zone"] = "Choose one of the list."
+	}
+	switch text("when") {
+	case onCron:
+		o.At = text("cron")
+		zone := o.Zone
+		if e.Errors["zone"] != "" {
+			zone = ""
+		}
+		if _, err := season.ParseAt(o.At, zone); err != nil {
+			e.Errors["cron"] = sentence(strings.TrimPrefix(err.Error(), season.ErrSchedule.Error()+": "))
+		}
+	case onDate:
+		o.At = e.date(text)
+	default:
+		o.Due = fmt.Sprintf("%s %s before", text("number"), text("unit"))
+		if text("which") == "first" {
+			o.Due += " the first"
+		}
+		if n, err := strconv.Atoi(text("number")); err != nil || n < 0 {
+			e.Errors["number"] = "Give a whole number, such as 30."
+		} else if _, err := season.ParseLead(o.Due); err != nil {
+			e.Errors["number"] = "That is too long before: at most 364 days, 52 weeks or 11 months."
+		}
+	}
+	return o
+}
+
+// date is a day and an hour as a cron expression.
+func (e *enrolment) date(text func(string) string) string {
+	at, err := time.Parse("15:04", text("time"))
+	if err != nil {
+		e.Errors["time"] = "Give a time of day, such as 06:00."
+		return ""
+	}
+	day, err := strconv.Atoi(text("day"))
+	if err != nil || day < 1 || day > 31 {
+		e.Errors["day"] = "Give a day of the month, 1 to 31."
+		return ""
+	}
+	month := text("month")
+	if n, err := strconv.Atoi(month); month != "*" && (err != nil || n < 1 || n > 12) {
+		e.Errors["month"] = "Choose one of the list."
+		return ""
+	}
+	cron := fmt.Sprintf("%d %d %d %s *", at.Minute(), at.Hour(), day, month)
+	if _, err := season.ParseAt(cron, ""); err != nil {
+		e.Errors["day"] = "That month has no such day."
+	}
+	return cron
+}
+
+// addSeason keeps a season, or shows its form again with what is wrong at each
+// field: then nothing of it was kept.
+func (s *Site) addSeason(v *visit) error {
+	file, err := v.file(s.MaxUpload)
+	var unchosen *Trouble
+	switch {
+	case errors.As(err, &unchosen) && unchosen.Status == http.StatusUnprocessableEntity && v.r.PostForm != nil:
+		// The rest of the form is there.
+	case err != nil:
+		return err
+	default:
+		defer file.Close()
+	}
+	e, err := s.enrolment(v, v.r.PostForm)
+	if err != nil {
+		return err
+	}
+	ask := jobs.Enrolment{Name: strings.TrimSpace(e.Get("name")), Options: e.options(), Approval: e.Second || e.Get("approval") != "no", By: v.who()}
+	if err := jobs.CheckSeasonName(ask.Name); err != nil {
+		e.Errors["name"] = "Give it a name of letters, digits, dots and dashes, such as florida."
+	}
+	if unchosen != nil {
+		e.Errors["file"] = "Choose the roster: the sheet of the companies."
+		return v.refuse(e)
+	}
+	ask.File = file.name
+	if ask.Content, err = io.ReadAll(file); err != nil {
+		return file.trouble(err)
+	}
+	if len(e.Errors) > 0 {
+		return v.refuse(e)
+	}
+	if ask.Options.Map, err = s.keptMapping(v, ask); err != nil {
+		return err
+	}
+	done, err := jobs.AddSeason(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
+	switch {
+	case errors.Is(err, jobs.ErrTaken):
+		e.Errors["name"] = "There is a season of that name already, with another roster or schedule. Give this one another name, or give that one a new roster on its own page."
+		return v.refuse(e)
+	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
+		e.Roster = troubleOf(ask.File, done.Roster, err)
+		e.Errors["file"] = e.Roster.Text
+		return v.refuse(e)
+	case err != nil:
+		return err
+	}
+	said := fmt.Sprintf("The season %s is there: %s of %s.", ask.Name, count(done.Roster.Tally.Ready, "row"), ask.File)
+	if n := done.Roster.Tally.Invalid; n > 0 {
+		said += fmt.Sprintf(" %s to correct: they are never sent, and the others are filed without them.", count(n, "row"))
+	}
+	v.say("ok", "%s", said)
+	return v.goTo(seasonPath(ask.Name))
+}
+
+// refuse shows the form again.
+func (v *visit) refuse(e *enrolment) error {
+	return v.showStatus(http.StatusUnprocessableEntity, "enrolment.html", "New season", e)
+}
+
+// keptMapping is what somebody said of the columns of a sheet of this shape, to be
+// kept with the season.
+func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error) {
+	survey, err := importer.SurveyReader(e.File, bytes.NewReader(e.Content), int64(len(e.Content)), importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
+	if err != nil {
+		return nil, nil // the roster's own reading says why
+	}
+	m, err := s.Ledger.Mapping(v.ctx(), cmp.Or(survey.Shape, "-"))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	}
+	return m.Columns, err
+}

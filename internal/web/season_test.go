@@ -1,0 +1,386 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+)
+
+// rosterOf is a sheet of annual reports of these companies.
+func rosterOf(names ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State\n")
+	for _, name := range names {
+		b.WriteString("comp_" + strings.ToLower(strings.Trim(strings.Map(letter, name), "_")) + `,"` + strings.ReplaceAll(name, `"`, `""`) + "\",DE,user_1,LLC,DE\n")
+	}
+	return b.Bytes()
+}
+
+func letter(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '_'
+}
+
+// season adds one that fires once a year and places at once.
+func (s *testSite) season(name string, approval bool, roster []byte) {
+	s.Helper()
+	_, err := jobs.AddSeason(s.Context(), s.Ledger, jobs.Enrolment{Name: name, File: "roster.csv", Content: roster, Approval: approval, By: "somebody",
+		Options: jobs.SeasonOptions{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"}})
+	s.must(err)
+}
+
+func (s *testSite) firings(name string) []ledger.Firing {
+	s.Helper()
+	all, err := s.Ledger.Firings(s.Context(), name)
+	s.must(err)
+	return all
+}
+
+// Without a season the pages say what one is for, and lead an operator to the
+// form; nobody else.
+func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{"/seasons", "/calendar"} {
+		v := s.as(ledger.Operator)
+		status, body := v.get(path)
+		v.wants(body, "No season yet", `href="/seasons/new"`)
+		if status != http.StatusOK {
+			t.Error(status)
+		}
+		if _, body = s.as(ledger.Preparer).get(path); strings.Contains(body, "/seasons/new") {
+			t.Errorf("%s leads a preparer to the form", path)
+		}
+	}
+}
+
+// What a person may do with a season goes by role: an operator changes it, a
+// preparer gives it a roster, an approver looks.
+func TestASeasonIsChangedByRole(t *testing.T) {
+	s := newSite(t)
+	s.season("de", false, rosterOf("Ada LLC"))
+	people := map[ledger.Role]*visitor{}
+	for _, role := range ledger.Roles {
+		people[role] = s.as(role)
+	}
+	for _, c := range []struct {
+		action string
+		may    []ledger.Role
+	}{
+		{"POST /seasons/de/pause", operator}, {"POST /seasons/de/resume", operator}, {"POST /seasons/de/fire", operator}, {"GET /seasons/de/fire", operator},
+		{"GET /seasons/new", operator}, {"POST /seasons", operator}, {"POST /seasons/de/roster", hands}, {"GET /seasons/de", everyone}, {"GET /seasons", everyone},
+		{"GET /calendar", everyone}, {"GET /calendar.csv", everyone}, {"POST /seasons/de/remove", operator},
+	} {
+		method, path, _ := strings.Cut(c.action, " ")
+		for _, role := range ledger.Roles {
+			v := people[role]
+			var status int
+			switch {
+			case method == "GET":
+				status, _ = v.get(path)
+			case path == "/seasons" || strings.HasSuffix(path, "/roster"):
+				status, _, _ = v.upload(path, "roster.csv", rosterOf("Ada LLC"), "csrf", v.csrf)
+			default:
+				status, _ = v.post(path)
+			}
+			allowed := false
+			for _, r := range c.may {
+				allowed = allowed || r == role
+			}
+			if (status == http.StatusForbidden) == allowed {
+				t.Errorf("%s as %s: %d", c.action, role, status)
+			}
+		}
+	}
+}
+
+// A season is added by a form; what is wrong with it stands at its field, and
+// nothing of it is kept.
+func TestAddSeason(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15", "time": "06:00", "zone": "America/New_York", "year": "this", "approval": "yes"}
+	send := func(roster []byte, file string, change map[string]string) (int, string) {
+		t.Helper()
+		fields := []string{"csrf", v.csrf}
+		for name, value := range good {
+			if other, ok := change[name]; ok {
+				value = other
+			}
+			fields = append(fields, name, value)
+		}
+		for name, value := range change {
+			if _, ok := good[name]; !ok {
+				fields = append(fields, name, value)
+			}
+		}
+		status, body, _ := v.upload("/seasons", file, roster, fields...)
+		return status, body
+	}
+	for _, c := range []struct {
+		what, roster, file string
+		change             map[string]string
+		at, says           string
+	}{
+		{"a name with a blank", "", "r.csv", map[string]string{"name": "a b"}, "name", "Give it a name"},
+		{"the name of the form", "", "r.csv", map[string]string{"name": "new"}, "name", "Give it a name"},
+		{"no such day", "", "r.csv", map[string]string{"month": "2", "day": "30"}, "day", "no such day"},
+		{"no number", "", "r.csv", map[string]string{"day": "x"}, "day", "1 to 31"},
+		{"no hour", "", "r.csv", map[string]string{"time": "25:00"}, "time", "time of day"},
+		{"no expression", "", "r.csv", map[string]string{"when": "cron", "cron": "soon"}, "cron", "soon"},
+		{"too often", "", "r.csv", map[string]string{"when": "cron", "cron": "* * * * *"}, "cron", "more than once a day"},
+		{"too long before", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number", "too long before"},
+		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "zone", "Choose one"},
+		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "year", "Choose one"},
+		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "state", "Choose one"},
+		{"no file", "", "", nil, "file", "Choose the roster"},
+		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
+		{"no row that can be filed", "Company ID,Legal Name,Filing State,User ID\ncomp_1,<script>alert(1)</script>,Dela,user_1\n", "r.csv", map[string]string{"product": "annual-report"}, "file", "no row of r.csv can be filed"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			roster := []byte(c.roster)
+			if c.roster == "" {
+				roster = rosterOf("Ada LLC")
+			}
+			status, body := send(roster, c.file, c.change)
+			_, at, found := strings.Cut(body, `id="`+c.at+`-error">`)
+			at, _, _ = strings.Cut(at, "<")
+			if status != http.StatusUnprocessableEntity || !found || !strings.Contains(strings.ToLower(at), strings.ToLower(c.says)) {
+				t.Errorf("%d, at %s %q; want %q", status, c.at, at, c.says)
+			}
+			v.wants(body, "choose the roster again")
+			if strings.Contains(body, "<script>alert") {
+				t.Error("a sheet's text is markup")
+			}
+			if all, err := s.Ledger.Seasons(t.Context()); err != nil || len(all) != 0 {
+				t.Errorf("kept %+v, %v", all, err)
+			}
+		})
+	}
+	_, body := send([]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "r.csv", map[string]string{"product": "annual-report"})
+	v.wants(body, ">C2</th>", "Dela")
+
+	if status, body := send(rosterOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	s.must(err)
+	o, err := jobs.OptionsOf(se)
+	s.must(err)
+	if !se.Approval || se.CreatedBy != v.name || o.At != "0 6 15 1 *" || o.Zone != "America/New_York" || o.FilingYear != "this" {
+		t.Errorf("%+v %+v", se, o)
+	}
+	_, body = v.get("/seasons")
+	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "after somebody's yes")
+	if status, body := send(rosterOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "a season of that name already") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-add", Of: "de"})
+	if s.must(err); len(acts) == 0 || acts[len(acts)-1].By != v.name {
+		t.Errorf("%+v", acts)
+	}
+}
+
+// Where the firm wants a second person, no season places by itself.
+func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
+	s := newSite(t)
+	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	v := s.as(ledger.Operator)
+	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "csrf", v.csrf, "name", "de", "when", "date", "month", "1", "day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
+	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	if s.must(err); !se.Approval {
+		t.Error("it does not wait")
+	}
+	s.season("old", false, rosterOf("Bea LLC"))
+	_, body := v.get("/seasons/old/fire")
+	v.post("/seasons/old/fire", "look", html.UnescapeString(hidden(body, "look")))
+	fired := s.firings("old")
+	if len(fired) != 1 {
+		t.Fatalf("%+v", fired)
+	}
+	if b, err := s.Ledger.Batch(t.Context(), fired[0].Batch); err != nil || b.Approval.State != ledger.ApprovalWanted {
+		t.Errorf("%+v, %v", b.Approval, err)
+	}
+}
+
+// A season is fired by hand once, however often the form arrives, and only as it
+// was looked at.
+func TestASeasonIsFiredByHandOnce(t *testing.T) {
+	s := newSite(t)
+	s.season("de", true, rosterOf("Ada LLC", "Bea LLC"))
+	v := s.as(ledger.Operator)
+	_, body := v.get("/seasons/de/fire")
+	v.wants(body, "Fire 2 filings", "Nothing is sent before an approver")
+	look, once := html.UnescapeString(hidden(body, "look")), hidden(body, "once")
+	if len(s.firings("de")) != 0 {
+		t.Fatal("looking fires")
+	}
+	if _, body := v.post("/seasons/de/fire", "look", "something else"); !strings.Contains(body, "not what you looked at any more") || len(s.firings("de")) != 0 {
+		t.Fatalf("fired unseen:\n%s", body)
+	}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			r, err := http.NewRequest(http.MethodPost, v.url+"/seasons/de/fire", strings.NewReader(url.Values{"csrf": {v.csrf}, "once": {once}, "look": {look}}.Encode()))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			answer, err := v.client.Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer.Body.Close()
+		})
+	}
+	both.Wait()
+	fired := s.firings("de")
+	batches, err := s.Ledger.Batches(t.Context())
+	s.must(err)
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-fire"})
+	s.must(err)
+	if len(fired) != 1 || fired[0].State != ledger.FiringDone || len(batches) != 1 || len(acts) != 1 || acts[0].By != v.name {
+		t.Fatalf("fired %+v, batches %+v, acts %+v", fired, batches, acts)
+	}
+	if batches[0].Approval.State != ledger.ApprovalWanted {
+		t.Errorf("%+v", batches[0].Approval)
+	}
+	_, body = v.get("/seasons/de/fire")
+	v.wants(body, "fired by hand today already", "/batches/"+fired[0].Batch)
+	_, body = v.get("/seasons/de")
+	v.wants(body, "waits for approval", "by hand")
+}
+
+// Pausing twice does not move the time from which a season counts; a season that
+// is removed leaves its batches.
+func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
+	s := newSite(t)
+	s.season("de", false, rosterOf("Ada LLC"))
+	v := s.as(ledger.Operator)
+	v.post("/seasons/de/pause")
+	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	if s.must(err); !se.Paused {
+		t.Fatal("not paused")
+	}
+	v.post("/seasons/de/pause")
+	if again, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || !again.Since.Equal(se.Since) {
+		t.Errorf("%v, %v", again.Since, err)
+	}
+	_, body := v.get("/seasons/de")
+	v.wants(body, "Resume", "before it is resumed")
+	v.post("/seasons/de/resume")
+	_, body = v.get("/seasons/de/fire")
+	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
+	_, body = v.post("/seasons/de/remove")
+	v.wants(body, "The season de is removed", "No season yet")
+	if status, _ := v.get("/seasons/de"); status != http.StatusNotFound {
+		t.Error(status)
+	}
+	if batches, err := s.Ledger.Batches(t.Context()); err != nil || len(batches) != 1 {
+		t.Errorf("%+v, %v", batches, err)
+	}
+}
+
+// A new roster is compared with the one before, and names out of a sheet are text.
+func TestANewRosterShowsWhatItChanges(t *testing.T) {
+	s := newSite(t)
+	const script, formula, rightToLeft = `<script>alert(1)</script>`, `=cmd|'/c calc'!A1`, "שלום ‮evil"
+	s.season("de", false, rosterOf("Ada LLC", "Bea LLC", "Cid LLC"))
+	before, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	s.must(err)
+	v := s.as(ledger.Preparer)
+	status, body, _ := v.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "roster", before.Roster)
+	if status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	v.wants(body, "New: 3 rows", "Missing: 1 row", "Cid LLC", "&lt;script&gt;alert(1)&lt;/script&gt;", "As before: 2 rows", "new.csv")
+	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
+		_, body := v.get(path)
+		if strings.Contains(body, "<script>alert") || strings.ContainsRune(body, 0x202e) {
+			t.Errorf("%s shows a name as markup", path)
+		}
+	}
+	if _, csv := v.get("/calendar.csv"); strings.Contains(csv, ",=cmd") || !strings.Contains(csv, ",'=cmd") {
+		t.Errorf("a formula in the file:\n%s", csv)
+	}
+
+	// One that was uploaded against an older version is not taken in, nor one of
+	// which nothing can be filed.
+	if status, _, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "roster", before.Roster); status != http.StatusConflict {
+		t.Error(status)
+	}
+	now, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	s.must(err)
+	status, body, _ = v.upload("/seasons/de/roster", "bad.csv", []byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "roster", now.Roster)
+	if status != http.StatusUnprocessableEntity {
+		t.Error(status)
+	}
+	v.wants(body, "bad.csv was not taken in", ">C2</th>")
+	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.Roster != now.Roster {
+		t.Errorf("%+v, %v", after, err)
+	}
+}
+
+// A roster larger than the site takes is refused, and nothing of it is kept.
+func TestALargeRosterIsRefused(t *testing.T) {
+	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
+	v := s.as(ledger.Operator)
+	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "csrf", v.csrf, "name", "de")
+	if all, err := s.Ledger.Seasons(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil || len(all) != 0 {
+		t.Errorf("%d, %+v, %v", status, all, err)
+	}
+}
+
+// The calendar says what is due when, of one season or of all, and what was
+// bought already.
+func TestCalendar(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	s.season("de", false, rosterOf("Ada LLC", "Bea LLC"))
+	s.season("both", false, rosterOf("Bea LLC", "Cid LLC"))
+	v := s.as(ledger.Operator)
+	year := fmt.Sprint(time.Now().Year())
+	span := "from=" + year + "-01-01&to=" + year + "-12-31"
+	_, body := v.get("/calendar?" + span)
+	v.wants(body, "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC", `href="/seasons/both">both</a>, <a href="/seasons/de">de</a>`, "about $300.00", "Jun")
+	_, body = v.get("/calendar?" + span + "&season=de")
+	if strings.Contains(body, "Cid LLC") {
+		t.Error("another season's company")
+	}
+	_, body = v.get("/calendar?" + span + "&state=FL")
+	v.wants(body, "Nothing falls due here")
+	_, body = v.get("/calendar?" + span + "&month=" + year + "-06")
+	v.wants(body, "Ada LLC", "June "+year)
+	_, body = v.get("/calendar?" + span + "&month=" + year + "-02")
+	v.wants(body, "Nothing falls due here")
+	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31", "month=x"} {
+		if status, _ := v.get("/calendar?" + wrong); status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", wrong, status)
+		}
+	}
+	if _, csv := v.get("/calendar.csv?" + span); strings.Count(csv, "\n") != 4 || !strings.HasPrefix(csv, "Due,") {
+		t.Errorf("the file:\n%s", csv)
+	}
+
+	_, body = v.get("/seasons/de/fire")
+	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
+	b, err := s.Ledger.Batch(t.Context(), s.firings("de")[0].Batch)
+	s.must(err)
+	s.answered(b.ID)
+	_, body = v.get("/calendar?" + span)
+	if n := strings.Count(body, ">bought<"); n != 2 {
+		t.Errorf("%d are bought:\n%s", n, body)
+	}
+}
