@@ -71,7 +71,7 @@ func (s *Site) batchPage(v *visit) error {
 	p.Back = c[filing.Ready]
 	p.Stay = c[filing.Placing] + c[filing.Placed] + c[filing.Uncertain]
 	p.Refused = c[filing.Rejected]
-	p.Correct = p.Panel.ToCorrect() + p.Panel.Filings.Exceptions
+	p.Correct = p.Panel.ToCorrect()
 	p.Given = b.Approval.State == ledger.ApprovalGiven && b.Approval.By != b.CreatedBy
 	p.Hands = slices.ContainsFunc(hands, v.may)
 	if b.Approval.State == ledger.ApprovalWanted {

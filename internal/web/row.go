@@ -41,6 +41,13 @@ type rowItem struct {
 	Exception filing.Exception // why, where the code is known
 }
 
+// FiledAt is the filing date as a moment, where the service gave one; the zero
+// time where it gave something else.
+func (i rowItem) FiledAt() time.Time {
+	at, _ := time.Parse(time.RFC3339, i.FilingDate)
+	return at
+}
+
 type rowAttempt struct {
 	ledger.Attempt
 	Answer string
