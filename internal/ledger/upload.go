@@ -39,13 +39,14 @@ type Upload struct {
 const uploadPart = 1 << 20
 
 // KeepUpload stores a sheet as it arrives; only the part at hand is in memory.
-// The upload is there when all of it is.
+// The upload is there when all of it is, and so is the act of it: one that broke
+// off may be sent again.
 func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
 	u.ID, u.Version, u.CreatedAt = rand.Text(), 1, l.now()
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
-		_, _ = l.exclusively(context.WithoutCancel(ctx), `DELETE FROM upload_parts WHERE upload = $1`, u.ID) // or PruneUploads does it
+		_, _ = l.exclusively(unasked(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`, u.ID) // or PruneUploads does it
 		return u, fmt.Errorf("keep the sheet %s: %w", u.File, err)
 	}
 	return u, nil
@@ -69,7 +70,7 @@ func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		sum.Write(part[:read])
 		u.Size += int64(read)
 		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
-		if _, err := l.exclusively(ctx, `INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed, millis(u.CreatedAt)); err != nil {
+		if _, err := l.exclusively(unasked(ctx), `INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed, millis(u.CreatedAt)); err != nil {
 			return err
 		}
 		if err != nil {
