@@ -3,11 +3,14 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"bulkfiling/internal/ledger"
 )
 
 // streams are the pages that somebody watches. What several people watch is
@@ -49,6 +52,7 @@ const (
 	beatEvery   = 15 * time.Second // so that whoever stands between keeps the connection
 	sayEvery    = 10 * time.Second
 	checkEvery  = 30 * time.Second // whether the watcher may still look
+	takeWithin  = 2 * beatEvery    // a browser that takes nothing in for so long has gone
 )
 
 // watch joins the stream of a name, or begins it; look is called again and again
@@ -106,7 +110,7 @@ func (st *stream) now() (glance, int, <-chan struct{}) {
 // that has lost its connection asks again by itself, and is given the whole.
 func (s *Site) live(v *visit, name string, look func(context.Context) (glance, error)) error {
 	out := http.NewResponseController(v.w)
-	if err := out.SetWriteDeadline(time.Time{}); err != nil {
+	if err := out.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
 		return fmt.Errorf("keep the connection open: %w", err)
 	}
 	st, leave := s.streams.watch(name, look)
@@ -136,6 +140,10 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		if out.Flush() != nil || g.Gone {
 			return nil
 		}
+		// Each beat comes before its end.
+		if err := out.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
+			return nil
+		}
 		select {
 		case <-v.ctx().Done():
 			return nil
@@ -145,7 +153,8 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		case <-beat.C:
 			event(v.w, "beat", "")
 		case <-check.C:
-			if _, err := s.Ledger.Session(v.ctx(), v.secret); err != nil {
+			// Where the ledger is away for a while, the watcher stays.
+			if _, err := s.Ledger.Session(v.ctx(), v.secret); errors.Is(err, ledger.ErrSession) {
 				event(v.w, "gone", "")
 				_ = out.Flush()
 				return nil
