@@ -84,6 +84,9 @@ func (s *Site) tryNotices(v *visit) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return wrong("Nobody is to be told: name targets with FILING_NOTIFY where importer serve runs.")
 	}
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{ID: v.once, By: v.who(), From: v.from(), What: "notify-test", Note: count(len(s.Settings.Targets), "target")}); err != nil {
+		return err
+	}
 	targets, err := s.TestNotices(v.ctx())
 	if err != nil {
 		return wrong("%s", err)
@@ -95,9 +98,6 @@ func (s *Site) tryNotices(v *visit) error {
 			bad++
 			text += " " + t.Name + ": " + t.Err.Error() + "."
 		}
-	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{ID: v.once, By: v.who(), From: v.from(), What: "notify-test", Note: count(len(targets), "target")}); err != nil {
-		return err
 	}
 	if bad > 0 {
 		v.say("bad", "%d of %s did not take the message.%s", bad, count(len(targets), "target"), text)
