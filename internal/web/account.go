@@ -36,6 +36,7 @@ func (s *Site) addAccount(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.once = "" // the form has done its act; the link is another
 	return s.showLink(v, account, "Added.")
 }
 
