@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"bulkfiling/internal/ledger"
 )
@@ -102,9 +104,12 @@ func (v *visit) allowed(rt route) error {
 		if !v.signedIn {
 			return errSignIn
 		}
-		if !slices.ContainsFunc(rt.may, v.session.Account.May) {
+		if len(rt.may) > 0 && !slices.ContainsFunc(rt.may, v.session.Account.May) {
 			return errRole
 		}
+	}
+	if !clean(v.r.URL.Path) || !cleanValues(v.r.URL.Query()) {
+		return errNoPage
 	}
 	if !changes {
 		return nil
@@ -112,14 +117,41 @@ func (v *visit) allowed(rt route) error {
 	if rt.upload {
 		return nil // its handler meets the token before the file
 	}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
-	if err := v.r.ParseForm(); err != nil {
+	limit := int64(maxForm)
+	if !v.signedIn {
+		limit = maxFields
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, limit)
+	if err := v.r.ParseForm(); err != nil || !cleanValues(v.r.PostForm) {
 		return errForm
 	}
 	if rt.may == nil {
 		return nil // signing in: there is no session yet that a token could be of
 	}
-	v.once = v.r.PostForm.Get("once")
+	return v.form()
+}
+
+// clean reports whether a text is one that a database keeps: no browser sends
+// another.
+func clean(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
+func cleanValues(all url.Values) bool {
+	for name, values := range all {
+		if !clean(name) || slices.ContainsFunc(values, func(value string) bool { return !clean(value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxOnce is how long the name may be that a form gives to what it asks for.
+const maxOnce = 64
+
+// form takes the hidden fields of a form that was read.
+func (v *visit) form() error {
+	if v.once = v.r.PostForm.Get("once"); len(v.once) > maxOnce {
+		return errForm
+	}
 	return v.token(v.r.PostForm.Get("csrf"))
 }
 

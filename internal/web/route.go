@@ -11,15 +11,16 @@ import (
 // ask for what; the tests that ask without a right are made from it.
 type route struct {
 	pattern string
-	may     []ledger.Role // any of them; nobody in particular: see the sets below
+	may     []ledger.Role // any of them; see the sets below
 	serve   func(*Site, *visit) error
 	upload  bool // the body is a file: its handler reads it, and the token in front of it
 }
 
-// Who may do what. Looking is for everybody who is signed in.
+// Who may do what. Looking is for everybody who is signed in, with a role or
+// without.
 var (
-	anyone   []ledger.Role
-	everyone = ledger.Roles
+	anyone   []ledger.Role // signed in or not
+	everyone = []ledger.Role{}
 	preparer = []ledger.Role{ledger.Preparer}
 	approver = []ledger.Role{ledger.Approver}
 	operator = []ledger.Role{ledger.Operator}

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
@@ -92,17 +93,33 @@ func (v *visit) file(limit int64) (*upload, error) {
 			v.r.PostForm.Add(part.FormName(), string(value))
 			continue
 		}
-		if err := v.token(v.r.PostForm.Get("csrf")); err != nil {
+		if !cleanValues(v.r.PostForm) {
+			return nil, errForm
+		}
+		if err := v.form(); err != nil {
 			return nil, err
 		}
-		v.once = v.r.PostForm.Get("once")
-		name := legible(strings.TrimSpace(filepath.Base(strings.ReplaceAll(part.FileName(), `\`, "/"))))
+		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
 			return nil, wrong("No file was chosen. Choose a spreadsheet (.xlsx or .csv) and send it again.")
 		}
 		return &upload{Part: part, name: shortened(name, 200)}, nil
 	}
 	return nil, errForm
+}
+
+// fileName is a file's own name, in one line that shows all that it is.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD"))
+	return strings.TrimSpace(legible(filepath.Base(strings.ReplaceAll(name, `\`, "/"))))
 }
 
 // maxFields bounds what stands beside a file in its form.
@@ -422,24 +439,33 @@ func (s *Site) readAnew(v *visit) error {
 	if len(r.Map) == 0 {
 		r.Map = nil
 	}
+	ctx := v.acting("read", u.File, readNote(form.Get("keep") != ""))
 	if form.Get("keep") != "" && survey.Shape != "" {
 		headers := make([]string, len(survey.Columns))
 		for i, c := range survey.Columns {
 			headers[i] = c.Header
 		}
 		if len(r.Map) > 0 {
-			err = s.Ledger.KeepMapping(v.ctx(), ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
-		} else if err = s.Ledger.DropMapping(v.ctx(), survey.Shape); errors.Is(err, ledger.ErrNotFound) {
+			err = s.Ledger.KeepMapping(ctx, ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
+		} else if err = s.Ledger.DropMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := s.changeReading(v.acting("read", u.File, "how the sheet is read"), u, r); err != nil {
+	if err := s.changeReading(ctx, u, r); err != nil {
 		return err
 	}
 	return v.goTo("/sheets/" + u.ID)
+}
+
+// readNote says in the audit log what somebody changed of the reading of a sheet.
+func readNote(keep bool) string {
+	if keep {
+		return "how the sheet is read, and the next of its headers"
+	}
+	return "how the sheet is read"
 }
 
 // What a column may be said to be besides one of ours.

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,11 @@ const (
 )
 
 func (d *doors) open(from string) bool {
+	if ip, err := netip.ParseAddr(from); err == nil && ip.Is6() && !ip.Is4In6() {
+		if whole, err := ip.WithZone("").Prefix(64); err == nil {
+			from = whole.String() // whoever has one address of it has them all
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l := d.knock[from]
@@ -86,10 +92,7 @@ func (s *Site) signIn(v *visit) error {
 		return errKnocks
 	}
 	account, err := s.Ledger.SignIn(v.ctx(), name, v.r.PostForm.Get("password"), v.from())
-	var often *ledger.TooMany
 	switch {
-	case errors.As(err, &often):
-		return &Trouble{http.StatusTooManyRequests, "Too many tries for that name", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. An operator can make you a sign-in link: importer accounts link."}
 	case errors.Is(err, ledger.ErrSignIn):
 		// Who tried is not said: people type passwords into the wrong field.
 		if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed"}); err != nil {

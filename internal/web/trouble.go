@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
@@ -60,9 +61,11 @@ func (s *Site) trouble(v *visit, err error) {
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
 		return // nobody is there to be answered
 	}
-	t := new(Trouble)
+	t, often := new(Trouble), new(ledger.TooMany)
 	switch {
 	case errors.As(err, &t):
+	case errors.As(err, &often):
+		t = &Trouble{http.StatusTooManyRequests, "Too many tries for that name", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. An operator can make you a sign-in link: importer accounts link."}
 	default:
 		t = s.explain(v, err)
 	}
@@ -96,9 +99,10 @@ func (v *visit) back() string {
 	return local(from.RequestURI())
 }
 
-// local is a path of this site, and never one of another.
+// local is a path of this site, and never one of another. Browsers read a
+// backslash as a slash, and leave out tabs and line breaks, wherever they stand.
 func local(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n") {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, '\\') || strings.ContainsFunc(path, unicode.IsControl) {
 		return "/"
 	}
 	return path

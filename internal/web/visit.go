@@ -38,7 +38,7 @@ func (v *visit) acting(what, of, note string) context.Context {
 
 // from is the address of whoever asks.
 func (v *visit) from() string {
-	if forwarded := v.r.Header.Get("X-Forwarded-For"); v.site.Proxied && forwarded != "" {
+	if forwarded := strings.Join(v.r.Header.Values("X-Forwarded-For"), ","); v.site.Proxied && forwarded != "" {
 		last := forwarded[strings.LastIndexByte(forwarded, ',')+1:] // the proxy's own word; what stands before it anybody can write
 		if ip := net.ParseIP(strings.TrimSpace(last)); ip != nil {
 			return ip.String()

@@ -1,0 +1,198 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// Browsers leave tabs and line breaks out of an address, and take a backslash
+// for a slash: what looks like a path of ours may lead away.
+func TestNoPathLeadsToAnotherSite(t *testing.T) {
+	for _, away := range []string{"", "https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example", "/\t/evil.example", "/\n/evil.example", "/\r/evil.example", "/\x00/evil.example", " //evil.example", "evil"} {
+		if got := local(away); got != "/" {
+			t.Errorf("%q leads to %q", away, got)
+		}
+	}
+	for _, ours := range []string{"/", "/batches/b1?show=ready&q=a%20b", "/seasons/a%2Fb"} {
+		if got := local(ours); got != ours {
+			t.Errorf("%q leads to %q", ours, got)
+		}
+	}
+}
+
+// What no database keeps as text is refused before it is asked for.
+func TestTextsThatAreNone(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	for _, bad := range []string{"%00", "%ff", "a%c0%80"} {
+		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404, "/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
+			if status, _ := v.get(path); status != want {
+				t.Errorf("GET %s: %d, want %d", path, status, want)
+			}
+		}
+		text, _ := url.QueryUnescape(bad)
+		if status, _ := s.nobody().send("/sign-in", url.Values{"name": {text}, "password": {"x"}}); status != http.StatusForbidden {
+			t.Errorf("sign in as %s: %d", bad, status)
+		}
+		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "note", text); status != http.StatusForbidden {
+			t.Errorf("a note %s: %d", bad, status)
+		}
+		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "csrf", v.csrf, "once", text); status != http.StatusForbidden {
+			t.Errorf("a sheet from a form with %s: %d", bad, status)
+		}
+	}
+	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "once", strings.Repeat("o", 10_000)); status != http.StatusForbidden {
+		t.Errorf("an endless name of a form: %d", status)
+	}
+	if status, _ := s.nobody().send("/sign-in", url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
+		t.Errorf("an endless name of somebody: %d", status)
+	}
+	if b, err := s.Ledger.Book(t.Context()); err != nil || b.Declared {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// A proxy adds what it knows behind what the browser claims: in the same line,
+// or in one of its own.
+func TestWhoAsksThroughAProxy(t *testing.T) {
+	for _, c := range []struct {
+		proxied bool
+		lines   []string
+		want    string
+	}{
+		{false, []string{"203.0.113.9"}, "192.0.2.1"},
+		{true, nil, "192.0.2.1"},
+		{true, []string{"203.0.113.9"}, "203.0.113.9"},
+		{true, []string{"198.51.100.1, 203.0.113.9"}, "203.0.113.9"},
+		{true, []string{"198.51.100.1", "203.0.113.9"}, "203.0.113.9"},
+		{true, []string{"198.51.100.1", "2001:db8::1"}, "2001:db8::1"},
+		{true, []string{"no address"}, "192.0.2.1"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil) // from 192.0.2.1
+		r.Header["X-Forwarded-For"] = c.lines
+		v := &visit{site: &Site{Config: Config{Proxied: c.proxied}}, r: r}
+		if got := v.from(); got != c.want {
+			t.Errorf("%v %q: %s, want %s", c.proxied, c.lines, got, c.want)
+		}
+	}
+}
+
+// Whoever has one address of a network of IPv6 has all of them.
+func TestDoorsOfANetwork(t *testing.T) {
+	d := newDoors()
+	for range knocksAtOnce {
+		d.open("2001:db8::1")
+	}
+	for from, want := range map[string]bool{"2001:db8::2": false, "2001:db8:0:0:ffff::1": false, "2001:db8:0:1::1": true, "192.0.2.1": true, "192.0.2.2": true} {
+		if got := d.open(from); got != want {
+			t.Errorf("%s: %v", from, got)
+		}
+	}
+}
+
+// Whoever types a wrong password too often is told so, wherever they type it.
+func TestTooManyPasswords(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	account, err := s.Ledger.Account(t.Context(), v.name)
+	s.must(err)
+	for range 5 {
+		_, _ = s.Ledger.SignIn(t.Context(), v.name, "wrong", "192.0.2.9")
+	}
+	if status, body := s.nobody().send("/sign-in", url.Values{"name": {v.name}, "password": {"wrong"}}); status != http.StatusTooManyRequests {
+		t.Errorf("sign in: %d\n%s", status, body)
+	}
+	s.must(s.Ledger.SetPassword(t.Context(), account.ID, "a long pass phrase"))
+	secret, err := s.Ledger.BeginSession(t.Context(), account.ID, time.Hour, "")
+	s.must(err)
+	at, err := url.Parse(s.url)
+	s.must(err)
+	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: s.cookieName(sessionCookie), Value: secret, Path: "/"}})
+	_, body := v.get("/password")
+	v.csrf = hidden(body, "csrf")
+	if status, body := v.post("/password", "present", "wrong", "password", "another pass phrase", "again", "another pass phrase"); status != http.StatusTooManyRequests {
+		t.Errorf("change the password: %d\n%s", status, body)
+	}
+}
+
+// A person who is added gets a link, from a form with a name as browsers send it.
+func TestAddedPersonGetsALink(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator)
+	_, body := v.post("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer")
+	v.wants(body, "/enter?ticket=")
+	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
+	v.wants(body, "That was done already")
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Of: "ana"})
+	s.must(err)
+	if len(acts) != 1 || acts[0].What != "account-link" {
+		t.Errorf("%+v", acts)
+	}
+}
+
+// A file that broke off may be sent again by the same form, and is an act only
+// once it is there.
+func TestSentAgainAfterItBrokeOff(t *testing.T) {
+	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
+	v := s.as(ledger.Preparer)
+	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "csrf", v.csrf, "once", "U1"); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d", status)
+	}
+	const sheet = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
+	if status, body, at := v.upload("/sheets", "b.csv", []byte(sheet), "csrf", v.csrf, "once", "U1"); status != http.StatusOK || !strings.HasPrefix(at, "/sheets/") {
+		t.Errorf("%d at %s\n%s", status, at, body)
+	}
+	_, body, at := v.upload("/sheets", "c.csv", []byte(sheet), "csrf", v.csrf, "once", "U1")
+	if at != "/" {
+		t.Errorf("at %s", at)
+	}
+	v.wants(body, "That was done already")
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "upload"})
+	s.must(err)
+	if len(acts) != 1 || acts[0].Of != "b.csv" {
+		t.Errorf("%+v", acts)
+	}
+	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 1 {
+		t.Errorf("%+v, %v", uploads, err)
+	}
+}
+
+// A file's name is one line, and no path.
+func TestFileNames(t *testing.T) {
+	for given, want := range map[string]string{
+		"clients.csv": "clients.csv", `C:\Users\ana\clients.csv`: "clients.csv", "../../etc/passwd": "passwd", "..": "..", "": ".",
+		"a\n2026-11-21 root deposit.csv": "a 2026-11-21 root deposit.csv", "a\u2028b\u0085c\x9b31m.csv": "a b c\uFFFD31m.csv", "a\u009b31m\x00\x1b.csv": "a31m.csv",
+		"\u202egnp.csv": "gnp.csv", "a\xff.csv": "a\uFFFD.csv",
+	} {
+		if got := fileName(given); got != want {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
+	}
+}
+
+// What is said of columns for the sheets to come is not changed without an act.
+func TestKeptMappingIsAnAct(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
+	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{ID: "M1", By: v.name, What: "upload"}))
+	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "keep", "1")
+	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 0 {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	v.post(path+"/reading", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "keep", "1")
+	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 1 {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "read"})
+	s.must(err)
+	if len(acts) != 1 || !strings.Contains(acts[0].Note, "the next of its headers") {
+		t.Errorf("%+v", acts)
+	}
+}
