@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
 )
 
 // ErrOrderTaken is returned for an order id that belongs to another row.
@@ -153,6 +154,31 @@ func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64, l
 	}
 	rows, err = l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
 	return rows, total, err
+}
+
+// UncertainBatch is a batch with uncertain rows.
+type UncertainBatch struct {
+	Batch, File string
+	Rows        int
+	Held        money.Cents // for them
+}
+
+// UncertainBatches lists the batches that have uncertain rows, the newest first.
+func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
+	var all []UncertainBatch
+	err := drain(l.read.QueryContext(ctx, `SELECT b.id, b.file, q.n, q.held FROM (SELECT r.batch, COUNT(*) AS n, CAST(SUM(r.held) AS BIGINT) AS held
+		FROM rows r WHERE r.result = 'uncertain' AND `+atRest+` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`))(func(scan func(...any) error) error {
+		var d UncertainBatch
+		var held int64
+		err := scan(&d.Batch, &d.File, &d.Rows, &held)
+		d.Held = money.Cents(held)
+		all = append(all, d)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the batches in doubt: %w", err)
+	}
+	return all, nil
 }
 
 // NameCompany tells which company a placed formation made, where nobody did yet,

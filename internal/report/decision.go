@@ -20,7 +20,7 @@ type Decisions struct {
 	Sheet string // empty for a CSV
 	All   []Decision
 
-	columns map[string]int // by header
+	Columns map[string]int // where each column stands, from 0, by header
 }
 
 // Decision is what stands beside one row. Nothing of it is checked.
@@ -54,7 +54,7 @@ func (d Decision) Verdict() string {
 
 // Cell is the address of one of a decision's cells, by the column's header.
 func (d *Decisions) Cell(of Decision, column string) string {
-	return sheet.CellName(d.columns[column], of.Line)
+	return sheet.CellName(d.Columns[column], of.Line)
 }
 
 // ReadDecisions reads a file that WriteUncertain wrote and a person filled in.
@@ -64,6 +64,19 @@ func ReadDecisions(path string) (*Decisions, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readDecisions(filepath.Base(path), file)
+}
+
+// ReadDecisionsFrom reads one that is in no folder.
+func ReadDecisionsFrom(name string, r io.ReaderAt, size int64) (*Decisions, error) {
+	file, err := sheet.OpenReader(name, r, size, sheet.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return readDecisions(name, file)
+}
+
+func readDecisions(name string, file *sheet.File) (*Decisions, error) {
 	defer file.Close()
 	infos := file.Sheets()
 	at := slices.IndexFunc(infos, func(i sheet.Info) bool { return i.Name == UncertainSheet })
@@ -71,9 +84,9 @@ func ReadDecisions(path string) (*Decisions, error) {
 		at = slices.IndexFunc(infos, func(i sheet.Info) bool { return i.Visible })
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(path), ErrNoDecisions)
+		return nil, fmt.Errorf("%s: %w", name, ErrNoDecisions)
 	}
-	d := &Decisions{File: filepath.Base(path), Sheet: infos[at].Name}
+	d := &Decisions{File: name, Sheet: infos[at].Name}
 	rows, err := file.Rows(d.Sheet)
 	if err != nil {
 		return nil, err
@@ -89,7 +102,7 @@ func ReadDecisions(path string) (*Decisions, error) {
 			return nil, err
 		}
 		for _, row := range block.Rows {
-			if d.columns == nil {
+			if d.Columns == nil {
 				if err := d.header(row.Cells); err != nil {
 					return nil, err
 				}
@@ -98,27 +111,27 @@ func ReadDecisions(path string) (*Decisions, error) {
 			d.add(row)
 		}
 	}
-	if d.columns == nil {
+	if d.Columns == nil {
 		return nil, fmt.Errorf("%s: %w", d.File, ErrNoDecisions)
 	}
 	return d, nil
 }
 
 func (d *Decisions) header(cells []sheet.Cell) error {
-	d.columns = make(map[string]int)
+	d.Columns = make(map[string]int)
 	for _, name := range []string{RowColumn, DecisionColumn, OrderIDsColumn, CompanyIDColumn, AttemptColumn, BatchColumn} {
 		at := slices.IndexFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == filing.FoldName(name) })
 		if at < 0 {
 			return fmt.Errorf("%s has no column %q: %w", d.File, name, ErrNoDecisions)
 		}
-		d.columns[name] = at
+		d.Columns[name] = at
 	}
 	return nil
 }
 
 func (d *Decisions) add(row sheet.Row) {
 	text := func(column string) string {
-		if at := d.columns[column]; at < len(row.Cells) {
+		if at := d.Columns[column]; at < len(row.Cells) {
 			return strings.Clone(row.Cells[at].Text)
 		}
 		return ""

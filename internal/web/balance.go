@@ -110,16 +110,16 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 	return v.showStatus(status, "balance.html", "Balance", p)
 }
 
-// span is a part of the book's history.
-type span struct {
+// historySpan is a part of the book's history.
+type historySpan struct {
 	upto   time.Duration // the book's age
 	length time.Duration
 	name   string
 	how    string // its times are shown
 }
 
-// spans are how the history of a book is cut, by its age.
-var spans = []span{
+// historySpans are how the history of a book is cut, by its age.
+var historySpans = []historySpan{
 	{time.Hour, time.Minute, "minute", "time"},
 	{8 * time.Hour, 10 * time.Minute, "ten minutes", "time"},
 	{72 * time.Hour, time.Hour, "hour", "datetime"},
@@ -138,9 +138,9 @@ func (s *Site) showHistory(v *visit, p *balancePage) error {
 	}
 	now := time.Now()
 	age := now.Sub(first)
-	cut := spans[len(spans)-1]
-	if at := slices.IndexFunc(spans, func(s span) bool { return age <= s.upto }); at >= 0 {
-		cut = spans[at]
+	cut := historySpans[len(historySpans)-1]
+	if at := slices.IndexFunc(historySpans, func(s historySpan) bool { return age <= s.upto }); at >= 0 {
+		cut = historySpans[at]
 	}
 	n := min(int(age/cut.length)+2, mostSpans) // the one before the first entry, and the one that is not over
 	p.Spans = cut.name
@@ -190,7 +190,7 @@ type plotKey struct{ Class, Name string }
 
 // plotFunds draws what was available, and on from now what the queued rows leave
 // of it.
-func plotFunds(history []ledger.Funds, cut span, rows int, queued money.Cost) *plot {
+func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.Cost) *plot {
 	if len(history) == 0 {
 		return nil
 	}

@@ -21,19 +21,35 @@ import (
 
 var uncertainRoutes = []route{
 	{pattern: "GET /uncertain", may: everyone, serve: (*Site).uncertain},
-	{pattern: "GET /uncertain/rows/{row}", may: everyone, serve: (*Site).doubtfulRow},
+	{pattern: "GET /uncertain/rows/{row}", may: everyone, serve: (*Site).uncertainRow},
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).settle},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
+	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
+	{pattern: "GET /uncertain/batches/{batch}/sheet", may: everyone, serve: (*Site).decisionSheet},
+	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
+	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).takeDecisions, upload: true},
+	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).settleAll},
+	{pattern: "POST /uncertain/batches/{batch}/suppose", may: operator, serve: (*Site).suppose},
 }
 
 // uncertainPage lists the rows that only a person or an event can settle.
 type uncertainPage struct {
-	Batch  *ledger.Batch // nil for all
-	Doubts []*doubt
-	One    bool // the page is of one row
-	Total  int
-	Held   money.Cents // of those that are shown
-	Pager  pager
+	Batch   *ledger.Batch // nil for all
+	Doubts  []*doubt
+	One     bool // the page is of one row
+	Total   int
+	Held    money.Cents
+	Tabs    tabs
+	Sheets  []ledger.UncertainBatch // that can be settled by a workbook
+	From    int
+	To      int
+	First   string
+	Next    string
+	Unnamed []ledger.Row // formations whose company nobody told
+	More    int          // of them that are not listed
+	Back    string       // this page
+
+	Suspicion *suspicion // of the batch; nil where it is of no use
 }
 
 // doubt is an uncertain row with what may settle it.
@@ -44,8 +60,9 @@ type doubt struct {
 	Offers   []offer
 	Never    objection // to saying that it was never made
 	Items    []item
-	Ask      decision // what was typed, and what is wrong with it
+	Form     decision // what was typed, and what is wrong with it
 	Back     string   // the page to go back to
+	Open     bool     // its forms stand open
 }
 
 // sending is an attempt that reached the service, or may have.
@@ -57,14 +74,15 @@ type sending struct {
 // offer is an order that may be the row's.
 type offer struct {
 	report.Evidence
-	Rest    string // what was told of it
-	Company string // that the order formed
+	Told    string // what was told of it
+	Formed  string // the company that it formed
 	Against objection
-	Field   string // where the order would be typed, of a row that ordered several things
+	Field   string // where its id is to be typed, for a row that ordered several things
+	Rest    int    // rows that it fits and that are not named
 }
 
-// objection is what speaks against a settlement, and the name under which a
-// person says yes to it all the same.
+// objection is what speaks against something, and the name under which a person
+// says yes to it all the same: to this, and to nothing that was told since.
 type objection struct {
 	Why  []string
 	Name string
@@ -74,54 +92,121 @@ func object(why []string) objection {
 	if len(why) == 0 {
 		return objection{}
 	}
-	sum := sha256.Sum256([]byte(strings.Join(why, "\n")))
-	return objection{why, hex.EncodeToString(sum[:8])}
+	return objection{why, fingerprint(strings.Join(why, "\n"))}
 }
 
-// item is what the row ordered, and the field for its order id.
+func fingerprint(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// item is a part of what the row ordered, and the field for its order id.
 type item struct {
-	Field string
-	Title string
-	Value string
+	Product filing.Product
+	Field   string
+	Value   string
+	Error   string
 }
 
 // decision is what somebody decided of a row, as it was typed.
 type decision struct {
-	Word         string // report.DecidedPlaced or DecidedNotPlaced
+	Word         string // report.DecidedPlaced or report.DecidedNotPlaced
 	Company      string
 	OrderError   string
 	CompanyError string
 	Against      objection
 }
 
-const doubtsOnPage = 20
+const (
+	doubtsOnPage  = 20
+	unnamedOnPage = 50
+	offersNamed   = 5 // other rows that an order fits
+)
 
 func (s *Site) uncertain(v *visit) error {
-	p := &uncertainPage{}
+	ctx, ask := v.ctx(), v.r.URL.Query()
+	p := &uncertainPage{Back: v.r.URL.RequestURI()}
 	id := ""
-	if ask := v.r.URL.Query().Get("batch"); ask != "" {
-		b, err := s.Ledger.Batch(v.ctx(), ask)
+	if ask.Get("batch") != "" {
+		b, err := s.Ledger.Batch(ctx, ask.Get("batch"))
 		if err != nil {
 			return err
 		}
 		p.Batch, id = &b, b.ID
 	}
-	all, err := report.Uncertain(v.ctx(), s.Ledger, id)
+	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
+	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
+	all, total, err := report.UncertainPage(ctx, s.Ledger, id, after, doubtsOnPage)
 	if err != nil {
 		return err
 	}
-	p.Total = len(all)
-	for _, d := range all {
-		p.Held += d.Row.Held
+	if len(all) == 0 && after > 0 { // the rest was settled meanwhile
+		return v.goTo(uncertainPath(id, 0, 0))
 	}
-	p.Pager, all = paged(v, all, doubtsOnPage)
+	p.Total, p.From, p.To = total, min(from+1, total), min(from+len(all), total)
+	if after > 0 {
+		p.First = uncertainPath(id, 0, 0)
+	}
+	if n := len(all); n == doubtsOnPage && from+n < total {
+		p.Next = uncertainPath(id, all[n-1].Row.ID, from+n)
+	}
+	batches, err := s.Ledger.UncertainBatches(ctx)
+	if err != nil {
+		return err
+	}
+	p.tell(batches, id)
 	if p.Doubts, err = s.doubts(v, all); err != nil {
 		return err
 	}
 	for _, d := range p.Doubts {
-		d.Back = v.r.URL.RequestURI()
+		d.Back = p.Back
+	}
+	if p.Unnamed, err = s.Ledger.UnnamedFormations(ctx, id); err != nil {
+		return err
+	}
+	p.More = max(0, len(p.Unnamed)-unnamedOnPage)
+	p.Unnamed = p.Unnamed[:len(p.Unnamed)-p.More]
+	if p.Batch != nil && v.may(ledger.Operator) {
+		if p.Suspicion, err = s.suspicion(v, *p.Batch); err != nil {
+			return err
+		}
 	}
 	return v.show("uncertain.html", "Uncertain rows", p)
+}
+
+// tell counts what is in doubt, by batch.
+func (p *uncertainPage) tell(batches []ledger.UncertainBatch, id string) {
+	all := 0
+	p.Tabs.Label = "Uncertain rows by sheet"
+	for _, b := range batches {
+		all += b.Rows
+		if id == "" || b.Batch == id {
+			p.Held += b.Held
+			p.Sheets = append(p.Sheets, b)
+		}
+		p.Tabs.Tabs = append(p.Tabs.Tabs, tab{Path: uncertainPath(b.Batch, 0, 0), Name: shortened(legible(b.File), 40), Count: b.Rows, Current: b.Batch == id})
+	}
+	p.Tabs.Tabs = append([]tab{{Path: "/uncertain", Name: "All", Count: all, Current: id == ""}}, p.Tabs.Tabs...)
+}
+
+func uncertainPath(batch string, after int64, from int) string {
+	ask := make(url.Values)
+	if batch != "" {
+		ask.Set("batch", batch)
+	}
+	if after > 0 {
+		ask.Set("after", strconv.FormatInt(after, 10))
+		ask.Set("from", strconv.Itoa(from))
+	}
+	if len(ask) == 0 {
+		return "/uncertain"
+	}
+	return "/uncertain?" + ask.Encode()
+}
+
+// desk is where somebody settles rows.
+func (v *visit) desk() *resolve.Desk {
+	return &resolve.Desk{Ledger: v.site.Ledger, Service: v.site.Service, By: v.who() + " on the page"}
 }
 
 // doubts gathers what a page shows of uncertain rows.
@@ -129,7 +214,7 @@ func (s *Site) doubts(v *visit, all []report.Doubt) ([]*doubt, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	told, err := s.counter(v).Told(v.ctx())
+	told, err := v.desk().Told(v.ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -149,42 +234,40 @@ func (s *Site) doubts(v *visit, all []report.Doubt) ([]*doubt, error) {
 }
 
 func newDoubt(d report.Doubt, file string, told resolve.Told) *doubt {
-	shown := &doubt{Doubt: d, File: file, Back: "/uncertain", Never: object(told.Against(&resolve.Settlement{Doubt: d}))}
+	shown := &doubt{Doubt: d, File: file, Back: uncertainPath(d.Row.Batch, 0, 0), Never: object(told.Against(&resolve.Settlement{Doubt: d}))}
 	for _, a := range d.Sent() {
 		shown.Sendings = append(shown.Sendings, sending{a, report.AnswerText(a)})
 	}
 	if !d.Row.Creating || d.Supposed() {
 		for i, p := range d.Products() {
-			shown.Items = append(shown.Items, item{Field: "order-" + strconv.Itoa(i), Title: p.Title()})
+			shown.Items = append(shown.Items, item{Product: p, Field: "order-" + strconv.Itoa(i)})
 		}
 	}
 	for _, e := range d.Evidence {
-		o := offer{Evidence: e, Rest: toldOf(e)}
+		o := offer{Evidence: e, Told: toldOf(e)}
 		if d.FormsCompany() && filing.IsCompanyID(e.Company) {
-			o.Company = e.Company
+			o.Formed = e.Company
 		}
-		o.Against = object(told.Against(&resolve.Settlement{Doubt: d, Orders: []string{e.Order}, Company: o.Company}))
-		if at := slices.Index(d.Products(), e.Product); len(shown.Items) > 1 && at >= 0 {
-			o.Field = shown.Items[at].Field
+		o.Against = object(told.Against(&resolve.Settlement{Doubt: d, Orders: []string{e.Order}, Company: o.Formed}))
+		if at := slices.Index(d.Products(), e.Product); len(shown.Items) > 1 {
+			o.Field = shown.Items[max(at, 0)].Field
 		}
+		o.Also = o.Also[:min(len(o.Also), offersNamed)]
+		o.Rest = max(0, e.Others-len(o.Also))
 		shown.Offers = append(shown.Offers, o)
 	}
 	return shown
 }
 
-// toldOf is what the service told of an order, without its id.
+// toldOf is what the service told of an order, without its id and the rows that
+// it fits: these are links.
 func toldOf(e report.Evidence) string {
-	e.Also = nil // they have links of their own
+	e.Also, e.Others = nil, 0
 	return strings.TrimPrefix(e.String(), e.Order+", ")
 }
 
-// counter is the desk at which somebody settles rows.
-func (s *Site) counter(v *visit) *resolve.Desk {
-	return &resolve.Desk{Ledger: s.Ledger, Service: s.Service, By: v.who() + " on the page"}
-}
-
-// theRow is the row that the address names, with its doubt where it has one.
-func (s *Site) theRow(v *visit) (ledger.Row, *doubt, error) {
+// theDoubt is the row that the address names, with its doubt where it has one.
+func (s *Site) theDoubt(v *visit) (ledger.Row, *doubt, error) {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {
 		return ledger.Row{}, nil, errNoPage
@@ -193,22 +276,21 @@ func (s *Site) theRow(v *visit) (ledger.Row, *doubt, error) {
 	if err != nil || row.Result != filing.Uncertain {
 		return row, nil, err
 	}
-	all, err := report.Uncertain(v.ctx(), s.Ledger, row.Batch)
+	all, _, err := report.UncertainPage(v.ctx(), s.Ledger, row.Batch, id-1, 1)
+	if err != nil || len(all) == 0 || all[0].Row.ID != id { // settled just now
+		return row, nil, err
+	}
+	doubts, err := s.doubts(v, all)
 	if err != nil {
 		return row, nil, err
 	}
-	all = slices.DeleteFunc(all, func(d report.Doubt) bool { return d.Row.ID != id })
-	doubts, err := s.doubts(v, all)
-	if err != nil || len(doubts) == 0 { // settled just now
-		return row, nil, err
-	}
-	return row, doubts[0], nil
+	return doubts[0].Row, doubts[0], nil
 }
 
-// doubtfulRow shows one uncertain row. An order that the address names is filled
+// uncertainRow shows one uncertain row. An order that the address names is filled
 // in where it belongs.
-func (s *Site) doubtfulRow(v *visit) error {
-	row, d, err := s.theRow(v)
+func (s *Site) uncertainRow(v *visit) error {
+	row, d, err := s.theDoubt(v)
 	if err != nil {
 		return err
 	}
@@ -219,35 +301,33 @@ func (s *Site) doubtfulRow(v *visit) error {
 	for i := range d.Items {
 		d.Items[i].Value = shortened(ask.Get(d.Items[i].Field), 200)
 	}
-	d.Ask.Company = shortened(ask.Get("company"), 200)
-	if len(ask) > 0 {
-		d.Ask.Word = report.DecidedPlaced
-	}
+	d.Form.Company = shortened(ask.Get("company"), 200)
 	return s.showDoubt(v, http.StatusOK, d)
 }
 
 func (s *Site) showDoubt(v *visit, status int, d *doubt) error {
+	d.Open = true
 	return v.showStatus(status, "uncertain.html", fmt.Sprintf("Row %d is uncertain", d.Row.Number), &uncertainPage{Doubts: []*doubt{d}, One: true, Total: 1})
 }
 
 // settle settles a row by what somebody has seen.
 func (s *Site) settle(v *visit) error {
 	form := v.r.PostForm
-	row, d, err := s.theRow(v)
+	row, d, err := s.theDoubt(v)
 	if err != nil {
 		return err
 	}
-	settlement := &resolve.Settlement{Company: strings.TrimSpace(form.Get("company"))}
-	for i := 0; form.Has("order-" + strconv.Itoa(i)); i++ {
-		if id := strings.TrimSpace(form.Get("order-" + strconv.Itoa(i))); id != "" {
-			settlement.Orders = append(settlement.Orders, id)
-		}
-	}
 	word := form.Get("decision")
+	settlement := &resolve.Settlement{}
 	switch word {
 	case report.DecidedPlaced:
+		settlement.Company = strings.TrimSpace(form.Get("company"))
+		for i := 0; form.Has("order-" + strconv.Itoa(i)); i++ {
+			if id := strings.TrimSpace(form.Get("order-" + strconv.Itoa(i))); id != "" {
+				settlement.Orders = append(settlement.Orders, id)
+			}
+		}
 	case report.DecidedNotPlaced:
-		settlement.Orders, settlement.Company = nil, ""
 	default:
 		return errForm
 	}
@@ -256,33 +336,27 @@ func (s *Site) settle(v *visit) error {
 	}
 	settlement.Doubt = d.Doubt
 	d.Back = local(form.Get("to"))
-	d.Ask = decision{Word: word, Company: settlement.Company}
+	d.Form = decision{Word: word, Company: settlement.Company}
 	for i := range d.Items {
 		d.Items[i].Value = strings.TrimSpace(form.Get(d.Items[i].Field))
 	}
-	if word == report.DecidedPlaced && len(settlement.Orders) == 0 && settlement.Company == "" {
-		if d.Row.Creating {
-			d.Ask.CompanyError = "Type the id of the company that was created (comp_…)."
-		} else {
-			d.Ask.OrderError = "Type the id of the order (order_…), as the dashboard shows it."
-		}
-		return s.showDoubt(v, http.StatusUnprocessableEntity, d)
-	}
-	desk := s.counter(v)
-	if err := desk.Check(v.ctx(), settlement); err != nil {
-		return s.refused(v, d, err)
-	}
-	told, err := desk.Told(v.ctx())
+	told, err := v.desk().Told(v.ctx())
 	if err != nil {
 		return err
 	}
+	if word == report.DecidedPlaced && !d.complete(told) {
+		return s.showDoubt(v, http.StatusUnprocessableEntity, d)
+	}
+	if err := v.desk().Check(v.ctx(), settlement); err != nil {
+		return s.refused(v, d, err)
+	}
 	if against := object(told.Against(settlement)); against.Name != form.Get("anyway") {
-		d.Ask.Against = against
+		d.Form.Against = against
 		return s.showDoubt(v, http.StatusConflict, d)
 	}
-	said, err := desk.Settle(v.acting("resolve", row.Batch, settledText(row, settlement)), settlement)
+	said, err := v.desk().Settle(v.acting("resolve", row.Batch, settledText(row, settlement)), settlement)
 	switch {
-	case errors.Is(err, ledger.ErrTransition):
+	case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale):
 		now, err := s.Ledger.Row(v.ctx(), row.ID)
 		if err != nil {
 			return err
@@ -291,15 +365,52 @@ func (s *Site) settle(v *visit) error {
 	case err != nil:
 		return s.refused(v, d, err)
 	}
-	book, err := s.Ledger.Book(v.ctx())
+	available, err := s.availableText(v)
 	if err != nil {
 		return err
 	}
-	if book.Declared {
-		said += " " + book.Available().Dollars() + " is available now."
-	}
-	v.say("ok", "%s", said)
+	v.say("ok", "%s%s", said, available)
 	return v.goTo(d.Back)
+}
+
+// availableText says what the book has now, where it knows.
+func (s *Site) availableText(v *visit) (string, error) {
+	book, err := s.Ledger.Book(v.ctx())
+	if err != nil || !book.Declared {
+		return "", err
+	}
+	return " " + book.Available().Dollars() + " is available now.", nil
+}
+
+// complete looks whether what was typed says which order is which; otherwise what
+// is missing stands at its field.
+func (d *doubt) complete(told resolve.Told) bool {
+	missing := -1
+	for i := range d.Items {
+		it := &d.Items[i]
+		if it.Value == "" {
+			if missing < 0 {
+				missing = i
+			}
+			continue
+		}
+		knows := slices.ContainsFunc(told[it.Value], func(e ledger.Event) bool { p, known := e.Product(); return known && p == it.Product })
+		if missing >= 0 && !knows {
+			d.Items[missing].Error = fmt.Sprintf("Type this id, too: without it %s would count as that of the %s.", it.Value, d.Items[missing].Product.Title())
+			return false
+		}
+	}
+	switch {
+	case missing != 0 && len(d.Items) > 0, d.Form.Company != "":
+		return true
+	case slices.ContainsFunc(d.Items, func(it item) bool { return it.Value != "" }):
+		return true
+	case d.Row.Creating:
+		d.Form.CompanyError = "Type the id of the company that was created (comp_…)."
+	default:
+		d.Items[0].Error = "Type the id of the order (order_…), as the dashboard shows it."
+	}
+	return false
 }
 
 // settledText is a settlement as the audit log has it.
@@ -314,48 +425,68 @@ func settledText(row ledger.Row, s *resolve.Settlement) string {
 		return text + "was never made"
 	}
 	if s.Company != "" {
-		text += ", company " + s.Company
+		text += ", " + s.Company
 	}
 	return text
 }
 
 // refused shows what is wrong with a settlement at its field.
 func (s *Site) refused(v *visit, d *doubt, err error) error {
-	var fault *resolve.Fault
-	switch {
-	case errors.As(err, &fault) && fault.Column == report.CompanyIDColumn:
-		d.Ask.CompanyError = sentence(fault.Message) + "."
-	case errors.As(err, &fault):
-		d.Ask.OrderError = sentence(fault.Message) + "."
-	case errors.Is(err, ledger.ErrOrderTaken):
-		d.Ask.OrderError = sentence(err.Error()) + "."
-	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return &Trouble{http.StatusBadGateway, "The service does not answer now", "The company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
-	default:
+	text, at, err := faultText(err)
+	if err != nil {
 		return err
 	}
+	if at == report.CompanyIDColumn {
+		d.Form.CompanyError = text
+	} else {
+		d.Form.OrderError = text
+	}
 	return s.showDoubt(v, http.StatusUnprocessableEntity, d)
+}
+
+// faultText is what somebody can put right about a settlement, and the column of
+// the sheet of decisions in which it would stand.
+func faultText(err error) (text, column string, other error) {
+	var fault *resolve.Fault
+	switch {
+	case errors.As(err, &fault):
+		return sentence(fault.Message) + ".", fault.Column, nil
+	case errors.Is(err, ledger.ErrOrderTaken):
+		return sentence(err.Error()) + ".", report.OrderIDsColumn, nil
+	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
+		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now", "A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
+	}
+	return "", "", err
 }
 
 // settledMeanwhile says how a row stands that somebody wanted to settle as it
 // stood before.
 func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Settlement) error {
+	if done, err := s.did(v, "resolve", row.Batch); err != nil || done {
+		return errors.Join(err, ledger.ErrDone)
+	}
 	if row.Result != filing.Uncertain && resolve.SettledSo(row, wanted.Orders, wanted.Company) {
 		v.say("note", "Row %d is %s so already: %s", row.Number, row.Result, report.Message(&row))
 		return v.goTo(local(v.r.PostForm.Get("to")))
 	}
 	how := fmt.Sprintf("Row %d is %s now: %s", row.Number, row.Result, report.Message(&row))
 	if row.Result == filing.Uncertain {
-		how = fmt.Sprintf("Row %d was settled and sent again since, and that sending is in doubt, too. Look at the row anew", row.Number)
+		how = fmt.Sprintf("Row %d was settled and sent again since, and that sending is in doubt, too: look at it anew", row.Number)
 	}
-	return &Trouble{http.StatusConflict, "Somebody, or an event, was quicker", strings.TrimRight(how, ".") + ". What you decided was about an earlier sending; nothing of it was taken over."}
+	return &Trouble{http.StatusConflict, "Somebody, or an event, was quicker", strings.TrimRight(how, ".:") + ". Nothing of yours was taken over."}
+}
+
+// did reports whether the form that was sent has done its work before.
+func (s *Site) did(v *visit, what, of string) (bool, error) {
+	acts, err := s.Ledger.Acts(v.ctx(), ledger.ActQuery{By: v.who(), What: what, Of: of, Limit: 20})
+	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.Act) bool { return a.ID == v.once }), err
 }
 
 // dashboard leads to where a person sees the orders of a row's company. The link
 // signs in whoever has it: it is asked for when somebody wants it, stands on this
 // answer alone, and is kept nowhere.
 func (s *Site) dashboard(v *visit) error {
-	row, d, err := s.theRow(v)
+	row, d, err := s.theDoubt(v)
 	if err != nil {
 		return err
 	}
@@ -363,7 +494,7 @@ func (s *Site) dashboard(v *visit) error {
 		return s.settledMeanwhile(v, row, &resolve.Settlement{})
 	}
 	one := []report.Doubt{d.Doubt}
-	if err := s.counter(v).Link(v.ctx(), one); err != nil {
+	if err := v.desk().Link(v.ctx(), one); err != nil {
 		return err
 	}
 	link, err := url.Parse(one[0].Dashboard)
@@ -373,15 +504,40 @@ func (s *Site) dashboard(v *visit) error {
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", "What the service gave for it is no address of a page."}
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "dashboard", Of: row.Batch, Note: fmt.Sprintf("row %d: a link that signs in as its user", row.Number)}); err != nil {
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "dashboard", Of: row.Batch, Note: fmt.Sprintf("row %d, a link that signs in as its user", row.Number)}); err != nil {
 		return err
 	}
-	// A form may not lead to another site, says the policy of the page. A page may.
+	// A form may not lead to another site, says the policy of the pages. A page may.
 	v.w.Header().Set("Refresh", "0; url="+link.String())
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
-	return v.show("dashboard.html", "Dashboard", struct {
-		Company string
-		Link    string
-		Host    string
-	}{d.CompanyText(), link.String(), link.Host})
+	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{d.CompanyText(), link.String(), link.Host})
+}
+
+// nameCompany completes a formation whose company nobody told.
+func (s *Site) nameCompany(v *visit) error {
+	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
+	if err != nil {
+		return errNoPage
+	}
+	row, err := s.Ledger.Row(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	company := strings.TrimSpace(v.r.PostForm.Get("company"))
+	if company == "" {
+		return wrong("Type the id of the company that was formed (comp_…), as the dashboard shows it.")
+	}
+	said, err := v.desk().NameCompany(v.acting("resolve", row.Batch, fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
+	switch {
+	case errors.Is(err, ledger.ErrTransition):
+		return s.settledMeanwhile(v, row, &resolve.Settlement{Company: company})
+	case err != nil:
+		text, _, other := faultText(err)
+		if other != nil {
+			return other
+		}
+		return wrong("%s Nothing was changed.", text)
+	}
+	v.say("ok", "%s", said)
+	return v.goTo(local(v.r.PostForm.Get("to")))
 }
