@@ -206,8 +206,7 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		p.Holds = append(p.Holds, hold{Class: "warn", What: "It is paused.", Do: "Nothing more of it is sent until somebody resumes it; what is at the service is answered."})
 		return nil
 	case b.Approval.State == ledger.ApprovalWanted:
-		p.Holds = append(p.Holds, hold{Class: "note", What: "It waits for approval.", Do: "Nothing of it is sent before."})
-		return nil
+		return nil // the page says more of that
 	}
 	if text := report.HaltText(p.Halted); text != "" {
 		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
@@ -273,7 +272,7 @@ func (p *panel) Say() string {
 	if p.Done {
 		return "Every row is answered."
 	}
-	text := fmt.Sprintf("%s of %s rows answered", number(p.Answered), number(p.Total))
+	text := fmt.Sprintf("%s: %s of %s rows answered", p.Word, number(p.Answered), number(p.Total))
 	for _, h := range p.Holds {
 		text += ". " + h.What
 	}

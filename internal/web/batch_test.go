@@ -1,11 +1,17 @@
 package web
 
 import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
 )
 
 // answered waits until every row of a batch is answered.
@@ -23,24 +29,148 @@ func (s *testSite) answered(batch string) ledger.Counts {
 	}
 }
 
+// tell stores and applies events of the service.
+func (s *testSite) tell(events []sandbox.Event, err error) {
+	s.Helper()
+	s.must(err)
+	for _, told := range events {
+		e, err := filing.ParseEvent(told.Body)
+		s.must(err)
+		_, err = s.Ledger.KeepEvent(s.T.Context(), e, told.Body)
+		s.must(err)
+	}
+	for {
+		done, _, err := s.Ledger.ApplyEvents(s.T.Context())
+		s.must(err)
+		if done == 0 {
+			return
+		}
+	}
+}
+
 const someClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
 	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
 	"comp_2,=cmd|'/c calc'!A1,DE,2026,ana@example.com\n" +
-	"comp_3,Third,DE,26,ana@example.com\n"
+	"comp_3,شركة,DE,2026,ana@example.com\n" +
+	"comp_4,Fourth,DE,26,ana@example.com\n"
 
-// The page of a batch says how it stands, before and after.
+// The page of a batch says how it stands, why nothing moves, and what there is
+// to do at its end.
 func TestBatchPage(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "nobody places", "Nobody places orders now", "<b>1</b> of 3 rows answered")
+	v.wants(body, "clients.csv", "nobody places", "Nobody places orders now", "<b>1</b> of 4 rows answered", ">Pause<")
 	s.place()
 	s.answered(batch)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "<b>3</b> of 3 rows answered", "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;")
-	if status, _ := v.get("/batches/" + batch[:4]); status != 404 {
+	v.wants(body, "<b>4</b> of 4 rows answered", "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row here", "results.xlsx", "<b>3</b> placed")
+	if strings.Contains(body, ">Pause<") || strings.Contains(body, "<script>alert") {
+		t.Error("it can be paused, or a name became markup")
+	}
+	if status, _ := v.get("/batches/" + batch[:4]); status != http.StatusNotFound {
 		t.Errorf("a part of an id: %d", status)
+	}
+	orders := s.orders(batch)
+	s.tell(s.service.Raise(t.Context(), orders[0], 482))
+	s.tell(s.service.Advance(t.Context(), orders[1], "filed"))
+	_, body = v.get("/batches/" + batch + "?show=exceptions")
+	v.wants(body, "See to 1 row with a filing that stands still", "1</b> <bdi>filed", "Download 1 document", "exception 482")
+}
+
+// orders are the ids of a batch's orders, by row.
+func (s *testSite) orders(batch string) []string {
+	s.Helper()
+	var all []string
+	for row, err := range s.Ledger.Rows(s.T.Context(), batch) {
+		s.must(err)
+		for _, i := range row.Items {
+			all = append(all, i.OrderID)
+		}
+	}
+	return all
+}
+
+// What the service answers to a batch without funds, or to a refused key, is
+// said on its page with what to do.
+func TestBatchHolds(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		says   []string
+	}{
+		{402, []string{"waits for funds", "prepaid balance is too low", "/balance"}},
+		{401, []string{"key refused", "refuses the API key", "An operator has to correct the key"}},
+	} {
+		s := newSite(t)
+		v := s.as(ledger.Preparer)
+		path, body := v.sheet("clients.csv", someClients)
+		batch := v.handIn(path, body)
+		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
+		s.place()
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			if h, err := s.Ledger.Standstill(t.Context()); err != nil || h.Reason != filing.Nothing {
+				break
+			}
+		}
+		_, body = v.get("/batches/" + batch)
+		v.wants(body, c.says...)
+	}
+}
+
+// Whoever watches is sent the panel at once and when it moves, and is told when
+// the page is another one.
+func TestBatchLive(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", someClients)
+	batch := v.handIn(path, body)
+	_, body = v.get("/batches/" + batch)
+	_, rest, _ := strings.Cut(body, `data-live="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	if address == "" {
+		t.Fatal("nothing is live")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+address, nil)
+	s.must(err)
+	answer, err := v.client.Do(r)
+	s.must(err)
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	until := func(text string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return
+			}
+		}
+		t.Fatalf("%q never came", text)
+	}
+	until("event: panel")
+	until("of 4 rows answered")
+	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "Paused.") {
+		t.Errorf("not paused:\n%s", body)
+	}
+	until("event: gone")
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		t.Errorf("the stream of a page that is gone does not end: %v", err)
+	}
+}
+
+// Many who watch one batch, and look at its page, cost the ledger no more than one.
+func TestSightIsShared(t *testing.T) {
+	s := newSite(t)
+	one := s.sights.of("b")
+	one.figures = ledger.Figures{Waiting: 7}
+	one.rows, one.orders = age{time.Now(), time.Minute}, age{time.Now(), time.Minute}
+	if got, err := s.sights.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 7 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.sights.forget("b")
+	if got, err := s.sights.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// wantsApproval is a site with a batch that waits for a second person, and who
+// handed it in.
+func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
+	s = newSite(t)
+	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	asker = s.as(ledger.Preparer, ledger.Approver)
+	path, body := asker.sheet("clients.csv", someClients)
+	return s, asker, asker.handIn(path, body)
+}
+
+// The yes has to be a second person's; of two who say it at once one is told
+// that the other did.
+func TestApproval(t *testing.T) {
+	s, asker, batch := wantsApproval(t)
+	preparer := s.as(ledger.Preparer)
+	_, body := asker.get("/batches/" + batch)
+	asker.wants(body, "It waits for a yes", "You handed it in yourself")
+	if strings.Contains(body, `id="approve"`) {
+		t.Error("the asker has the button")
+	}
+	_, body = preparer.get("/batches/" + batch)
+	preparer.wants(body, "It waits for a yes", "Somebody with the role approver says yes")
+
+	plan := s.plan(batch)
+	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
+	asker.wants(body, "a second person has to approve it")
+
+	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
+	said := make([]string, len(people))
+	var both sync.WaitGroup
+	for i, p := range people {
+		_, body := p.get("/batches/" + batch)
+		p.wants(body, `id="approve"`, "3 filings")
+		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(body, "plan")) })
+	}
+	both.Wait()
+	b, err := s.Ledger.Batch(t.Context(), batch)
+	s.must(err)
+	if b.Approval.State != ledger.ApprovalGiven {
+		t.Fatal(b.Approval)
+	}
+	for i, p := range people {
+		if b.Approval.By == p.name {
+			p.wants(said[i], "Approved: 3 filings")
+		} else {
+			p.wants(said[i], "It was approved by "+b.Approval.By)
+		}
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "approve"})
+	s.must(err)
+	if len(acts) != 1 || acts[0].By != b.Approval.By || !strings.Contains(acts[0].Note, "plan "+plan) {
+		t.Errorf("%+v", acts)
+	}
+}
+
+func (s *testSite) plan(batch string) string {
+	s.Helper()
+	b, err := s.Ledger.Batch(s.T.Context(), batch)
+	s.must(err)
+	return b.Approval.Plan
+}
+
+// A yes is to what was looked at: anything else is shown anew, and nothing is sent.
+func TestApprovalOfAnotherPlan(t *testing.T) {
+	s, _, batch := wantsApproval(t)
+	v := s.as(ledger.Approver)
+	plan := s.plan(batch)
+	s.must(s.Ledger.WantApproval(t.Context(), batch, "what it was before"))
+	_, body := v.post("/batches/"+batch+"/approve", "plan", "what it was before")
+	v.wants(body, "has changed since you looked", "Nothing was sent", `value="`+plan+`"`)
+	counts, err := s.Ledger.Counts(t.Context(), batch)
+	s.must(err)
+	if counts[filing.Ready] != 3 || s.plan(batch) != plan {
+		t.Errorf("%v, %s", counts, s.plan(batch))
+	}
+	_, body = v.post("/batches/"+batch+"/approve", "plan", plan)
+	v.wants(body, "Approved")
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "approve"}); err != nil || len(acts) != 1 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}

@@ -1,0 +1,53 @@
+package web
+
+import (
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+)
+
+// A batch is held back, let go, taken back; what each does is said.
+func TestControl(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", someClients)
+	batch := v.handIn(path, body)
+	at := "/batches/" + batch
+	_, body = v.post(at + "/pause")
+	v.wants(body, "nothing more is sent until somebody resumes it", "It is paused.", ">Resume<")
+	_, body = v.post(at + "/resume")
+	v.wants(body, "It goes on.", ">Pause<", "<b>3 rows</b> are taken back")
+	_, body = v.post(at + "/cancel")
+	v.wants(body, "Canceled: 3 rows taken back. What was placed stays placed.", `<span class="badge canceled">canceled</span>`)
+	for _, what := range []string{"pause", "resume", "cancel"} {
+		if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: what, Of: batch, By: v.name}); err != nil || len(acts) != 1 {
+			t.Errorf("%s: %+v, %v", what, acts, err)
+		}
+	}
+}
+
+// What the service refused goes again when somebody says so, once however often
+// the form arrives.
+func TestRetry(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Operator, ledger.Preparer)
+	path, body := v.sheet("clients.csv", someClients)
+	batch := v.handIn(path, body)
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_1"})
+	s.place()
+	if counts := s.answered(batch); counts[filing.Rejected] != 1 {
+		t.Fatal(counts)
+	}
+	_, body = v.get("/batches/" + batch)
+	v.wants(body, "Try 1 refused row again", "the service refused 1, 1 never sent")
+	s.service.ClearFaults()
+	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
+	v.wants(body, "Ready again: 1 rejected row.")
+	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
+	v.wants(body, "That was done already")
+	if counts := s.answered(batch); counts[filing.Placed] != 3 {
+		t.Error(counts)
+	}
+}
