@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +27,20 @@ type Calendar struct {
 	Broken    map[string]error // ErrRoster, by season: nothing of these is in it
 }
 
-// Calendar makes the calendar of seasons.
+// Calendar is the calendar of seasons, as it was at most a while ago: for looking
+// at, not to be changed.
 func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Season, from, to season.Date) (Calendar, error) {
+	key := fmt.Sprint(from, to, season.DateOf(s.c.Now()))
+	for _, se := range seasons {
+		key += fmt.Sprintf(" %s %s %s", se.Name, se.Roster, se.Options)
+	}
+	return s.calendars.get(key, func() (Calendar, int, error) {
+		c, err := s.calendar(context.WithoutCancel(ctx), seasons, from, to) // others may wait for it, too
+		return c, len(c.Due) + len(c.Rest), err
+	})
+}
+
+func (s *Seasons) calendar(ctx context.Context, seasons []ledger.Season, from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
 	for _, se := range seasons {

@@ -104,7 +104,7 @@ func (s *Seasons) Version(ctx context.Context, se ledger.Season, hash string) (*
 	if err != nil {
 		return nil, err
 	}
-	return s.shelf.read(ctx, s.c.Ledger, hash, o, season.DateOf(s.c.Now()))
+	return s.read(ctx, s.c.Ledger, hash, o, season.DateOf(s.c.Now()))
 }
 
 // Fired reports whether a turn of a season was fired already: where a season of

@@ -42,7 +42,9 @@ type Seasons struct {
 
 	planning sync.Mutex
 	plans    map[string]schedule // by season
-	shelf    shelf
+
+	rosters   shelf[*Roster] // for looking at
+	calendars shelf[Calendar]
 }
 
 // schedule is when a season fires, as long as its roster and options are these.
@@ -409,7 +411,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	}
 	read := ReadVersion
 	if to == nil { // nothing is bought by it: one that was read a while ago will do
-		read = s.shelf.read
+		read = s.read
 	}
 	roster, err := read(ctx, s.c.Ledger, f.Roster, o, on)
 	if err != nil {
@@ -457,6 +459,27 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 		return nil, "", false, err
 	}
 	return plan, batch, created, w.settle(ctx)
+}
+
+// read is ReadVersion of what may have been read a while ago. The roster is shared
+// but for its Since.
+func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+	options, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("read the roster %s: %w", hash, err)
+	}
+	roster, err := s.rosters.get(fmt.Sprintf("%s %s %s", hash, on, options), func() (*Roster, int, error) {
+		r, err := ReadVersion(context.WithoutCancel(ctx), l, hash, o, on) // others may wait for it, too
+		if err != nil {
+			return nil, 0, err
+		}
+		return r, len(r.Rows), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	own := *roster
+	return &own, ctx.Err()
 }
 
 // earlier are the other firings of the season that came to an end, the newest

@@ -1,91 +1,76 @@
 package jobs
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/season"
-
 	"golang.org/x/sync/singleflight"
 )
 
-// shelf keeps the rosters that were read last: a page that looks at one of
-// 100,000 companies need not read its sheet at every click.
-type shelf struct {
-	mu      sync.Mutex
-	rosters []shelved // the last used at the end
-	reading singleflight.Group
+// shelf keeps what was made last: a page that looks at 100,000 companies need
+// not read their sheet at every click. What lies on it is shared, and not to be
+// changed.
+type shelf[T any] struct {
+	mu     sync.Mutex
+	kept   []shelved[T] // the last used at the end
+	making singleflight.Group
 }
 
-type shelved struct {
-	key    string
-	at     time.Time
-	roster *Roster
+type shelved[T any] struct {
+	key  string
+	at   time.Time
+	rows int
+	what T
 }
 
 const (
 	shelfLife = 10 * time.Minute // what the service says of companies adds to them
-	shelfRows = 300_000          // of all rosters together, but for a single one
+	shelfRows = 300_000          // of all that lies on it, but for a single thing
 )
 
-// read is ReadVersion, of what may have been read a while ago. What it returns is
-// shared but for its Since.
-func (s *shelf) read(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
-	options, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("read the roster %s: %w", hash, err)
+// get is what was made under a key a while ago, or is made now, once for all who
+// ask. It is told how many rows it has.
+func (s *shelf[T]) get(key string, make func() (T, int, error)) (T, error) {
+	if what, ok := s.find(key); ok {
+		return what, nil
 	}
-	key := fmt.Sprintf("%s %s %s", hash, on, options)
-	found := s.find(key)
-	if found == nil {
-		read, err, _ := s.reading.Do(key, func() (any, error) {
-			if r := s.find(key); r != nil {
-				return r, nil
-			}
-			// Others may wait for it, too: it is read to its end.
-			r, err := ReadVersion(context.WithoutCancel(ctx), l, hash, o, on)
-			if err == nil {
-				s.put(key, r)
-			}
-			return r, err
-		})
-		if err != nil {
-			return nil, err
+	made, err, _ := s.making.Do(key, func() (any, error) {
+		if what, ok := s.find(key); ok {
+			return what, nil
 		}
-		found = read.(*Roster)
-	}
-	shared := *found
-	return &shared, ctx.Err()
+		what, rows, err := make()
+		if err == nil {
+			s.put(shelved[T]{key, time.Now(), rows, what})
+		}
+		return what, err
+	})
+	return made.(T), err
 }
 
-func (s *shelf) find(key string) *Roster {
+func (s *shelf[T]) find(key string) (what T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.rosters, func(r shelved) bool { return r.key == key && time.Since(r.at) < shelfLife })
+	i := slices.IndexFunc(s.kept, func(k shelved[T]) bool { return k.key == key && time.Since(k.at) < shelfLife })
 	if i < 0 {
-		return nil
+		return what, false
 	}
-	r := s.rosters[i]
-	s.rosters = append(slices.Delete(s.rosters, i, i+1), r)
-	return r.roster
+	found := s.kept[i]
+	s.kept = append(slices.Delete(s.kept, i, i+1), found)
+	return found.what, true
 }
 
-func (s *shelf) put(key string, roster *Roster) {
+func (s *shelf[T]) put(one shelved[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rosters = slices.DeleteFunc(s.rosters, func(r shelved) bool { return r.key == key || time.Since(r.at) >= shelfLife })
-	s.rosters = append(s.rosters, shelved{key, time.Now(), roster})
+	s.kept = slices.DeleteFunc(s.kept, func(k shelved[T]) bool { return k.key == one.key || time.Since(k.at) >= shelfLife })
+	s.kept = append(s.kept, one)
 	rows := 0
-	for _, r := range s.rosters {
-		rows += len(r.roster.Rows)
+	for _, k := range s.kept {
+		rows += k.rows
 	}
-	for rows > shelfRows && len(s.rosters) > 1 {
-		rows -= len(s.rosters[0].roster.Rows)
-		s.rosters = slices.Delete(s.rosters, 0, 1)
+	for rows > shelfRows && len(s.kept) > 1 {
+		rows -= s.kept[0].rows
+		s.kept = slices.Delete(s.kept, 0, 1)
 	}
 }
