@@ -440,7 +440,7 @@ func (s *Site) fireSeason(v *visit) error {
 		v.say("warn", "It is not what you looked at any more: it would be %s now. Look again, then say yes. Nothing was fired.", count(p.Plan.Filings, "filing")+" for "+p.Plan.Total().String())
 		return v.goTo(p.Path + "/fire")
 	}
-	ctx := v.acting("season-fire", p.Season.Name, p.Look)
+	ctx := v.acting("season-run", p.Season.Name, p.Look)
 	// Once begun it is brought to its end, whether the browser stays or not.
 	f, err := s.Seasons.FireByHand(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
