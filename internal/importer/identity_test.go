@@ -1,0 +1,40 @@
+package importer
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/ledger"
+
+	"pgregory.net/rapid"
+)
+
+// What was put together to name a batch is taken apart as it was.
+func TestUnquotedIsWhatWasQuoted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.StringMatching(`[a-zé '"\\$=#-]{1,12}`)).Draw(t, "words")
+		quotes := make([]string, len(words))
+		for i, w := range words {
+			quotes[i] = quoted(w)
+		}
+		if got := unquoted(strings.Join(quotes, " ")); len(words)+len(got) > 0 && !reflect.DeepEqual(got, words) {
+			t.Fatalf("%q became %q", words, got)
+		}
+	})
+}
+
+func TestOptionsOf(t *testing.T) {
+	for text, want := range map[string]Options{
+		"": {},
+		"--product annual-report --state DE --filing-year 2026 --user ana@example.com --sheet 'A B' --edits 1f --again 'as asked'": {
+			Product: "annual-report", State: "DE", FilingYear: "2026", User: "ana@example.com",
+		},
+		"agent-change by its columns --map 'Mandant=Company ID' --map 'a = b='":       {Map: map[string]string{"Mandant": "Company ID", "a = b": ""}},
+		"--product ein --map '--state=Filing State' --map 'O'\\''Hara=' --season x/1": {Product: "ein", Map: map[string]string{"--state": "Filing State", "O'Hara": ""}},
+	} {
+		if got := OptionsOf(ledger.Batch{Options: text}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}

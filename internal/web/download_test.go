@@ -1,0 +1,225 @@
+package web
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+)
+
+// filed is a site with a batch whose three filings are filed.
+func filed(t *testing.T, change ...func(*Config)) (s *testSite, v *visitor, batch string) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s = newSite(t, change...)
+	s.place()
+	v = s.as(ledger.Preparer)
+	path, body := v.sheet("a \"b\"; ../c.csv", someClients)
+	batch = v.handIn(path, body)
+	s.answered(batch)
+	for _, order := range s.orders(batch) {
+		s.tell(s.service.Advance(t.Context(), order, "filed"))
+	}
+	return s, v, batch
+}
+
+// nothingLeft fails where a download has left something on the disk, once its
+// handler has come to its end: that is after its last byte.
+func (s *testSite) nothingLeft() {
+	s.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		left, err := filepath.Glob(filepath.Join(os.TempDir(), "bulkfiling-page-*"))
+		s.must(err)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("%v is left", left)
+		}
+	}
+}
+
+func inParcel(t *testing.T, body string) map[string]string {
+	t.Helper()
+	r, err := zip.NewReader(bytes.NewReader([]byte(body)), int64(len(body)))
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	all := make(map[string]string)
+	for _, f := range r.File {
+		if !filepath.IsLocal(f.Name) {
+			t.Errorf("the name %q leads elsewhere", f.Name)
+		}
+		content, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[f.Name] = string(text)
+	}
+	return all
+}
+
+// Documents come in one zip file, which says of itself what could not be had.
+func TestDocuments(t *testing.T) {
+	s, v, batch := filed(t)
+	status, body := v.get("/batches/" + batch + "/documents.zip")
+	if status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	all := inParcel(t, body)
+	if len(all) != 4 || strings.Count(all["manifest.csv"], ".pdf") != 3 {
+		t.Errorf("%d files, manifest:\n%s", len(all), all["manifest.csv"])
+	}
+	s.nothingLeft()
+
+	missing := ""
+	for d, err := range s.Ledger.Documents(t.Context(), batch) {
+		s.must(err)
+		missing = d.ID
+	}
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 404, Endpoint: "GET /documents/*", Match: func(r *http.Request, _ []byte) bool { return strings.HasSuffix(r.URL.Path, missing) }})
+	_, body = v.get("/batches/" + batch + "/documents.zip")
+	all = inParcel(t, body)
+	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be had") || !strings.Contains(all["manifest.csv"], missing) {
+		t.Errorf("%d files: %s\n%s", len(all), all[missingFile], all["manifest.csv"])
+	}
+
+	// A key that is refused ends it early, and what is there is whole.
+	s.service.ClearFaults()
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "GET /documents/*"})
+	_, body = v.get("/batches/" + batch + "/documents.zip")
+	if all = inParcel(t, body); len(all) != 2 || !strings.Contains(all[missingFile], "3 documents could not be had") {
+		t.Errorf("%v", all)
+	}
+	s.nothingLeft()
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "download", Of: batch, By: v.name}); err != nil || len(acts) != 3 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// One document is had from the service's own host, and through us from any
+// other that is not encrypted; none of another batch is.
+func TestDocument(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		service  string // where the page believes the service to be
+		redirect bool
+	}{
+		{"the service's own host", "", true},
+		{"another host", "http://another.example", false},
+	} {
+		s, v, batch := filed(t, func(cfg *Config) {
+			if c.service != "" {
+				cfg.Settings.Service = c.service
+			}
+		})
+		var id string
+		for d, err := range s.Ledger.Documents(t.Context(), batch) {
+			s.must(err)
+			id = d.ID
+		}
+		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		status, body := v.get("/batches/" + batch + "/documents/" + id)
+		if c.redirect && status != http.StatusSeeOther || !c.redirect && (status != http.StatusOK || !strings.HasPrefix(body, "%PDF")) {
+			t.Errorf("%s: %d\n%.200s", c.name, status, body)
+		}
+		if status, _ := v.get("/batches/" + batch + "/documents/doc_other"); status != http.StatusNotFound {
+			t.Errorf("a document of nobody: %d", status)
+		}
+		s.nothingLeft()
+	}
+}
+
+func TestLeadsTo(t *testing.T) {
+	s := &Site{Config: Config{Settings: Settings{Service: "http://127.0.0.1:4010/v1"}}}
+	for link, want := range map[string]bool{
+		"https://files.example/x?sig=1": true, "http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
+		"javascript:alert(1)": false, "//files.example/x": false, "https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
+	} {
+		if got := s.leadsTo(link); got != want {
+			t.Errorf("%s: %v", link, got)
+		}
+	}
+}
+
+// Results and the rows to correct are downloads with harmless names.
+func TestDownloads(t *testing.T) {
+	s, v, batch := filed(t)
+	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID", "attention.xlsx": "PK"} {
+		r, err := http.NewRequest(http.MethodGet, s.url+"/batches/"+batch+"/"+path, nil)
+		s.must(err)
+		answer, err := v.client.Do(r)
+		s.must(err)
+		body, err := io.ReadAll(answer.Body)
+		s.must(err)
+		answer.Body.Close()
+		name := answer.Header.Get("Content-Disposition")
+		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), want) || !strings.HasPrefix(name, "attachment; ") || strings.ContainsAny(name, "/\\") || strings.Count(name, `"`) != 2 {
+			t.Errorf("%s: %d %s %.60q", path, answer.StatusCode, name, body)
+		}
+		if path == "results.csv" && !strings.Contains(string(body), "'=cmd|'/c calc'!A1") {
+			t.Errorf("a name is a formula:\n%s", body)
+		}
+	}
+	s.nothingLeft()
+}
+
+// The rows to correct become a sheet of their own, read as the batch was, and
+// are corrected in place.
+func TestCorrectBatch(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-2", "Filing State")
+	for range 100 {
+		if !strings.Contains(body, "data-live=") {
+			break
+		}
+		_, body = v.get(path)
+	}
+	batch := v.handIn(path, body)
+	s.answered(batch)
+	_, body = v.post("/batches/" + batch + "/correct")
+	v.wants(body, "clients.needs-attention.xlsx", "as a sheet of their own")
+	uploads, err := s.Ledger.Uploads(t.Context())
+	s.must(err)
+	path = "/sheets/" + uploads[0].ID
+	for range 200 {
+		if !strings.Contains(body, "data-live=") {
+			break
+		}
+		_, body = v.get(path)
+	}
+	v.wants(body, `name="cell-2-3"`, "Fourth")
+	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-2-3", "2026", "was-cell-2-3", "26")
+	for range 200 {
+		if !strings.Contains(body, "data-live=") {
+			break
+		}
+		_, body = v.get(path)
+	}
+	second := v.handIn(path, body)
+	if counts := s.answered(second); fmt.Sprint(counts) != "map[placed:1]" {
+		t.Error(counts)
+	}
+
+	// Where nothing is to be corrected, nothing is taken in.
+	_, body = v.post("/batches/" + second + "/correct")
+	v.wants(body, "Nothing of it is to be corrected now.")
+	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 0 {
+		t.Errorf("%v, %v", uploads, err)
+	}
+}

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// A row is shown with everything that happened to it, its number masked
+// wherever the service repeats one.
+func TestRowPage(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", someClients)
+	batch := v.handIn(path, body)
+	s.answered(batch)
+	orders := s.orders(batch)
+	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))
+	s.tell(s.service.Raise(t.Context(), orders[1], 482))
+	told := fmt.Appendf(nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z","data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
+	e, err := filing.ParseEvent(told)
+	s.must(err)
+	_, err = s.Ledger.KeepEvent(t.Context(), e, told)
+	s.must(err)
+	s.tell(nil, nil)
+
+	_, body = v.get("/batches/" + batch + "/rows/2")
+	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "accepted", "filing.status_changed", "document.uploaded", ">spent<", ">held<",
+		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
+	if strings.Contains(body, `rel="prev"`) {
+		t.Error("a row before the first")
+	}
+	_, body = v.get("/batches/" + batch + "/rows/3")
+	v.wants(body, "It stands still, exception 482", "a report of an earlier year has a problem", "cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
+	_, body = v.get("/batches/" + batch + "/rows/4")
+	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
+	if strings.Contains(body, "123-45") {
+		t.Error("a Social Security number is shown")
+	}
+	_, body = v.get("/batches/" + batch + "/rows/5")
+	v.wants(body, "has two digits", "D5", "never", `/rows/4" rel="prev"`)
+	for _, number := range []string{"1", "6", "0", "-1", "x", "99999999999999999999"} {
+		if status, _ := v.get("/batches/" + batch + "/rows/" + number); status != http.StatusNotFound {
+			t.Errorf("row %s: %d", number, status)
+		}
+	}
+}
