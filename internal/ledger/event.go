@@ -171,7 +171,6 @@ const maxApplied = 500
 // told of orders that nobody knew. Several processes may call it at once.
 func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
 	ctx = unasked(ctx)
-	ctx = unasked(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
 		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
