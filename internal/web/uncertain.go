@@ -57,6 +57,7 @@ type doubt struct {
 	report.Doubt
 	File     string // of its batch
 	Sendings []sending
+	Earlier  int // sendings that are not listed
 	Offers   []offer
 	Never    objection // to saying that it was never made
 	Items    []item
@@ -121,6 +122,7 @@ const (
 	doubtsOnPage  = 20
 	unnamedOnPage = 50
 	offersNamed   = 5 // other rows that an order fits
+	sendingsNamed = 3 // the last
 )
 
 func (s *Site) uncertain(v *visit) error {
@@ -237,6 +239,9 @@ func newDoubt(d report.Doubt, file string, told resolve.Told) *doubt {
 	shown := &doubt{Doubt: d, File: file, Back: uncertainPath(d.Row.Batch, 0, 0), Never: object(told.Against(&resolve.Settlement{Doubt: d}))}
 	for _, a := range d.Sent() {
 		shown.Sendings = append(shown.Sendings, sending{a, report.AnswerText(a)})
+	}
+	if shown.Earlier = max(0, len(shown.Sendings)-sendingsNamed); shown.Earlier > 0 {
+		shown.Sendings = shown.Sendings[shown.Earlier:]
 	}
 	if !d.Row.Creating || d.Supposed() {
 		for i, p := range d.Products() {

@@ -1,0 +1,368 @@
+package web
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
+	"bulkfiling/internal/sandbox"
+)
+
+// inDoubt places a sheet whose answers are all lost, and returns its rows. What
+// is sent after that is answered.
+func (s *testSite) inDoubt(v *visitor, content string) (batch string, rows []ledger.Row) {
+	s.Helper()
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
+	path, body := v.sheet("doubts <i>.csv", content)
+	batch = v.handIn(path, body)
+	s.answered(batch)
+	s.service.ClearFaults()
+	rows, err := s.Ledger.UncertainRows(s.T.Context(), batch)
+	s.must(err)
+	if len(rows) == 0 {
+		s.Fatal("no row is uncertain")
+	}
+	return batch, rows
+}
+
+// bought are the orders of a company that the service has.
+func (s *testSite) bought(company string) []string {
+	var ids []string
+	for _, o := range s.service.Books().Orders {
+		for _, i := range o.Items {
+			if i.CompanyID == company {
+				ids = append(ids, i.ID)
+			}
+		}
+	}
+	return ids
+}
+
+func (s *testSite) row(id int64) ledger.Row {
+	s.Helper()
+	row, err := s.Ledger.Row(s.T.Context(), id)
+	s.must(err)
+	return row
+}
+
+// becomes waits until a row has a result.
+func (s *testSite) becomes(id int64, want filing.Result) ledger.Row {
+	s.Helper()
+	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if row := s.row(id); row.Result == want {
+			return row
+		} else if time.Now().After(deadline) {
+			s.Fatalf("it is %s", row.Result)
+		}
+	}
+}
+
+func rowPath(r ledger.Row) string { return fmt.Sprintf("/uncertain/rows/%d", r.ID) }
+
+// decide is the form of a settlement of a row as it stands in r.
+func decide(r ledger.Row, word string, fields ...string) []string {
+	return append([]string{"tries", fmt.Sprint(r.Tries), "decision", word, "to", "/uncertain"}, fields...)
+}
+
+const doubtfulClients = "Company ID,Legal Name,Filing State,Filing Year,User Email\n" +
+	"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n" +
+	"comp_2,=cmd|'/c calc'!A1,DE,2026,ana@example.com\n" +
+	"comp_3,\u202eشركة,DE,2026,ana@example.com\n"
+
+// A row is settled as placed by its order's id, and as never made, to the cent;
+// a form that arrives twice counts once.
+func TestSettle(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Roles...)
+	s.must(s.Ledger.Deposit(t.Context(), 1000_00, ""))
+	batch, rows := s.inDoubt(v, doubtfulClients)
+	before := s.book()
+	held := rows[0].Held
+	if held == 0 || before.Reserved != 3*held {
+		t.Fatalf("%s of %+v", held, before)
+	}
+	_, body := v.get("/uncertain?batch=" + batch)
+	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026", "connection reset", held.Dollars())
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") || strings.Contains(body, "/dashboard/") {
+		t.Errorf("a name became markup, or turns the page around, or a link is there\n%s", body)
+	}
+
+	for _, c := range []struct {
+		name, order, says string
+		status            int
+	}{
+		{"nothing", "", "Type the id of the order", 422},
+		{"no id", "<b>12</b>", "is not an order id", 422},
+	} {
+		if status, body := v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) || strings.Contains(body, "<b>12") {
+			t.Errorf("%s: %d\n%s", c.name, status, body)
+		}
+	}
+	if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "leave")...); status != http.StatusForbidden {
+		t.Errorf("no decision: %d", status)
+	}
+
+	id := s.bought("comp_1")[0]
+	form := append(decide(rows[0], "placed", "order-0", " "+id+" "), "once", "one")
+	_, body = v.post(rowPath(rows[0]), form...)
+	v.wants(body, "is placed. The "+held.Dollars()+" that was held for it is spent", "2 rows sent")
+	_, body = v.post(rowPath(rows[0]), form...)
+	v.wants(body, "That was done already")
+	row := s.row(rows[0].ID)
+	if row.Result != filing.Placed || len(row.Items) != 1 || row.Items[0].OrderID != id || !strings.Contains(row.Message, v.name+" on the page") {
+		t.Errorf("%+v", row)
+	}
+	// One order is not that of two rows.
+	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...); status != 422 || !strings.Contains(body, "cannot be that of two rows") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if book := s.book(); book.Posted != before.Posted+held || book.Reserved != 2*held {
+		t.Errorf("%+v", book)
+	}
+
+	// What was never made is sent again at once.
+	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
+	v.wants(body, "is ready again. The "+held.Dollars()+" that was held for it is free")
+	if row := s.becomes(rows[1].ID, filing.Placed); row.Tries != rows[1].Tries+1 {
+		t.Errorf("%+v", row)
+	}
+	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
+	v.wants(body, "That was done already")
+	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
+		t.Errorf("%+v, %v", book, s.bought("comp_2"))
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch})
+	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) || !strings.Contains(acts[0].Note, "was never made") {
+		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// A decision about an older sending is refused, and says how the row stands.
+func TestStaleDecision(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v, other := s.as(ledger.Roles...), s.as(ledger.Operator)
+	_, rows := s.inDoubt(v, doubtfulClients)
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
+	_, body := other.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
+	v.wants(body, "is ready again")
+	for deadline := time.Now().Add(15 * time.Second); s.row(rows[0].ID).Tries == rows[0].Tries || s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it was not sent again")
+		}
+	}
+	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
+	v.wants(body, "sent again since", "Nothing of yours was taken over")
+	if row := s.row(rows[0].ID); status != http.StatusConflict || row.Result != filing.Uncertain || row.Tries != rows[0].Tries+1 {
+		t.Errorf("%d, %+v", status, row)
+	}
+	// What somebody else has settled already is told; the same decision is fine.
+	id := s.bought("comp_2")[0]
+	other.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
+	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict || !strings.Contains(body, "is placed now") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	_, body = v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
+	v.wants(body, "is placed so already")
+	if _, body := v.get(rowPath(rows[1])); !strings.Contains(body, id) {
+		t.Error("the page of a row that is settled does not lead to the row")
+	}
+}
+
+// Two people settle a row at once: one of them does.
+func TestTwoSettleAtOnce(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Roles...)
+	_, rows := s.inDoubt(v, doubtfulClients)
+	people := []*visitor{v, s.as(ledger.Operator)}
+	before := s.book()
+	for _, row := range rows {
+		id := s.bought(row.CompanyRef())[0]
+		var all sync.WaitGroup
+		statuses := make([]int, 2)
+		for i, form := range [][]string{decide(row, "placed", "order-0", id), decide(row, "not placed")} {
+			all.Go(func() { statuses[i], _ = people[i].post(rowPath(row), form...) })
+		}
+		all.Wait()
+		if statuses[0]+statuses[1] != http.StatusOK+http.StatusConflict {
+			t.Errorf("row %d: %v", row.Number, statuses)
+		}
+		s.becomes(row.ID, filing.Placed) // either at once, or sent again
+	}
+	if book := s.book(); book.Reserved != 0 || book.Posted != before.Posted+3*rows[0].Held {
+		t.Errorf("%+v", book)
+	}
+}
+
+// Evidence is accepted by one click; what speaks against a settlement has to be
+// confirmed as it was shown.
+func TestEvidenceOnThePage(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Roles...)
+	batch, rows := s.inDoubt(v, doubtfulClients)
+	s.tell(s.service.Advance(t.Context(), s.bought("comp_1")[0], "filed"))
+	id := s.bought("comp_1")[0]
+	_, body := v.get("/uncertain?batch=" + batch)
+	v.wants(body, id, "It is this row's…", "fits", "it would be bought twice")
+
+	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
+	v.wants(body, "it would be bought twice", `name="anyway"`)
+	if status != http.StatusConflict || s.row(rows[0].ID).Result != filing.Uncertain {
+		t.Errorf("settled against evidence: %d", status)
+	}
+	for _, yes := range []string{"1", ""} {
+		if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "not placed", "anyway", yes)...); status != http.StatusConflict {
+			t.Errorf("a yes to something else: %d", status)
+		}
+	}
+	anyway := hidden(strings.ReplaceAll(body, `type="checkbox" `, ""), "anyway")
+	// Something more was told since: it was not seen yet.
+	second := s.bought("comp_2")[0]
+	s.tell(s.service.Advance(t.Context(), second, "filed"))
+	if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "not placed", "anyway", anyway)...); status != http.StatusConflict {
+		t.Errorf("a yes to what was told before: %d", status)
+	}
+	_, body = v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", id)...)
+	v.wants(body, "is placed")
+	if row := s.row(rows[0].ID); len(row.Items) != 1 || row.Items[0].OrderID != id || row.Items[0].FilingStatus != "filed" {
+		s.tell(nil, nil)
+		if row := s.row(rows[0].ID); row.Items[0].FilingStatus != "filed" {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// A link to a dashboard is asked for by who may, recorded, and nowhere before.
+func TestDashboardLink(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Roles...)
+	batch, rows := s.inDoubt(v, doubtfulClients)
+	links := s.service.Books().Requests["POST /auth/magic-link"]
+	for _, path := range []string{"/uncertain", rowPath(rows[0])} {
+		_, body := v.get(path)
+		if strings.Contains(body, "/dashboard/") {
+			t.Errorf("%s has a link", path)
+		}
+	}
+	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
+		t.Errorf("%d links were asked for by looking", got-links)
+	}
+	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link", strings.NewReader("csrf="+v.csrf))
+	s.must(err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := v.client.Do(r)
+	s.must(err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	s.must(err)
+	v.wants(string(body), "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
+	if to := answer.Header.Get("Refresh"); !strings.HasPrefix(to, "0; url=http") || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("%v", answer.Header)
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "dashboard", Of: batch})
+	if err != nil || len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
+		t.Errorf("%+v, %v", acts, err)
+	}
+	s.service.SetDown(true)
+	if status, body := v.post(rowPath(rows[0]) + "/link"); status != http.StatusBadGateway {
+		t.Errorf("%d\n%s", status, body)
+	}
+}
+
+// The workbook goes out, is filled in, shows what it comes to, and settles; a
+// slip in it settles nothing.
+func TestSettleByWorkbook(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	s.place()
+	batch, rows := s.inDoubt(v, doubtfulClients)
+	before := s.book()
+	at := "/uncertain/batches/" + batch
+	_, body := v.get(at + "/sheet")
+	if workbook, err := zip.NewReader(strings.NewReader(body), int64(len(body))); err != nil || len(workbook.File) == 0 || strings.Contains(body, "/dashboard/") {
+		t.Fatalf("no workbook: %v", err)
+	}
+	fill := func(decisions ...string) []byte {
+		var file bytes.Buffer
+		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", report.RowColumn, report.DecisionColumn, report.OrderIDsColumn, report.CompanyIDColumn, report.AttemptColumn, report.BatchColumn)
+		for i, d := range decisions {
+			word, id, _ := strings.Cut(d, " as ")
+			fmt.Fprintf(&file, "%d,%s,%s,,%d,%s\n", rows[i].Number, word, id, rows[i].Tries, batch)
+		}
+		return file.Bytes()
+	}
+	for name, content := range map[string][]byte{"photo.xlsx": []byte("\x89PNG"), "other.csv": []byte("a,b\n1,2\n"), "none.txt": fill("placed")} {
+		if status, body, _ := v.upload(at+"/sheet", name, content, "csrf", v.csrf); status != 422 || !strings.Contains(body, "Nothing was settled") && name != "none.txt" {
+			t.Errorf("%s: %d\n%s", name, status, body)
+		}
+	}
+	if status, _, _ := v.upload(at+"/sheet", "large.csv", bytes.Repeat([]byte("x"), maxDecisions+maxFields+1), "csrf", v.csrf); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large: %d", status)
+	}
+	first := s.bought("comp_1")[0]
+	status, body, _ := v.upload(at+"/sheet", "<u>.csv", fill("placed as "+first, "placed", "perhaps"), "csrf", v.csrf)
+	v.wants(body, "2 cells to correct", "C3", "B4", "&lt;u&gt;.csv")
+	if status != 422 {
+		t.Errorf("%d", status)
+	}
+	_, body, _ = v.upload(at+"/sheet", "filled.csv", fill("placed as "+first, "not placed", "leave"), "csrf", v.csrf)
+	v.wants(body, "Settle 2 rows by", "is spent", "is placed: "+first, "was never made", "&lt;script&gt;")
+	if book := s.book(); book != before {
+		t.Errorf("looking changed the book: %+v", book)
+	}
+	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "workbook"}
+	_, shown := v.post(at+"/settle", form[:2]...)
+	v.wants(shown, "Settle 2 rows by") // not the plan that was looked at
+	_, body = v.post(at+"/settle", form...)
+	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Held.Dollars()+" is spent; 1 never made, "+rows[1].Held.Dollars()+" is set free")
+	s.becomes(rows[1].ID, filing.Placed)
+	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Held || book.Posted != before.Posted+rows[0].Held+rows[1].Held {
+		t.Errorf("%+v", book)
+	}
+	_, body = v.post(at+"/settle", form...)
+	v.wants(body, "settled already")
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch}); err != nil || len(acts) != 2 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+	if status, _ := v.post(at + "/linked"); status != http.StatusOK {
+		t.Errorf("with links: %d", status)
+	}
+}
+
+func unescaped(text string) string {
+	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+", "&amp;", "&").Replace(text)
+}
+
+// After a restored backup the ready rows of a batch are made uncertain.
+func TestSupposeOnThePage(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	path, body := v.sheet("a.csv", doubtfulClients)
+	batch := v.handIn(path, body)
+	_, body = v.get("/uncertain?batch=" + batch)
+	v.wants(body, "No row is uncertain", "restored from a backup")
+	_, body = v.get("/uncertain?batch=" + batch + "&since=yesterday")
+	v.wants(body, "Write the moment of the backup")
+	_, body = v.get("/uncertain?batch=" + batch + "&since=2026-03-01+02:00")
+	v.wants(body, "3 ready rows")
+	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
+	v.wants(body, "3 rows are uncertain now", "may have been sent since 2026-03-01 02:00 UTC")
+	if book := s.book(); book.Reserved == 0 {
+		t.Errorf("%+v", book)
+	}
+	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
+	v.wants(body, "No ready row is left")
+}
