@@ -274,7 +274,7 @@ func (p *plan) partOf(c *column) part {
 
 // bind makes the plan. Two headers for one column of the product are an error,
 // unless one of them says it more exactly, or the product only may need it.
-func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []string, error) {
+func bind(l *layout, product filing.Product, o *Options, file, sheetName string) (*plan, []string, error) {
 	claims := make(map[columnID][]heading)
 	for _, h := range l.resolve() {
 		if h.column != none {
@@ -309,7 +309,7 @@ func bind(l *layout, product filing.Product, file, sheetName string) (*plan, []s
 			return nil, nil, &sheet.FormatError{
 				File: file, Sheet: sheetName, Cell: sheet.CellName(winner.index, l.row),
 				Reason: fmt.Sprintf("several columns stand for %s: %s", c.header, strings.Join(names, ", ")),
-				Remedy: fmt.Sprintf("Rename the one that is meant to %q and the others to what they are, or leave one out with --map %q", c.header, rivals[0].text+"="),
+				Remedy: o.tell(oneOfColumns, c.header, rivals[0].text+"="),
 			}
 		}
 		for _, h := range claimed {
@@ -421,7 +421,7 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 }
 
 // ignored notes the columns that nothing is known of, and what they may be.
-func (l *layout) ignored() (notes []string) {
+func (l *layout) ignored(o *Options) (notes []string) {
 	var names []string
 	for _, h := range l.headings {
 		if h.text == "" || h.column != none || answers[h.folded] {
@@ -431,7 +431,7 @@ func (l *layout) ignored() (notes []string) {
 			continue
 		}
 		if near, ok := nearest(h.folded); ok {
-			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then say --map %q.", h.name(l.row), columns[near].header, h.text+"="+columns[near].header))
+			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, h.text+"="+columns[near].header)))
 			continue
 		}
 		names = append(names, h.name(l.row))
@@ -482,13 +482,14 @@ var needs = []struct {
 	products []filing.Product
 	option   func(*Options) bool
 	remedy   string
+	instead  remedy
 }{
-	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it, or the columns that describe a company to be created"},
-	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it"},
-	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it"},
-	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it, or name one user for all rows with --user"},
-	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it, or run with --state"},
-	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it, or run with --filing-year"},
+	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it, or the columns that describe a company to be created", 0},
+	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it", 0},
+	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it", 0},
+	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it", oneUser},
+	{[]columnID{filingState}, anyProduct, func(o *Options) bool { return o.State != "" }, "add it", oneState},
+	{[]columnID{filingYear}, annual, func(o *Options) bool { return o.FilingYear != "" }, "add it", oneYear},
 }
 
 // describing are the columns without which a company cannot be created.
@@ -522,11 +523,15 @@ func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []s
 				return nil, &sheet.FormatError{
 					File: file, Sheet: sheetName, Cell: sheet.CellName(h.index, l.row),
 					Reason: fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text),
-					Remedy: fmt.Sprintf("Correct the header, or say --map %q", h.text+"="+columns[near].header),
+					Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, h.text+"="+columns[near].header),
 				}
 			}
 		}
-		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), n.remedy))
+		remedy := n.remedy
+		if n.instead != 0 {
+			remedy += ", or " + o.tell(n.instead)
+		}
+		notes = append(notes, fmt.Sprintf("No column gives the %s: %s.", strings.Join(names, " or the "), remedy))
 	}
 	return notes, nil
 }
@@ -593,14 +598,14 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 		for _, p := range filing.Products {
 			names = append(names, string(p))
 		}
-		return "", fmt.Errorf("the columns do not tell what is to be filed: say --product with one of %s", strings.Join(names, ", "))
+		return "", fmt.Errorf("the columns do not tell what is to be filed: %s", o.tell(chooseProduct, strings.Join(names, ", ")))
 	case len(mains) == 1:
 		return filing.Product(mains[0]), nil
 	case len(mains) == 0:
 		return filing.Product(names[0]), nil
 	}
 	sort.Strings(mains)
-	return "", fmt.Errorf("the columns fit several products: say --product with one of %s", strings.Join(mains, ", "))
+	return "", fmt.Errorf("the columns fit several products: %s", o.tell(chooseProduct, strings.Join(mains, ", ")))
 }
 
 // tooManyOfficers finds a header of an officer beyond those that a row can name.

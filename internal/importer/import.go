@@ -15,7 +15,7 @@ import (
 )
 
 // Options are how a file is to be read. They are part of the batch's identity,
-// but for Now and Limits.
+// but for OnPage, Now and Limits.
 type Options struct {
 	Product    filing.Product    // empty: told from the columns
 	State      filing.State      // keeps only companies of this state, or fills it in where no column has it
@@ -27,6 +27,7 @@ type Options struct {
 	Season     *Season           // the firing of a season that reads the file; nil for none
 	Edits      []Edit            // typed over the cells; the last of several for one cell counts
 	EditSalt   string            // kept as secret as the edits, whose hash nobody can then try values against
+	OnPage     bool              // what to choose is told in the words of the page instead of a command's flags
 	Now        time.Time         // decides which filing years are unlikely; zero: the present
 	Limits     sheet.Limits
 }
@@ -202,7 +203,7 @@ func (im *Import) recognise(m *matcher) error {
 	if im.layout.rows == 0 {
 		return refuse(fmt.Errorf("there are no rows below the header in row %d", im.layout.row))
 	}
-	plan, notes, err := bind(im.layout, im.product, name, im.sheet)
+	plan, notes, err := bind(im.layout, im.product, &im.options, name, im.sheet)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (im *Import) recognise(m *matcher) error {
 	if err != nil {
 		return err
 	}
-	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(), notes)
+	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options), notes)
 	if im.told {
 		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
 	}
@@ -302,7 +303,7 @@ func (im *Import) findSheet(m *matcher) error {
 			return &sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
 				Reason: "this is a results workbook, and nothing in it is left to correct",
-				Remedy: fmt.Sprintf("Say --sheet %s to go through all its rows again; what was bought is not bought again", resultsSheet),
+				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) + "; what was bought is not bought again",
 			}
 		}
 		if err := im.choose(m, all[i]); err != nil {
@@ -319,7 +320,7 @@ func (im *Import) findSheet(m *matcher) error {
 		visible = slices.DeleteFunc(visible, func(c candidate) bool { return isOfficersSheet(c.Name) })
 	}
 	for _, c := range hidden {
-		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: say --sheet %q to read it.", c.Name, c.Name))
+		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: %s to read it.", c.Name, im.options.tell(chooseSheet, c.Name)))
 	}
 	switch len(visible) {
 	case 1:
@@ -334,7 +335,7 @@ func (im *Import) findSheet(m *matcher) error {
 	return &sheet.FormatError{
 		File:   im.file.Name(),
 		Reason: "several sheets hold filings: " + strings.Join(names, ", "),
-		Remedy: "Say which one with --sheet, such as --sheet " + names[0] + ", and run the others after it",
+		Remedy: im.options.tell(eitherSheet, strings.Join(names, ", "), names[0]),
 	}
 }
 
@@ -362,7 +363,7 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.said) {
 			return false
 		}
-		im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: say --sheet %q if it holds filings.", c.Name, c.Name))
+		im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name, im.options.tell(chooseSheet, c.Name)))
 		return true
 	})
 }
@@ -401,7 +402,7 @@ func (im *Import) choose(m *matcher, c candidate) error {
 func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
-		e := &sheet.FormatError{File: im.file.Name(), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: "Leave --sheet out: the file is text and has no sheets"}
+		e := &sheet.FormatError{File: im.file.Name(), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: im.options.tell(noSheet)}
 		if im.file.Format() == sheet.XLSX {
 			var names []string
 			for _, s := range sheets {
@@ -485,10 +486,10 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 	e := &sheet.FormatError{
 		File:   im.file.Name(),
 		Reason: fmt.Sprintf("no row among the first %d is a header with columns such as Company ID, Filing State and Filing Year; found %s", headRows, strings.Join(found, "; ")),
-		Remedy: `Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`,
+		Remedy: im.options.tell(nameColumns),
 	}
 	if len(hidden) > 0 {
-		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: say --sheet %q to read it", hidden[0].Name, hidden[0].Name)
+		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: %s to read it", hidden[0].Name, im.options.tell(chooseSheet, hidden[0].Name))
 	}
 	return e
 }

@@ -293,9 +293,9 @@ func (c *checker) isChange() bool {
 	case c.im.told:
 		return said == yes
 	case said == yes && !change:
-		c.fault(b, c.stands(b), "the row asks for a change of agent, but the product is registered-agent: leave --product out to take every row at its word")
+		c.fault(b, c.stands(b), "the row asks for a change of agent, but the product is registered-agent: "+c.im.options.tell(anyProductOf)+" to take every row at its word")
 	case said == no && change:
-		c.fault(b, c.stands(b), "the row asks for no change of agent, but the product is agent-change: leave --product out to take every row at its word")
+		c.fault(b, c.stands(b), "the row asks for no change of agent, but the product is agent-change: "+c.im.options.tell(anyProductOf)+" to take every row at its word")
 	}
 	return change
 }

@@ -205,7 +205,7 @@ func (c *checker) fillYear() {
 	v := c.values
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.at(filingYear)
-		c.fault(b, c.stands(b), "the cell says "+y+" but --filing-year says "+year+": correct one of them")
+		c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
 	}
 	v[filingYear] = year
 }
@@ -215,7 +215,7 @@ func (c *checker) fillUser(user string) {
 	for _, id := range []columnID{userID, userEmail} {
 		if v[id] != "" && !strings.EqualFold(v[id], user) {
 			b := c.at(id)
-			c.fault(b, c.stands(b), "the cell says "+v[id]+" but --user says "+user+": correct one of them, or leave the column out with --map \""+b.header+"=\"")
+			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.header+"="))
 			return
 		}
 	}

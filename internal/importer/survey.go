@@ -79,7 +79,7 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 		_ = im.findProduct() // why it cannot be told is s.Err, unless something worse is
 	}
 	if im.plan == nil && im.product != "" {
-		im.plan, _, _ = bind(im.layout, im.product, s.File, im.sheet)
+		im.plan, _, _ = bind(im.layout, im.product, &im.options, s.File, im.sheet)
 	}
 	s.Sheet, s.HeaderRow, s.Product = im.sheet, im.layout.row, im.product
 	s.Rows = im.countRows()

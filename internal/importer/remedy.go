@@ -1,0 +1,51 @@
+package importer
+
+import "fmt"
+
+// remedy is something that a person chooses so that a file can be read.
+type remedy int
+
+const (
+	chooseSheet   remedy = iota + 1 // its name
+	eitherSheet                     // the names, quoted; the first of them
+	noSheet                         // nothing
+	chooseProduct                   // the products
+	anyProductOf                    // nothing
+	readAs                          // their header, ours, both with a = between them
+	leaveOut                        // their header; and with a = behind it
+	oneOfColumns                    // our header; one of theirs with a = behind it
+	nameColumns                     // nothing
+	oneUser                         // nothing
+	oneState                        // nothing
+	oneYear                         // nothing
+	sayYear                         // the year that was said
+	sayUser                         // the user who was said
+)
+
+// remedies are told to whoever types a command by its flags, and on the page by
+// what stands below the words.
+var remedies = map[remedy]struct{ command, page string }{
+	chooseSheet:   {"say --sheet %q", "choose the sheet %q below"},
+	eitherSheet:   {"Say which one with --sheet, such as --sheet %[2]s, and run the others after it", "Choose one of them below, such as %[2]s, and hand the file over again for the others"},
+	noSheet:       {"Leave --sheet out: the file is text and has no sheets", "Choose no sheet: the file is text and has none"},
+	chooseProduct: {"say --product with one of %s", "choose below what is ordered: %s"},
+	anyProductOf:  {"leave --product out", "let what is ordered be told from the columns"},
+	readAs:        {"say --map %[3]q", "read “%[1]s” as %[2]s below"},
+	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
+	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are"},
+	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`, "Say below what the columns are, or name them as the empty sheets of the first page do"},
+	oneUser:       {"name one user for all rows with --user", "name one user for all rows below"},
+	oneState:      {"run with --state", "choose one state for all rows below"},
+	oneYear:       {"run with --filing-year", "give one filing year for all rows below"},
+	sayYear:       {"--filing-year says %s", "the sheet is read for %s"},
+	sayUser:       {"--user says %s", "the sheet is read for the user %s"},
+}
+
+// tell says what to choose, in the words of whoever reads it.
+func (o *Options) tell(r remedy, args ...any) string {
+	words := remedies[r]
+	if o.OnPage {
+		return fmt.Sprintf(words.page, args...)
+	}
+	return fmt.Sprintf(words.command, args...)
+}
