@@ -76,7 +76,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, Now: time.Now(), Limits: unpacked,
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
 	}, err
 }
 
@@ -103,6 +103,7 @@ type quoted struct {
 	Total   money.Cost          `json:"total"`
 	Lines   []jobs.ProductQuote `json:"lines"`
 	Trouble string              `json:"trouble,omitempty"` // why there is none
+	Notes   []string            `json:"notes,omitempty"`   // what is to be known of the sheet
 }
 
 func quoteOf(u ledger.Upload) (*quoted, error) {
@@ -208,7 +209,7 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 		return ctx.Err()
 	}
 	now.stage.Store(stageReads)
-	batch, elsewhere, err := p.read(ctx, u, now)
+	batch, notes, elsewhere, err := p.read(ctx, u, now)
 	if err != nil {
 		return err
 	}
@@ -217,6 +218,7 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 	}
 	now.stage.Store(stageLooksUp)
 	q := p.site.quote(ctx, batch, true, func(s stage) { now.stage.Store(s) })
+	q.Notes = notes
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -232,23 +234,26 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 }
 
 // read records the rows of an upload as a prepared batch. Where another process
-// was at it, that one goes on to quote it, too.
-func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (batch string, elsewhere bool, err error) {
+// was at it, that one goes on to quote it, too. The notes are those on all of it.
+func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (batch string, notes []string, elsewhere bool, err error) {
 	im, err := p.site.openUpload(ctx, u)
 	if err != nil {
-		return "", false, err
+		return "", nil, false, err
 	}
 	defer im.Close()
 	id, err := im.BatchID()
 	if err != nil {
-		return "", false, err
+		return "", nil, false, err
 	}
-	_, err, _ = p.batches.Do(id, func() (any, error) {
+	found, err, _ := p.batches.Do(id, func() (any, error) {
 		for {
 			_, created, err := im.Record(ctx, counting{p.site.Ledger, &now.rows}, u.CreatedBy)
 			switch {
 			case err == nil && created:
-				return nil, p.site.Ledger.PrepareBatch(ctx, id)
+				return im.Notes(), p.site.Ledger.PrepareBatch(ctx, id)
+			case err == nil: // it was recorded before, and its rows were not gone through
+				_, err := im.Check(ctx, func(importer.Problem) error { return nil })
+				return im.Notes(), err
 			case !errors.Is(err, ledger.ErrImporting):
 				return nil, err
 			}
@@ -258,7 +263,10 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation)
 			}
 		}
 	})
-	return id, elsewhere, err
+	if err != nil {
+		return id, nil, elsewhere, err
+	}
+	return id, found.([]string), elsewhere, nil
 }
 
 // quotedElsewhere waits for another process to quote a sheet, and reports
@@ -371,3 +379,22 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 }
 
 const maxSurveys = 200
+
+// understands reports what is wrong with how an upload is to be read.
+func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
+	if u.Options, err = json.Marshal(r); err != nil {
+		return fmt.Errorf("keep the options: %w", err)
+	}
+	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	o, err := options(u)
+	if err != nil {
+		return err
+	}
+	if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
+	return nil
+}

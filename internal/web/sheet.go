@@ -148,7 +148,11 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	if err != nil {
 		return err
 	}
-	return s.changeReading(ctx, u, reading{Map: m.Columns, Kept: m.CreatedBy})
+	r := reading{Map: m.Columns, Kept: m.CreatedBy}
+	if s.desk.understands(ctx, u, r) != nil {
+		return nil // it names a column that there was once
+	}
+	return s.changeReading(ctx, u, r)
 }
 
 func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) error {
@@ -169,6 +173,7 @@ type sheetPage struct {
 	Products []filing.Product
 	States   []filing.State
 	Columns  []surveyedColumn
+	More     int // columns that are not shown
 	Groups   []columnGroup
 	Steps    []step
 	Busy     *busy // it is being prepared
@@ -193,6 +198,10 @@ type surveyedColumn struct {
 	Chosen  string // ours
 	LeftOut bool
 }
+
+// maxColumns is how many columns of a sheet are shown: each has all of ours to
+// choose from, and a sheet can have sixteen thousand.
+const maxColumns = 250
 
 // columnGroup is some of the columns that there are to choose from.
 type columnGroup struct {
@@ -263,7 +272,9 @@ func (s *Site) sheetPage(v *visit) error {
 		return err
 	}
 	p.Groups = grouped(importer.ColumnsOf(p.Survey.Product))
-	for _, c := range p.Survey.Columns {
+	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
+	p.More = len(p.Survey.Columns) - len(shown)
+	for _, c := range shown {
 		ours, mapped := p.Reading.Map[c.Header]
 		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours, LeftOut: mapped && ours == ""})
 	}
@@ -439,6 +450,9 @@ func (s *Site) readAnew(v *visit) error {
 	if len(r.Map) == 0 {
 		r.Map = nil
 	}
+	if err := s.desk.understands(v.ctx(), u, r); err != nil {
+		return err
+	}
 	ctx := v.acting("read", u.File, readNote(form.Get("keep") != ""))
 	if form.Get("keep") != "" && survey.Shape != "" {
 		headers := make([]string, len(survey.Columns))
@@ -485,18 +499,26 @@ func (s *Site) correct(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if u.Batch == "" {
+		return ledger.ErrStale
+	}
+	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
+	if err != nil {
+		return err
+	}
 	n := 0
 	for name, values := range v.r.PostForm {
 		e, ok := editOf(name)
 		if !ok {
 			continue
 		}
+		e.Sheet = b.Sheet // another one may be read later, and its cells are not meant
 		e.Text = strings.TrimSpace(values[0])
 		if was := v.r.PostForm.Get("was-" + name); was == e.Text {
 			continue // left as it was
 		}
 		c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool {
-			return old.Row == e.Row && old.Column == e.Column && old.Header == e.Header
+			return old.Sheet == e.Sheet && old.Row == e.Row && old.Column == e.Column && old.Header == e.Header
 		})
 		c.Edits = append(c.Edits, e)
 		n++
@@ -559,7 +581,14 @@ func (s *Site) handIn(v *visit) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
+	was, err := quoteOf(u)
+	if err != nil {
+		return err
+	}
 	q := s.quote(v.ctx(), u.Batch, false, func(stage) {})
+	if was != nil {
+		q.Notes = was.Notes
+	}
 	if q.Trouble != "" {
 		return wrong("It cannot be said what it costs: %s. Nothing was handed in.", q.Trouble)
 	}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"bulkfiling/internal/ledger"
+)
+
+// workbook makes a file of sheets, named first, with their rows.
+func (s *testSite) workbook(change func(*excelize.File), sheets ...[][]string) string {
+	s.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	for _, rows := range sheets {
+		name := rows[0][0]
+		_, err := f.NewSheet(name)
+		s.must(err)
+		for i, row := range rows[1:] {
+			s.must(f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row))
+		}
+	}
+	s.must(f.DeleteSheet("Sheet1"))
+	if change != nil {
+		change(f)
+	}
+	content, err := f.WriteToBuffer()
+	s.must(err)
+	return content.String()
+}
+
+// What is to be known of a sheet stands before the yes: rows that a filter hides
+// would be paid for, too.
+func TestHiddenRowsAreTold(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	rows := [][]string{{"June"}, {"Company ID", "User Email", "Filing State", "Filing Year"}}
+	for i := range 4 {
+		rows = append(rows, []string{fmt.Sprintf("comp_%d", i), "ana@example.com", "DE", "2026"})
+	}
+	content := s.workbook(func(f *excelize.File) {
+		for row := 3; row <= 5; row++ {
+			s.must(f.SetRowVisible("June", row, false))
+		}
+	}, rows)
+	for range 2 { // the second finds it recorded
+		_, body := v.sheet("june.xlsx", content)
+		v.wants(body, "3 of 4 rows are hidden", "Yes, place them")
+	}
+}
+
+// The page tells what to do in its own words: nobody there can type a flag.
+func TestNoFlagsOnThePage(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	header, row := []string{"Company ID", "User Email", "Filing State", "Filing Year"}, []string{"comp_1", "ana@example.com", "DE", "2026"}
+	flag := regexp.MustCompile(`--[a-z]|importer [a-z]`)
+	for name, c := range map[string]struct{ content, wants string }{
+		"two.xlsx":     {s.workbook(nil, [][]string{{"June"}, header, row}, [][]string{{"July"}, header, row}), "Choose one of them below"},
+		"none.csv":     {"Article,Price\nNut,1\nBolt,2\n", "Say below what the columns are"},
+		"product.csv":  {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "choose below what is ordered"},
+		"near.csv":     {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n", "read “Compnay ID” as Company ID below"},
+		"twice.csv":    {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n", "Leave out below"},
+		"optional.csv": {"Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE,Acme\n", "name one user for all rows below"},
+		"agent.csv":    {"Company ID,Filing Year,Filing State,User ID,Order Registered Agent\ncomp_1,2026,DE,user_1,Acme Agents\n", "as Agent Company Name below"},
+	} {
+		_, body := v.sheet(name, c.content)
+		if found := flag.FindString(body); found != "" {
+			t.Errorf("%s: the page says %q", name, found)
+		}
+		v.wants(body, c.wants)
+	}
+}
+
+// How a sheet is read is refused where it makes no sense, and stays as it was.
+func TestReadingIsRefused(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
+	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm", "state": "Delaware Bay"} {
+		status, answer := v.post(path+"/reading", "version", hidden(body, "version"), field, value)
+		if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Nothing was changed") {
+			t.Errorf("%s %q: %d\n%s", field, value, status, answer)
+		}
+	}
+	if status, after := v.get(path); status != http.StatusOK || hidden(after, "version") != hidden(body, "version") {
+		t.Errorf("%d\n%s", status, after)
+	}
+}
+
+// A correction is one of a cell of the sheet that was looked at, whichever is
+// read after it.
+func TestCorrectionsStayOnTheirSheet(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	header := []string{"Company ID", "User Email", "Filing State", "Filing Year"}
+	path, body := v.sheet("a.xlsx", s.workbook(nil,
+		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}}, [][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
+	read := func(name string) string {
+		_, body = v.post(path+"/reading", "version", hidden(body, "version"), "sheet", name)
+		for strings.Contains(body, "data-live=") {
+			_, body = v.get(path)
+		}
+		return body
+	}
+	v.wants(read("June"), "has two digits")
+	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-2-3", "2026", "was-cell-2-3", "26")
+	if body = read("July"); !strings.Contains(body, "<bdi>2025</bdi>") {
+		t.Errorf("the year of the other sheet is not what it was\n%s", body)
+	}
+	if body = read("June"); strings.Contains(body, "has two digits") {
+		t.Errorf("the correction is gone\n%s", body)
+	}
+}
+
+// A sheet of very many columns is shown in part: each offers all of ours.
+func TestWideSheet(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	header, row := make([]string, 4000), make([]string, 4000)
+	for i := range header {
+		header[i], row[i] = fmt.Sprintf("Measure %d", i), "1"
+	}
+	_, body := v.sheet("wide.csv", strings.Join(header, ",")+"\n"+strings.Join(row, ",")+"\n")
+	v.wants(body, "3,750 more columns")
+	if len(body) > 8<<20 {
+		t.Errorf("a page of %d bytes", len(body))
+	}
+}
