@@ -1,0 +1,412 @@
+//go:build unix
+
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// person sits at a browser of their own, with cookies of their own. Whatever
+// goes wrong in it fails the test.
+type person struct {
+	t    *testing.T
+	name string
+	ctx  context.Context
+	base string // the address of the page, as this browser reaches it
+
+	mu       sync.Mutex
+	expected *regexp.Regexp // complaints of the browser that the test provokes
+	secrets  []string       // that no page may show
+	visited  map[string]int
+}
+
+// newPerson opens a window of a browser in a context of its own.
+func newPerson(browser context.Context, t *testing.T, name, address string) *person {
+	t.Helper()
+	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
+	p := &person{t: t, name: name, ctx: ctx, base: "http://" + address, visited: make(map[string]int)}
+	if err := chromedp.Listen(ctx, p.notice); err != nil { // its events are on from the beginning
+		t.Fatalf("%s: open a window: %v", name, err)
+	}
+	p.resize(1280, 900)
+	return p
+}
+
+func (p *person) call(what string, do func() error) {
+	p.t.Helper()
+	if err := do(); err != nil {
+		p.t.Fatalf("%s: %s: %v", p.name, what, err)
+	}
+}
+
+// notice sees what a page must not do.
+func (p *person) notice(ev any) {
+	switch ev := ev.(type) {
+	case *page.EventJavascriptDialogOpening:
+		p.t.Errorf("%s: a dialog opened on %s: %s", p.name, ev.URL, ev.Message)
+		go func() { // a window with a dialog does nothing else
+			_, _ = chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+		}()
+	case *runtime.EventExceptionThrown:
+		p.t.Errorf("%s: an exception that nobody caught: %s %+v", p.name, ev.ExceptionDetails.Text, ev.ExceptionDetails.Exception)
+	case *runtime.EventConsoleAPICalled:
+		p.complain(fmt.Sprintf("the console says %s: %v", ev.Type, ev.Args)) // the page has nothing to say there
+	case *log.EventEntryAdded:
+		if ev.Entry.Level == log.EntryLevelError || ev.Entry.Level == log.EntryLevelWarning {
+			p.complain(fmt.Sprintf("the browser says %s: %s (%s)", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL))
+		}
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(ev.Request.URL); err != nil || u.Scheme != "data" && "http://"+u.Host != p.base {
+			p.t.Errorf("%s: a request to another host: %s", p.name, ev.Request.URL)
+		}
+	}
+}
+
+func (p *person) complain(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.expected == nil || !p.expected.MatchString(text) {
+		p.t.Errorf("%s: %s", p.name, text)
+	}
+}
+
+// expects lets the browser complain of what the test provokes, until it is
+// called with "".
+func (p *person) expects(pattern string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.expected = nil
+	if pattern != "" {
+		p.expected = regexp.MustCompile(pattern)
+	}
+}
+
+// eval runs a script in the page.
+func eval[T any](p *person, script string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.within(), chromedp.Evaluate[T](script))
+	if err != nil {
+		p.t.Fatalf("%s: %s: %v\n%s", p.name, brief(script), err, p.state())
+	}
+	return v
+}
+
+// within bounds one step in time.
+func (p *person) within() context.Context {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	p.t.Cleanup(cancel)
+	return ctx
+}
+
+func brief(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), 200)]
+}
+
+// quoted is a text as a script has it.
+func quoted(text string) string {
+	b, _ := json.Marshal(text) // a string always can be
+	return string(b)
+}
+
+// until waits for a script to be true, in whichever page is there then.
+func (p *person) until(script string) {
+	p.t.Helper()
+	if !p.soon(patience, script) {
+		p.t.Fatalf("%s: waited in vain for %s\n%s", p.name, brief(script), p.state())
+	}
+}
+
+func (p *person) soon(wait time.Duration, script string) bool {
+	for end := time.Now().Add(wait); time.Now().Before(end); time.Sleep(40 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(p.ctx, wait)
+		is, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+script+")"))
+		cancel()
+		if err == nil && is { // else the page is on its way
+			return true
+		}
+	}
+	return false
+}
+
+// state is what is on the screen, for the messages of failures; a picture of it
+// is kept with the test's artifacts.
+func (p *person) state() string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + [...document.querySelectorAll(".banner, .lost, .error, main")].map((e) => e.innerText).join("\n").replace(/\n\s*\n/g, "\n")`))
+	if picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
+		_ = os.WriteFile(filepath.Join(p.t.ArtifactDir(), p.name+".png"), picture, 0o644)
+	}
+	return text[:min(len(text), 1500)]
+}
+
+// open goes to a page and looks it over.
+func (p *person) open(path string) {
+	p.t.Helper()
+	p.leave(func() error { return chromedp.Do(p.within(), chromedp.Navigate(p.base+path)) })
+}
+
+func (p *person) reload() {
+	p.t.Helper()
+	p.leave(func() error { return chromedp.Do(p.within(), chromedp.Reload()) })
+}
+
+// leave does what leads to another page, waits for that, and looks it over.
+func (p *person) leave(do func() error) {
+	p.t.Helper()
+	p.depart(do)
+	p.look()
+}
+
+func (p *person) depart(do func() error) {
+	p.t.Helper()
+	_, _ = chromedp.Run(p.within(), chromedp.Evaluate[bool](`window.wasLeft = true`))
+	if err := do(); err != nil {
+		p.t.Fatalf("%s: %v\n%s", p.name, err, p.state())
+	}
+	p.until(`!window.wasLeft && document.readyState === "complete" && document.body`)
+}
+
+// the finds what a person would press: by the words on it, or by a CSS selector.
+func the(words string) chromedp.JSPath {
+	return chromedp.JSPath(`(() => {
+		const words = ` + quoted(words) + `;
+		const seen = (e) => e.checkVisibility({visibilityProperty: true}) && !e.closest("[inert]");
+		if (/^[#.\[]/.test(words)) return document.querySelector(words);
+		const top = document.querySelector("dialog[open]") ?? document;
+		const all = [...top.querySelectorAll("button, summary, a[href], label")].filter(seen);
+		const said = (e) => e.textContent.replace(/\s+/g, " ").trim();
+		return all.find((e) => said(e) === words) ?? all.find((e) => said(e).startsWith(words)) ?? null;
+	})()`)
+}
+
+// press clicks with the mouse on what has these words, without leaving the page.
+func (p *person) press(words string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Click(the(words), chromedp.NodeVisible)); err != nil {
+		p.t.Fatalf("%s: press %q: %v\n%s", p.name, words, err, p.state())
+	}
+}
+
+// follow presses what leads to another page, and looks that over.
+func (p *person) follow(words string) {
+	p.t.Helper()
+	p.leave(func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		defer cancel()
+		if err := chromedp.Do(ctx, chromedp.Click(the(words), chromedp.NodeVisible)); err != nil {
+			return fmt.Errorf("press %q: %w", words, err)
+		}
+		return nil
+	})
+}
+
+// confirm opens a confirmation, and says yes in it.
+func (p *person) confirm(words, yes string) {
+	p.t.Helper()
+	p.press(words)
+	p.follow(yes)
+}
+
+// write types into a field in place of what stands there.
+func (p *person) write(selector, text string) {
+	p.t.Helper()
+	found := `document.querySelector(` + quoted(selector) + `)`
+	eval[string](p, `(`+found+`).value = ""`)
+	p.call("write into "+selector, func() error { return chromedp.Do(p.within(), chromedp.SendKeys(chromedp.JSPath(found), text)) })
+}
+
+// choose chooses an option by its value.
+func (p *person) choose(selector, value string) {
+	p.t.Helper()
+	got := eval[string](p, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.value = `+quoted(value)+`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value })()`)
+	if got != value {
+		p.t.Fatalf("%s: %s has no option %q", p.name, selector, value)
+	}
+}
+
+// tick makes a box be ticked, or not.
+func (p *person) tick(selector string, on bool) {
+	p.t.Helper()
+	box := `document.querySelector(` + quoted(selector) + `)`
+	if eval[bool](p, box+".checked") != on {
+		p.call("tick "+selector, func() error { return chromedp.Do(p.within(), chromedp.Click(chromedp.JSPath(box))) })
+	}
+	if eval[bool](p, box+".checked") != on {
+		p.t.Fatalf("%s: %s cannot be ticked", p.name, selector)
+	}
+}
+
+// text is what a person reads on the page, or in a part of it.
+func (p *person) text(selector ...string) string {
+	p.t.Helper()
+	return eval[string](p, `(document.querySelector(`+quoted(strings.Join(append(selector, ""), ""))+` || "main")?.innerText ?? "")`)
+}
+
+// reads wants texts to be on the page.
+func (p *person) reads(texts ...string) {
+	p.t.Helper()
+	for _, text := range texts {
+		if !p.soon(patience/3, `document.querySelector("main").innerText.includes(`+quoted(text)+`)`) {
+			p.t.Errorf("%s: %q is not on the page\n%s", p.name, text, p.state())
+		}
+	}
+}
+
+// at is the path of the page.
+func (p *person) at() string {
+	p.t.Helper()
+	return eval[string](p, `location.pathname`)
+}
+
+// Widths at which no page may scroll sideways: a phone's, and that of 1280 at
+// 200 %.
+var narrow = []int64{390, 640}
+
+//go:embed audit.js
+var auditScript string
+
+//go:embed overflow.js
+var overflowScript string
+
+var anID = regexp.MustCompile(`/[0-9A-Za-z_-]{12,}|/\d+`)
+
+// look looks a page over: for those who do not see it, on a phone, in the dark,
+// and for what must not be on it.
+func (p *person) look() {
+	p.t.Helper()
+	at := p.at()
+	p.visited[anID.ReplaceAllString(at, "/…")]++
+	for _, wrong := range eval[[]string](p, auditScript) {
+		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
+	}
+	html := eval[string](p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
+	for _, secret := range p.secrets {
+		if strings.Contains(html, secret) {
+			p.t.Errorf("%s: %s shows %s", p.name, at, secret)
+		}
+	}
+	for _, width := range narrow {
+		p.resize(width, 900)
+		if wide := eval[[]string](p, overflowScript); len(wide) > 0 {
+			p.t.Errorf("%s: %s scrolls sideways at %d: %s", p.name, at, width, strings.Join(wide, "\n  "))
+		}
+	}
+	p.resize(1280, 900)
+	background := `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.documentElement).backgroundColor`
+	light := eval[string](p, background)
+	p.dark(true)
+	if dark := eval[string](p, background); dark == light {
+		p.t.Errorf("%s: %s is as light in the dark: %s", p.name, at, dark)
+	}
+	p.dark(false)
+}
+
+func (p *person) resize(width, height int64) {
+	p.t.Helper()
+	p.call("resize the window", func() error { return chromedp.Do(p.within(), chromedp.EmulateViewport(width, height)) })
+}
+
+func (p *person) dark(is bool) {
+	p.t.Helper()
+	scheme := "light"
+	if is {
+		scheme = "dark"
+	}
+	p.call("set the scheme", func() error {
+		_, err := chromedp.Call(p.within(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		return err
+	})
+}
+
+// tabs goes through a page by the Tab key alone: everything that can be pressed
+// or filled in is met, and shows that it is.
+func (p *person) tabs() {
+	p.t.Helper()
+	n := eval[int](p, `(() => {
+		document.activeElement?.blur();
+		const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
+			.filter((e) => e.checkVisibility({visibilityProperty: true}) && !e.disabled);
+		window.met = {not: new Set(all), unseen: []};
+		document.addEventListener("focusin", ({target}) => {
+			met.not.delete(target);
+			const shows = [target, target.closest("label")].filter(Boolean).some((e) => {
+				const s = getComputedStyle(e);
+				return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none";
+			});
+			if (!shows) met.unseen.push(target.outerHTML.slice(0, 120));
+		});
+		return all.length;
+	})()`)
+	for range n + 3 {
+		p.call("press Tab", func() error { return chromedp.Do(p.within(), chromedp.KeyEvent("\t")) })
+	}
+	for _, e := range eval[[]string](p, `[...met.not].map((e) => e.outerHTML.slice(0, 120))`) {
+		p.t.Errorf("%s: %s: Tab does not reach %s", p.name, p.at(), e)
+	}
+	for _, e := range eval[[]string](p, `met.unseen`) {
+		p.t.Errorf("%s: %s: the focus does not show on %s", p.name, p.at(), e)
+	}
+}
+
+// fetch downloads something, as the browser would with the session's cookie.
+func (p *person) fetch(path string) (content []byte, name string) {
+	p.t.Helper()
+	cookies, err := chromedp.Call(p.within(), network.GetCookies, network.GetCookiesParams{URLs: []string{p.base}})
+	if err != nil {
+		p.t.Fatalf("%s: the cookies: %v", p.name, err)
+	}
+	r, err := http.NewRequestWithContext(p.within(), http.MethodGet, p.base+path, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, c := range cookies.Cookies {
+		if !c.HTTPOnly {
+			p.t.Errorf("%s: a script can read the cookie %s", p.name, c.Name)
+		}
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		p.t.Fatalf("%s: download %s: %v", p.name, path, err)
+	}
+	defer answer.Body.Close()
+	if content, err = io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s: download %s: %s, %v\n%s", p.name, path, answer.Status, err, brief(string(content)))
+	}
+	disposition := answer.Header.Get("Content-Disposition")
+	if !strings.HasPrefix(disposition, "attachment; ") {
+		p.t.Errorf("%s: %s is no attachment: %q", p.name, path, disposition)
+	}
+	for _, secret := range p.secrets {
+		if slices.ContainsFunc(unpacked(p.t, content), func(part []byte) bool { return strings.Contains(string(part), secret) }) {
+			p.t.Errorf("%s: %s holds %s", p.name, path, secret)
+		}
+	}
+	return content, disposition
+}
