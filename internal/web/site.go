@@ -57,6 +57,7 @@ type NoticeTarget struct {
 // Site is the page.
 type Site struct {
 	Config
+	ways    *http.ServeMux // the table of routes
 	handler http.Handler
 	doors   *doors
 	desk    *preparing
@@ -71,7 +72,8 @@ func New(c Config) *Site {
 	}
 	s := &Site{Config: c, doors: newDoors(), streams: newStreams(), sights: newSights()}
 	s.desk = newPreparing(s)
-	s.handler = s.guard(s.mux())
+	s.ways = s.mux()
+	s.handler = s.guard(s.ways)
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"unicode"
 
@@ -90,13 +91,28 @@ func (s *Site) explain(v *visit, err error) *Trouble {
 	return &Trouble{http.StatusInternalServerError, "Something went wrong", "It is not your fault. Try again; where that does not help, tell an operator: the server's log has it under " + name + "."}
 }
 
-// back is the page that a form stood on.
+// back is the page that a form stood on. Where that was the answer to a form
+// itself, and cannot be asked for, it is the page above.
 func (v *visit) back() string {
 	from, err := url.Parse(v.r.Referer())
 	if err != nil || from.Path == "" || from.Host != v.r.Host {
 		return "/"
 	}
-	return local(from.RequestURI())
+	if v.site.shows(from.Path) {
+		return local(from.RequestURI())
+	}
+	for at := path.Dir(from.Path); len(at) > 1; at = path.Dir(at) {
+		if v.site.shows(at) {
+			return local((&url.URL{Path: at}).RequestURI())
+		}
+	}
+	return "/"
+}
+
+// shows reports whether there is a page at a path.
+func (s *Site) shows(at string) bool {
+	_, pattern := s.ways.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
+	return strings.HasPrefix(pattern, http.MethodGet+" ")
 }
 
 // local is a path of this site, and never one of another. Browsers read a
