@@ -57,6 +57,14 @@ func unasked(ctx context.Context) context.Context {
 	return context.WithValue(ctx, actingKey{}, (*acting)(nil))
 }
 
+// actor is who acts under the context, by name; "" where nobody does.
+func actor(ctx context.Context) string {
+	if a, _ := ctx.Value(actingKey{}).(*acting); a != nil {
+		return a.act.By
+	}
+	return ""
+}
+
 // actOf is the act that the context still has to record; nil for none. Whoever
 // gets one has it alone until its end.
 func actOf(ctx context.Context) *acting {

@@ -44,11 +44,16 @@ type Approval struct {
 }
 
 // WantApproval keeps the rows of a batch from being sent until somebody
-// approves the plan. A plan that changes wants a new approval.
+// approves the plan. A plan that changes wants a new approval. Whoever asks for
+// the first one has handed the batch in: where the firm wants a second person,
+// the yes has to be somebody else's.
 func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
+	by := actor(ctx)
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0
-			WHERE id = $1 AND (approval <> 'given' OR plan <> $2)`, batch, plan)
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
+			asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END,
+			second = CASE WHEN approval = '' THEN (SELECT second_person FROM firm WHERE id = 1) ELSE second END
+			WHERE id = $1 AND (approval <> 'given' OR plan <> $2)`, batch, plan, by)
 		return err
 	})
 	if err != nil {

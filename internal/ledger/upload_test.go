@@ -181,6 +181,29 @@ func TestASecondPerson(t *testing.T) {
 	})
 }
 
+// Where the firm wants a second person, whoever first asked for the approval of a
+// batch is not the one to give it, however often its plan changes.
+func TestASecondPersonForASeason(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.KeepFirm(ctx, ledger.Firm{SecondPerson: true}))
+		for _, id := range []string{"b1", "b2"} {
+			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"})
+			s.must(err)
+		}
+		as := func(name string) context.Context { return ledger.Acting(ctx, ledger.Act{By: name, What: "season-run"}) }
+		s.must(l.WantApproval(as("ana"), "b1", "one"))
+		s.must(l.OpenBatch(ctx, "b1"))
+		s.must(l.WantApproval(as("bob"), "b1", "two"))
+		if err := l.Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecond) {
+			s.Error(err)
+		}
+		s.must(l.Approve(ctx, "b1", "two", "bob"))
+		s.must(l.WantApproval(ctx, "b2", "one")) // by its schedule: nobody has handed it in
+		s.must(l.Approve(ctx, "b2", "one", "ana"))
+	})
+}
+
 func TestListRows(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
@@ -276,9 +299,6 @@ func TestHistory(t *testing.T) {
 		entries, err = l.ListEntries(ctx, ledger.EntryQuery{Before: entries[1].ID, Limit: 2})
 		if s.must(err); len(entries) != 1 || entries[0].Note != "a" {
 			s.Error(entries)
-		}
-		if at, err := l.FirstEntry(context.WithoutCancel(ctx)); err != nil || !at.Equal(start) {
-			s.Error(at, err)
 		}
 	})
 }
