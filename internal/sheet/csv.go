@@ -14,7 +14,7 @@ import (
 
 // maxRecordBytes bounds one record, so that a quotation mark that is never closed does not take the rest of a large file
 // into memory.
-const maxRecordBytes = 16 << 20
+const maxRecordBytes = 4 << 20
 
 // csvBody is an open CSV file.
 type csvBody struct {

@@ -142,6 +142,7 @@ type Limits struct {
 	StringBytes int64 // the shared strings of an XLSX, which are kept in memory; 256 MiB
 	Rows        int   // the highest row number; 1,048,576, as in Excel
 	Columns     int   // 16,384, as in Excel
+	Sheets      int   // of a workbook, each of which is looked at; 500
 	Cells       int64 // of a sheet, blank ones between others included; 134,217,728
 	CellBytes   int   // the text of one cell; 131,068, which is what 32,767 characters can take
 }
@@ -153,6 +154,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.StringBytes, 256<<20)
 	setDefault(&l.Rows, 1<<20)
 	setDefault(&l.Columns, 1<<14)
+	setDefault(&l.Sheets, 500)
 	setDefault(&l.Cells, 1<<27)
 	setDefault(&l.CellBytes, 4*32767)
 	return l

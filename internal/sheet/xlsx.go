@@ -295,7 +295,7 @@ func (w *workbook) readMain(main string) error {
 		}
 	}
 	var skipped, hidden []string
-	isWorkbook := false
+	isWorkbook, sheets := false, 0
 	err = w.walk(main, func(e element) {
 		switch {
 		case e.name == "workbook" && e.parent == "":
@@ -303,6 +303,9 @@ func (w *workbook) readMain(main string) error {
 		case e.name == "workbookPr" && e.parent == "workbook": // an extension has another, further in
 			w.date1904 = isTrue(e.attributes["date1904"])
 		case e.name == "sheet" && e.parent == "sheets":
+			if sheets++; sheets > w.limits.Sheets {
+				return
+			}
 			t := tab{Info: Info{Name: e.attributes["name"], Visible: true}}
 			state := strings.ToLower(e.attributes["state"])
 			if state == "hidden" || state == "veryhidden" {
@@ -331,6 +334,9 @@ func (w *workbook) readMain(main string) error {
 	}
 	if !isWorkbook {
 		return packageError(w.parts)
+	}
+	if sheets > w.limits.Sheets {
+		return &FormatError{Reason: fmt.Sprintf("the workbook has more than %d sheets", w.limits.Sheets), Remedy: "Save those that hold filings as a workbook of their own"}
 	}
 	if len(w.tabs) == 0 {
 		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}

@@ -307,6 +307,8 @@ func TestXLSXRefuses(t *testing.T) {
 		{"an endless tag", map[string]string{sheetPart: worksheet(`<row r="` + strings.Repeat("1", 2<<20))}, Limits{}, "too long"},
 		{"a chart as a sheet", map[string]string{sheetPart: "<chartsheet/>"}, Limits{}, "holds no cells"},
 		{"no sheets", map[string]string{mainPart: "<workbook><sheets/></workbook>"}, Limits{}, "no sheet with cells"},
+		{"sheets without end", map[string]string{mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>", strings.Repeat(`<sheet name="S" r:id="rId1"/>`, 500)+"</sheets>", 1)}, Limits{}, "more than 500 sheets"},
+		{"too many sheets, of no kind", map[string]string{mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>", strings.Repeat(`<sheet name="S" r:id="none"/>`, 2)+"</sheets>", 1)}, Limits{Sheets: 2}, "more than 2 sheets"},
 		{"no workbook", map[string]string{mainPart: "<html/>"}, Limits{}, "without an Excel workbook"},
 		{"a sheet that is missing", map[string]string{sheetPart: ""}, Limits{}, "is missing"},
 		{"two parts of a name", map[string]string{"xl/worksheets/SHEET1.xml": worksheet("")}, Limits{}, "two parts of the name"},
