@@ -196,3 +196,35 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 		t.Errorf("%+v", acts)
 	}
 }
+
+// However many look at sheets, a few are in memory at once; and nobody who takes
+// one away slowly keeps the others from looking.
+func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	var leaves []func()
+	for range readAtOnce {
+		leave, err := s.desk.look(t.Context())
+		s.must(err)
+		leaves = append(leaves, leave)
+	}
+	arrived := make(chan int)
+	go func() {
+		status, _, _ := v.upload("/sheets", "a.csv", []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "csrf", v.csrf)
+		arrived <- status
+	}()
+	select {
+	case status := <-arrived:
+		t.Errorf("a sheet was looked at beside the others: %d", status)
+	case <-time.After(200 * time.Millisecond):
+	}
+	for _, leave := range leaves {
+		leave()
+	}
+	if status := <-arrived; status != http.StatusOK {
+		t.Errorf("%d", status)
+	}
+	if n := len(s.desk.looking); n != 0 {
+		t.Errorf("%d are looked at still", n)
+	}
+}

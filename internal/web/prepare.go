@@ -128,6 +128,7 @@ type preparing struct {
 	room    chan struct{}      // sheets are read a few at a time
 	batches singleflight.Group // by batch: two uploads may make the same one
 	looks   singleflight.Group // by upload and version
+	looking chan struct{}
 
 	mu      sync.Mutex
 	of      map[string]*preparation // by upload
@@ -157,7 +158,7 @@ const readAtOnce = 2
 
 func newPreparing(s *Site) *preparing {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
+	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), looking: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
 }
 
 func (p *preparing) close() {
@@ -344,6 +345,18 @@ func (s *Site) quote(ctx context.Context, batch string, lookUp bool, at func(sta
 	return q
 }
 
+// look waits until a sheet may be looked at: each may take as much memory as one
+// that is read, and nobody who looks should wait for those, whose rows a service
+// is asked about.
+func (p *preparing) look(ctx context.Context) (leave func(), err error) {
+	select {
+	case p.looking <- struct{}{}:
+		return func() { <-p.looking }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // survey is how an upload was understood. It is remembered: people look at a
 // sheet again and again while they correct it.
 func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
@@ -355,6 +368,11 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 		return known, nil
 	}
 	found, err, _ := p.looks.Do(key, func() (any, error) {
+		leave, err := p.look(p.ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 		content, err := p.site.Ledger.UploadContent(context.WithoutCancel(ctx), u.ID)
 		if err != nil {
 			return nil, err
@@ -385,6 +403,11 @@ func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading)
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)
 	}
+	leave, err := p.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
 	if err != nil {
 		return err

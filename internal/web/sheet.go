@@ -640,12 +640,19 @@ func (s *Site) markedSheet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	im, err := s.openUpload(v.ctx(), u)
-	if err != nil {
-		return wrong("%s", err)
-	}
-	defer im.Close()
-	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error { return im.WriteChecked(v.ctx(), path) })
+	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
+		leave, err := s.desk.look(v.ctx())
+		if err != nil {
+			return err
+		}
+		defer leave() // before the first byte is sent
+		im, err := s.openUpload(v.ctx(), u)
+		if err != nil {
+			return wrong("%s", err)
+		}
+		defer im.Close()
+		return im.WriteChecked(v.ctx(), path)
+	})
 }
 
 // emptySheet gives a template to fill in.
