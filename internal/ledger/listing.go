@@ -228,13 +228,12 @@ func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int)
 	return all, nil
 }
 
-// FirstEntry is when the book's first entry was made; the zero time for an empty
-// book.
-func (l *Ledger) FirstEntry(ctx context.Context) (time.Time, error) {
-	var at sql.NullInt64
-	err := l.read.QueryRowContext(ctx, `SELECT MIN(at) FROM entries`).Scan(&at)
+// FirstDeposit is when the funds became known; the zero time where they are not.
+func (l *Ledger) FirstDeposit(ctx context.Context) (time.Time, error) {
+	var at int64
+	err := l.read.QueryRowContext(ctx, `SELECT at FROM entries WHERE kind = 'deposit' ORDER BY id LIMIT 1`).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, fmt.Errorf("read the book's first entry: %w", err)
+		return time.Time{}, fmt.Errorf("look for the first deposit: %w", err)
 	}
-	return moment(at.Int64), nil
+	return moment(at), nil
 }

@@ -132,7 +132,7 @@ const mostSpans = 110
 
 // showHistory shows how the funds went, and whether they suffice.
 func (s *Site) showHistory(v *visit, p *balancePage) error {
-	first, err := s.Ledger.FirstEntry(v.ctx())
+	first, err := s.Ledger.FirstDeposit(v.ctx()) // before it nobody knew what was available
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *Site) showHistory(v *visit, p *balancePage) error {
 	if at := slices.IndexFunc(historySpans, func(s historySpan) bool { return age <= s.upto }); at >= 0 {
 		cut = historySpans[at]
 	}
-	n := min(int(age/cut.length)+2, mostSpans) // the one before the first entry, and the one that is not over
+	n := min(int(age/cut.length)+1, mostSpans) // that of the first deposit is whole
 	p.Spans = cut.name
 	history, err := s.Ledger.History(v.ctx(), now.Add(-time.Duration(n)*cut.length), now, n)
 	if err != nil {
@@ -209,7 +209,7 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 	y := func(c money.Cents) float64 { return 1000 * float64(top-c) / float64(top-bottom) }
 	x := func(i int) float64 { return present * float64(i) / float64(len(history)) }
 
-	p := &plot{Key: []plotKey{{"", "available"}}}
+	p := &plot{Key: []plotKey{{"note", "available"}}}
 	for c := top; c >= bottom; c -= step {
 		p.Y = append(p.Y, dollars(c))
 		p.Paths = append(p.Paths, plotPath{"line", fmt.Sprintf("M0 %.1fH1000", y(c))})
@@ -235,7 +235,7 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 		back := cut.length * time.Duration(len(history)*(parts-i)) / parts
 		p.X = append(p.X, timeElement(end.Add(-back), cut.how))
 	}
-	p.X[parts] = "now"
+	p.X[1], p.X[3], p.X[parts] = "", "", "now" // a phone has room for these
 	p.Title = fmt.Sprintf("Available: %s now", now.Dollars())
 	if rows > 0 {
 		p.X = append(p.X, "queue placed")
