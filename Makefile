@@ -42,6 +42,10 @@ bench-fleet: ## how the rate grows with the workers, on real servers; writes doc
 fleet: ## the proof: four workers, real servers, and everything happens to them (FLEET_ROWS, FLEET_SEED)
 	FLEET_ROWS=$${FLEET_ROWS:-10000} $(GO) test -count=1 -run '^TestFleet$$' -v -timeout 15m ./cmd/worker
 
+.PHONY: browser
+browser: ## the page in a real Chromium, with TEST_DATABASE_URL and TEST_REDIS_URL on a fleet too (UPDATE_SCREENSHOTS=1)
+	$(GO) -C tools/browser test -count=1 -v -timeout 15m .
+
 .PHONY: fuzz
 fuzz: ## half a minute of fuzzing each reader
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet

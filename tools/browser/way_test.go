@@ -30,6 +30,7 @@ type way struct {
 	paula  *person // prepares, and may approve what is not hers; her line is bad
 	vera   *person // approves
 	otto   *person // approves, too
+	dana   *person // operates: the money, the rows in doubt, the seasons
 	people []*person
 
 	batch string // the path of the batch that everything happens to
@@ -165,6 +166,7 @@ func (w *way) addPeople() {
 	w.paula = w.invite("paula", w.house.wire.from, "preparer", "approver")
 	w.vera = w.invite("vera", w.house.at, "approver")
 	w.otto = w.invite("otto", w.house.at, "approver")
+	w.dana = w.invite("dana", w.house.at, "operator")
 	if eval[bool](w.vera, `document.querySelector("form.drop") !== null`) {
 		w.Error("an approver is asked for a sheet")
 	}
@@ -225,7 +227,7 @@ func (w *way) readSheet() {
 	if got := p.figure("Skipped"); got != "1" {
 		w.Errorf("%q rows skipped", got)
 	}
-	p.picture("sheet")
+	p.picture("sheet", 1280, 1000)
 	p.tabs()
 	p.press("How the sheet is read")
 	p.reads("annual report", "Company ID", "Agent ZIP")
@@ -283,7 +285,7 @@ func (w *way) explainHeaders() {
 // declare enters a deposit, and has its form arrive twice.
 func (w *way) declare(amount string) {
 	w.Helper()
-	p := w.owner
+	p := w.dana
 	p.open("/balance")
 	p.write("#deposit", amount)
 	p.write("#deposit-note", "by wire, confirmed by the bank")
@@ -305,7 +307,7 @@ func (w *way) declare(amount string) {
 // deposits are those of the book, as it is shown.
 func (w *way) deposits() []string {
 	w.Helper()
-	return eval[[]string](w.owner, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
+	return eval[[]string](w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
 }
 
 var amount = regexp.MustCompile(`\$([0-9,]+)\.(\d\d)`)
@@ -331,7 +333,7 @@ const missing = 1000_00
 
 func (w *way) sayYes() {
 	h, p := w.house, w.paula
-	h.importer("webhooks", "create", "--url", "http://"+h.at+"/webhooks/filing")
+	h.importer("webhooks", "create", "--url", "http://"+h.at+"/webhooks/filing", "--yes", "--hide-secret")
 	h.control("fault", "reset:after", "--company", company("a", 20), "--times", "1")
 	h.control("fault", "reset", "--company", company("a", 21), "--times", "1")
 	h.control("fault", "slow-body", "--for", "1s")
@@ -421,7 +423,10 @@ func (w *way) watch() {
 	if now := p.answered(); now < n {
 		w.Errorf("after a reload %d are answered, before it %d", now, n)
 	}
-	p.picture("batch")
+	p.picture("batch", 1280, 1000)
+	p.dark(true)
+	p.picture("phone", 390, 844)
+	p.dark(false)
 	p.until(`document.querySelector("#live").innerText.includes("a second") || document.querySelector("#live").innerText.includes("left")`)
 	for _, one := range []*person{w.vera, w.otto} {
 		one.expects(`ERR_`)
@@ -448,6 +453,8 @@ func (w *way) payIn() {
 	if over, past := p.text("#live"), w.vera.text("#live"); over != past {
 		w.Errorf("over the bad line:\n%s\npast it:\n%s", over, past)
 	}
+	w.dana.open("/balance")
+	w.dana.picture("balance", 1280, 1000)
 	w.declare(dollars(missing))
 	if got := w.deposits(); len(got) != 2 {
 		w.Errorf("the deposits are %q", got)
@@ -456,9 +463,9 @@ func (w *way) payIn() {
 }
 
 func (w *way) settle() {
-	p := w.owner
+	p := w.dana
 	p.open("/uncertain")
-	p.picture("uncertain")
+	p.picture("uncertain", 1280, 900)
 	made := w.house.orders(company("a", 20))
 	if len(made) != 1 || len(w.house.orders(company("a", 21))) != 0 {
 		w.Fatalf("the sandbox was to make one of two orders: %v", made)
@@ -482,7 +489,7 @@ func (w *way) settle() {
 // doubt finds the uncertain row of a company, as a selector.
 func (w *way) doubt(company string) string {
 	w.Helper()
-	return "#" + eval[string](w.owner, `[...document.querySelectorAll("article")].find((e) => e.innerText.includes("`+company+`")).id`)
+	return "#" + eval[string](w.dana, `[...document.querySelectorAll("article")].find((e) => e.innerText.includes("`+company+`")).id`)
 }
 
 // orders are those that the sandbox has made for a company.
@@ -504,7 +511,7 @@ func (w *way) hear() {
 	h.control("exception", h.orders(company("a", 30))[0], "--code", "482")
 	p.open(w.batch)
 	p.until(`document.querySelector("#live").innerText.includes("1 row with a filing that stands still")`)
-	p.follow("See which")
+	p.follow("See to 1 row")
 	if n := eval[int](p, `document.querySelectorAll("#rows tbody tr").length`); n != 1 {
 		w.Errorf("%d rows stand still", n)
 	}
@@ -625,7 +632,7 @@ func (w *way) hideNumbers() {
 }
 
 func (w *way) fireSeason() {
-	p := w.owner
+	p := w.dana
 	w.declare("2000")
 	p.open("/seasons")
 	p.follow("Add the first season")
@@ -652,7 +659,7 @@ func (w *way) fireSeason() {
 }
 
 func (w *way) tell() {
-	p := w.owner
+	p := w.dana
 	p.open("/fleet")
 	if w.house.fleet {
 		p.reads("worker")
@@ -671,10 +678,7 @@ func (w *way) tell() {
 			w.Errorf("the audit log has no %s", act)
 		}
 	}
-	for _, one := range []*person{w.owner, w.paula, w.vera} {
-		one.open("/")
-		one.picture("home")
-	}
+	p.open("/")
 	p.follow("Sign out")
 	p.open("/")
 	if at := p.at(); at != "/sign-in" {
@@ -735,5 +739,4 @@ func (w *way) agree() {
 	if reserved := line("Reserved"); reserved != 0 {
 		w.Errorf("%d cents are set aside, and everything is answered", reserved)
 	}
-	p.picture("balance")
 }
