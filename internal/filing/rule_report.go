@@ -7,7 +7,7 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
 	case y == "":
-		vs.add("annual-report.year", "annualReport.filingYear", "", "the filing year is missing: give four digits, for example %d, or run with --filing-year", thisYear)
+		vs.add("annual-report.year", "annualReport.filingYear", "", "the filing year is missing: give four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
 		vs.add("annual-report.year", "annualReport.filingYear", y, "the filing year must be four digits, for example %d", thisYear)
 	default:

@@ -363,7 +363,9 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 		if (!isClear || c.layout.known > hardly) && (!isHeader || !c.layout.said) {
 			return false
 		}
-		im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name, im.options.tell(chooseSheet, c.Name)))
+		if !isOfficersSheet(c.Name) { // that one is read beside it
+			im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name, im.options.tell(chooseSheet, c.Name)))
+		}
 		return true
 	})
 }

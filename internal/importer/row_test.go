@@ -61,7 +61,7 @@ func TestAnnualReport(t *testing.T) {
 		{"lost zero", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Dover,DE,1990\n", Options{}, filing.Invalid, "P2", "lost its leading zero", nil},
 		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2", "Company ID: no company is named", nil},
 		{"an old year", "comp_1,,,a@example.com,DE,2016\n", Options{}, filing.Ready, "[F2]", "", nil},
-		{"no year", "comp_1,,,a@example.com,DE,\n", Options{}, filing.Invalid, "F2", "--filing-year", nil},
+		{"no year", "comp_1,,,a@example.com,DE,\n", Options{}, filing.Invalid, "F2", "the filing year is missing", nil},
 		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "", func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
 		{"year agrees", "comp_1,,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
 		{"year contradicts", "comp_1,,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2", "2025 but --filing-year says 2026", nil},
