@@ -132,3 +132,41 @@ func TestWideSheet(t *testing.T) {
 		t.Errorf("a page of %d bytes", len(body))
 	}
 }
+
+// A sheet that was handed in before says so, and is not offered again.
+func TestSheetHandedInBefore(t *testing.T) {
+	s := newSite(t)
+	v, w := s.as(ledger.Preparer), s.as(ledger.Preparer)
+	const content = "Company ID,User Email,Filing State,Filing Year\ncomp_1,ana@example.com,DE,2026\n"
+	path, body := v.sheet("a.csv", content)
+	other, otherBody := w.sheet("a.csv", content)
+	batch := v.handIn(path, body)
+	_, answer := w.post(other+"/hand-in", "version", hidden(otherBody, "version"), "plan", hidden(otherBody, "plan"))
+	w.wants(answer, "handed in meanwhile", "Nothing was ordered twice")
+	_, again := w.sheet("a.csv", content)
+	w.wants(again, "was handed in before", `href="/batches/`+batch+`"`)
+	for _, wrong := range []string{"Nothing of it was sent", "Yes, place them", "There is nothing to place"} {
+		if strings.Contains(again, wrong) {
+			t.Errorf("the page says %q\n%s", wrong, again)
+		}
+	}
+	status, gone := v.get(path)
+	if status != http.StatusNotFound {
+		t.Errorf("the page of a sheet that was handed in: %d", status)
+	}
+	v.wants(gone, "handed in or forgotten meanwhile")
+}
+
+// What is wrong on a sheet of officers has no field on the page: it is told
+// beside what has, with where to correct it.
+func TestOfficersAreCorrectedInTheFile(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	_, body := v.sheet("formation.xlsx", s.workbook(nil,
+		[][]string{{"Formations"}, {"Legal Name", "Entity Type", "Formation State", "User Email", "Structure Type", "Tax Election"}, {"Acme LLC", "LLC", "Dela", "ana@example.com", "", ""}},
+		[][]string{{"Officers"}, {"Legal Name", "First Name", "Last Name", "Email"}, {"Acme LLC", "Ana", "Lee", "no address"}}))
+	v.wants(body, "is not a US state", "the title is missing", "correct it there, and hand the file over again")
+	if strings.Contains(body, "taken for notes") {
+		t.Errorf("the sheet of officers was not read\n%s", body)
+	}
+}

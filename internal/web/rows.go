@@ -48,11 +48,12 @@ type pager struct {
 // listedRow is a row as a list shows it.
 type listedRow struct {
 	ledger.Row
-	Cells  []listedCell
-	Absent []absence // faults of cells that the sheet has no column for
-	Text   string    // what happened and what to do
-	Name   string    // the company, as far as the sheet tells it
-	Orders []string
+	Cells     []listedCell
+	Absent    []absence // faults of cells that the sheet has no column for
+	Elsewhere bool      // something wrong is at no cell of the row: on a sheet of officers, say
+	Text      string    // what happened and what to do
+	Name      string    // the company, as far as the sheet tells it
+	Orders    []string
 }
 
 type listedCell struct {
@@ -253,6 +254,8 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 			cell.Warning = cell.Warning && f.Warning
 		case f.Header != "":
 			row.Absent = append(row.Absent, absence{f.Header, f.Message})
+		case !f.Warning:
+			row.Elsewhere = true
 		}
 	}
 	for _, i := range r.Items {

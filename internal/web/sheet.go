@@ -244,14 +244,9 @@ type busy struct {
 
 func (s *Site) sheetPage(v *visit) error {
 	ctx := v.ctx()
-	u, err := s.Ledger.Upload(ctx, v.r.PathValue("sheet"))
+	u, err := s.uploadOf(v)
 	if err != nil {
 		return err
-	}
-	if u.Batch != "" {
-		if b, err := s.Ledger.Batch(ctx, u.Batch); err == nil && b.Open {
-			return v.goTo("/batches/" + b.ID)
-		}
 	}
 	p := &sheetPage{Upload: u, Products: filing.Products, States: filing.States(), Steps: steps(1)}
 	if p.Reading, err = readingOf(u); err != nil {
@@ -327,6 +322,10 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 		return err
 	}
 	p.Batch = &b
+	if b.Open {
+		p.Steps = steps(3)
+		return nil
+	}
 	if p.Quote, err = quoteOf(p.Upload); err != nil {
 		return err
 	}
@@ -392,9 +391,21 @@ func (s *Site) sheetLive(v *visit) error {
 	})
 }
 
+// uploadOf finds the upload of a page. It is forgotten once it is handed in, and
+// whoever goes back in the browser asks for it all the same.
+func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
+	u, err := s.Ledger.Upload(v.ctx(), v.r.PathValue("sheet"))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return u, errNoSheet
+	}
+	return u, err
+}
+
+var errNoSheet = &Trouble{http.StatusNotFound, "The sheet is not here any more", "It was handed in or forgotten meanwhile, perhaps in another window. What was handed in is among the batches. Nothing was changed by this."}
+
 // theSheet finds the upload that a form changes, as whoever sent it saw it.
 func (s *Site) theSheet(v *visit) (ledger.Upload, error) {
-	u, err := s.Ledger.Upload(v.ctx(), v.r.PathValue("sheet"))
+	u, err := s.uploadOf(v)
 	if err != nil {
 		return u, err
 	}
@@ -581,6 +592,17 @@ func (s *Site) handIn(v *visit) error {
 	if u.Batch == "" {
 		return ledger.ErrStale
 	}
+	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
+	if err != nil {
+		return err
+	}
+	if b.Open {
+		if err := s.Ledger.DropUpload(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
+		v.say("note", "It was handed in meanwhile: this is its batch. Nothing was ordered twice.")
+		return v.goTo("/batches/" + b.ID)
+	}
 	was, err := quoteOf(u)
 	if err != nil {
 		return err
@@ -623,7 +645,7 @@ func (s *Site) handIn(v *visit) error {
 }
 
 func (s *Site) dropSheet(v *visit) error {
-	u, err := s.Ledger.Upload(v.ctx(), v.r.PathValue("sheet"))
+	u, err := s.uploadOf(v)
 	if err != nil {
 		return err
 	}
@@ -636,7 +658,7 @@ func (s *Site) dropSheet(v *visit) error {
 
 // markedSheet gives the sheet back with its cells at fault marked.
 func (s *Site) markedSheet(v *visit) error {
-	u, err := s.Ledger.Upload(v.ctx(), v.r.PathValue("sheet"))
+	u, err := s.uploadOf(v)
 	if err != nil {
 		return err
 	}
