@@ -27,7 +27,7 @@ type rowPage struct {
 	Attempts   []rowAttempt
 	Events     []rowEvent
 	Documents  []ledger.Document
-	Entries    []rowEntry
+	Entries    []ledger.Entry
 	More       bool   // there are more entries than are shown
 	Prev, Next string // the rows beside it; "" at an end
 }
@@ -82,14 +82,6 @@ var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
 
 func (e rowEvent) Meaning() string { return eventWords[e.State].meaning }
 func (e rowEvent) Tone() string    { return eventWords[e.State].tone }
-
-type rowEntry struct{ ledger.Entry }
-
-var entryWords = map[ledger.EntryKind]string{
-	ledger.Deposit: "deposited", ledger.Adjustment: "adjusted", ledger.Reserve: "held", ledger.Posted: "spent", ledger.Voided: "set free",
-}
-
-func (e rowEntry) Meaning() string { return entryWords[e.Kind] }
 
 // Field is what a column was read as; "" where it was not used.
 func (p rowPage) Field(column int) string {
@@ -155,15 +147,11 @@ func (s *Site) rowPage(v *visit) error {
 		}
 		p.Documents = append(p.Documents, d)
 	}
-	entries, err := s.Ledger.ListEntries(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1})
-	if err != nil {
+	if p.Entries, err = s.Ledger.ListEntries(ctx, ledger.EntryQuery{Row: row.ID, Limit: entriesOfRow + 1}); err != nil {
 		return err
 	}
-	if p.More = len(entries) > entriesOfRow; p.More {
-		entries = entries[:entriesOfRow]
-	}
-	for _, e := range entries {
-		p.Entries = append(p.Entries, rowEntry{e})
+	if p.More = len(p.Entries) > entriesOfRow; p.More {
+		p.Entries = p.Entries[:entriesOfRow]
 	}
 	if p.Prev, err = s.rowBeside(v, b, number, -1); err != nil {
 		return err

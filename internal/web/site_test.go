@@ -51,7 +51,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Cleanup(s.client.Close)
 	c := Config{
 		Ledger: l, Service: func() (*filingapi.Client, error) { return s.client, nil }, Concurrency: 4, Local: true,
-		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Log: slog.New(slog.DiscardHandler), Version: "test",
+		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
 	}
 	c.Ask = func(ctx context.Context) (jobs.Quoter, error) {
 		prices, err := jobs.AskPrices(ctx, s.client, l)
