@@ -27,7 +27,7 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // who may hold a batch back, or let it go on
 )
 
-var routes = slices.Concat(signInRoutes, homeRoutes, sheetRoutes, fleetRoutes, settingsRoutes, accountRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, batchRoutes, rowRoutes, downloadRoutes, balanceRoutes, uncertainRoutes)
+var routes = slices.Concat(signInRoutes, homeRoutes, sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {
