@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -61,8 +62,7 @@ func (s *Site) takeSheet(v *visit) error {
 // upload is a file on its way in.
 type upload struct {
 	*multipart.Part
-	name  string
-	limit *http.MaxBytesError
+	name string
 }
 
 // file finds the file of a form. What stands before it in the form is read, and
@@ -185,6 +185,7 @@ type sheetPage struct {
 	Short    money.Cents // what is missing in the book
 	Second   bool        // a second person has to approve
 	Edits    int
+	Marked   bool // cells would be marked in the sheet given back
 	List     *rowList
 }
 
@@ -349,6 +350,11 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 	if p.List, err = s.listRows(v, b, p.Counts, "/sheets/"+p.Upload.ID, defaultShow(p.Counts)); err != nil {
 		return err
 	}
+	_, faulty, err := s.Ledger.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Faulty: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	p.Marked = faulty > 0
 	p.List.Version = p.Upload.Version
 	p.List.Editable = v.may(ledger.Preparer) && (p.List.Show == "problems" || p.List.Show == "notes")
 	return nil
@@ -673,7 +679,13 @@ func (s *Site) markedSheet(v *visit) error {
 			return wrong("%s", err)
 		}
 		defer im.Close()
-		return im.WriteChecked(v.ctx(), path)
+		if err := im.WriteChecked(v.ctx(), path); err != nil {
+			return err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return wrong("No cell of %s is at fault: there is nothing to mark.", u.File)
+		}
+		return nil
 	})
 }
 
