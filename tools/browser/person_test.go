@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -35,10 +36,11 @@ type person struct {
 	ctx  context.Context
 	base string // the address of the page, as this browser reaches it
 
+	pictures bool // are to be made anew
+
 	mu       sync.Mutex
 	expected *regexp.Regexp // complaints of the browser that the test provokes
 	secrets  []string       // that no page may show
-	visited  map[string]int
 }
 
 // newPerson opens a window of a browser in a context of its own.
@@ -46,7 +48,7 @@ func newPerson(browser context.Context, t *testing.T, name, address string) *per
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
-	p := &person{t: t, name: name, ctx: ctx, base: "http://" + address, visited: make(map[string]int)}
+	p := &person{t: t, name: name, ctx: ctx, base: "http://" + address}
 	if err := chromedp.Listen(ctx, p.notice); err != nil { // its events are on from the beginning
 		t.Fatalf("%s: open a window: %v", name, err)
 	}
@@ -54,11 +56,33 @@ func newPerson(browser context.Context, t *testing.T, name, address string) *per
 	return p
 }
 
-func (p *person) call(what string, do func() error) {
+// step is something that a browser does.
+type step = chromedp.Action[chromedp.Void]
+
+// do has the browser do something, within a bounded time.
+func (p *person) do(what string, s step) {
 	p.t.Helper()
-	if err := do(); err != nil {
-		p.t.Fatalf("%s: %s: %v", p.name, what, err)
+	if err := p.try(s); err != nil {
+		p.t.Fatalf("%s: %s: %v\n%s", p.name, what, err, p.state())
 	}
+}
+
+func (p *person) try(s step) error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Do(ctx, s)
+}
+
+// ask sends the browser a command of its protocol.
+func ask[P, R any](p *person, command cdp.Command[P, R], parameters P) R {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	answer, err := chromedp.Call(ctx, command, parameters)
+	if err != nil {
+		p.t.Fatalf("%s: %s: %v", p.name, command.Method, err)
+	}
+	return answer
 }
 
 // notice sees what a page must not do.
@@ -106,18 +130,26 @@ func (p *person) expects(pattern string) {
 // eval runs a script in the page.
 func eval[T any](p *person, script string) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.within(), chromedp.Evaluate[T](script))
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
 	if err != nil {
 		p.t.Fatalf("%s: %s: %v\n%s", p.name, brief(script), err, p.state())
 	}
 	return v
 }
 
-// within bounds one step in time.
-func (p *person) within() context.Context {
+// glance runs a script that only looks; a page may load itself anew meanwhile.
+func glance[T any](p *person, script string) T {
+	p.t.Helper()
+	p.until(`document.readyState === "complete" && document.body`)
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	p.t.Cleanup(cancel)
-	return ctx
+	defer cancel()
+	if v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script)); err == nil {
+		return v
+	}
+	p.until(`document.readyState === "complete" && document.body`)
+	return eval[T](p, script)
 }
 
 func brief(text string) string {
@@ -166,27 +198,30 @@ func (p *person) state() string {
 // open goes to a page and looks it over.
 func (p *person) open(path string) {
 	p.t.Helper()
-	p.leave(func() error { return chromedp.Do(p.within(), chromedp.Navigate(p.base+path)) })
+	p.leave("open "+path, chromedp.Navigate(p.base+path))
 }
 
 func (p *person) reload() {
 	p.t.Helper()
-	p.leave(func() error { return chromedp.Do(p.within(), chromedp.Reload()) })
+	p.leave("reload", chromedp.Reload())
 }
 
 // leave does what leads to another page, waits for that, and looks it over.
-func (p *person) leave(do func() error) {
+func (p *person) leave(what string, s step) {
 	p.t.Helper()
-	p.depart(do)
+	p.depart()
+	p.do(what, s)
+	p.arrive()
 	p.look()
 }
 
-func (p *person) depart(do func() error) {
+// depart marks the page, so that arrive can wait for the next.
+func (p *person) depart() {
+	_ = p.try(chromedp.Evaluate[chromedp.Void](`window.wasLeft = true`)) // of the first page there is nothing to mark
+}
+
+func (p *person) arrive() {
 	p.t.Helper()
-	_, _ = chromedp.Run(p.within(), chromedp.Evaluate[bool](`window.wasLeft = true`))
-	if err := do(); err != nil {
-		p.t.Fatalf("%s: %v\n%s", p.name, err, p.state())
-	}
 	p.until(`!window.wasLeft && document.readyState === "complete" && document.body`)
 }
 
@@ -203,27 +238,27 @@ func the(words string) chromedp.JSPath {
 	})()`)
 }
 
-// press clicks with the mouse on what has these words, without leaving the page.
+// click is a click with the mouse on what has these words.
+func click(words string) step { return chromedp.Click(the(words), chromedp.NodeVisible) }
+
+// press clicks without leaving the page.
 func (p *person) press(words string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Click(the(words), chromedp.NodeVisible)); err != nil {
-		p.t.Fatalf("%s: press %q: %v\n%s", p.name, words, err, p.state())
-	}
+	p.do("press "+words, click(words))
 }
 
 // follow presses what leads to another page, and looks that over.
 func (p *person) follow(words string) {
 	p.t.Helper()
-	p.leave(func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, patience)
-		defer cancel()
-		if err := chromedp.Do(ctx, chromedp.Click(the(words), chromedp.NodeVisible)); err != nil {
-			return fmt.Errorf("press %q: %w", words, err)
-		}
-		return nil
-	})
+	p.leave("press "+words, click(words))
+}
+
+// send presses what leads to a page that may load itself anew.
+func (p *person) send(words string) {
+	p.t.Helper()
+	p.depart()
+	p.press(words)
+	p.arrive()
 }
 
 // confirm opens a confirmation, and says yes in it.
@@ -238,7 +273,7 @@ func (p *person) write(selector, text string) {
 	p.t.Helper()
 	found := `document.querySelector(` + quoted(selector) + `)`
 	eval[string](p, `(`+found+`).value = ""`)
-	p.call("write into "+selector, func() error { return chromedp.Do(p.within(), chromedp.SendKeys(chromedp.JSPath(found), text)) })
+	p.do("write into "+selector, chromedp.SendKeys(chromedp.JSPath(found), text))
 }
 
 // choose chooses an option by its value.
@@ -255,7 +290,7 @@ func (p *person) tick(selector string, on bool) {
 	p.t.Helper()
 	box := `document.querySelector(` + quoted(selector) + `)`
 	if eval[bool](p, box+".checked") != on {
-		p.call("tick "+selector, func() error { return chromedp.Do(p.within(), chromedp.Click(chromedp.JSPath(box))) })
+		p.do("tick "+selector, chromedp.Click(chromedp.JSPath(box)))
 	}
 	if eval[bool](p, box+".checked") != on {
 		p.t.Fatalf("%s: %s cannot be ticked", p.name, selector)
@@ -294,18 +329,15 @@ var auditScript string
 //go:embed overflow.js
 var overflowScript string
 
-var anID = regexp.MustCompile(`/[0-9A-Za-z_-]{12,}|/\d+`)
-
 // look looks a page over: for those who do not see it, on a phone, in the dark,
 // and for what must not be on it.
 func (p *person) look() {
 	p.t.Helper()
-	at := p.at()
-	p.visited[anID.ReplaceAllString(at, "/…")]++
-	for _, wrong := range eval[[]string](p, auditScript) {
+	at := glance[string](p, `location.pathname`)
+	for _, wrong := range glance[[]string](p, auditScript) {
 		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
 	}
-	html := eval[string](p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
+	html := glance[string](p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
 	for _, secret := range p.secrets {
 		if strings.Contains(html, secret) {
 			p.t.Errorf("%s: %s shows %s", p.name, at, secret)
@@ -313,15 +345,15 @@ func (p *person) look() {
 	}
 	for _, width := range narrow {
 		p.resize(width, 900)
-		if wide := eval[[]string](p, overflowScript); len(wide) > 0 {
+		if wide := glance[[]string](p, overflowScript); len(wide) > 0 {
 			p.t.Errorf("%s: %s scrolls sideways at %d: %s", p.name, at, width, strings.Join(wide, "\n  "))
 		}
 	}
 	p.resize(1280, 900)
 	background := `getComputedStyle(document.body).backgroundColor + getComputedStyle(document.documentElement).backgroundColor`
-	light := eval[string](p, background)
+	light := glance[string](p, background)
 	p.dark(true)
-	if dark := eval[string](p, background); dark == light {
+	if dark := glance[string](p, background); dark == light {
 		p.t.Errorf("%s: %s is as light in the dark: %s", p.name, at, dark)
 	}
 	p.dark(false)
@@ -329,7 +361,7 @@ func (p *person) look() {
 
 func (p *person) resize(width, height int64) {
 	p.t.Helper()
-	p.call("resize the window", func() error { return chromedp.Do(p.within(), chromedp.EmulateViewport(width, height)) })
+	p.do("resize the window", chromedp.EmulateViewport(width, height))
 }
 
 func (p *person) dark(is bool) {
@@ -338,10 +370,13 @@ func (p *person) dark(is bool) {
 	if is {
 		scheme = "dark"
 	}
-	p.call("set the scheme", func() error {
-		_, err := chromedp.Call(p.within(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-		return err
-	})
+	ask(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+// attach chooses a file in a form.
+func (p *person) attach(selector, path string) {
+	p.t.Helper()
+	p.do("choose "+path, chromedp.SetUploadFiles(chromedp.CSS(selector), []string{path}))
 }
 
 // tabs goes through a page by the Tab key alone: everything that can be pressed
@@ -364,7 +399,7 @@ func (p *person) tabs() {
 		return all.length;
 	})()`)
 	for range n + 3 {
-		p.call("press Tab", func() error { return chromedp.Do(p.within(), chromedp.KeyEvent("\t")) })
+		p.do("press Tab", chromedp.KeyEvent("\t"))
 	}
 	for _, e := range eval[[]string](p, `[...met.not].map((e) => e.outerHTML.slice(0, 120))`) {
 		p.t.Errorf("%s: %s: Tab does not reach %s", p.name, p.at(), e)
@@ -375,13 +410,12 @@ func (p *person) tabs() {
 }
 
 // fetch downloads something, as the browser would with the session's cookie.
-func (p *person) fetch(path string) (content []byte, name string) {
+func (p *person) fetch(path string) []byte {
 	p.t.Helper()
-	cookies, err := chromedp.Call(p.within(), network.GetCookies, network.GetCookiesParams{URLs: []string{p.base}})
-	if err != nil {
-		p.t.Fatalf("%s: the cookies: %v", p.name, err)
-	}
-	r, err := http.NewRequestWithContext(p.within(), http.MethodGet, p.base+path, nil)
+	cookies := ask(p, network.GetCookies, network.GetCookiesParams{URLs: []string{p.base}})
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -392,14 +426,21 @@ func (p *person) fetch(path string) (content []byte, name string) {
 		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
 	}
 	answer, err := http.DefaultTransport.RoundTrip(r)
+	disposition := "attachment; " // where the service has it, it is the service's
+	if err == nil && answer.StatusCode == http.StatusSeeOther {
+		answer.Body.Close()
+		answer, err = http.Get(answer.Header.Get("Location"))
+	} else if err == nil {
+		disposition = answer.Header.Get("Content-Disposition")
+	}
 	if err != nil {
 		p.t.Fatalf("%s: download %s: %v", p.name, path, err)
 	}
 	defer answer.Body.Close()
-	if content, err = io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+	content, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
 		p.t.Fatalf("%s: download %s: %s, %v\n%s", p.name, path, answer.Status, err, brief(string(content)))
 	}
-	disposition := answer.Header.Get("Content-Disposition")
 	if !strings.HasPrefix(disposition, "attachment; ") {
 		p.t.Errorf("%s: %s is no attachment: %q", p.name, path, disposition)
 	}
@@ -408,5 +449,5 @@ func (p *person) fetch(path string) (content []byte, name string) {
 			p.t.Errorf("%s: %s holds %s", p.name, path, secret)
 		}
 	}
-	return content, disposition
+	return content
 }

@@ -15,28 +15,24 @@ import (
 	"slices"
 
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 )
 
 // largest is what a picture of the README may take.
 const largest = 250_000
 
 // picture takes a picture of the page for the README, where those are to be made
-// anew: a window of a height, from the top.
+// anew: a window of a size, from the top of the page.
 func (p *person) picture(name string, width, height int64) {
 	p.t.Helper()
-	if os.Getenv("UPDATE_SCREENSHOTS") == "" || p.t.Failed() {
+	if !p.pictures || p.t.Failed() {
 		return
 	}
 	p.resize(width, height)
 	eval[bool](p, `(document.activeElement?.blur(), scrollTo(0, 0), true)`)
 	shown := min(float64(height), eval[float64](p, `document.documentElement.scrollHeight`))
-	content, err := chromedp.Call(p.within(), page.CaptureScreenshot, page.CaptureScreenshotParams{
+	content := ask(p, page.CaptureScreenshot, page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormatPng, Clip: &page.Viewport{Width: float64(width), Height: shown, Scale: 1},
 	})
-	if err != nil {
-		p.t.Fatalf("%s: take a picture: %v", p.name, err)
-	}
 	small, err := packed(content.Data)
 	if err != nil {
 		p.t.Fatalf("%s: pack a picture: %v", p.name, err)

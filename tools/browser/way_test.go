@@ -91,6 +91,7 @@ func (w *way) join(name, address string) *person {
 	w.Helper()
 	p := newPerson(w.browser, w.T, name, address)
 	p.secrets = ssns
+	p.pictures = os.Getenv("UPDATE_SCREENSHOTS") != "" && !w.house.fleet // once
 	w.people = append(w.people, p)
 	return p
 }
@@ -98,7 +99,7 @@ func (w *way) join(name, address string) *person {
 // enter signs somebody in by a link; the page does the pressing.
 func (p *person) enter(link string) {
 	p.t.Helper()
-	p.depart(func() error { return chromedp.Do(p.within(), chromedp.Navigate(p.base+link)) })
+	p.do("open "+link, chromedp.Navigate(p.base+link))
 	p.until(`location.pathname === "/" && document.readyState === "complete"`)
 	p.look()
 }
@@ -129,7 +130,7 @@ func (w *way) beginning() {
 	p.tabs()
 	p.press("Start from an empty sheet")
 	for _, path := range eval[[]string](p, `[...document.querySelectorAll("a[href^='/templates/']")].map((a) => a.pathname)`) {
-		content, _ := p.fetch(path)
+		content := p.fetch(path)
 		if tables := workbook(w.T, content); len(tables) == 0 {
 			w.Errorf("%s holds no sheet", path)
 		}
@@ -180,11 +181,9 @@ func (w *way) addPeople() {
 func (p *person) hand(path string) {
 	p.t.Helper()
 	p.open("/")
-	p.call("choose "+path, func() error {
-		return chromedp.Do(p.within(), chromedp.SetUploadFiles(chromedp.CSS(`input[type=file]`), []string{path}))
-	})
+	p.attach("input[type=file]", path)
 	p.reads(filepath.Base(path))
-	p.follow("Read the sheet")
+	p.send("Read the sheet")
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after %s was handed over the page is %s\n%s", p.name, path, at, p.state())
 	}
@@ -247,13 +246,13 @@ func (w *way) readSheet() {
 	p.follow("To correct")
 	p.write("#cell-7-8", "2026")
 	p.write("#cell-8-7", "DE")
-	p.follow("Take the corrections over")
+	p.send("Take the corrections over")
 	p.prepared()
 	w.sheet[6][year], w.sheet[7][state] = "2026", "DE"
 	if got := p.figure("To correct"); got != "1" {
 		w.Errorf("%q rows to correct after two are corrected\n%s", got, p.state())
 	}
-	marked, _ := p.fetch(p.at() + "/marked")
+	marked := p.fetch(p.at() + "/marked")
 	workbook(w.T, marked)
 }
 
@@ -266,7 +265,7 @@ func (w *way) explainHeaders() {
 		p.choose(fmt.Sprintf("#column-%d", i), ours)
 	}
 	p.tick(`[name="keep"]`, true)
-	p.follow("Read it so")
+	p.send("Read it so")
 	p.prepared()
 	if got := p.figure("To be placed"); got != "3" {
 		w.Errorf("%q to be placed of a sheet that was explained\n%s", got, p.state())
@@ -370,13 +369,12 @@ func (w *way) sayYes() {
 	for _, one := range two {
 		one.open(w.batch)
 		one.press("Approve, for ")
-		eval[bool](one, `window.wasLeft = true`)
+		one.depart()
 	}
 	errs := make([]error, len(two))
 	var both sync.WaitGroup
 	for i, one := range two {
-		ctx := one.within()
-		both.Go(func() { errs[i] = chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#approve"), chromedp.NodeVisible)) })
+		both.Go(func() { errs[i] = one.try(click("#approve")) })
 	}
 	both.Wait()
 	said := ""
@@ -384,7 +382,7 @@ func (w *way) sayYes() {
 		if errs[i] != nil {
 			w.Fatalf("%s: %v\n%s", one.name, errs[i], one.state())
 		}
-		one.until(`!window.wasLeft && document.readyState === "complete"`)
+		one.arrive()
 		said += one.text(".banner") + "\n"
 		one.look()
 	}
@@ -522,7 +520,7 @@ func (w *way) hear() {
 	p.until(`document.querySelector("#documents") !== null || (location.reload(), false)`)
 	p.look()
 	p.reads(script, "filed", "Download")
-	document, _ := p.fetch(eval[string](p, `document.querySelector("a[href*='/documents/']").pathname`))
+	document := p.fetch(eval[string](p, `document.querySelector("a[href*='/documents/']").pathname`))
 	if !strings.HasPrefix(string(document), "%PDF") {
 		w.Errorf("the document is %q", brief(string(document)))
 	}
@@ -535,7 +533,7 @@ func (w *way) takeHome() {
 	all := len(w.sheet) - 1
 	p.open(w.batch)
 	p.until(`document.querySelector("#live").innerText.includes("filed")`)
-	content, _ := p.fetch(w.batch + "/results.xlsx")
+	content := p.fetch(w.batch + "/results.xlsx")
 	sheets := workbook(w.T, content)
 	var results table
 	for _, t := range sheets {
@@ -543,7 +541,7 @@ func (w *way) takeHome() {
 			results = t
 		}
 	}
-	content, _ = p.fetch(w.batch + "/results.csv")
+	content = p.fetch(w.batch + "/results.csv")
 	text, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(content), "\ufeff"))).ReadAll()
 	if err != nil {
 		w.Fatalf("results.csv: %v", err)
@@ -565,13 +563,13 @@ func (w *way) takeHome() {
 			}
 		}
 	}
-	content, _ = p.fetch(w.batch + "/attention.xlsx")
+	content = p.fetch(w.batch + "/attention.xlsx")
 	for name, t := range workbook(w.T, content) {
 		if name == "Needs Attention" && len(t.of(w.T, "Company ID", company("a", 7))) != 1 {
 			w.Errorf("the row to correct is not in %q", t)
 		}
 	}
-	content, _ = p.fetch(w.batch + "/documents.zip")
+	content = p.fetch(w.batch + "/documents.zip")
 	documents := 0
 	for name, content := range unzip(w.T, content) {
 		if strings.HasPrefix(string(content), "%PDF") {
@@ -610,13 +608,13 @@ func (w *way) hideNumbers() {
 	p.press("How the sheet is read")
 	p.reads("hidden")
 	p.look()
+	workbook(w.T, p.fetch(p.at()+"/marked"))
 	p.write(fmt.Sprintf("#cell-3-%d", number), "123-45-6789")
-	p.follow("Take the corrections over")
+	p.send("Take the corrections over")
 	p.prepared()
 	if got := p.figure("To be placed"); got != "3" {
 		w.Errorf("%q EINs to be placed\n%s", got, p.state())
 	}
-	p.fetch(p.at() + "/marked")
 	w.declare("500")
 	w.placed(p)
 	batch := w.vera.at()
@@ -640,10 +638,7 @@ func (w *way) fireSeason() {
 	p.tick(`[name="when"][value="date"]`, true)
 	p.choose("#month", "1")
 	p.write("#day", "15")
-	path := reports("d", 4).save(w.T, "roster.csv")
-	p.call("choose the roster", func() error {
-		return chromedp.Do(p.within(), chromedp.SetUploadFiles(chromedp.CSS(`#file`), []string{path}))
-	})
+	p.attach("#file", reports("d", 4).save(w.T, "roster.csv"))
 	p.follow("Add the season")
 	p.reads("dover", "roster.csv")
 	p.follow("Fire now…")
