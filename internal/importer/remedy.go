@@ -12,6 +12,7 @@ const (
 	chooseProduct                   // the products
 	anyProductOf                    // nothing
 	readAs                          // their header, ours, both with a = between them
+	readSuch                        // the same, where the sentence has named the column
 	leaveOut                        // their header; and with a = behind it
 	oneOfColumns                    // our header; one of theirs with a = behind it
 	nameColumns                     // nothing
@@ -31,8 +32,9 @@ var remedies = map[remedy]struct{ command, page string }{
 	chooseProduct: {"say --product with one of %s", "choose below what is ordered: %s"},
 	anyProductOf:  {"leave --product out", "let what is ordered be told from the columns"},
 	readAs:        {"say --map %[3]q", "read “%[1]s” as %[2]s below"},
+	readSuch:      {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
 	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
-	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are"},
+	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are; where they are headed the same, rename them in your file and hand it over again"},
 	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`, "Say below what the columns are, or name them as the empty sheets of the first page do"},
 	oneUser:       {"name one user for all rows with --user", "name one user for all rows below"},
 	oneState:      {"run with --state", "choose one state for all rows below"},
