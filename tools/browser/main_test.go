@@ -40,9 +40,6 @@ func run(m *testing.M) int {
 	if chromium == "" {
 		return m.Run() // each test says so
 	}
-	if commands != "" {
-		return m.Run()
-	}
 	var err error
 	if commands, err = os.MkdirTemp("", "bulkfiling-browser-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

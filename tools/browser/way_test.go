@@ -26,12 +26,11 @@ type way struct {
 	house   *house
 	browser context.Context
 
-	owner  *person // whoever started serve; has every role
-	paula  *person // prepares, and may approve what is not hers; her line is bad
-	vera   *person // approves
-	otto   *person // approves, too
-	dana   *person // operates: the money, the rows in doubt, the seasons
-	people []*person
+	owner *person // whoever started serve; has every role
+	paula *person // prepares, and may approve what is not hers; her line is bad
+	vera  *person // approves
+	otto  *person // approves, too
+	dana  *person // operates: the money, the rows in doubt, the seasons
 
 	batch string // the path of the batch that everything happens to
 	sheet table  // what was handed in for it
@@ -92,7 +91,6 @@ func (w *way) join(name, address string) *person {
 	p := newPerson(w.browser, w.T, name, address)
 	p.secrets = ssns
 	p.pictures = os.Getenv("UPDATE_SCREENSHOTS") != "" && !w.house.fleet // once
-	w.people = append(w.people, p)
 	return p
 }
 
@@ -226,7 +224,7 @@ func (w *way) readSheet() {
 	if got := p.figure("Skipped"); got != "1" {
 		w.Errorf("%q rows skipped", got)
 	}
-	p.picture("sheet", 1280, 1000)
+	p.picture("sheet", 1280, 1440)
 	p.tabs()
 	p.press("How the sheet is read")
 	p.reads("annual report", "Company ID", "Agent ZIP")
