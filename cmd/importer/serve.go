@@ -66,6 +66,9 @@ GET /healthz answers 200 as long as it runs.`,
 				s.place = s.env.RedisURL == ""
 			}
 			log := slog.New(slog.NewTextHandler(a.err, nil))
+			if s.public != nil && !s.proxied {
+				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
+			}
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				quiet, err := s.env.Tell(c.Context(), l, log)
 				if err != nil {

@@ -51,8 +51,10 @@ type Worker struct {
 	handlers int                    // chunks in hand at once
 	crew     atomic.Pointer[string] // as the last sweep found it
 
-	again map[string]string // batch → why repeated purchases are wanted
-	mu    sync.Mutex
+	mu     sync.Mutex
+	again  map[string]string // batch → why repeated purchases are wanted
+	said   string            // the trouble that was logged last
+	saidAt time.Time
 }
 
 // Start begins to place what the ledger says may be placed. Rows that dead
@@ -166,9 +168,22 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 	return nil
 }
 
-// report logs what is tried again by itself: the row stays in the ledger.
+// sayAgain is how long the same trouble is not said once more.
+const sayAgain = 10 * time.Second
+
+// report logs what is tried again by itself: the row stays in the ledger. What
+// is tried several times a second is not said as often.
 func (w *Worker) report(what string, err error) {
-	if w.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+	if w.ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	w.mu.Lock()
+	repeated := what == w.said && time.Since(w.saidAt) < sayAgain
+	if !repeated {
+		w.said, w.saidAt = what, time.Now()
+	}
+	w.mu.Unlock()
+	if !repeated {
 		w.log.Error("put off", "what", what, "error", err)
 	}
 }

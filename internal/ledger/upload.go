@@ -233,6 +233,16 @@ func (l *Ledger) PreparedUpload(ctx context.Context, id string, version int, bat
 	return nil
 }
 
+// DropPrepared forgets a batch that was prepared, was not opened, and that no
+// sheet leads to any more; any other stays.
+func (l *Ledger) DropPrepared(ctx context.Context, batch string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
+	if err != nil {
+		return fmt.Errorf("drop the prepared batch %s: %w", batch, err)
+	}
+	return nil
+}
+
 // DropUpload forgets a sheet, and the batch that was prepared of it unless it
 // was opened.
 func (l *Ledger) DropUpload(ctx context.Context, id string) error {

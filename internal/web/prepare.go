@@ -229,7 +229,8 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 	}
 	err = p.site.Ledger.PreparedUpload(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
-		return nil // it was changed meanwhile: the page asks for that version
+		// It was changed, or forgotten, meanwhile: nobody comes back to this version.
+		return p.site.Ledger.DropPrepared(ctx, batch)
 	}
 	return err
 }

@@ -557,6 +557,9 @@ func (s *Site) correct(v *visit) error {
 	return v.goTo("/sheets/" + u.ID)
 }
 
+// lastColumn is the last one that a sheet can have.
+const lastColumn = 16_383
+
 func editOf(name string) (importer.Edit, bool) {
 	kind, rest, _ := strings.Cut(name, "-")
 	number, column, found := strings.Cut(rest, "-")
@@ -567,7 +570,7 @@ func editOf(name string) (importer.Edit, bool) {
 	switch kind {
 	case "cell":
 		index, err := strconv.Atoi(column)
-		return importer.Edit{Row: row, Column: index}, err == nil && index >= 0
+		return importer.Edit{Row: row, Column: index}, err == nil && index >= 0 && index <= lastColumn
 	case "new":
 		return importer.Edit{Row: row, Column: -1, Header: column}, column != ""
 	}

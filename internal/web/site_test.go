@@ -513,3 +513,25 @@ func TestRefusedFiles(t *testing.T) {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
+
+// What is prepared of a sheet that was changed meanwhile is forgotten: nobody
+// comes back to it.
+func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
+	s := newSite(t)
+	ctx := t.Context()
+	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
+	u, err := s.Ledger.KeepUpload(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
+	s.must(err)
+	s.must(s.changeReading(ctx, u, reading{User: "bob@example.com"}))
+	now := &preparation{done: make(chan struct{})}
+	s.must(s.desk.do(ctx, u, now))
+	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	u, err = s.Ledger.Upload(ctx, u.ID)
+	s.must(err)
+	s.must(s.desk.do(ctx, u, now))
+	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 1 || !all[0].Prepared {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
