@@ -366,7 +366,7 @@ func article(p filing.Product) string {
 // secretHeader recognises a column of Social Security numbers that the table
 // does not know.
 func secretHeader(folded string) bool {
-	return strings.Contains(folded, "ssn") || strings.Contains(folded, "socialsecurity")
+	return folded == "ss" || slices.ContainsFunc([]string{"ssn", "socialsecurity", "socsec", "socialno", "socialnum"}, func(word string) bool { return strings.Contains(folded, word) })
 }
 
 // name is a header with its cell: "Zip" (F3).

@@ -113,7 +113,8 @@ func TestBatchID(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	ctx := context.Background()
 	const ssn = "078-05-1120"
-	text := "Company ID,User ID,Filing State,Filing Year,Owner SSN,Responsible Party SSN\ncomp_1,user_1,DE,2026," + ssn + ",\ncomp_2,user_1,DE,26,," + ssn + "\n"
+	const bare = "078051120"
+	text := "Company ID,User ID,Filing State,Filing Year,Soc Sec #,Responsible Party SSN,Remark\ncomp_1,user_1,DE,2026," + ssn + ",,see " + bare + "\ncomp_2,user_1,DE,26,," + ssn + "," + bare + "\n"
 	im := opened(t, saved(t, "in.csv", text), Options{Product: filing.AnnualReport})
 	l := openLedger(t)
 	id, _, err := im.Record(ctx, l, "")
@@ -121,7 +122,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for r, err := range l.Rows(ctx, id) {
-		if err != nil || strings.Contains(string(r.Cells), ssn) || !strings.Contains(string(r.Cells), "***-**-1120") {
+		if err != nil || strings.Contains(string(r.Cells), ssn) || strings.Contains(string(r.Cells), bare) || !strings.Contains(string(r.Cells), "***-**-1120") {
 			t.Errorf("%s %v", r.Cells, err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestSecrets(t *testing.T) {
 	if err := im.WriteChecked(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || !strings.Contains(lines, "***-**-1120") {
+	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || strings.Contains(lines, bare) || !strings.Contains(lines, "***-**-1120") {
 		t.Error(lines)
 	}
 }

@@ -92,8 +92,19 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 		return shown
 	}
 	for _, i := range im.plan.secret {
-		if i < len(shown) && cells[i].Text != "" {
-			hide(i, maskedSSN(cells[i].Text))
+		if i >= len(shown) || cells[i].Text == "" {
+			continue
+		}
+		hide(i, maskedSSN(cells[i].Text))
+		// The number may stand once more where nobody looks for it.
+		digits := strings.ReplaceAll(cells[i].Text, "-", "")
+		if len(digits) != 9 || !isDigits(digits) {
+			continue
+		}
+		for j := range cells {
+			if strings.Contains(shown[j].Text, digits) {
+				hide(j, strings.ReplaceAll(shown[j].Text, digits, maskedSSN(digits)))
+			}
 		}
 	}
 	for i := len(im.layout.headings); i < len(cells); i++ {
