@@ -33,6 +33,7 @@ var sheetRoutes = []route{
 	{pattern: "GET /sheets/{sheet}/marked", may: everyone, serve: (*Site).markedSheet},
 	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).readAnew},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
+	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAnew},
 	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).handIn},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).dropSheet},
@@ -182,10 +183,10 @@ type sheetPage struct {
 	Counts   ledger.Counts
 	Quote    *quoted
 	Book     ledger.Book
-	Short    money.Cents // what is missing in the book
-	Second   bool        // a second person has to approve
-	Edits    int
-	Marked   bool // cells would be marked in the sheet given back
+	Short    money.Cents  // what is missing in the book
+	Second   bool         // a second person has to approve
+	Edits    []correction // what was typed over its cells
+	Marked   bool         // cells would be marked in the sheet given back
 	List     *rowList
 }
 
@@ -257,7 +258,7 @@ func (s *Site) sheetPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.Edits = len(corrected.Edits)
+	p.Edits = shownEdits(corrected.Edits)
 	p.Survey, err = s.desk.survey(ctx, u)
 	var format *sheet.FormatError
 	switch {
@@ -554,6 +555,56 @@ func (s *Site) correct(v *visit) error {
 		return err
 	}
 	v.say("ok", "%s corrected. Your own file stays as it is.", count(n, "cell"))
+	return v.goTo("/sheets/" + u.ID)
+}
+
+// correction is an edit as its page shows it.
+type correction struct {
+	Number      int // of the edits
+	Where, Text string
+}
+
+// shownEdits lists corrections by their cells. Numbers that may be somebody's
+// Social Security number are not shown again.
+func shownEdits(edits []importer.Edit) []correction {
+	all := make([]correction, len(edits))
+	for i, e := range edits {
+		all[i] = correction{Number: i, Where: fmt.Sprintf("%s of row %d", e.Header, e.Row), Text: filing.HideSSNs(e.Text)}
+		if e.Column >= 0 {
+			all[i].Where = sheet.CellName(e.Column, e.Row)
+		}
+	}
+	return all
+}
+
+// takeBack takes one correction back, or all of them.
+func (s *Site) takeBack(v *visit) error {
+	u, err := s.theSheet(v)
+	if err != nil {
+		return err
+	}
+	c, err := correctionsOf(u)
+	if err != nil {
+		return err
+	}
+	note := "all corrections taken back"
+	if one := v.r.PostForm.Get("edit"); one == "all" {
+		c.Edits = nil
+	} else {
+		i, err := strconv.Atoi(one)
+		if err != nil || i < 0 || i >= len(c.Edits) {
+			return ledger.ErrStale
+		}
+		note = shownEdits(c.Edits)[i].Where + " taken back"
+		c.Edits = slices.Delete(c.Edits, i, i+1)
+	}
+	if u.Edits, err = json.Marshal(c); err != nil {
+		return fmt.Errorf("keep the corrections: %w", err)
+	}
+	if err := s.Ledger.ChangeUpload(v.acting("correct", u.File, note), u); err != nil {
+		return err
+	}
+	v.say("ok", "Taken back: it is read as it stands in your file.")
 	return v.goTo("/sheets/" + u.ID)
 }
 

@@ -213,10 +213,16 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 	if status != http.StatusOK {
 		v.Fatalf("%d\n%s", status, body)
 	}
+	return path, v.settled(path, body)
+}
+
+// settled waits until a sheet is prepared, and returns its page.
+func (v *visitor) settled(path, body string) string {
+	v.Helper()
 	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
 		_, body = v.get(path)
 	}
-	return path, body
+	return body
 }
 
 // handIn says yes to a prepared sheet and returns its batch.
@@ -426,12 +432,15 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 	version := hidden(body, "version")
 	_, body = v.post(path+"/edits", "version", version, "cell-3-3", "2026", "was-cell-3-3", "26")
-	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
-		_, body = v.get(path)
-	}
+	body = v.settled(path, body)
 	if strings.Contains(body, "To correct") {
 		t.Errorf("still to correct:\n%s", body)
 	}
+	v.wants(body, "1 cell corrected here", "D3")
+	_, body = v.post(path+"/edits/undo", "version", hidden(body, "version"), "edit", "0")
+	v.wants(v.settled(path, body), "To correct")
+	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
+	body = v.settled(path, body)
 	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
 		t.Errorf("a correction of an older version: %d", status)
 	}
@@ -474,10 +483,7 @@ func TestKeptMapping(t *testing.T) {
 	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
 	v.wants(body, "cannot be read as a sheet of filings yet", "Mandant")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
-	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
-		_, body = v.get(path)
-	}
-	v.wants(body, "Place 1 filing")
+	v.wants(v.settled(path, body), "Place 1 filing")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "said of an earlier sheet")
 }

@@ -74,7 +74,14 @@ func (s *Site) trouble(v *visit, err error) {
 		_ = v.goTo("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
 		return
 	}
-	if err := v.showStatus(t.Status, "trouble.html", t.Title, t); err != nil {
+	shown := struct {
+		*Trouble
+		Back string // the page that a form stood on
+	}{t, ""}
+	if v.r.Method == http.MethodPost && v.signedIn {
+		shown.Back = v.back()
+	}
+	if err := v.showStatus(t.Status, "trouble.html", t.Title, shown); err != nil {
 		s.Log.Error("the page of an error could not be made", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
