@@ -111,7 +111,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
 				return p.record(row, ledger.Outcome{Row: row.ID, Try: try, Answer: a, Verdict: filing.Verdict{Next: filing.Uncertain, Funds: filing.Hold},
-					Message: "sent without an answer, and it cannot be sent again, for the Social Security number was sealed with another key, or is gone: look at the company's dashboard, then settle the row with importer resolve"})
+					Message: "sent without an answer, and it cannot be sent again, for the Social Security number was sealed with another key, or is gone: look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page"})
 			})
 		return true, err
 	}
@@ -340,7 +340,7 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 	switch {
 	case t.Covers:
 		aside.Next = filing.Skipped
-		aside.Message = fmt.Sprintf("covered by the annual subscription that %s opened; run with --again to order it all the same", where)
+		aside.Message = fmt.Sprintf("covered by the annual subscription that %s opened; to order it all the same, hand it in to buy again (--again)", where)
 	case !t.Bought:
 		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
 		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it", t.Claim.Product.Title(), where)
@@ -417,7 +417,7 @@ func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []str
 	case v.Next == filing.Rejected:
 		text = "the service refused it: " + a.Message
 	case v.Next == filing.Uncertain:
-		text = "sent, but no answer came that can be trusted: the order may exist. Look at the company's dashboard, then settle the row with importer resolve; it is not sent again by itself. (" + a.Message + ")"
+		text = "sent, but no answer came that can be trusted: the order may exist. Look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page; it is not sent again by itself. (" + a.Message + ")"
 	case v.Halt == filing.ForFunds:
 		text = "waits for funds: " + a.Message
 	case v.Halt == filing.ForKey:

@@ -149,7 +149,7 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 	case by != nil:
 		where := fmt.Sprintf("row %d of batch %s", by.Number, by.Batch)
 		r.Result = filing.Skipped
-		r.Message = "covered by the annual subscription that " + where + " opened; run with --again to order it all the same"
+		r.Message = "covered by the annual subscription that " + where + " opened; to order it all the same, hand it in to buy again (--again)"
 		w.plan.Covered.add(name + ": by " + where)
 		return nil
 	case len(order.Products()) == 0:

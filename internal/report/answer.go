@@ -52,15 +52,15 @@ var verdicts = map[filing.Result]verdict{
 	},
 	filing.Uncertain: {
 		"Sent without a clear answer: may have been bought, must not be sent again",
-		"Sent, and no clear answer came. Do not order it again: importer resolve settles it.",
+		"Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on the page under Uncertain.",
 	},
 	filing.Ready: {
 		"Checked and waiting: the same command continues with them",
-		"Checked and not sent yet: run the same command again to continue.",
+		"Checked and not sent yet: the same command continues, and a worker or the page does so by itself.",
 	},
 	filing.Placing: {
 		"Being sent at the moment this was written",
-		"Being sent when this was written: run the same command again for its answer.",
+		"Being sent when this was written: its answer is in the results once it is there.",
 	},
 	filing.Skipped: {
 		"Left out on purpose: a repeat, or already covered",

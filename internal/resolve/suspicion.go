@@ -131,7 +131,7 @@ func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
 			intents = append(intents, jobs.Intent(row, s.Batch, user, company))
 		}
 	}
-	why := fmt.Sprintf("may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's dashboard, then settle the row with importer resolve; it is not sent by itself",
+	why := fmt.Sprintf("may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's dashboard, then settle the row, on the page under Uncertain or with importer resolve; it is not sent by itself",
 		s.Since.UTC().Format("2006-01-02 15:04 MST"), d.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
 		said, err := d.Ledger.Doubt(ctx, intents, s.Since, why)

@@ -244,7 +244,7 @@ func (w *way) readSheet() {
 	p.follow("To correct")
 	p.write("#cell-7-8", "2026")
 	p.write("#cell-8-7", "DE")
-	p.send("Take the corrections over")
+	p.send("Save the corrections")
 	p.prepared()
 	w.sheet[6][year], w.sheet[7][state] = "2026", "DE"
 	if got := p.figure("To correct"); got != "1" {
@@ -263,7 +263,7 @@ func (w *way) explainHeaders() {
 		p.choose(fmt.Sprintf("#column-%d", i), ours)
 	}
 	p.tick(`[name="keep"]`, true)
-	p.send("Read it so")
+	p.send("Read it this way")
 	p.prepared()
 	if got := p.figure("To be placed"); got != "3" {
 		w.Errorf("%q to be placed of a sheet that was explained\n%s", got, p.state())
@@ -274,8 +274,8 @@ func (w *way) explainHeaders() {
 	if got := p.figure("To be placed"); got != "2" {
 		w.Errorf("%q to be placed of a sheet whose headers are known\n%s", got, p.state())
 	}
-	p.press("Forget it")
-	p.follow("Forget it")
+	p.press("Remove this sheet")
+	p.follow("Remove this sheet")
 	p.reads("was forgotten")
 }
 
@@ -608,7 +608,7 @@ func (w *way) hideNumbers() {
 	p.look()
 	workbook(w.T, p.fetch(p.at()+"/marked"))
 	p.write(fmt.Sprintf("#cell-3-%d", number), "123-45-6789")
-	p.send("Take the corrections over")
+	p.send("Save the corrections")
 	p.prepared()
 	if got := p.figure("To be placed"); got != "3" {
 		w.Errorf("%q EINs to be placed\n%s", got, p.state())
