@@ -237,6 +237,21 @@ func (v *visitor) handIn(path, body string) string {
 	return b.ID
 }
 
+// soon looks at a page until it has a text: what takes long to sum up is not
+// summed up at every look.
+func (v *visitor) soon(path, text string) string {
+	v.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		_, body := v.get(path)
+		if strings.Contains(body, text) {
+			return body
+		}
+		if time.Now().After(deadline) {
+			v.Fatalf("%q is not on the page\n%s", text, body)
+		}
+	}
+}
+
 // wants fails where a page does not have a text.
 func (v *visitor) wants(body string, texts ...string) {
 	v.Helper()
