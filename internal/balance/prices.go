@@ -125,17 +125,6 @@ func wholesale(p filing.Price) (money.Cents, error) {
 	return cents, err
 }
 
-// Unknown lists the items without a known price, for a warning before the quote.
-func (b *PriceBook) Unknown() []string {
-	var missing []string
-	for _, known := range priceTypes {
-		if b.price(known.item).AtLeast {
-			missing = append(missing, string(known.item))
-		}
-	}
-	return missing
-}
-
 func (b *PriceBook) price(i item) money.Cost {
 	cents, ok := b.wholesale[i]
 	return money.Cost{Amount: cents, AtLeast: !ok}

@@ -72,6 +72,11 @@ func IsSlug(s string) bool {
 	return hasShape(s, "", func(c byte) bool { return idByte(c) || c == '.' }) && idByte(s[0])
 }
 
+// isEIN recognises a federal tax number, with its hyphen or without.
+func isEIN(s string) bool {
+	return isDigits(s, 9) || len(s) == 10 && s[2] == '-' && isDigits(s[:2]+s[3:], 9)
+}
+
 // IsEmail recognises an e-mail address as people write it: one @, a domain with
 // a dot, no spaces or list separators.
 func IsEmail(s string) bool {
@@ -136,6 +141,8 @@ func (r *Request) checkParties(vs *violations, thisYear int) {
 		}
 	case ref == "":
 		r.checkNewCompany(vs, thisYear)
+	case isEIN(ref):
+		vs.add("company.id", "companyId", ref, "%q looks like an EIN, and the service does not know companies by those: give the company id (comp_…) or the slug as it stands in the company's web address", ref)
 	case !IsCompanyID(ref) && !IsSlug(ref):
 		vs.add("company.id", "companyId", ref, "%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", ref)
 	}

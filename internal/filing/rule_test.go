@@ -59,6 +59,8 @@ func TestViolations(t *testing.T) {
 		{"company.id", "prefix alone", "companyId", false, report(func(r *Request) { r.Company.Ref = "comp_" })},
 		{"company.id", "in capitals", "companyId", false, report(func(r *Request) { r.Company.Ref = "COMP_1" })},
 		{"company.id", "a name", "companyId", false, report(func(r *Request) { r.Company.Ref = "Harbor Light Bakery LLC" })},
+		{"company.id", "an EIN", "companyId", false, report(func(r *Request) { r.Company.Ref = "12-3456789" })},
+		{"company.id", "the digits of an EIN", "companyId", false, report(func(r *Request) { r.Company.Ref = "123456789" })},
 		{"company.id", "a path", "companyId", false, report(func(r *Request) { r.Company.Ref = "../users" })},
 		{"filing-state.required", "", "filingState", false, report(func(r *Request) { r.Order.FilingState = "" })},
 		{"filing-state.known", "", "filingState", false, report(func(r *Request) { r.Order.FilingState = "ZZ" })},

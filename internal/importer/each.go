@@ -177,6 +177,7 @@ type last struct {
 	noAgent  int
 	founds   int
 	noFiling []int
+	odd      []int // they have a warning, and would be filed
 }
 
 func (im *Import) newLast() *last { return &last{im: im, seen: repeats{}} }
@@ -192,6 +193,9 @@ func (l *last) look(rows []Row) {
 			} else {
 				l.noAgent += count(r.noAgent)
 				l.founds += count(r.founds)
+				if slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == Warning }) {
+					l.odd = append(l.odd, r.Number)
+				}
 			}
 		}
 		if r.noFiling {
@@ -207,6 +211,9 @@ func (l *last) note() {
 	var notes []string
 	if l.hidden > 0 {
 		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too.", l.hidden, l.rows-len(l.noFiling)))
+	}
+	if n := len(l.odd); n > 0 {
+		notes = append(notes, fmt.Sprintf("ATTENTION: something is odd about %s that would be filed all the same: %s. %s.", plural(n, "row", "rows"), listed(l.odd), l.im.options.tell(showOdd)))
 	}
 	if l.noAgent > 0 {
 		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))

@@ -21,6 +21,7 @@ const (
 	oneYear                         // nothing
 	sayYear                         // the year that was said
 	sayUser                         // the user who was said
+	showOdd                         // nothing
 )
 
 // remedies are told to whoever types a command by its flags, and on the page by
@@ -41,6 +42,7 @@ var remedies = map[remedy]struct{ command, page string }{
 	oneYear:       {"run with --filing-year", "give one filing year for all rows below"},
 	sayYear:       {"--filing-year says %s", "the sheet is read for %s"},
 	sayUser:       {"--user says %s", "the sheet is read for the user %s"},
+	showOdd:       {`"importer check" says what at each cell`, "“With remarks” says what at each cell"},
 }
 
 // tell says what to choose, in the words of whoever reads it.

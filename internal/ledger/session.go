@@ -119,9 +119,3 @@ func (l *Ledger) EndSession(ctx context.Context, secret string) error {
 	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return wrap("end a session", err)
 }
-
-// EndSessions signs an account out everywhere.
-func (l *Ledger) EndSessions(ctx context.Context, account string) error {
-	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1`, account)
-	return wrap("end the sessions of account "+account, err)
-}

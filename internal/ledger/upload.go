@@ -272,14 +272,16 @@ func (l *Ledger) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	return l.dropBatch(ctx, tx, batch)
 }
 
-// PruneUploads forgets sheets that nobody has touched for age, and what is left
-// of those that never arrived whole. It returns the number of sheets.
+// PruneUploads forgets sheets that nobody has touched for age, or for a day where
+// their batch was opened by other means, and what is left of those that never
+// arrived whole. It returns the number of sheets.
 func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, error) {
-	before := millis(l.now().Add(-age))
+	before, yesterday := millis(l.now().Add(-age)), millis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var ids []string
-		err := drain(tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1`, before))(func(scan func(...any) error) error {
+		err := drain(tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1
+			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1)`, before, yesterday))(func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
 			ids = append(ids, id)
@@ -295,7 +297,7 @@ func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, erro
 		}
 		dropped = len(ids)
 		// One that is on its way has a day.
-		_, err = tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, millis(l.now().Add(-24*time.Hour)))
+		_, err = tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)
 		return err
 	})
 	if err != nil {

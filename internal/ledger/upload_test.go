@@ -66,6 +66,39 @@ func TestUploads(t *testing.T) {
 	})
 }
 
+// A sheet whose batch was opened by a command is not kept for a month.
+func TestPruneUploadsOfOpenBatches(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		keep := func(batch string, prepared bool) {
+			u, err := l.KeepUpload(ctx, ledger.Upload{File: batch + ".csv"}, strings.NewReader("a"))
+			s.must(err)
+			_, err = l.CreateBatch(ctx, ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
+			s.must(err)
+			s.must(l.PreparedUpload(ctx, u.ID, 1, batch, nil))
+			if prepared {
+				s.must(l.PrepareBatch(ctx, batch))
+			} else {
+				s.must(l.OpenBatch(ctx, batch))
+			}
+		}
+		keep("waits", true)
+		keep("opened", false)
+		for _, want := range []int{0, 1, 0} { // at once, after a day, and once more
+			if n, err := l.PruneUploads(ctx, 72*time.Hour); err != nil || n != want {
+				s.Errorf("%d sheets forgotten, want %d (%v)", n, want, err)
+			}
+			s.pass(25 * time.Hour)
+		}
+		if all, err := l.Uploads(ctx); err != nil || len(all) != 1 || all[0].Batch != "waits" {
+			s.Error(all, err)
+		}
+		if b, err := l.Batch(ctx, "opened"); err != nil || !b.Open {
+			s.Error(b, err)
+		}
+	})
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // An upload that breaks off leaves nothing.

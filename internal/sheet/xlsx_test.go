@@ -441,18 +441,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestMerged(t *testing.T) {
-	f, err := openBytes(packageOf(map[string]string{sheetPart: strings.Replace(worksheet(`<row><c><v>1</v></c></row>`), "</sheetData>",
-		`</sheetData><mergeCells count="4"><mergeCell ref="A1:C1"/><mergeCell ref="D1:D2"/><mergeCell ref="A9:B9"/><mergeCell ref="x"/></mergeCells>`, 1)}), Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := f.Merged("Sheet1", 3)
-	if want := "[{0 1 2 1} {3 1 3 2}]"; err != nil || fmt.Sprint(got) != want {
-		t.Errorf("got %v, %v, want %s", got, err, want)
-	}
-}
-
 func TestFormatErrorReadsWell(t *testing.T) {
 	err := &FormatError{File: "clients.xlsx", Sheet: "Delaware", Cell: "C5", Reason: "the text is too long", Remedy: "Shorten it"}
 	if got, want := err.Error(), `clients.xlsx, sheet "Delaware", cell C5: the text is too long. Shorten it.`; got != want {

@@ -377,7 +377,7 @@ func (s *Site) confirmDeclared(v *visit, d declaration) error {
 	if p.After.Declared {
 		p.Short = max(0, p.Queued.Amount-max(0, p.After.Available()))
 	}
-	return v.show("declare.html", sentence(d.Kind), p)
+	return v.show("declare.html", capital(d.Kind), p)
 }
 
 // fundsText says what the book has now, and whether that is enough.

@@ -509,11 +509,7 @@ const (
 // correct takes over what was typed in place of cells. A field is named
 // cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks.
 func (s *Site) correct(v *visit) error {
-	u, err := s.theSheet(v)
-	if err != nil {
-		return err
-	}
-	c, err := correctionsOf(u)
+	u, c, err := s.theCorrections(v)
 	if err != nil {
 		return err
 	}
@@ -548,14 +544,7 @@ func (s *Site) correct(v *visit) error {
 	slices.SortFunc(c.Edits, func(a, b importer.Edit) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Header, b.Header))
 	})
-	if u.Edits, err = json.Marshal(c); err != nil {
-		return fmt.Errorf("keep the corrections: %w", err)
-	}
-	if err := s.Ledger.ChangeUpload(v.acting("correct", u.File, count(n, "cell")), u); err != nil {
-		return err
-	}
-	v.say("ok", "%s corrected. Your own file stays as it is.", count(n, "cell"))
-	return v.goTo("/sheets/" + u.ID)
+	return s.keepCorrections(v, u, c, count(n, "cell"), count(n, "cell")+" corrected. Your own file stays as it is.")
 }
 
 // correction is an edit as its page shows it.
@@ -579,11 +568,7 @@ func shownEdits(edits []importer.Edit) []correction {
 
 // takeBack takes one correction back, or all of them.
 func (s *Site) takeBack(v *visit) error {
-	u, err := s.theSheet(v)
-	if err != nil {
-		return err
-	}
-	c, err := correctionsOf(u)
+	u, c, err := s.theCorrections(v)
 	if err != nil {
 		return err
 	}
@@ -598,13 +583,30 @@ func (s *Site) takeBack(v *visit) error {
 		note = shownEdits(c.Edits)[i].Where + " taken back"
 		c.Edits = slices.Delete(c.Edits, i, i+1)
 	}
+	return s.keepCorrections(v, u, c, note, "Taken back: it is read as it stands in your file.")
+}
+
+// theCorrections finds the upload that a form corrects, and what was corrected so
+// far.
+func (s *Site) theCorrections(v *visit) (ledger.Upload, corrections, error) {
+	u, err := s.theSheet(v)
+	if err != nil {
+		return u, corrections{}, err
+	}
+	c, err := correctionsOf(u)
+	return u, c, err
+}
+
+// keepCorrections puts c in place of an upload's corrections. note is for the
+// audit log, said for who did it.
+func (s *Site) keepCorrections(v *visit, u ledger.Upload, c corrections, note, said string) (err error) {
 	if u.Edits, err = json.Marshal(c); err != nil {
 		return fmt.Errorf("keep the corrections: %w", err)
 	}
 	if err := s.Ledger.ChangeUpload(v.acting("correct", u.File, note), u); err != nil {
 		return err
 	}
-	v.say("ok", "Taken back: it is read as it stands in your file.")
+	v.say("ok", "%s", said)
 	return v.goTo("/sheets/" + u.ID)
 }
 

@@ -52,7 +52,7 @@ func (s *Site) suspicion(v *visit, b ledger.Batch) (*suspicion, error) {
 	}
 	since, err := parseSince(p.Text)
 	if err != nil {
-		p.Error = sentence(err.Error()) + "."
+		p.Error = sentence(err.Error())
 		return p, nil
 	}
 	p.Suspicion, err = v.desk().Suspect(v.ctx(), b, nil, since)
@@ -68,7 +68,7 @@ func (s *Site) suppose(v *visit) error {
 	}
 	since, err := parseSince(v.r.PostForm.Get("since"))
 	if err != nil {
-		return wrong("%s. Nothing was changed.", sentence(err.Error()))
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 		return fmt.Errorf("wait for what is looked up: %w", err)

@@ -455,9 +455,9 @@ func faultText(err error) (text, column string, other error) {
 	var fault *resolve.Fault
 	switch {
 	case errors.As(err, &fault):
-		return sentence(fault.Message) + ".", fault.Column, nil
+		return sentence(fault.Message), fault.Column, nil
 	case errors.Is(err, ledger.ErrOrderTaken):
-		return sentence(err.Error()) + ".", report.OrderIDsColumn, nil
+		return sentence(err.Error()), report.OrderIDsColumn, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
 		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now", "A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
 	}
@@ -505,7 +505,7 @@ func (s *Site) dashboard(v *visit) error {
 	link, err := url.Parse(one[0].Dashboard)
 	switch {
 	case one[0].Dashboard == "":
-		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", sentence(strings.TrimPrefix(one[0].NoLink, "no link: ")) + "."}
+		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", sentence(strings.TrimPrefix(one[0].NoLink, "no link: "))}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", "What the service gave for it is no address of a page."}
 	}

@@ -1,0 +1,12 @@
+package balance
+
+// Unknown lists the items without a known price.
+func (b *PriceBook) Unknown() []string {
+	var missing []string
+	for _, known := range priceTypes {
+		if b.price(known.item).AtLeast {
+			missing = append(missing, string(known.item))
+		}
+	}
+	return missing
+}
