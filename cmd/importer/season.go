@@ -54,7 +54,8 @@ func (f *seasonFlags) reads(c *cobra.Command) {
 	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "fill the filing year in: this, next, last, or four digits")
 	c.Flags().StringVar(&o.User, "user", "", "fill the user in: an id (user_…) or an e-mail")
 	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet to read, where a workbook has several")
-	c.Flags().StringToStringVar(&o.Map, "map", nil, `settle a column: --map "Their Header=Company ID"`)
+	c.Flags().StringToStringVar(&o.Map, "map", nil, `settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
+	c.Flags().Var(&o.HeaderRow, "header-row", "the row of the headers, or none (default: the one that looks like it)")
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that go before the built-in ones")
 }
 

@@ -14,6 +14,7 @@ import (
 type sheetFlags struct {
 	product, state, year, user, sheet, again string
 	columns                                  map[string]string
+	header                                   importer.HeaderRow
 }
 
 func (f *sheetFlags) register(c *cobra.Command) {
@@ -26,7 +27,8 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.year, "filing-year", "", "fill the filing year in")
 	c.Flags().StringVar(&f.user, "user", "", "fill the user in: an id (user_…) or an e-mail")
 	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet to read, where a workbook has several")
-	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID"`)
+	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
+	c.Flags().Var(&f.header, "header-row", "the row of the headers, or none (default: the one that looks like it)")
 	c.Flags().StringVar(&f.again, "again", "", `buy again what was bought before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
@@ -35,6 +37,6 @@ func (f *sheetFlags) register(c *cobra.Command) {
 func (f *sheetFlags) options() importer.Options {
 	return importer.Options{
 		Product: filing.Product(f.product), State: filing.State(f.state), FilingYear: f.year, User: f.user,
-		Map: f.columns, Sheet: f.sheet, Again: f.again, Now: time.Now(),
+		Map: f.columns, Sheet: f.sheet, HeaderRow: f.header, Again: f.again, Now: time.Now(),
 	}
 }

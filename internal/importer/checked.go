@@ -115,7 +115,7 @@ func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 		name = "Sheet1"
 	}
 	var err error
-	c.sheet, err = book.Sheet(name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: true})
+	c.sheet, err = book.Sheet(name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
 	if err != nil {
 		return nil, err
 	}

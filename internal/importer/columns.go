@@ -502,6 +502,39 @@ func address(header, field string, k kind, about, example string) column {
 	return c
 }
 
+// addresses are the columns of each address that a row can have, in the order
+// line 1, line 2, city, state, postal code, country.
+var addresses = func() [][]columnID {
+	all := [][]columnID{
+		{principalLine1, principalLine2, principalCity, principalState, principalPostalCode, principalCountry},
+		{mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry},
+		{agentStreet, none, agentCity, agentState, agentZIP, none},
+	}
+	for n := range maxOfficers {
+		var officer []columnID
+		for _, part := range []columnID{officerLine1, officerLine2, officerCity, officerState, officerPostalCode, officerCountry} {
+			officer = append(officer, officerColumn(n, part))
+		}
+		all = append(all, officer)
+	}
+	return all
+}()
+
+// addressPart is where a column stands in addresses.
+type addressPart struct{ address, index int }
+
+var addressPartOf = func() map[columnID]addressPart {
+	all := make(map[columnID]addressPart)
+	for i, columns := range addresses {
+		for j, id := range columns {
+			if id != none {
+				all[id] = addressPart{i, j}
+			}
+		}
+	}
+	return all
+}()
+
 func agentWords(words ...string) []string {
 	var all []string
 	for _, prefix := range []string{"agent", "registered agent", "RA", "supplied agent", "current agent"} {

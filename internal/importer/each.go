@@ -213,7 +213,7 @@ func (l *last) note() {
 		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too.", l.hidden, l.rows-len(l.noFiling)))
 	}
 	if n := len(l.odd); n > 0 {
-		notes = append(notes, fmt.Sprintf("ATTENTION: something is odd about %s that would be filed all the same: %s. %s.", plural(n, "row", "rows"), listed(l.odd), l.im.options.tell(showOdd)))
+		notes = append(notes, fmt.Sprintf("ATTENTION: %s is odd, and would be filed all the same: %s. %s.", plural(n, "row of which something", "rows of which something"), listed(l.odd), l.im.options.tell(showOdd)))
 	}
 	if l.noAgent > 0 {
 		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))

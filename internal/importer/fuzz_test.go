@@ -38,6 +38,9 @@ var nasty = []string{
 // bounded time.
 func FuzzCheck(f *testing.F) {
 	for _, text := range nasty {
+		for how := uint8(0); how < 64; how += 8 {
+			f.Add([]byte(text), how|2)
+		}
 		f.Add([]byte(text), uint8(0))
 	}
 	for i, t := range []tab{
@@ -64,6 +67,14 @@ func FuzzCheck(f *testing.F) {
 		}
 		if how&2 != 0 {
 			o.State, o.FilingYear, o.User = "DE", "2026", "user_1"
+		}
+		switch how & 24 {
+		case 8:
+			o.HeaderRow, o.Map = NoHeader, map[string]string{"A:A": "Company ID", "C:C": "Filing Year"}
+		case 16:
+			o.HeaderRow = HeaderRow(1 + how>>5)
+		case 24:
+			o.Map = map[string]string{"B:B": "Filing State", "Q:Q": ""}
 		}
 		im, err := Open(path, o)
 		if err != nil {

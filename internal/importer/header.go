@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -16,11 +17,49 @@ import (
 // headRows is how far down a sheet its header is looked for.
 const headRows = 30
 
+// HeaderRow is the number of the row that holds the headers. The zero value is
+// the row that looks like it.
+type HeaderRow int
+
+// NoHeader is said of a sheet that begins with its first company: its columns are
+// named in Options.Map.
+const NoHeader HeaderRow = -1
+
+// Set reads what String writes: a number, "none" for NoHeader, or nothing.
+func (h *HeaderRow) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	switch {
+	case s == "":
+		*h = 0
+	case strings.EqualFold(s, "none"):
+		*h = NoHeader
+	case err != nil || n < 1 || n > headRows:
+		return fmt.Errorf("the row of headers is neither a number up to %d nor none", headRows)
+	default:
+		*h = HeaderRow(n)
+	}
+	return nil
+}
+
+func (h HeaderRow) String() string {
+	switch h {
+	case 0:
+		return ""
+	case NoHeader:
+		return "none"
+	}
+	return strconv.Itoa(int(h))
+}
+
+// Type is what a command's help calls the value.
+func (HeaderRow) Type() string { return "row" }
+
 // heading is one cell of the header row and what it means.
 type heading struct {
 	text   string // as it was given; with the group above it where that was needed
 	folded string
 	index  int
+	behind bool // told by the address it stands behind
 	wording
 }
 
@@ -43,16 +82,35 @@ func (l *layout) headers() []string {
 	return all
 }
 
+// cell is the address of a header; that of its column where there is none.
+func (l *layout) cell(index int) string {
+	if l.row == 0 {
+		return columnName(index)
+	}
+	return sheet.CellName(index, l.row)
+}
+
+// mapName is what Options.Map calls a column: its header, unless that is blank
+// or another's too.
+func (l *layout) mapName(h *heading) string {
+	if l.row == 0 || h.folded == "" || slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
+		return columnName(h.index)
+	}
+	return h.text
+}
+
 // matcher says what headers mean, after what the user said they mean.
 type matcher struct {
 	said map[string]columnID // by folded header; none where the column is to be ignored
+	at   map[int]columnID    // the same by column
+	row  HeaderRow
 }
 
-// newMatcher takes the pairs of --map, their header to ours. Ours may be empty
-// or "-": the column is ignored.
-func newMatcher(said map[string]string) (*matcher, error) {
-	m := &matcher{said: make(map[string]columnID, len(said))}
-	for theirs, ours := range said {
+// newMatcher takes the pairs of --map, their header or column to ours. Ours may
+// be empty or "-": the column is ignored.
+func newMatcher(o *Options) (*matcher, error) {
+	m := &matcher{said: make(map[string]columnID, len(o.Map)), at: make(map[int]columnID), row: o.HeaderRow}
+	for theirs, ours := range o.Map {
 		id := none
 		if ours = strings.TrimSpace(ours); ours != "" && ours != "-" {
 			w, ok := wordings[filing.FoldName(ours)]
@@ -61,10 +119,30 @@ func newMatcher(said map[string]string) (*matcher, error) {
 			}
 			id = w.column
 		}
-		m.said[foldHeader(theirs)] = id
+		if i, ok := columnAddress(theirs); ok {
+			m.at[i] = id
+		} else {
+			m.said[foldHeader(theirs)] = id
+		}
 	}
 	return m, nil
 }
+
+// columnAddress reads a column as a spreadsheet program writes it, "F:F": for one
+// whose header is blank, or another's too.
+func columnAddress(s string) (index int, ok bool) {
+	from, to, _ := strings.Cut(s, ":")
+	index, ok = sheet.ColumnIndex(from)
+	return index, ok && strings.EqualFold(from, to)
+}
+
+func isAddress(s string) bool {
+	_, ok := columnAddress(s)
+	return ok
+}
+
+// columnName is a column as columnAddress reads it.
+func columnName(index int) string { return sheet.ColumnName(index) + ":" + sheet.ColumnName(index) }
 
 // foldHeader folds a header. One without Latin letters or digits stays as it
 // is, so that it can still be named by --map.
@@ -90,16 +168,33 @@ func (m *matcher) means(text string) wording {
 // most columns that are known, the first of several. Titles above it hold
 // none; a row of groups over it ("Agent", below it "Street", "City") lends its
 // words where they make a header known.
-func (m *matcher) layoutOf(rows []sheet.Row) (*layout, bool) {
-	var best *layout
+//
+// Where a person said which row it is, or that there is none, it is that one if
+// anything in it is known.
+func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
+	if m.row == NoHeader {
+		best = m.headless(rows)
+	} else if best = m.headerOf(rows); best != nil {
+		m.settle(best, rows)
+	}
+	if best == nil || best.known == 0 {
+		return nil
+	}
+	return best
+}
+
+func (m *matcher) headerOf(rows []sheet.Row) (best *layout) {
 	for i := range rows {
 		if i == headRows {
 			break
 		}
+		if m.row > 0 && rows[i].Number != int(m.row) {
+			continue
+		}
 		for _, groups := range [][]sheet.Cell{nil, groupsAbove(rows, i)} {
 			l := m.read(rows[i].Cells, groups)
 			l.said = !l.isHeader()
-			if l.said && !m.isSaid(l) {
+			if l.said && !m.isSaid(l) && m.row == 0 {
 				continue
 			}
 			if best == nil || l.score > best.score {
@@ -108,7 +203,49 @@ func (m *matcher) layoutOf(rows []sheet.Row) (*layout, bool) {
 			}
 		}
 	}
-	return best, best != nil
+	return best
+}
+
+// settle brings in what was said of columns, whatever their headers: also of those
+// behind the last header in which the rows have something.
+func (m *matcher) settle(l *layout, rows []sheet.Row) {
+	width := widthOf(rows)
+	for _, i := range slices.Sorted(maps.Keys(m.at)) {
+		id := m.at[i]
+		for len(l.headings) <= i && i < width {
+			l.headings = append(l.headings, heading{index: len(l.headings), wording: wording{none, unknown}})
+		}
+		if i >= len(l.headings) {
+			return // checkMap says so
+		}
+		h := &l.headings[i]
+		if known := func(o heading) bool { return o.column == id }; id != none && !slices.ContainsFunc(l.headings, known) {
+			l.known++
+		}
+		h.wording = wording{id, mapped}
+	}
+}
+
+// headless is the layout of a sheet without a header. Its columns are called what
+// they were said to be.
+func (m *matcher) headless(rows []sheet.Row) *layout {
+	l := m.read(make([]sheet.Cell, widthOf(rows)), nil)
+	m.settle(l, rows)
+	l.said, l.rows = true, len(rows)
+	for i := range l.headings {
+		h := &l.headings[i]
+		if h.text = "Column " + sheet.ColumnName(i); h.column != none {
+			h.text = columns[h.column].header
+		}
+	}
+	return l
+}
+
+func widthOf(rows []sheet.Row) (width int) {
+	for i := range rows {
+		width = max(width, len(rows[i].Cells))
+	}
+	return width
 }
 
 // groupsAbove is the row directly above row i, where it can be one of groups.
@@ -187,7 +324,8 @@ func (l *layout) isHeader() bool {
 }
 
 // isSaid reports whether a person said of this row's cells what they mean: then
-// it is the header, however few of them are of use.
+// it is the header, however few of them are of use. What was said of columns is
+// true of every row, and makes none of them the header.
 func (m *matcher) isSaid(l *layout) bool {
 	used := false
 	for folded, id := range m.said {
@@ -205,6 +343,7 @@ type binding struct {
 	id     columnID
 	index  int // in the row's cells; -1 where the sheet does not have it
 	header string
+	said   string // what Options.Map calls it
 	aside  bool   // the product has it for the record only
 	listed *place // where it is, if not in the row at hand
 }
@@ -282,7 +421,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 		}
 	}
 	p := &plan{product: product, bindings: make([]*binding, len(columns))}
-	var unused, ofNew []string
+	var unused, ofNew, behind []string
 	for id := range columnID(len(columns)) {
 		claimed := claims[id]
 		if len(claimed) == 0 {
@@ -307,9 +446,9 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 				names = append(names, h.name(l.row))
 			}
 			return nil, nil, &sheet.FormatError{
-				File: file, Sheet: sheetName, Cell: sheet.CellName(winner.index, l.row),
+				File: file, Sheet: sheetName, Cell: l.cell(winner.index),
 				Reason: fmt.Sprintf("several columns stand for %s: %s", c.header, strings.Join(names, ", ")),
-				Remedy: o.tell(oneOfColumns, c.header, rivals[0].text+"="),
+				Remedy: o.tell(oneOfColumns, c.header, l.mapName(&rivals[0])+"="),
 			}
 		}
 		for _, h := range claimed {
@@ -317,8 +456,11 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 				unused = append(unused, h.name(l.row))
 			}
 		}
-		b := &binding{column: c, id: id, index: winner.index, header: winner.text, aside: slices.Contains(c.aside, product)}
+		b := &binding{column: c, id: id, index: winner.index, header: winner.text, said: l.mapName(&winner), aside: slices.Contains(c.aside, product)}
 		p.bindings[id] = b
+		if winner.behind {
+			behind = append(behind, winner.name(l.row)+" as "+c.header)
+		}
 		when := p.partOf(c)
 		p.parts[when] = append(p.parts[when], *b)
 		switch {
@@ -335,7 +477,11 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 			p.secret = append(p.secret, h.index)
 		}
 	}
-	return p, p.notes(l, unused, ofNew), nil
+	notes := p.notes(l, unused, ofNew)
+	if len(behind) > 0 {
+		notes = append(notes, "Read as of the address that they stand behind: "+strings.Join(behind, ", ")+".")
+	}
+	return p, notes, nil
 }
 
 // notes says which columns are of no use, or only to some rows.
@@ -371,6 +517,9 @@ func secretHeader(folded string) bool {
 
 // name is a header with its cell: "Zip" (F3).
 func (h *heading) name(row int) string {
+	if row == 0 {
+		return "column " + sheet.ColumnName(h.index)
+	}
 	return fmt.Sprintf("%q (%s)", h.text, sheet.CellName(h.index, row))
 }
 
@@ -381,11 +530,12 @@ func (l *layout) resolve() []heading {
 	claimed := map[columnID]bool{}
 	bareAddress := false
 	for _, h := range all {
+		bareAddress = bareAddress || h.strength == weak && h.folded != "state"
+	}
+	settleAddresses(all)
+	for _, h := range all {
 		if h.strength > weak {
 			claimed[h.column] = true
-		}
-		if h.strength == weak && h.folded != "state" {
-			bareAddress = true
 		}
 	}
 	for i := range all {
@@ -404,6 +554,37 @@ func (l *layout) resolve() []heading {
 		}
 	}
 	return all
+}
+
+// settleAddresses settles bare words that come more than once, such as "City"
+// behind "Address" and again behind "Mailing Address": each belongs to the address
+// it stands behind. Columns that are not known, such as "County", may stand between.
+func settleAddresses(all []heading) {
+	times := map[columnID]int{}
+	taken := map[columnID]bool{} // by a header that says so itself
+	for _, h := range all {
+		times[h.column] += count(h.strength == weak)
+		taken[h.column] = taken[h.column] || h.strength > weak
+	}
+	within := -1
+	for i := range all {
+		h := &all[i]
+		part, ok := addressPartOf[h.column]
+		switch {
+		case h.column == none:
+			continue
+		case !ok:
+			within = -1
+			continue
+		case h.strength > weak || within < 0 && part.index == 0:
+			within = part.address
+		}
+		if within >= 0 && h.strength == weak && times[h.column] > 1 {
+			if id := addresses[within][part.index]; id != none && !taken[id] {
+				h.column, h.strength, h.behind = id, alias, true // a second one there is its rival
+			}
+		}
+	}
 }
 
 // strongest finds the heading that says its column the most exactly, and those
@@ -431,7 +612,7 @@ func (l *layout) ignored(o *Options) (notes []string) {
 			continue
 		}
 		if near, ok := nearest(h.folded); ok {
-			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, h.text+"="+columns[near].header)))
+			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
 			continue
 		}
 		names = append(names, h.name(l.row))
@@ -521,9 +702,9 @@ func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []s
 			near, ok := nearest(h.folded)
 			if h.column == none && h.strength == unknown && ok && slices.Contains(n.columns, near) {
 				return nil, &sheet.FormatError{
-					File: file, Sheet: sheetName, Cell: sheet.CellName(h.index, l.row),
+					File: file, Sheet: sheetName, Cell: l.cell(h.index),
 					Reason: fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text),
-					Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, h.text+"="+columns[near].header),
+					Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header),
 				}
 			}
 		}

@@ -27,7 +27,7 @@ func TestHeaderWordings(t *testing.T) {
 		"SSN": partySSN, "Officer 2 ZIP": firstOfficer + 12 + 10,
 		"EIN": none, "Notes": none, "Filing Status": none, "Компания": none, "": none,
 	} {
-		m, err := newMatcher(nil)
+		m, err := newMatcher(&Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +99,21 @@ func TestOpen(t *testing.T) {
 		{why: "mapped", text: "Nr,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"nr": "Company ID"}}, columns: []string{"Nr", "Filing Year", "Filing State"}, product: filing.AnnualReport},
 		{why: "mapped from another alphabet", text: "Компания,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"Компания": "companyId"}}, product: filing.AnnualReport},
 		{why: "mapped to nothing", text: "Company ID,Filing Year,Filing State,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"Filing State": ""}, State: "DE"}, product: filing.AnnualReport},
+		{why: "mapped by its letter", text: "Nr,Filing Year,Filing State,Filing State\ncomp_1,2026,DE,NY\n", options: Options{Map: map[string]string{"a:A": "Company ID", "D:D": ""}}, columns: []string{"Nr", "Filing Year", "Filing State", "Filing State"}, product: filing.AnnualReport},
+		{why: "behind the last header, mapped by its letter", text: "Filing Year,Filing State\n2026,DE,comp_1\n", options: Options{Map: map[string]string{"C:C": "Company ID"}}, columns: []string{"Filing Year", "Filing State", ""}, product: filing.AnnualReport},
+		{why: "a letter says nothing of where the header is", text: "Nr,Staat\ncomp_1,DE\n", options: Options{Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}}, err: "Say with --header-row in which row"},
+		{why: "a letter that the sheet does not have", text: "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"H:H": "User ID"}}, err: "names the column H, and the last of the sheet is C"},
+		{why: "two of one name, and the letter of one is told", text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n", err: `--map "D:D="`},
+		{why: "a header row that was said", text: "Company ID,Filing State,Filing Year\nNr,Staat,Jahr\ncomp_1,DE,2026\n", options: Options{HeaderRow: 2, Product: filing.AnnualReport, Map: map[string]string{"Nr": "Company ID", "B:B": "Filing State"}}, columns: []string{"Nr", "Staat", "Jahr"}, product: filing.AnnualReport},
+		{why: "a header row that has nothing we know", text: "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\ncomp_2,DE,2026\n", options: Options{HeaderRow: 2}, err: "row 2 has no header that is known"},
+		{why: "no header", text: "comp_1,DE,x\ncomp_2,DE,x\n", options: Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}}, columns: []string{"Company ID", "Filing State", "Column C"}, product: filing.AnnualReport, note: "Not used: column C."},
+		{why: "no header, and nothing said of the columns", text: "comp_1,DE\n", options: Options{HeaderRow: NoHeader, FilingYear: "2026"}, err: `--map "A:A=Company ID"`},
+		{why: "no header, and a header named", text: "comp_1,DE\n", options: Options{HeaderRow: NoHeader, Map: map[string]string{"Nr": "Company ID"}}, err: "name the column, such as A:A"},
+		{why: "no header, and two for one column", text: "comp_1,DE\n", options: Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID", "B:B": "Company ID"}}, err: "B:B="},
+		{why: "a row too far down", text: "Company ID\n", options: Options{HeaderRow: 31}, err: "up to 30"},
+		{why: "addresses that say City twice", text: "Company ID,Filing Year,Filing State,Address,City,County,State,Zip,Mailing Address,City,State,Zip\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: `"City" (E1) as Principal City, "State" (G1) as Principal State, "Zip" (H1) as Principal Postal Code, "City" (J1) as Mailing City, "State" (K1) as Mailing State, "Zip" (L1) as Mailing Postal Code`},
+		{why: "an agent's address beside the company's", text: "Company ID,Filing Year,Filing State,Street,City,State,Zip,Agent Name,Agent Street,City,State,Zip\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: `"City" (J1) as Agent City, "State" (K1) as Agent State, "Zip" (L1) as Agent ZIP`},
+		{why: "two addresses headed alike", text: "Legal Name,Entity Type,State,Address,City,Zip,Address,City,Zip,Officer 1 Title\nAcme,LLC,DE\n", err: `stand for Principal Line 1: "Address" (D1), "Address" (G1)`},
 		{why: "mapped to no column of ours", text: "Company ID\n", options: Options{Map: map[string]string{"a": "Compny ID"}}, err: `did you mean "Company ID"`},
 		{why: "another language", text: "Firma,Staat,Jahr\nAcme,DE,2026\n", err: `row 1 with "Firma", "Staat", "Jahr"`},
 		{why: "no rows", text: "Company ID" + rest, err: "no rows below the header in row 1"},

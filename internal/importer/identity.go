@@ -24,6 +24,8 @@ func OptionsOf(b ledger.Batch) Options {
 			o.FilingYear = value
 		case "--user":
 			o.User = value
+		case "--header-row":
+			// Rows that are read once more stand below the headers of their batch.
 		case "--map":
 			// A header may have the sign in it, one of ours has none.
 			if at := strings.LastIndex(value, "="); at > 0 {

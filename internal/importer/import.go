@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,14 +22,15 @@ type Options struct {
 	State      filing.State      // keeps only companies of this state, or fills it in where no column has it
 	FilingYear string            // four digits; fills the year in
 	User       string            // user_… or an e-mail address; fills the user in
-	Map        map[string]string // their header to ours; to "" to ignore a column
+	Map        map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
 	Sheet      string            // the sheet to read; empty: the one that holds filings
-	Again      string            // why purchases made before are wanted once more; empty for never
-	Season     *Season           // the firing of a season that reads the file; nil for none
-	Edits      []Edit            // typed over the cells; the last of several for one cell counts
-	EditSalt   string            // kept as secret as the edits, whose hash nobody can then try values against
-	OnPage     bool              // what to choose is told in the words of the page instead of a command's flags
-	Now        time.Time         // decides which filing years are unlikely; zero: the present
+	HeaderRow  HeaderRow
+	Again      string    // why purchases made before are wanted once more; empty for never
+	Season     *Season   // the firing of a season that reads the file; nil for none
+	Edits      []Edit    // typed over the cells; the last of several for one cell counts
+	EditSalt   string    // kept as secret as the edits, whose hash nobody can then try values against
+	OnPage     bool      // what to choose is told in the words of the page instead of a command's flags
+	Now        time.Time // decides which filing years are unlikely; zero: the present
 	Limits     sheet.Limits
 }
 
@@ -98,7 +100,7 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}
-	m, err := newMatcher(o.Map)
+	m, err := newMatcher(&o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,6 +123,16 @@ func (o *Options) check() error {
 			names[i] = string(p)
 		}
 		return fmt.Errorf("there is no product %q: it is one of %s", o.Product, strings.Join(names, ", "))
+	}
+	if err := new(HeaderRow).Set(o.HeaderRow.String()); err != nil {
+		return err
+	}
+	if o.HeaderRow == NoHeader {
+		for theirs := range o.Map {
+			if !isAddress(theirs) {
+				return fmt.Errorf("--map %q names a header, and the sheet is said to have none: name the column, such as A:A", theirs)
+			}
+		}
 	}
 	if o.State != "" {
 		state, ok := filing.ParseState(string(o.State))
@@ -255,6 +267,12 @@ type candidate struct {
 func (im *Import) checkMap() error {
 	headers := im.layout.headers()
 	for theirs := range im.options.Map {
+		if i, ok := columnAddress(theirs); ok {
+			if i >= len(headers) {
+				return fmt.Errorf("--map names the column %s, and the last of the sheet is %s", sheet.ColumnName(i), sheet.ColumnName(len(headers)-1))
+			}
+			continue
+		}
 		if !slices.ContainsFunc(headers, func(h string) bool { return foldHeader(h) == foldHeader(theirs) }) {
 			return fmt.Errorf("--map names a column %q, and the sheet has none; it has %s", theirs, quotedList(headers))
 		}
@@ -431,7 +449,7 @@ func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	if c.head, err = im.readHead(info); err != nil {
 		return c, err
 	}
-	c.layout, _ = m.layoutOf(c.head)
+	c.layout = m.layoutOf(c.head)
 	return c, nil
 }
 
@@ -489,6 +507,15 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		File:   im.file.Name(),
 		Reason: fmt.Sprintf("no row among the first %d is a header with columns such as Company ID, Filing State and Filing Year; found %s", headRows, strings.Join(found, "; ")),
 		Remedy: im.options.tell(nameColumns),
+	}
+	switch {
+	case im.options.HeaderRow > 0:
+		e.Reason = fmt.Sprintf("row %d has no header that is known; found %s", im.options.HeaderRow, strings.Join(found, "; "))
+	case im.options.HeaderRow == NoHeader:
+		e.Reason = "without headers nothing tells what the columns are; found " + strings.Join(found, "; ")
+		e.Remedy = im.options.tell(nameAddresses)
+	case slices.ContainsFunc(slices.Collect(maps.Keys(im.options.Map)), isAddress):
+		e.Remedy = im.options.tell(sayHeaderRow)
 	}
 	if len(hidden) > 0 {
 		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: %s to read it", hidden[0].Name, im.options.tell(chooseSheet, hidden[0].Name))

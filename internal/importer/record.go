@@ -166,6 +166,7 @@ func (im *Import) identity() string {
 	option("--filing-year", o.FilingYear)
 	option("--user", o.User)
 	option("--sheet", im.sheet)
+	option("--header-row", o.HeaderRow.String())
 	var maps []string
 	for theirs, ours := range o.Map {
 		maps = append(maps, theirs+"="+strings.TrimSpace(ours))

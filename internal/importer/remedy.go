@@ -16,6 +16,8 @@ const (
 	leaveOut                        // their header; and with a = behind it
 	oneOfColumns                    // our header; one of theirs with a = behind it
 	nameColumns                     // nothing
+	nameAddresses                   // nothing
+	sayHeaderRow                    // nothing
 	oneUser                         // nothing
 	oneState                        // nothing
 	oneYear                         // nothing
@@ -35,8 +37,10 @@ var remedies = map[remedy]struct{ command, page string }{
 	readAs:        {"say --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readSuch:      {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
 	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
-	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are; where they are headed the same, rename them in your file and hand it over again"},
-	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID"`, "Say below what the columns are, or name them as the empty sheets of the first page do"},
+	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are"},
+	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID", and with --header-row none where there are no headers`, "Say below what the columns are and in which row their headers stand, or name them as the empty sheets of the first page do"},
+	nameAddresses: {`Say which column is which, such as --map "A:A=Company ID"`, "Say below what the columns are"},
+	sayHeaderRow:  {"Say with --header-row in which row the headers stand, or --header-row none", "Say below in which row the headers stand, or that there are none"},
 	oneUser:       {"name one user for all rows with --user", "name one user for all rows below"},
 	oneState:      {"run with --state", "choose one state for all rows below"},
 	oneYear:       {"run with --filing-year", "give one filing year for all rows below"},

@@ -215,7 +215,7 @@ func (c *checker) fillUser(user string) {
 	for _, id := range []columnID{userID, userEmail} {
 		if v[id] != "" && !strings.EqualFold(v[id], user) {
 			b := c.at(id)
-			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.header+"="))
+			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.said+"="))
 			return
 		}
 	}

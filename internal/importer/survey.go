@@ -21,12 +21,19 @@ type Survey struct {
 	Sheets    []SheetSurvey
 	Sheet     string         // that is read, or would most likely be; empty for a CSV
 	HeaderRow int            // its number; where none was recognised, the likeliest; 0 where no row can be one
+	Head      []HeadRow      // the rows of which one may be the header, without those that are blank
 	Columns   []ColumnSurvey // but for those that are blank throughout
 	Rows      int            // that are not blank below the header; -1 for more than the 2,000 that are counted
 	Shape     string         // stands for the headers in their order, whatever the rows, the options and the edits; empty without a header
 	Product   filing.Product // empty where it was neither named nor can be told
 	Notes     []string       // on the file; see [Import.Notes]
 	Err       error          // with which Open would refuse the file, as far as its first rows tell; a *sheet.FormatError as a rule
+}
+
+// HeadRow is one of the first rows of a sheet, which may be its header.
+type HeadRow struct {
+	Number int
+	Texts  []string // of the first cells that are not blank, shortened, Social Security numbers hidden
 }
 
 // SheetSurvey is a sheet of the file. A CSV has one without a name.
@@ -36,12 +43,12 @@ type SheetSurvey struct {
 	Filings bool // has the header of a sheet of filings
 }
 
-// ColumnSurvey is a column and what it is read as. A column whose header is
-// blank, or is another's too, can be told apart by an Edit of its header.
+// ColumnSurvey is a column and what it is read as.
 type ColumnSurvey struct {
 	Index   int      // from 0
 	Letter  string   // "C"
-	Header  string   // as it was given, and as Options.Map takes it
+	Header  string   // as it was given; empty where there is none
+	Map     string   // what Options.Map calls it
 	Column  string   // ours that it is read as; empty where it is not used
 	How     string   // by what right: [ByName], [ByWording], [ByMap], or empty
 	Note    string   // why it is not used, or when; a clause without a full stop
@@ -88,6 +95,7 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 			return nil, err
 		}
 	}
+	s.Head = im.firstRows()
 	s.Columns = im.survey()
 	s.Notes = im.Notes()
 	return s, nil
@@ -135,18 +143,35 @@ func (im *Import) guess(m *matcher, all []candidate) bool {
 		return true
 	}
 	at, ok := likelyHeader(c.head)
-	if !ok {
-		width := 0
-		for i := range c.head {
-			width = max(width, len(c.head[i].Cells))
-		}
-		im.layout = m.read(make([]sheet.Cell, width), nil)
-		im.layout.rows = len(c.head)
+	if m.row > 0 {
+		at = slices.IndexFunc(c.head, func(r sheet.Row) bool { return r.Number == int(m.row) })
+		ok = at >= 0
+	}
+	if !ok || m.row == NoHeader {
+		im.layout = m.headless(c.head)
 		return true
 	}
 	im.layout = m.read(c.head[at].Cells, nil)
+	m.settle(im.layout, c.head)
 	im.layout.row, im.layout.rows = c.head[at].Number, len(c.head)-at-1
 	return true
+}
+
+// firstRows are those of which one may be the header.
+func (im *Import) firstRows() (all []HeadRow) {
+	const most = 8 // cells
+	for i := range im.head[:min(len(im.head), headRows)] {
+		row := HeadRow{Number: im.head[i].Number}
+		for _, c := range im.head[i].Cells {
+			if c.Kind != sheet.Blank && len(row.Texts) < most {
+				row.Texts = append(row.Texts, im.sample(&heading{wording: wording{none, unknown}}, c.Text, true))
+			}
+		}
+		if row.Number <= headRows && row.Texts != nil {
+			all = append(all, row)
+		}
+	}
+	return all
 }
 
 // countRows counts the rows below the header, if they are not too many.
@@ -280,9 +305,12 @@ func (im *Import) survey() (all []ColumnSurvey) {
 		if i < len(resolved) {
 			h = resolved[i]
 		}
-		c := ColumnSurvey{Index: i, Letter: sheet.ColumnName(i), Header: hideSSN(h.text), Secret: h.isSecret()}
+		c := ColumnSurvey{Index: i, Letter: sheet.ColumnName(i), Header: hideSSN(h.text), Map: im.layout.mapName(&h), Secret: h.isSecret()}
+		if im.layout.row == 0 {
+			c.Header = ""
+		}
 		c.Samples = im.samples(&h, secrets)
-		if h.text == "" && c.Samples == nil {
+		if c.Header == "" && c.Samples == nil {
 			continue
 		}
 		switch h.strength {
@@ -311,10 +339,10 @@ func (h *heading) isSecret() bool {
 // unused says why a column means nothing to us.
 func (im *Import) unused(c *ColumnSurvey, h *heading) {
 	switch near, ok := nearest(h.folded); {
-	case h.text == "":
-		c.Note = "it has no header"
 	case h.strength == mapped:
 		c.Note = "left out by hand"
+	case c.Header == "":
+		c.Note = "it has no header"
 	case h.strength == weak:
 		c.Note = "another column says more exactly what it may be"
 	case answers[h.folded]:

@@ -70,6 +70,9 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 			}
 			got := s.Columns[at]
 			c.want.Index, c.want.Letter = c.column, sheet.ColumnName(c.column)
+			if c.want.Map = c.want.Header; c.want.Header == "" {
+				c.want.Map = c.want.Letter + ":" + c.want.Letter
+			}
 			if c.want.Samples == nil {
 				got.Samples = nil
 			}

@@ -177,7 +177,7 @@ func (c *checker) readBool(b *binding, text string) string {
 	}
 	message := strconv.Quote(text) + " is neither yes nor no: write one of them"
 	if b.id == orderAgent {
-		message += "; or, if the column names the agents you have, " + c.im.options.tell(readSuch, b.header, columns[agentCompanyName].header, b.header+"="+columns[agentCompanyName].header)
+		message += "; or, if the column names the agents you have, " + c.im.options.tell(readSuch, b.header, columns[agentCompanyName].header, b.said+"="+columns[agentCompanyName].header)
 	}
 	c.fault(b, text, message)
 	return ""

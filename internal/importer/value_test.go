@@ -12,7 +12,7 @@ func valueOf(id columnID, cell sheet.Cell) (string, []Problem) {
 	im := &Import{plan: &plan{bindings: make([]*binding, len(columns))}, options: Options{Now: july}}
 	c := im.newChecker()
 	c.row = &Row{Number: 5, Cells: []sheet.Cell{cell}}
-	value := c.read(&binding{column: &columns[id], id: id, header: columns[id].header}, cell)
+	value := c.read(&binding{column: &columns[id], id: id, header: columns[id].header, said: columns[id].header}, cell)
 	return value, c.row.Problems
 }
 

@@ -29,6 +29,8 @@ type SeasonOptions struct {
 	Sheet      string            `json:"sheet,omitempty"`
 	Map        map[string]string `json:"map,omitempty"`
 
+	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
+
 	At    string `json:"at,omitempty"`    // a cron expression; or else
 	Due   string `json:"due,omitempty"`   // a time before the due dates, such as 30 days before
 	Zone  string `json:"zone,omitempty"`  // of both
@@ -116,7 +118,7 @@ func (o *SeasonOptions) ahead() string {
 // reads are the importer's options for a firing that stands for a day.
 func (o *SeasonOptions) reads(on season.Date, s *importer.Season) (importer.Options, error) {
 	options := importer.Options{
-		Product: o.Product, State: o.State, User: o.User, Sheet: o.Sheet, Map: o.Map, Season: s,
+		Product: o.Product, State: o.State, User: o.User, Sheet: o.Sheet, Map: o.Map, HeaderRow: o.HeaderRow, Season: s,
 		Now: time.Date(on.Year, on.Month, on.Day, 12, 0, 0, 0, time.UTC),
 	}
 	if o.FilingYear == "" {

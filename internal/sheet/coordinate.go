@@ -16,6 +16,20 @@ func ColumnName(i int) string {
 	return string(letters[at:])
 }
 
+// ColumnIndex is the column that letters name, in either case: "A" is 0, "aa" is 26. It is not ok for what no sheet has.
+func ColumnIndex(letters string) (i int, ok bool) {
+	if len(letters) == 0 || len(letters) > 3 {
+		return 0, false
+	}
+	for _, c := range []byte(letters) {
+		if c &^= 0x20; c < 'A' || c > 'Z' {
+			return 0, false
+		}
+		i = i*26 + int(c-'A') + 1
+	}
+	return i - 1, true
+}
+
 // CellName is the address of a cell as a spreadsheet program shows it: CellName(2, 5) is "C5". The column is counted from
 // 0, the row from 1.
 func CellName(col, row int) string { return ColumnName(col) + strconv.Itoa(row) }
