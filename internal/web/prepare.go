@@ -32,6 +32,16 @@ type reading struct {
 	Map     map[string]string `json:"map,omitempty"`
 	Again   string            `json:"again,omitempty"`
 	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
+
+	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
+}
+
+// said is what somebody said that a column is.
+func (r *reading) said(c importer.ColumnSurvey) (ours string, said bool) {
+	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
+		ours, said = r.Map[c.Header]
+	}
+	return ours, said
 }
 
 func readingOf(u ledger.Upload) (reading, error) {
@@ -76,7 +86,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
 	}, err
 }
 

@@ -170,3 +170,37 @@ func TestOfficersAreCorrectedInTheFile(t *testing.T) {
 		t.Errorf("the sheet of officers was not read\n%s", body)
 	}
 }
+
+// A list without headers is read by its columns' letters, its first row like the
+// others, and columns headed alike are told apart.
+func TestColumnsByTheirLetters(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	read := func(path, body string, fields ...string) string {
+		t.Helper()
+		status, body := v.post(path+"/reading", append([]string{"version", hidden(body, "version")}, fields...)...)
+		if status != http.StatusOK {
+			t.Fatalf("%d\n%s", status, body)
+		}
+		return v.settled(path, body)
+	}
+
+	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
+	v.wants(body, "Say below what the columns are", "without headers", `<option value="none" selected>`, "row 1: comp_1 · DE · Acme")
+	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user", "ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
+	v.wants(body, "Place 2 filings", "Not used: column C")
+
+	path, body = v.sheet("twice.csv", "Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
+	v.wants(body, "several columns stand for Filing State")
+	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
+	v.wants(body, "Place 1 filing", `<th scope="row" data-label="Header"><bdi>Filing State</bdi></th>`)
+
+	// The row that was taken for the header is not it: what was said of columns stays with them.
+	path, body = v.sheet("two.csv", "Company ID,Filing State,Filing Year\nMandant,Staat,Jahr\ncomp_1,DE,2026\n")
+	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year")
+	v.wants(body, "Place 1 filing", "headers in row 2", `<option value="2" selected>row 2: Mandant`)
+	status, answer := v.post(path+"/reading", "version", hidden(body, "version"), "header-row", "99")
+	if status != http.StatusUnprocessableEntity {
+		t.Errorf("%d\n%s", status, answer)
+	}
+}

@@ -272,7 +272,7 @@ func (s *Site) sheetPage(v *visit) error {
 	shown := p.Survey.Columns[:min(len(p.Survey.Columns), maxColumns)]
 	p.More = len(p.Survey.Columns) - len(shown)
 	for _, c := range shown {
-		ours, mapped := p.Reading.Map[c.Header]
+		ours, mapped := p.Reading.said(c)
 		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours, LeftOut: mapped && ours == ""})
 	}
 	if p.Survey.Err != nil {
@@ -302,6 +302,15 @@ func (s *Site) sheetPage(v *visit) error {
 		return err
 	}
 	return v.show("sheet.html", u.File, p)
+}
+
+// HeaderRow is the row that somebody said the headers stand in; 0 where nobody did.
+func (p *sheetPage) HeaderRow() int { return max(0, int(p.Reading.HeaderRow)) }
+
+// Headless reports whether the sheet has no headers, as somebody said or as none
+// was found.
+func (p *sheetPage) Headless() bool {
+	return p.Reading.HeaderRow == importer.NoHeader || p.Reading.HeaderRow == 0 && p.Survey.HeaderRow == 0
 }
 
 func (p *sheetPage) busy(now *preparation) {
@@ -437,6 +446,9 @@ func (s *Site) readAnew(v *visit) error {
 		Product: filing.Product(form.Get("product")), State: filing.State(form.Get("state")), Year: strings.TrimSpace(form.Get("year")),
 		User: strings.TrimSpace(form.Get("user")), Sheet: form.Get("sheet"), Map: make(map[string]string),
 	}
+	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
 	if form.Get("buy-again") != "" {
 		if r.Again = strings.TrimSpace(form.Get("again")); r.Again == "" {
 			return wrong("Say why what was bought before is to be bought again: the reason is recorded.")
@@ -452,17 +464,21 @@ func (s *Site) readAnew(v *visit) error {
 	for _, c := range survey.Columns {
 		chosen, said := form["column-"+strconv.Itoa(c.Index)]
 		said = said && r.Sheet == was.Sheet
-		before, mapped := was.Map[c.Header]
+		before, mapped := was.said(c)
+		name := c.Map
+		if r.HeaderRow != was.HeaderRow {
+			name = c.Letter + ":" + c.Letter // its header is another now, and the column the same
+		}
 		switch {
-		case !said || strings.TrimSpace(c.Header) == "":
+		case !said:
 			if mapped {
-				r.Map[c.Header] = before
+				r.Map[name] = before
 			}
 		case chosen[0] == asUnderstood:
 		case chosen[0] == leaveOut:
-			r.Map[c.Header] = ""
+			r.Map[name] = ""
 		default:
-			r.Map[c.Header] = chosen[0]
+			r.Map[name] = chosen[0]
 		}
 	}
 	if len(r.Map) == 0 {
@@ -471,8 +487,9 @@ func (s *Site) readAnew(v *visit) error {
 	if err := s.desk.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
-	ctx := v.acting("read", u.File, readNote(form.Get("keep") != ""))
-	if form.Get("keep") != "" && survey.Shape != "" {
+	keep := form.Get("keep") != "" && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
+	ctx := v.acting("read", u.File, readNote(keep))
+	if keep {
 		headers := make([]string, len(survey.Columns))
 		for i, c := range survey.Columns {
 			headers[i] = c.Header
