@@ -162,6 +162,7 @@ type attemptJSON struct {
 	Class     filing.Class `json:"class"`
 	Status    int          `json:"status,omitempty"` // HTTP
 	Message   string       `json:"message"`
+	Detail    string       `json:"detail,omitempty"`   // the network's own words, where the message is in plain ones
 	Supposed  bool         `json:"supposed,omitempty"` // nobody saw it: a person supposes that it was sent, from startedAt on
 }
 
@@ -183,7 +184,7 @@ func doubtLine(d report.Doubt) doubtJSON {
 		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{}, More: d.More,
 	}
 	for _, a := range d.Attempts {
-		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message, a.Supposed})
+		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message, a.Detail, a.Supposed})
 	}
 	for _, e := range d.Evidence {
 		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Others: e.Others, Accept: accept(d, e)}

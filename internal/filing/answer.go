@@ -26,7 +26,8 @@ const (
 type Answer struct {
 	Class      Class
 	Status     int           // HTTP status; 0 where there was none
-	Message    string        // the service's words, or the network's
+	Message    string        // the service's words, or ours for what the network did
+	Detail     string        // the network's own words, for those who look into it; empty where they are the message
 	RetryAfter time.Duration // of Busy; 0 where the service named none
 	Has        Product       // of HasItem: the product that is already there
 	CompanyID  string

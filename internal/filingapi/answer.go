@@ -49,21 +49,34 @@ func (o outcome) class() filing.Class {
 }
 
 // message is the outcome in words: the service's, else those of its status
-// line, else the network's.
-func (c *Client) message(o outcome) string {
+// line, else ours for what the network did, with the network's own as the detail.
+func (c *Client) message(o outcome) (text, detail string) {
 	switch {
 	case o.err != nil && o.written:
-		return c.clean("sent, and no answer came: " + o.err.Error())
+		return c.words(o.err, afterSent)
 	case o.err != nil:
-		return c.clean("not sent: " + o.err.Error())
+		return c.words(o.err, beforeSent)
 	}
 	var body any
 	if o.bodyErr == nil && json.Unmarshal(o.body, &body) == nil {
 		if text := c.clean(said(body)); text != "" {
-			return text
+			return text, ""
 		}
 	}
-	return statusLine(o.status)
+	return statusLine(o.status), ""
+}
+
+// unreadable is a 2xx in words whose body is not what it must be; err may be nil.
+func (c *Client) unreadable(o outcome, err error, lacks string) (text, detail string) {
+	text = "the service answered " + statusLine(o.status)
+	if err == nil {
+		return text + " without " + lacks, ""
+	}
+	why, detail := c.words(err, withinAnswer)
+	if detail == "" {
+		why = "its answer cannot be read: " + why
+	}
+	return c.clean(text + ", but " + why), detail
 }
 
 func statusLine(status int) string {
@@ -96,17 +109,24 @@ func said(v any) string {
 
 const maxMessage = 400 // runes; a cell that a person reads
 
-// ssnShape is nine digits standing alone, as a refused order might quote them.
-var ssnShape = regexp.MustCompile(`\b\d{3}[- ]?\d{2}[- ]?\d{4}\b`)
+var (
+	// ssnShape is nine digits standing alone, as a refused order might quote them.
+	ssnShape = regexp.MustCompile(`\b\d{3}[- ]?\d{2}[- ]?\d{4}\b`)
+
+	// passShape is a name and password in an address, such as a proxy's.
+	passShape = regexp.MustCompile(`://[^/?#\s"]*@`)
+)
 
 // clean makes foreign text fit for ledgers, logs and cells: no control
-// characters, no key, nothing of the shape of an SSN, and an end.
+// characters, no key, nothing of the shape of an SSN, no password of an address,
+// and an end.
 func (c *Client) clean(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
 	}), " ")
 	text = strings.ReplaceAll(text, c.key, "[key]")
 	text = ssnShape.ReplaceAllString(text, "[number]")
+	text = passShape.ReplaceAllString(text, "://[password]@")
 	if runes := []rune(text); len(runes) > maxMessage {
 		text = string(runes[:maxMessage-1]) + "…"
 	}

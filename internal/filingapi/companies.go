@@ -70,23 +70,24 @@ func empty(c filing.Company) bool {
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
 	if !c.recovered(ctx) {
-		return filing.Answer{Class: filing.NotSent, Message: "not sent: " + errOpen.Error()}
+		return filing.Answer{Class: filing.NotSent, Message: errOpen.Error()}
 	}
 	o := c.do(ctx, http.MethodPost, "/companies", company)
 	a := filing.Answer{Class: o.class(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:
 		var made filing.Company
-		if err := o.decode(&made); err == nil && made.ID != "" {
+		err := o.decode(&made)
+		if err == nil && made.ID != "" {
 			a.CompanyID = made.ID
 			return a
 		}
 		a.Class = filing.Unreadable
-		a.Message = c.clean("the service answered " + statusLine(o.status) + " without a company id")
+		a.Message, a.Detail = c.unreadable(o, err, "a company id")
 		return a
 	case filing.Busy:
 		a.RetryAfter = o.retryAfter()
 	}
-	a.Message = c.message(o)
+	a.Message, a.Detail = c.message(o)
 	return a
 }

@@ -28,7 +28,8 @@ type Error struct {
 	Op         string // look up company
 	ID         string // what it was about; may be empty
 	Status     int    // HTTP status; 0 where there was none
-	Message    string // the service's words, or the network's
+	Message    string // the service's words, or ours for what the network did
+	Detail     string // the network's own words; empty where they are the message
 	RetryAfter time.Duration
 
 	kind  error
@@ -41,10 +42,14 @@ func (e *Error) Error() string {
 	if e.ID != "" {
 		what += " " + e.ID
 	}
-	if e.Status == 0 {
-		return fmt.Sprintf("%s: %s", what, e.Message)
+	text := what + ": " + e.Message
+	if e.Detail != "" {
+		text += " [" + e.Detail + "]"
 	}
-	return fmt.Sprintf("%s: %s (%d)", what, e.Message, e.Status)
+	if e.Status == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s (%d)", text, e.Status)
 }
 
 // Is matches the Err… values.
@@ -92,11 +97,11 @@ func (c *Client) read(op, id string, o outcome, v any, whole func() bool) error 
 	if err == nil && whole() {
 		return nil
 	}
-	why := "the answer is not what was asked for"
+	why, detail := "the answer is not what was asked for", ""
 	if err != nil {
-		why = "the answer cannot be read: " + err.Error()
+		why, detail = c.unreadable(o, err, "")
 	}
-	return &Error{Op: op, ID: id, Status: o.status, Message: c.clean(why), kind: ErrUnavailable, cause: err, doubt: true}
+	return &Error{Op: op, ID: id, Status: o.status, Message: why, Detail: detail, kind: ErrUnavailable, cause: err, doubt: true}
 }
 
 // done types a failed outcome. A good one is nil, whatever its body holds.
@@ -105,8 +110,12 @@ func (c *Client) done(op, id string, o outcome) error {
 	if class == filing.Accepted {
 		return nil
 	}
+	text, detail := c.message(o)
+	if class == filing.NotSent {
+		text = "not sent: " + text
+	}
 	e := &Error{
-		Op: op, ID: id, Status: o.status, Message: c.message(o), RetryAfter: o.retryAfter(), kind: kinds[class], cause: o.err,
+		Op: op, ID: id, Status: o.status, Message: text, Detail: detail, RetryAfter: o.retryAfter(), kind: kinds[class], cause: o.err,
 		doubt: class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
 	}
 	switch o.status {

@@ -17,7 +17,7 @@ import (
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
 	if !c.recovered(ctx) {
-		return filing.Answer{Class: filing.NotSent, Message: "not sent: " + errOpen.Error()}
+		return filing.Answer{Class: filing.NotSent, Message: errOpen.Error()}
 	}
 	return c.answer(c.do(ctx, http.MethodPost, "/orders", order), order)
 }
@@ -34,14 +34,15 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 		if o.status == http.StatusConflict && o.bodyErr != nil {
 			// Nothing was ordered, and which item is there was cut off: it is asked
 			// once more, as if it had never been sent.
-			a.Class, a.Message = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+"), and what it said was cut off: "+o.bodyErr.Error())
+			why, detail := c.words(o.bodyErr, withinAnswer)
+			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+"), but "+why), detail
 			return a
 		}
 		if has, ok := c.conflict(o, order); ok {
 			a.Class, a.Has = filing.HasItem, has
 		}
 	}
-	a.Message = c.message(o)
+	a.Message, a.Detail = c.message(o)
 	return a
 }
 
@@ -60,10 +61,7 @@ func (c *Client) accepted(o outcome, a filing.Answer) filing.Answer {
 		}
 	}
 	a.Class = filing.Unreadable
-	a.Message = c.clean("the service answered " + statusLine(o.status) + " without order ids")
-	if err != nil {
-		a.Message = c.clean("the service answered " + statusLine(o.status) + ", but its answer cannot be read: " + err.Error())
-	}
+	a.Message, a.Detail = c.unreadable(o, err, "order ids")
 	return a
 }
 
@@ -73,7 +71,8 @@ func (c *Client) conflict(o outcome, order *filing.Order) (filing.Product, bool)
 	if o.status != http.StatusConflict {
 		return "", false
 	}
-	has, ok := filing.ConflictOf(c.message(o))
+	text, _ := c.message(o)
+	has, ok := filing.ConflictOf(text)
 	if !ok {
 		return "", false
 	}

@@ -134,7 +134,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		server  func(*testing.T) string
 		order   *filing.Order // nil: an annual report
 		timeout time.Duration
-		want    filing.Answer // Message: a part of it
+		want    filing.Answer // Message and Detail: a part of them
 	}{
 		{name: "nobody listens", server: func(t *testing.T) string {
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,31 +143,31 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			}
 			ln.Close()
 			return "http://" + ln.Addr().String() + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "not sent: dial tcp"}},
+		}, want: filing.Answer{Class: filing.NotSent, Message: "the address of the service takes no connections", Detail: "connect"}},
 		{name: "a certificate nobody knows", server: func(t *testing.T) string {
 			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 			srv.Config.ErrorLog = discard
 			srv.StartTLS()
 			t.Cleanup(srv.Close)
 			return srv.URL + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "certificate"}},
+		}, want: filing.Answer{Class: filing.NotSent, Message: "the certificate of the service is not one to trust", Detail: "x509"}},
 		{name: "no TLS on the other side", server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { says("SSH-2.0-OpenSSH\r\n")(conn) }) + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "not sent"}},
+		}, want: filing.Answer{Class: filing.NotSent, Message: "no secure connection (TLS) to the service came about", Detail: "tls: "}},
 		{name: "time-out in the TLS handshake", timeout: 50 * time.Millisecond, server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { hang(conn) }) + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "50ms have passed"}},
+		}, want: filing.Answer{Class: filing.NotSent, Message: "no connection to the service came about in time", Detail: "50ms have passed"}},
 
 		{name: "reset after the first byte", server: func(t *testing.T) string {
 			return "http://" + listen(t, func(conn net.Conn, _ int) {
 				_, _ = conn.Read(make([]byte, 1))
 				reset(conn)
 			}) + "/v1"
-		}, want: filing.Answer{Class: filing.NoAnswer, Message: "sent, and no answer came"}},
-		{name: "reset after the request", server: afterReading(t, reset), want: filing.Answer{Class: filing.NoAnswer}},
-		{name: "closed after the request", server: afterReading(t, func(net.Conn) {}), want: filing.Answer{Class: filing.NoAnswer, Message: "EOF"}},
-		{name: "closed within the status line", server: afterReading(t, says("HTTP/1.1 20")), want: filing.Answer{Class: filing.NoAnswer}},
-		{name: "closed within the header", server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")), want: filing.Answer{Class: filing.NoAnswer}},
+		}, want: filing.Answer{Class: filing.NoAnswer, Message: "the connection broke before an answer came", Detail: "read"}},
+		{name: "reset after the request", server: afterReading(t, reset), want: filing.Answer{Class: filing.NoAnswer, Message: "the connection broke before an answer came", Detail: "read"}},
+		{name: "closed after the request", server: afterReading(t, func(net.Conn) {}), want: filing.Answer{Class: filing.NoAnswer, Message: "the connection was closed before an answer came", Detail: "EOF"}},
+		{name: "closed within the status line", server: afterReading(t, says("HTTP/1.1 20")), want: filing.Answer{Class: filing.NoAnswer, Message: "malformed HTTP"}},
+		{name: "closed within the header", server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")), want: filing.Answer{Class: filing.NoAnswer, Message: "what came for an answer is not understood", Detail: "malformed MIME header"}},
 		{name: "an answer that is no HTTP", server: afterReading(t, says("what do you want?\r\n\r\n")), want: filing.Answer{Class: filing.NoAnswer}},
 		{name: "a header without end", server: afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("y", 1<<20)+"\r\n\r\n")
@@ -177,18 +177,18 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 				_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 				time.Sleep(500 * time.Millisecond)
 			}) + "/v1"
-		}, want: filing.Answer{Class: filing.NoAnswer, Message: "200ms have passed"}},
-		{name: "time-out while waiting", timeout: 50 * time.Millisecond, server: afterReading(t, hang), want: filing.Answer{Class: filing.NoAnswer, Message: "50ms have passed"}},
+		}, want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "200ms have passed"}},
+		{name: "time-out while waiting", timeout: 50 * time.Millisecond, server: afterReading(t, hang), want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "50ms have passed"}},
 
 		{name: "time-out in the body", timeout: 50 * time.Millisecond, server: afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"companyId\":")
 			hang(conn)
-		}), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "50ms have passed"}},
-		{name: "half a body", server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"companyId\":")), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "unexpected EOF"}},
+		}), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "the service answered 200 OK, but the rest of its answer did not come in time", Detail: "50ms have passed"}},
+		{name: "half a body", server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"companyId\":")), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "the service answered 201 Created, but its answer was cut off", Detail: "unexpected EOF"}},
 		{name: "half a body that is whole JSON", server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"+made)), want: filing.Answer{Class: filing.Unreadable, Status: 201}},
 		{name: "half a body of a refusal", server: afterReading(t, says("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"no")), want: filing.Answer{Class: filing.Refused, Status: 422, Message: "422 Unprocessable Entity"}},
-		{name: "garbage", server: answers(200, nil, "\x00\x01\x02"), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "cannot be read"}},
-		{name: "nothing", server: answers(201, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "cannot be read"}},
+		{name: "garbage", server: answers(200, nil, "\x00\x01\x02"), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "the service answered 200 OK, but its answer is not understood", Detail: "invalid character"}},
+		{name: "nothing", server: answers(201, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "the service answered 201 Created, but its answer is not understood", Detail: "unexpected end of JSON"}},
 		{name: "204", server: answers(204, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 204}},
 		{name: "HTML", server: answers(200, map[string]string{"Content-Type": "text/html"}, "<html>Sign in</html>"), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
 		{name: "null", server: answers(200, nil, "null"), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"}},
@@ -217,7 +217,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{name: "409 for the qualification", order: qualification, server: answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`), want: filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.ForeignQualification}},
 		{name: "409 for a product that was not ordered", server: answers(409, nil, `{"message":"EIN already exists for this company"}`), want: filing.Answer{Class: filing.Refused, Status: 409}},
 		{name: "409 for something else", server: answers(409, nil, `{"message":"version conflict"}`), want: filing.Answer{Class: filing.Refused, Status: 409, Message: "version conflict"}},
-		{name: "409 that is cut off", server: afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), want: filing.Answer{Class: filing.NotSent, Status: 409, Message: "the service refused it (409 Conflict)"}},
+		{name: "409 that is cut off", server: afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), want: filing.Answer{Class: filing.NotSent, Status: 409, Message: "the service refused it (409 Conflict), but its answer was cut off", Detail: "unexpected EOF"}},
 		{name: "422", server: answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`), want: filing.Answer{Class: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"}},
 		{name: "429", server: answers(429, map[string]string{"Retry-After": "7"}, ""), want: filing.Answer{Class: filing.Busy, Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests"}},
 		{name: "500", server: answers(500, nil, `{"message":"oops"}`), want: filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"}},
@@ -236,7 +236,8 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			}
 			got := c.PlaceOrder(t.Context(), order)
 			if got.Class != tc.want.Class || got.Status != tc.want.Status || got.RetryAfter != tc.want.RetryAfter ||
-				got.Has != tc.want.Has || got.CompanyID != tc.want.CompanyID || !strings.Contains(got.Message, tc.want.Message) {
+				got.Has != tc.want.Has || got.CompanyID != tc.want.CompanyID ||
+				!strings.Contains(got.Message, tc.want.Message) || !strings.Contains(got.Detail, tc.want.Detail) || got.Detail != "" && got.Message == got.Detail {
 				t.Errorf("got %+v\nwant %+v", got, tc.want)
 			}
 			if accepted := got.Class == filing.Accepted; accepted != (len(got.Items) > 0) || accepted != (got.Message == "") {

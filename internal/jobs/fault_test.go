@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -122,4 +123,26 @@ func TestEachFault(t *testing.T) {
 		}
 	}
 	f.agree(l, "once", "twice")
+}
+
+// What became of an order is told in plain words; what the network itself said is
+// in the log and beside the attempt.
+func TestABrokenConnectionIsToldInPlainWords(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Faults: []sandbox.Fault{{Kind: sandbox.FaultEOF, Endpoint: "POST /orders"}}})
+	l := f.openLedger()
+	f.add(l, "a", requests(1, report)...)
+	var said logged
+	f.run(l, "a", patient, said.to())
+	row := f.rows(l, "a")[0]
+	const message = "sent, without an answer that can be trusted: the connection was closed before an answer came. The order may or may not have been placed. Look at"
+	if row.Result != filing.Uncertain || !strings.HasPrefix(row.Message, message) || strings.Contains(row.Message, "EOF") {
+		t.Errorf("%s: %s", row.Result, row.Message)
+	}
+	attempts, err := l.Attempts(t.Context(), row.ID)
+	if f.must(err); len(attempts) != 1 || attempts[0].Message != "the connection was closed before an answer came" || attempts[0].Detail != "EOF" {
+		t.Errorf("%+v", attempts)
+	}
+	if said.count("detail=EOF") != 1 {
+		t.Errorf("the log says %q", said.lines)
+	}
 }

@@ -175,10 +175,10 @@ func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Conf
 }
 
 // run is one run of a batch to its end, with a worker of its own.
-func (f *firm) run(l *ledger.Ledger, batch string, p jobs.Patience) jobs.Ending {
+func (f *firm) run(l *ledger.Ledger, batch string, p jobs.Patience, change ...func(*jobs.Config)) jobs.Ending {
 	f.Helper()
 	queue := f.openQueue()
-	w := f.start(l, queue, func(c *jobs.Config) { c.Only = batch })
+	w := f.start(l, queue, append(change, func(c *jobs.Config) { c.Only = batch })...)
 	end := f.await(w, batch, p)
 	w.Stop()
 	return end

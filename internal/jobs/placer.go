@@ -237,6 +237,9 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
 		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
+		if out.Answer.Detail != "" {
+			about = append(about, "detail", out.Answer.Detail)
+		}
 		if err == nil {
 			p.log.Log(context.Background(), level(out.Verdict), "answered", append(about, "result", out.Verdict.Next)...)
 			return nil
@@ -417,7 +420,7 @@ func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []str
 	case v.Next == filing.Rejected:
 		text = "the service refused it: " + a.Message
 	case v.Next == filing.Uncertain:
-		text = "sent, but no answer came that can be trusted: the order may exist. Look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page; it is not sent again by itself. (" + a.Message + ")"
+		text = "sent, without an answer that can be trusted: " + strings.TrimSuffix(a.Message, ".") + ". The order may or may not have been placed. Look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page; it is not sent again by itself"
 	case v.Halt == filing.ForFunds:
 		text = "waits for funds: " + a.Message
 	case v.Halt == filing.ForKey:

@@ -17,7 +17,8 @@ type Attempt struct {
 	Class     filing.Class
 	Status    int // HTTP; 0 where none came
 	Message   string
-	Supposed  bool // nobody saw it: a person supposes that the row was sent, at some time from StartedAt on
+	Detail    string // what the network itself said, where the message is in plain words
+	Supposed  bool   // nobody saw it: a person supposes that the row was sent, at some time from StartedAt on
 }
 
 // Attempts lists the attempts of a row that have ended, the oldest first.
@@ -52,12 +53,12 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 	return all, nil
 }
 
-const attemptColumns = `try, started_at, ended_at, class, status, message, CASE WHEN owner = '` + supposedOwner + `' THEN 1 ELSE 0 END`
+const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` + supposedOwner + `' THEN 1 ELSE 0 END`
 
 func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var a Attempt
 	var started, ended int64
-	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Supposed)...)
+	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed)...)
 	a.StartedAt, a.EndedAt = moment(started), moment(ended)
 	return a, err
 }

@@ -70,7 +70,7 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.waits, s.doubt = why, 0, "", false
-	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why})
+	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why, ""})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil
 }

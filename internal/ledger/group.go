@@ -116,7 +116,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	}
 	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain && !unsent)
 	if current || o.Answer.Class != filing.NoAnswer { // a sweeper's guess does not blot out what is known
-		g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message})
+		g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail})
 	}
 	if !current {
 		// Somebody settled the attempt as lost and went on. What the service
@@ -497,9 +497,9 @@ const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`
 	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, spent = v.spent, spent_least = v.spent_least, attempts = v.attempts,
 		tries = v.tries, doubt = v.doubt, dropped = v.dropped, company = v.company, creating = v.creating, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
-	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message)
-		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
-		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message`
+	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail)
+		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
+		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message, detail = excluded.detail`
 	writeBought  = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
 	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
 	writeKnown   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1 {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
@@ -530,7 +530,7 @@ func (g *groupWriter) writeAll() error {
 	}
 	if err := g.l.execAll(g.ctx, g.tx,
 		statement{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "spent bigint", "spent_least bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
-		statement{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text"}, g.ended},
+		statement{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text", "detail text"}, g.ended},
 		statement{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		statement{"claim purchases", writeClaims, newClaim, g.claims},
 		statement{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},

@@ -240,7 +240,7 @@ func intent(r ledger.Row) ledger.Intent {
 
 // outcome is what the placer makes of an answer to an attempt of a row.
 func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
-	a := filing.Answer{Class: class, Message: "said the service"}
+	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
 	out := ledger.Outcome{Row: r.ID, Try: try, Answer: a, Message: "it is " + string(class), Cost: r.Cost}
 	o := r.Request.Order
 	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})

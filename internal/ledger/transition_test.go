@@ -59,6 +59,10 @@ func TestSettle(t *testing.T) {
 					if r.Attempts != want.attempts || r.Tries != 1 || r.Doubt != want.doubt || r.Owner != "" || r.Message != "it is "+string(c.class) {
 						s.Errorf("%+v", r)
 					}
+					attempts, err := l.Attempts(s.Context(), r.ID)
+					if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class || attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
+						s.Errorf("%+v", attempts)
+					}
 					if got := s.book(l).Posted - before; got != want.posted {
 						s.Errorf("posted %s, want %s", got, want.posted)
 					}

@@ -227,8 +227,11 @@ func AnswerText(a ledger.Attempt) string {
 	if a.Status != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", a.Status)
 	}
-	// The client's words begin with the class.
-	if message := strings.TrimPrefix(a.Message, "sent, and no answer came: "); message != "" {
+	message := a.Message
+	for _, class := range []string{"sent, and no answer came: ", "not sent: "} { // an earlier version recorded it there, too
+		message = strings.TrimPrefix(message, class)
+	}
+	if message != "" {
 		text += ": " + message
 	}
 	return maskText(text)

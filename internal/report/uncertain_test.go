@@ -178,6 +178,10 @@ func TestDoubtSaysWhatIsKnown(t *testing.T) {
 	if sent := all[0].Sent(); len(sent) != 1 || report.AnswerText(sent[0]) != "the service failed (HTTP 502): bad gateway" {
 		t.Errorf("sent %+v", sent)
 	}
+	if got := report.AnswerText(ledger.Attempt{Class: filing.NotSent, Message: "the address of the service takes no connections", Detail: "dial tcp"}); got != "not sent: the address of the service takes no connections" {
+		t.Errorf("%q", got)
+	}
+	// As an earlier version recorded it.
 	if got := report.AnswerText(all[1].Attempts[0]); got != "no answer: connection reset" {
 		t.Errorf("answer %q", got)
 	}

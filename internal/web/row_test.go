@@ -50,3 +50,25 @@ func TestRowPage(t *testing.T) {
 		}
 	}
 }
+
+// What broke is told in plain words, on the row's page and in the results; what
+// the network itself said of it is folded away beside the attempt.
+func TestARowTellsWhatBroke(t *testing.T) {
+	s := newSite(t)
+	s.place()
+	v := s.as(ledger.Roles...)
+	batch, _ := s.inDoubt(v, doubtfulClients)
+	const meaning = "sent, without an answer that can be trusted: the connection broke before an answer came. The order may or may not have been placed."
+	_, body := v.get("/batches/" + batch + "/rows/2")
+	v.wants(body, meaning, "no answer: the connection broke before an answer came", "as the network put it", "connection reset by peer")
+	plain, _, _ := strings.Cut(body, "<details><summary>as the network put it")
+	_, results := v.get("/batches/" + batch + "/results.csv")
+	v.wants(results, meaning)
+	for name, text := range map[string]string{"the row's page": plain, "the results": results} {
+		for _, technical := range []string{"read tcp", "reset by peer", "127.0.0.1"} {
+			if strings.Contains(text, technical) {
+				t.Errorf("%q stands on %s\n%s", technical, name, text)
+			}
+		}
+	}
+}

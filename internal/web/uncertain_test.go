@@ -92,7 +92,7 @@ func TestSettle(t *testing.T) {
 		t.Fatalf("%s of %+v", held, before)
 	}
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026", "connection reset", held.Dollars())
+	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026", "no answer: the connection broke before an answer came", held.Dollars())
 	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") || strings.Contains(body, "/dashboard/") {
 		t.Errorf("a name became markup, or turns the page around, or a link is there\n%s", body)
 	}
