@@ -323,12 +323,45 @@ func (im *Import) survey() (all []ColumnSurvey) {
 		}
 		if h.column == none {
 			im.unused(&c, &h)
+			if id := im.valuesTell(&h); c.Suggest == "" && h.strength == unknown && id != none && claims[id] == nil {
+				c.Suggest = columns[id].header
+			}
 		} else {
 			im.used(&c, &h, claims)
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// tellingValues are columns that their values give away, whatever their headers.
+var tellingValues = []struct {
+	column columnID
+	is     func(string) bool
+}{
+	{companyID, filing.IsCompanyID},
+	{userID, filing.IsUserID},
+	{userEmail, filing.IsEmail},
+	{filingState, func(s string) bool { _, ok := filing.ParseState(s); return ok }},
+	{filingYear, func(s string) bool { return len(s) == 4 && isDigits(s) && strings.HasPrefix(s, "20") }},
+}
+
+// valuesTell tells from all the values of a column what it may be; none where they
+// do not say.
+func (im *Import) valuesTell(h *heading) columnID {
+	for _, t := range tellingValues {
+		seen, all := 0, true
+		for i := range im.head {
+			if row := &im.head[i]; row.Number > im.layout.row && h.index < len(row.Cells) && row.Cells[h.index].Kind != sheet.Blank {
+				seen++
+				all = all && t.is(row.Cells[h.index].Text)
+			}
+		}
+		if seen > 0 && all {
+			return t.column
+		}
+	}
+	return none
 }
 
 // isSecret reports whether a column holds Social Security numbers.
