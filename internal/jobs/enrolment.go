@@ -82,7 +82,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 	if err != nil {
 		return done, fmt.Errorf("keep the options: %w", err)
 	}
-	s := ledger.Season{Name: e.Name, File: filepath.Base(e.File), Options: body, Schedule: cmp.Or(e.Options.At, e.Options.Due), Approval: e.Approval, Since: time.Now(), CreatedBy: e.By}
+	s := ledger.Season{Name: e.Name, File: filepath.Base(e.File), Options: body, Schedule: cmp.Or(e.Options.At, e.Options.Due), Approval: e.Approval, Since: time.Now(), Version: 1, CreatedBy: e.By}
 	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
@@ -102,7 +102,8 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 }
 
 // UpdateSeason gives a season a new version of its roster, which is read as the
-// old one was. It returns ErrRoster.
+// old one was. s is the season as it was seen: it returns ErrRoster, and
+// ledger.ErrStale where somebody has changed it since.
 func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file string, content []byte, by string) (Enrolled, error) {
 	done := Enrolled{Season: s}
 	o, err := OptionsOf(s)
@@ -127,9 +128,10 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file s
 	if o.Due != "" {
 		s.Since = time.Now() // whatever is near by now, and was not filed, is filed tomorrow
 	}
-	if err := l.KeepSeason(ctx, s); err != nil {
+	if err := l.ChangeSeason(ctx, s); err != nil {
 		return done, err
 	}
+	s.Version++
 	done.Season, done.Changes = s, season.Compare(done.Roster.Rows, old.Rows)
 	return done, nil
 }

@@ -72,6 +72,13 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	if s.File != "roster-2.csv" || s.Roster != done.Season.Roster || s.Roster == first.Season.Roster {
 		t.Errorf("%+v", s)
 	}
+	// Whoever has seen the season before that is too late, and changes nothing.
+	if _, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-3.csv", []byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
+		t.Error(err)
+	}
+	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.Roster != s.Roster || now.Version != done.Season.Version {
+		t.Errorf("%+v, %v", now, err)
+	}
 	if _, err := jobs.FindSeason(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}

@@ -62,7 +62,7 @@ func companies(from, to int, state string) string {
 	return b.String()
 }
 
-// plant keeps a season over a roster.
+// plant keeps a season over a roster, or gives it another one.
 func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions, since time.Time, approval bool) ledger.Season {
 	f.Helper()
 	if o.Zone == "" {
@@ -74,7 +74,13 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 	options, err := json.Marshal(o)
 	f.must(err)
 	s := ledger.Season{Name: name, Roster: hash, File: "roster.csv", Options: options, Schedule: o.String(), Since: since, Approval: approval}
-	f.must(l.KeepSeason(f.Context(), s))
+	added, err := l.AddSeason(f.Context(), s)
+	if f.must(err); !added {
+		before, err := jobs.FindSeason(f.Context(), l, name)
+		f.must(err)
+		s.Version = before.Version
+		f.must(l.ChangeSeason(f.Context(), s))
+	}
 	return s
 }
 
@@ -603,7 +609,8 @@ func TestSeasonThatFails(t *testing.T) {
 	f.must(err)
 	options, err := json.Marshal(yearly)
 	f.must(err)
-	f.must(l.KeepSeason(f.Context(), ledger.Season{Name: "bad", Roster: hash, Options: options, Since: h.now()}))
+	_, err = l.AddSeason(f.Context(), ledger.Season{Name: "bad", Roster: hash, Options: options, Since: h.now()})
+	f.must(err)
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)
 	f.must(s.Look(f.Context()))

@@ -32,6 +32,7 @@ type Season struct {
 	Approval  bool            // each firing waits for somebody's yes
 	Paused    bool
 	Since     time.Time // what was due before is none of its business
+	Version   int       // counts its changes
 	CreatedBy string
 	CreatedAt time.Time
 }
@@ -61,11 +62,12 @@ type Firing struct {
 	Note    string
 }
 
-// KeepRoster keeps a version of a roster and returns its hash.
+// KeepRoster keeps a version of a roster and returns its hash. It is no act by
+// itself: that is the change of the season which takes it.
 func (l *Ledger) KeepRoster(ctx context.Context, r Roster) (hash string, err error) {
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
-	_, err = l.exclusively(ctx, `INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+	_, err = l.exclusively(unasked(ctx), `INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, r.Content, r.CreatedBy, millis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
@@ -91,39 +93,46 @@ func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 // AddSeason adds a season. It reports false, and changes nothing, where there is
 // one of that name.
 func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error) {
-	n, err := l.keepSeason(ctx, s, `NOTHING`)
-	return n == 1, err
-}
-
-// KeepSeason adds a season, or changes the one of that name.
-func (l *Ledger) KeepSeason(ctx context.Context, s Season) error {
-	_, err := l.keepSeason(ctx, s, `UPDATE SET roster = excluded.roster, options = excluded.options, schedule = excluded.schedule, approval = excluded.approval, paused = excluded.paused, since = excluded.since`)
-	return err
-}
-
-func (l *Ledger) keepSeason(ctx context.Context, s Season, otherwise string) (int, error) {
 	since := s.Since
 	if since.IsZero() {
 		since = l.now()
 	}
 	n, err := affected(l.exclusively(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
-		ON CONFLICT (name) DO `+otherwise,
+		ON CONFLICT (name) DO NOTHING`,
 		s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now())))
 	if err != nil {
-		return 0, fmt.Errorf("keep the season %s: %w", s.Name, err)
+		return false, fmt.Errorf("keep the season %s: %w", s.Name, err)
 	}
-	return n, nil
+	return n == 1, nil
+}
+
+// ChangeSeason changes what a season files and when; paused it stays as it is. It
+// returns ErrStale where s.Version is not the present one: somebody else has
+// changed, paused, resumed or removed it since.
+func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
+			s.Name, s.Version, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), millis(s.Since)))
+		if err == nil && n == 0 {
+			err = ErrStale
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("change the season %s: %w", s.Name, err)
+	}
+	return nil
 }
 
 // Seasons lists all seasons by name.
 func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 	var all []Season
-	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.created_by, s.created_at
+	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at
 		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
 		var s Season
 		var options string
 		var since, created int64
-		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.CreatedBy, &created); err != nil {
+		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version, &s.CreatedBy, &created); err != nil {
 			return err
 		}
 		s.Options, s.Since, s.CreatedAt = json.RawMessage(options), moment(since), moment(created)
@@ -137,9 +146,10 @@ func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 }
 
 // PauseSeason keeps a season from firing, or lets it again: what was due in
-// between is not made up for. It returns ErrNotFound.
+// between is not made up for. It is done whatever else has changed: who pauses
+// must not be too late. It returns ErrNotFound.
 func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) error {
-	return l.onSeason(ctx, name, `UPDATE seasons SET paused = $2, since = $3 WHERE name = $1`, flag(paused), millis(l.now()))
+	return l.onSeason(ctx, name, `UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, flag(paused), millis(l.now()))
 }
 
 // RemoveSeason forgets a season. Its rosters, its firings and their batches

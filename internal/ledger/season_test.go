@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -35,14 +36,19 @@ func TestSeasons(t *testing.T) {
 				s.Errorf("added %v, %v; want %v", added, err, want)
 			}
 		}
-		s.must(l.KeepSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{"state":"DE"}`), Schedule: "0 6 1 3 *", Approval: true, CreatedBy: "Ana"}))
 		all, err := l.Seasons(ctx)
-		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{"state":"DE"}` || !all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) {
+		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` || all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 			s.Errorf("%+v", all)
+		}
+		change := all[0]
+		change.Options, change.Schedule, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
+		s.must(l.ChangeSeason(ctx, change))
+		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` || all[0].Schedule != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) || all[0].Version != 2 {
+			s.Errorf("%+v, %v", all, err)
 		}
 		s.pass(time.Hour)
 		s.must(l.PauseSeason(ctx, "de", true))
-		if all, _ = l.Seasons(ctx); !all[0].Paused {
+		if all, _ = l.Seasons(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 			s.Errorf("%+v", all)
 		}
 		if err := l.PauseSeason(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
@@ -51,6 +57,62 @@ func TestSeasons(t *testing.T) {
 		s.must(l.RemoveSeason(ctx, "de"))
 		if err := l.RemoveSeason(ctx, "de"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
+		}
+	})
+}
+
+// Of several who change a season at once, having seen the same, one does; the
+// others are told so. What was seen before it was paused, or removed, is not
+// changed either.
+func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
+		l := processes[0]
+		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte("x")})
+		s.must(err)
+		_, err = l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)})
+		s.must(err)
+		seen := func() ledger.Season {
+			all, err := l.Seasons(ctx)
+			s.must(err)
+			return all[0]
+		}
+		before := seen()
+		var changed, late atomic.Int32
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() {
+				mine := before
+				mine.Schedule = fmt.Sprint(i)
+				switch err := processes[i%2].ChangeSeason(ctx, mine); {
+				case err == nil:
+					changed.Add(1)
+				case errors.Is(err, ledger.ErrStale):
+					late.Add(1)
+				default:
+					s.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if changed.Load() != 1 || late.Load() != 5 || seen().Version != 2 {
+			s.Errorf("%d changed it, %d were late: %+v", changed.Load(), late.Load(), seen())
+		}
+		before = seen()
+		s.must(l.PauseSeason(ctx, "de", true))
+		if err := l.ChangeSeason(ledger.Acting(ctx, ledger.Act{What: "season-update"}), before); !is(err, ledger.ErrStale) || !seen().Paused {
+			s.Errorf("%v: %+v", err, seen())
+		}
+		if acts, err := l.Acts(ctx, ledger.ActQuery{}); err != nil || len(acts) != 0 {
+			s.Errorf("what was not done is in the log: %+v, %v", acts, err)
+		}
+		before = seen()
+		s.must(l.RemoveSeason(ctx, "de"))
+		if err := l.ChangeSeason(ctx, before); !is(err, ledger.ErrStale) {
+			s.Error(err)
+		}
+		if left, err := l.Seasons(ctx); err != nil || len(left) != 0 {
+			s.Errorf("%+v, %v", left, err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
@@ -354,7 +355,7 @@ func (s *Site) newRoster(v *visit) error {
 	if err != nil {
 		return file.trouble(err)
 	}
-	if v.r.PostForm.Get("roster") != se.Roster {
+	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
 		return ledger.ErrStale
 	}
 	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content, v.who())

@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -298,10 +299,10 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	s := newSite(t)
 	const script, formula, rightToLeft = `<script>alert(1)</script>`, `=cmd|'/c calc'!A1`, "שלום \u202eevil"
 	s.season("de", false, rosterOf("Ada LLC", "Bea LLC", "Cid LLC"))
-	before, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
-	s.must(err)
 	v := s.as(ledger.Preparer)
-	status, body, _ := v.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "roster", before.Roster)
+	_, body := v.get("/seasons/de")
+	version := hidden(body, "version")
+	status, body, _ := v.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "version", version)
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
@@ -316,14 +317,17 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 		t.Errorf("a formula in the file:\n%s", csv)
 	}
 
-	// One that was uploaded against an older version is not taken in, nor one of
+	// One that was chosen on the page as it was before is not taken in, nor one of
 	// which nothing can be filed.
-	if status, _, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "roster", before.Roster); status != http.StatusConflict {
-		t.Error(status)
-	}
 	now, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
 	s.must(err)
-	status, body, _ = v.upload("/seasons/de/roster", "bad.csv", []byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "roster", now.Roster)
+	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "version", version); status != http.StatusConflict || !strings.Contains(body, "Somebody has changed it meanwhile") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.Roster != now.Roster {
+		t.Errorf("%+v, %v", after, err)
+	}
+	status, body, _ = v.upload("/seasons/de/roster", "bad.csv", []byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "version", strconv.Itoa(now.Version))
 	if status != http.StatusUnprocessableEntity {
 		t.Error(status)
 	}
