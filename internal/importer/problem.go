@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
 
@@ -29,6 +30,8 @@ type Problem struct {
 	Message  string   `json:"message"` // what is wrong and what to do
 
 	ColumnIndex int `json:"-"` // in Row.Cells, from 0; -1 where the sheet has no such column, or it is another sheet
+
+	elsewhere *ledger.Place // on another sheet
 }
 
 // fault reports a value that cannot be read, under the rule of its column.
@@ -62,6 +65,11 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 	}
 	if b.listed != nil {
 		p.Sheet, p.Row, p.ColumnIndex = b.listed.sheet, b.listed.row, -1
+		stands := c.stands(b)
+		p.elsewhere = &ledger.Place{Sheet: p.Sheet, Row: p.Row, Column: b.index, Text: stands}
+		if stands != "" && c.isSecret(b, stands) {
+			p.elsewhere.Text, p.elsewhere.Secret = "", true
+		}
 	}
 	if b.index >= 0 {
 		p.Cell = sheet.CellName(b.index, p.Row)

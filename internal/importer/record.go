@@ -104,8 +104,8 @@ func (im *Import) record(r *Row) ledger.Row {
 		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
 	}
 	for _, p := range r.Problems {
-		fault := ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning}
-		if fault.Column < 0 && p.Sheet == im.sheet {
+		fault := ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
+		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
 			fault.Header = p.Column
 		}
 		row.Faults = append(row.Faults, fault)

@@ -69,6 +69,17 @@ type Fault struct {
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
+
+	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
+}
+
+// Place is a cell of another sheet than the row's, such as the officers'.
+type Place struct {
+	Sheet  string `json:"s"`
+	Row    int    `json:"r"`
+	Column int    `json:"c"`           // from 0; -1 where the sheet lacks the column that the fault's Header names
+	Text   string `json:"t,omitempty"` // what stands there; empty where it must not be shown
+	Secret bool   `json:"x,omitempty"` // it must not be shown
 }
 
 // Item is one order of a row.

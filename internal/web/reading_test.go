@@ -157,20 +157,6 @@ func TestSheetHandedInBefore(t *testing.T) {
 	v.wants(gone, "handed in or forgotten meanwhile")
 }
 
-// What is wrong on a sheet of officers has no field on the page: it is told
-// beside what has, with where to correct it.
-func TestOfficersAreCorrectedInTheFile(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Preparer)
-	_, body := v.sheet("formation.xlsx", s.workbook(nil,
-		[][]string{{"Formations"}, {"Legal Name", "Entity Type", "Formation State", "User Email", "Structure Type", "Tax Election"}, {"Acme LLC", "LLC", "Dela", "ana@example.com", "", ""}},
-		[][]string{{"Officers"}, {"Legal Name", "First Name", "Last Name", "Email"}, {"Acme LLC", "Ana", "Lee", "no address"}}))
-	v.wants(body, "is not a US state", "the title is missing", "correct it there, and hand the file over again")
-	if strings.Contains(body, "taken for notes") {
-		t.Errorf("the sheet of officers was not read\n%s", body)
-	}
-}
-
 // A list without headers is read by its columns' letters, its first row like the
 // others, and columns headed alike are told apart.
 func TestColumnsByTheirLetters(t *testing.T) {
@@ -203,4 +189,27 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("%d\n%s", status, answer)
 	}
+}
+
+// An officer on a sheet of their own is corrected in place, in a column that the
+// sheet lacks too.
+func TestOfficersAreCorrectedInPlace(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("formations.xlsx", s.workbook(nil,
+		[][]string{{"June"},
+			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent"},
+			{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}},
+		[][]string{{"Officers"},
+			{"Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"},
+			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"}}))
+	v.wants(body, `name="officer-2-3"`, `placeholder="hidden: type it anew"`, "Officers D2", `name="newofficer-2-Primary"`, "the sheet has no such column")
+	if strings.Contains(body, "078-05-1120") {
+		t.Error("a Social Security number is shown")
+	}
+	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3", "Member", "newofficer-2-Primary", "yes")
+	if status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	v.wants(v.settled(path, body), "Place 1 filing", "D2 of Officers")
 }

@@ -50,9 +50,10 @@ type listedRow struct {
 	ledger.Row
 	Cells     []listedCell
 	Absent    []absence // faults of cells that the sheet has no column for
-	Elsewhere bool      // something wrong is at no cell of the row: on a sheet of officers, say
-	Text      string    // what happened and what to do
-	Name      string    // the company, as far as the sheet tells it
+	Listed    []listedFault
+	Elsewhere bool   // something wrong is at no cell that can be named
+	Text      string // what happened and what to do
+	Name      string // the company, as far as the sheet tells it
 	Orders    []string
 }
 
@@ -67,6 +68,25 @@ type listedCell struct {
 }
 
 type absence struct{ Header, Fault string }
+
+// listedFault is what is wrong at a cell of the sheet of officers.
+type listedFault struct {
+	ledger.Place
+	Name   string // of the field to correct it in, as editOf reads it
+	Where  string // the cell, or the sheet's name where it lacks the column
+	Header string
+	Fault  string
+}
+
+func faultElsewhere(f ledger.Fault) listedFault {
+	l := listedFault{Place: *f.Elsewhere, Header: f.Header, Fault: f.Message}
+	if l.Column < 0 {
+		l.Name, l.Where = fmt.Sprintf("newofficer-%d-%s", l.Row, f.Header), fmt.Sprintf("%s, row %d: the sheet has no such column", l.Sheet, l.Row)
+	} else {
+		l.Name, l.Where = fmt.Sprintf("officer-%d-%d", l.Row, l.Column), l.Sheet+" "+sheet.CellName(l.Column, l.Row)
+	}
+	return l
+}
 
 const rowsOnPage = 50
 
@@ -252,7 +272,9 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 			}
 			cell.Fault += f.Message
 			cell.Warning = cell.Warning && f.Warning
-		case f.Header != "":
+		case f.Elsewhere != nil && !f.Warning:
+			row.list(faultElsewhere(f))
+		case f.Header != "" && f.Elsewhere == nil:
 			row.Absent = append(row.Absent, absence{f.Header, f.Message})
 		case !f.Warning:
 			row.Elsewhere = true
@@ -266,11 +288,21 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 	return row, nil
 }
 
+// list adds a fault of the sheet of officers; several of one cell are one field.
+func (r *listedRow) list(l listedFault) {
+	at := slices.IndexFunc(r.Listed, func(o listedFault) bool { return o.Name == l.Name })
+	if at < 0 {
+		r.Listed = append(r.Listed, l)
+		return
+	}
+	r.Listed[at].Fault += "; " + l.Fault
+}
+
 // nameFields are those by which a person knows a company, the best first.
 var nameFields = []string{"company.legalName", "companyId"}
 
 // HasPlaces reports whether there is a cell at which the row can be corrected.
-func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent) > 0 }
+func (r listedRow) HasPlaces() bool { return len(r.Faulty())+len(r.Absent)+len(r.Listed) > 0 }
 
 // secretField is the service's field of Social Security numbers.
 const secretField = "ein.responsiblePartySsn"

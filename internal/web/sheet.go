@@ -524,7 +524,8 @@ const (
 )
 
 // correct takes over what was typed in place of cells. A field is named
-// cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks.
+// cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks; officer-
+// and newofficer- are those of the sheet of officers.
 func (s *Site) correct(v *visit) error {
 	u, c, err := s.theCorrections(v)
 	if err != nil {
@@ -543,11 +544,15 @@ func (s *Site) correct(v *visit) error {
 		if !ok {
 			continue
 		}
-		e.Sheet = b.Sheet // another one may be read later, and its cells are not meant
-		e.Text = strings.TrimSpace(values[0])
-		if was := v.r.PostForm.Get("was-" + name); was == e.Text {
+		if e.Sheet = b.Sheet; isOfficers(name) { // another one may be read later, and its cells are not meant
+			e.Sheet = v.r.PostForm.Get("officers")
+		}
+		was := v.r.PostForm.Get("was-" + name)
+		typed := slices.IndexFunc(values, func(text string) bool { return strings.TrimSpace(text) != was }) // two rows may share an officer
+		if typed < 0 {
 			continue // left as it was
 		}
+		e.Text = strings.TrimSpace(values[typed])
 		c.Edits = slices.DeleteFunc(c.Edits, func(old importer.Edit) bool {
 			return old.Sheet == e.Sheet && old.Row == e.Row && old.Column == e.Column && old.Header == e.Header
 		})
@@ -578,6 +583,9 @@ func shownEdits(edits []importer.Edit) []correction {
 		all[i] = correction{Number: i, Where: fmt.Sprintf("%s of row %d", e.Header, e.Row), Text: filing.HideSSNs(e.Text)}
 		if e.Column >= 0 {
 			all[i].Where = sheet.CellName(e.Column, e.Row)
+		}
+		if e.Sheet != "" {
+			all[i].Where += " of " + e.Sheet
 		}
 	}
 	return all
@@ -638,13 +646,17 @@ func editOf(name string) (importer.Edit, bool) {
 		return importer.Edit{}, false
 	}
 	switch kind {
-	case "cell":
+	case "cell", "officer":
 		index, err := strconv.Atoi(column)
 		return importer.Edit{Row: row, Column: index}, err == nil && index >= 0 && index <= lastColumn
-	case "new":
+	case "new", "newofficer":
 		return importer.Edit{Row: row, Column: -1, Header: column}, column != ""
 	}
 	return importer.Edit{}, false
+}
+
+func isOfficers(name string) bool {
+	return strings.HasPrefix(name, "officer-") || strings.HasPrefix(name, "newofficer-")
 }
 
 // quoteAnew prepares and quotes a sheet once more.
