@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -313,6 +314,10 @@ func (s *Site) batchLive(v *visit) error {
 		}
 		left = p.Total - p.Answered
 		html, err := fragment("batch.html", "panel", p)
-		return glance{Panel: html, Say: p.Say()}, err
+		if err != nil {
+			return glance{}, err
+		}
+		tally, err := json.Marshal(tallyOf(p.Counts))
+		return glance{Panel: html, Tally: tally, Say: p.Say()}, err
 	})
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -157,6 +158,51 @@ func TestBatchLive(t *testing.T) {
 	until("event: gone")
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 		t.Errorf("the stream of a page that is gone does not end: %v", err)
+	}
+}
+
+// The tabs above the rows follow the batch: each can be found, also one that is
+// empty yet, and whoever watches is told how many rows it has.
+func TestTabsFollowTheBatch(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("clients.csv", someClients)
+	if strings.Contains(body, "data-tally") {
+		t.Error("the tabs of a sheet follow something")
+	}
+	batch := v.handIn(path, body)
+	_, body = v.get("/batches/" + batch + "?show=ready")
+	v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`, `<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
+	_, rest, _ := strings.Cut(body, `data-live="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+address, nil)
+	s.must(err)
+	answer, err := v.client.Do(r)
+	s.must(err)
+	defer answer.Body.Close()
+	lines := bufio.NewScanner(answer.Body)
+	tally := func() (counts map[string]int) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == "event: tally" && lines.Scan() {
+				s.must(json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "data: ")), &counts))
+				return counts
+			}
+		}
+		t.Fatal("no tally came")
+		return nil
+	}
+	if got := tally(); got[""] != 4 || got["problems"] != 1 || got["ready"] != 3 || got["placed"] != 0 {
+		t.Errorf("%v", got)
+	}
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"}, sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 2 * time.Second, Company: "comp_2"})
+	s.place()
+	for got := tally(); got["placed"] != 1 || got["uncertain"] != 1; got = tally() {
+		if got[""] != 4 || got["problems"]+got["ready"]+got["placed"]+got["uncertain"] != 4 {
+			t.Fatalf("%v", got)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ func (s *streams) close() { s.cancel() }
 // glance is what a watcher sees at one moment.
 type glance struct {
 	Panel []byte // HTML
+	Tally []byte // JSON: how many rows each tab has; empty where there are no such tabs
 	Say   string // for a screen reader; said when it changes
 	Gone  bool   // the page is another one now: to be loaded anew
 }
@@ -84,7 +85,7 @@ func (st *stream) run(ctx context.Context, look func(context.Context) (glance, e
 	for {
 		if g, err := look(ctx); err == nil { // else the ledger is away: what was seen last stays
 			st.mu.Lock()
-			if st.n == 0 || !bytes.Equal(g.Panel, st.last.Panel) || g.Say != st.last.Say || g.Gone != st.last.Gone {
+			if st.n == 0 || !bytes.Equal(g.Panel, st.last.Panel) || !bytes.Equal(g.Tally, st.last.Tally) || g.Say != st.last.Say || g.Gone != st.last.Gone {
 				st.last = g
 				st.n++
 				close(st.changed)
@@ -129,6 +130,9 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		if n > 0 && n != seen {
 			seen = n
 			event(v.w, "panel", string(g.Panel))
+			if len(g.Tally) > 0 {
+				event(v.w, "tally", string(g.Tally))
+			}
 			if g.Say != said && time.Since(saidAt) >= sayEvery {
 				said, saidAt = g.Say, time.Now()
 				event(v.w, "say", g.Say)

@@ -38,6 +38,10 @@ type tab struct {
 	Path, Name, Class string
 	Count             int
 	Current           bool
+
+	Show    string // names it where its count follows the rows
+	Follows bool
+	Hidden  bool // until there are some
 }
 
 type pager struct {
@@ -202,36 +206,41 @@ func (l *rowList) path(show string, after, from int) string {
 	return l.Base + "?" + ask.Encode() + "#rows"
 }
 
-// tabs counts the parts that there are.
+// tallyOf counts the rows of the parts that their results tell, by the part's name.
+func tallyOf(counts ledger.Counts) map[string]int {
+	tally := map[string]int{"": counts.Total()}
+	for _, one := range shows {
+		for _, r := range one.query.Results {
+			tally[one.name] += counts[r]
+		}
+	}
+	return tally
+}
+
+// tabs counts the parts that there are. Those of a batch that is placed follow it
+// from there on: one that is empty may fill.
 func (s *Site) tabs(v *visit, l *rowList, b ledger.Batch, counts ledger.Counts) error {
 	l.Tabs.Label = "Rows by what became of them"
+	tally := tallyOf(counts)
 	for _, one := range shows {
-		n := 0
-		switch q := one.query; {
-		case one.name == "":
-			n = counts.Total()
-		case q.Results != nil:
-			for _, r := range q.Results {
-				n += counts[r]
-			}
-		default:
+		n, told := tally[one.name]
+		if !told && (one.name != "before" || !b.Open && counts[filing.Ready] > 0) {
+			q := one.query
 			q.Batch = b.ID
-			if one.name == "before" && (b.Open || counts[filing.Ready] == 0) {
-				break
-			}
 			var err error
 			if _, n, err = s.Ledger.ListRows(v.ctx(), q); err != nil {
 				return err
 			}
 		}
-		if n == 0 && one.name != "" && one.name != l.Show {
+		follows, hidden := told && b.Open, n == 0 && one.name != "" && one.name != l.Show
+		if hidden && !follows {
 			continue
 		}
 		class := ""
 		if len(one.query.Results) > 0 {
 			class = string(one.query.Results[0])
 		}
-		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{Path: (&rowList{Base: l.Base}).path(one.name, 0, 0), Name: one.title, Class: class, Count: n, Current: one.name == l.Show})
+		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{Path: (&rowList{Base: l.Base}).path(one.name, 0, 0), Name: one.title, Class: class, Count: n, Current: one.name == l.Show, Show: one.name, Follows: follows, Hidden: hidden})
 	}
 	return nil
 }

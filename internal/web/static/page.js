@@ -91,9 +91,42 @@ function dress(root) {
   roles(root);
 }
 
+// again is a link that loads the page anew, also where its address ends in a mark of the page.
+function again(text) {
+  const link = make("a", { href: location.href, textContent: text });
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    location.reload();
+  });
+  return link;
+}
+
+// Tabs with data-tally follow how many rows there are of their kind. They say so to nobody: a list that
+// was read before stays as it is, and has a link beside its tabs.
+
+const tabs = all("[data-tally]");
+const tallyOf = (tab) => Number(tab.querySelector(".n").textContent.replaceAll(",", ""));
+const listed = Object.fromEntries(tabs.map((tab) => [tab.dataset.tally, tallyOf(tab)]));
+const shown = tabs.find((tab) => tab.querySelector("[aria-current]"))?.dataset.tally;
+const changed = make("p", { className: "changed", hidden: true }, make("span"), again("Look again"));
+tabs[0]?.closest("nav").append(changed);
+
+function tally(counts) {
+  for (const tab of tabs) {
+    const n = counts[tab.dataset.tally] ?? 0;
+    tab.querySelector(".n").textContent = n.toLocaleString("en");
+    tab.hidden = n === 0 && !["", shown].includes(tab.dataset.tally) && !tab.contains(document.activeElement);
+  }
+  const more = (name) => (counts[name] ?? 0) - listed[name];
+  const n = shown ? Math.abs(more(shown)) : Object.keys(listed).filter((name) => name).reduce((sum, name) => sum + Math.max(0, more(name)), 0);
+  changed.hidden = shown === undefined || n === 0;
+  changed.firstChild.textContent = `${n.toLocaleString("en")} ${n === 1 ? "row has" : "rows have"} changed since. `;
+}
+
 // Live panels: <section data-live="/path/of/events">. The server sends "panel" (markup of the whole
-// panel), "say" (a sentence for listeners), "gone" (the page is another one now: load it again) and
-// "beat" (nothing new). A source that fails or falls silent is opened again, for as long as it takes.
+// panel), "tally" (how many rows each tab has), "say" (a sentence for listeners), "gone" (the page is
+// another one now: load it again) and "beat" (nothing new). A source that fails or falls silent is opened
+// again, for as long as it takes.
 
 const silence = 45_000; // the server beats every 15 s
 const unseen = 30_000; // a page that nobody sees lets go of its connection: browsers have only six
@@ -121,6 +154,7 @@ class Live {
     on("open");
     on("beat");
     on("panel", (html) => this.show(html));
+    on("tally", (counts) => tally(JSON.parse(counts)));
     on("say", say);
     on("gone", () => this.leave());
     this.source.addEventListener("error", () => this.retry());
@@ -162,12 +196,12 @@ class Live {
 
   leave() {
     this.close();
+    if (document.querySelector("form[data-sent]")) return; // the next page is on its way
     if (!typing()) {
       location.reload();
       return;
     }
-    const again = make("a", { href: location.href, textContent: "Load it again" });
-    this.element.before(make("p", { className: "lost" }, "This page has changed since. ", again));
+    this.element.before(make("p", { className: "lost" }, "This page has changed since. ", again("Load it again")));
     say("This page has changed since.");
   }
 }
