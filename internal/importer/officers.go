@@ -10,6 +10,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
 
@@ -33,6 +34,7 @@ type place struct {
 type officerList struct {
 	sheet   string
 	header  int // its row number
+	headers []string
 	rows    []sheet.Row
 	company int                         // the column of the legal name
 	columns [officerColumnCount]binding // by part; an index of -1 where the sheet has none
@@ -147,12 +149,13 @@ func (l *officerList) name(cells []sheet.Cell) string {
 
 // readHeader tries a row as the header.
 func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) {
-	l.company = -1
+	l.company, l.headers = -1, nil
 	for i := range l.columns {
 		l.columns[i] = binding{column: &columns[officerColumn(0, columnID(i))], index: -1, header: officerParts[i].header}
 	}
 	known := 0
 	for i, cell := range cells {
+		l.headers = append(l.headers, cell.Text)
 		id, ok := officerWordings[filing.FoldName(cell.Text)]
 		switch {
 		case !ok || cell.Kind != sheet.Text:
@@ -169,6 +172,39 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 		}
 	}
 	return l.company >= 0 && known >= 2, twice
+}
+
+// record are the ledger's rows of the officers of a company, and of those that
+// may be meant for it.
+func (l *officerList) record(row int, legalName string) (all []ledger.Officer) {
+	add := func(p *place) {
+		all = append(all, ledger.Officer{Row: row, Number: p.row, Cells: sheet.EncodeCells(l.masked(p.cells))})
+	}
+	name := filing.FoldLegalName(typographic.Replace(legalName))
+	for _, p := range l.of[name] {
+		add(p)
+	}
+	for _, o := range l.orphans {
+		if o.near == name {
+			add(o.at)
+		}
+	}
+	return all
+}
+
+// masked are the cells without Social Security numbers.
+func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
+	shown := slices.Clone(cells)
+	for i := range shown {
+		text := hideSSN(shown[i].Text)
+		if i < len(l.headers) && secretHeader(foldHeader(l.headers[i])) {
+			text = maskedSSN(shown[i].Text)
+		}
+		if text != shown[i].Text {
+			shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
+		}
+	}
+	return shown
 }
 
 // match finds the officers that belong to no row. A row whose legal name is
@@ -244,6 +280,7 @@ func (l *officerList) problem(o *orphan) Problem {
 	if l.company < len(o.at.cells) {
 		p.Value = o.at.cells[l.company].Text
 	}
+	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: hideSSN(p.Value)}
 	if p.Value == "" {
 		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the company's row does"
 	}

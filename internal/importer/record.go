@@ -103,6 +103,9 @@ func (im *Import) record(r *Row) ledger.Row {
 		Number: r.Number, Cells: sheet.EncodeCells(im.masked(r.Cells)),
 		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
 	}
+	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) && r.Cells[name.index].Text != "" {
+		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
+	}
 	for _, p := range r.Problems {
 		fault := ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
 		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
@@ -124,6 +127,9 @@ func (im *Import) batch() (ledger.Batch, error) {
 	b := ledger.Batch{
 		File: im.file.Name(), Sheet: im.sheet, Product: im.product,
 		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(), Fields: im.fields(),
+	}
+	if im.officers != nil {
+		b.Officers = im.officers.headers
 	}
 	content := sha256.New()
 	if _, err := io.Copy(content, im.file.Content()); err != nil {

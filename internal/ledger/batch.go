@@ -24,6 +24,10 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	if err != nil {
 		return false, fmt.Errorf("encode the fields of batch %s: %w", b.ID, err)
 	}
+	officers, err := document(b.Officers, b.Officers == nil)
+	if err != nil {
+		return false, fmt.Errorf("encode the officers' columns of batch %s: %w", b.ID, err)
+	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var open, prepared bool
 		var owner string
@@ -49,8 +53,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 			}
 		}
 		created = true
-		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)`,
-			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), l.owner.ID, b.CreatedBy, millis(l.now()))
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers, l.owner.ID, b.CreatedBy, millis(l.now()))
 		return err
 	})
 	if err != nil {
@@ -61,7 +65,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 
 // clearBatch forgets a batch that was never open, with its rows.
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
-	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
 			return err
 		}
@@ -77,7 +81,7 @@ var newRow = columns{"batch text", "number bigint", "cells text", "faults text",
 // result of the check (ready, invalid, skipped) is possible here.
 func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 	records := make([]record, len(rows))
-	var secrets []record
+	var secrets, officers []record
 	for i, r := range rows {
 		stored, secret := withoutSecret(r.Request)
 		if secret != "" && r.Result == filing.Ready {
@@ -95,6 +99,9 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		if err != nil {
 			return fmt.Errorf("encode the faults of row %d: %w", r.Number, err)
 		}
+		for _, o := range r.Officers {
+			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
+		}
 		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), r.Priority, millis(l.now())}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -103,6 +110,10 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		}
 		if err := l.exec(ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
 			columns{"batch text", "number bigint", "sealed text"}, secrets); err != nil {
+			return err
+		}
+		if err := l.exec(ctx, tx, `INSERT INTO officers (batch, number, listed, cells) SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
+			columns{"batch text", "number bigint", "listed bigint", "cells text"}, officers); err != nil {
 			return err
 		}
 		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, priority, updated_at)
@@ -288,13 +299,13 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, rows, open, prepared, paused, canceled, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
-	var columns, fields string
+	var columns, fields, officers string
 	var created, approved int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CreatedBy, &created,
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CreatedBy, &created,
 		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By, &approved); err != nil {
 		return b, err
 	}
@@ -302,6 +313,11 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)
+		}
+	}
+	if officers != "" {
+		if err := json.Unmarshal([]byte(officers), &b.Officers); err != nil {
+			return b, fmt.Errorf("read the officers' columns of batch %s: %w", b.ID, err)
 		}
 	}
 	return b, json.Unmarshal([]byte(columns), &b.Columns)

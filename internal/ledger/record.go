@@ -18,6 +18,7 @@ type Batch struct {
 	Again     string   // why repeated purchases are wanted; empty for never
 	Columns   []string // the input's headers as they were given
 	Fields    []string // the service's field that each column was read as; "" for none
+	Officers  []string // the headers of a sheet of officers beside it; nil where there is none
 	Rows      int      // rows of data
 	Open      bool     // all rows are recorded, and may be placed
 	Prepared  bool     // all rows are recorded, and wait for their yes unless it is open
@@ -34,6 +35,7 @@ type Row struct {
 	Batch     string
 	Number    int             // the row's number in the sheet, as a spreadsheet program shows it
 	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
+	Officers  []Officer       // of a sheet of their own; set for AddRows alone, see Ledger.Officers
 	Faults    []Fault         // what is wrong with which cell
 	Request   *filing.Request // nil for a row that could not be read as an order
 	Result    filing.Result

@@ -15,8 +15,9 @@ import (
 // friendly line for a filing.
 type corrections struct {
 	*projection
-	book   *sheet.Workbook
-	writer *sheet.Writer
+	book     *sheet.Workbook
+	writer   *sheet.Writer
+	officers officers
 }
 
 const attentionSheet = "Needs Attention"
@@ -64,6 +65,9 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if attention.writer == nil { // settled since it was measured
 		return ErrNothingToCorrect
 	}
+	if err := attention.officers.write(ctx, l, batch, book); err != nil {
+		return err
+	}
 	return book.Save()
 }
 
@@ -77,6 +81,7 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 			return err
 		}
 	}
+	c.officers.add(row)
 	out := c.echo(cells)
 	text := Message(row)
 	for i := range c.layout.columns {

@@ -90,6 +90,15 @@ func answersIn(headers []string) []bool {
 // measure widens the columns to what a row holds, and adds a column without a
 // header for every cell beyond the last header, so that none is lost.
 func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
+	l.measureCells(cells)
+	l.widen(colMessage, Message(row))
+	l.widen(colOrderIDs, orderIDs(row.Items))
+	l.widen(colFilingStatus, filingStatus(row.Items))
+	l.widen(colFilingDate, filingDate(row.Items))
+	l.widen(colCost, row.Cost.String())
+}
+
+func (l *layout) measureCells(cells []sheet.Cell) {
 	for ; l.inputs < len(cells); l.inputs++ {
 		l.append(l.inputs, "")
 	}
@@ -99,11 +108,6 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 		c.width = max(c.width, utf8.RuneCountInString(cell.Text))
 		c.digits = c.digits || cell.Kind == sheet.Text && allDigits(cell.Text)
 	}
-	l.widen(colMessage, Message(row))
-	l.widen(colOrderIDs, orderIDs(row.Items))
-	l.widen(colFilingStatus, filingStatus(row.Items))
-	l.widen(colFilingDate, filingDate(row.Items))
-	l.widen(colCost, row.Cost.String())
 }
 
 func (l *layout) widen(answer int, text string) {

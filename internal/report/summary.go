@@ -19,6 +19,7 @@ type Ledger interface {
 	Batch(ctx context.Context, id string) (ledger.Batch, error)
 	// Rows yields the batch's rows in input order; an error ends the sequence.
 	Rows(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
+	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
 	Book(ctx context.Context) (ledger.Book, error)
 }
 

@@ -15,13 +15,17 @@ import (
 
 // book is a ledger of one batch.
 type book struct {
-	batch ledger.Batch
-	rows  iter.Seq2[ledger.Row, error]
-	funds ledger.Book
+	batch    ledger.Batch
+	rows     iter.Seq2[ledger.Row, error]
+	officers []ledger.Officer
+	funds    ledger.Book
 }
 
 func (b book) Batch(context.Context, string) (ledger.Batch, error) { return b.batch, nil }
 func (b book) Book(context.Context) (ledger.Book, error)           { return b.funds, nil }
+func (b book) Officers(context.Context, string) ([]ledger.Officer, error) {
+	return b.officers, nil
+}
 func (b book) Rows(context.Context, string) iter.Seq2[ledger.Row, error] {
 	return b.rows
 }

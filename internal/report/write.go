@@ -133,6 +133,9 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err := attention.finish(); err != nil {
 		return err
 	}
+	if err := attention.officers.write(ctx, l, p.batch, book); err != nil {
+		return err
+	}
 	funds, err := l.Book(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,31 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+// Officer is a row of a sheet of officers, as it belongs to a row of filings.
+type Officer struct {
+	Row    int    // the number of the row of filings
+	Number int    // the row's own, as a spreadsheet program shows it
+	Cells  []byte // as they were given, in sheet's encoding; secrets masked
+}
+
+// Officers lists those of a batch that a sheet of their own names, in its order.
+// One whose company has several rows comes once for each.
+func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
+	var all []Officer
+	err := drain(l.read.QueryContext(ctx, `SELECT number, listed, cells FROM officers WHERE batch = $1 ORDER BY listed, number`, batch))(func(scan func(...any) error) error {
+		var o Officer
+		var cells string
+		err := scan(&o.Row, &o.Number, &cells)
+		o.Cells = []byte(cells)
+		all = append(all, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the officers of batch %s: %w", batch, err)
+	}
+	return all, nil
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// officersSheet is what a reader of sheets knows a list of officers by.
+const officersSheet = "Officers"
+
+// officers is the sheet of those whose companies are on Needs Attention, where
+// the input listed them on a sheet of their own: what is fed back has to be whole.
+type officers struct {
+	of     map[int]bool           // the rows that are on Needs Attention
+	faults map[int][]ledger.Fault // by their own row
+}
+
+// add takes note of a row on Needs Attention.
+func (o *officers) add(row *ledger.Row) {
+	if o.of == nil {
+		o.of, o.faults = make(map[int]bool), make(map[int][]ledger.Fault)
+	}
+	o.of[row.Number] = true
+	for _, f := range row.Faults {
+		if at := f.Elsewhere; at != nil {
+			f.Column = at.Column
+			o.faults[at.Row] = append(o.faults[at.Row], f)
+		}
+	}
+}
+
+// write adds the sheet, if anybody is to be on it.
+func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book *sheet.Workbook) error {
+	if batch.Officers == nil || o.of == nil {
+		return nil
+	}
+	all, err := l.Officers(ctx, batch.ID)
+	if err != nil {
+		return err
+	}
+	layout := newLayout(batch.Officers, nil)
+	rows := make([][]sheet.Cell, 0, len(all))
+	var numbers []int
+	for _, officer := range all {
+		// One that several rows name comes once for each of them.
+		if n := len(numbers); !o.of[officer.Row] || n > 0 && numbers[n-1] == officer.Number {
+			continue
+		}
+		cells, err := sheet.DecodeCells(officer.Cells)
+		if err != nil {
+			return fmt.Errorf("row %d of the officers: %w", officer.Number, err)
+		}
+		layout.measureCells(cells)
+		rows, numbers = append(rows, cells), append(numbers, officer.Number)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	p := projection{batch: batch, layout: layout}
+	w, err := book.Sheet(officersSheet, sheet.SheetOptions{
+		Widths: layout.widths(), HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "C00000", TextColumns: layout.textColumns(),
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Row(p.header()...); err != nil {
+		return err
+	}
+	for i, cells := range rows {
+		out := p.echo(cells)
+		for j := range out {
+			mark(&out[j], &layout.columns[j], o.faults[numbers[i]])
+		}
+		if err := w.Row(out...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
