@@ -104,7 +104,7 @@ func TestOpen(t *testing.T) {
 		{why: "a letter says nothing of where the header is", text: "Nr,Staat\ncomp_1,DE\n", options: Options{Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}}, err: "Say with --header-row in which row"},
 		{why: "a letter that the sheet does not have", text: "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n", options: Options{Map: map[string]string{"H:H": "User ID"}}, err: "names the column H, and the last of the sheet is C"},
 		{why: "two of one name, and the letter of one is told", text: "Company ID,Filing State,Filing Year,Filing State\ncomp_1,DE,2026,NY\n", err: `--map "D:D="`},
-		{why: "a header row that was said", text: "Company ID,Filing State,Filing Year\nNr,Staat,Jahr\ncomp_1,DE,2026\n", options: Options{HeaderRow: 2, Product: filing.AnnualReport, Map: map[string]string{"Nr": "Company ID", "B:B": "Filing State"}}, columns: []string{"Nr", "Staat", "Jahr"}, product: filing.AnnualReport},
+		{why: "a header row that was said", text: "Company ID,Filing State,Filing Year\nNr,Staat,Jahr\ncomp_1,DE,2026\n", options: Options{HeaderRow: 2, Product: filing.AnnualReport, Map: map[string]string{"Nr": "Company ID", "B:B": "Filing State"}}, columns: []string{"Nr", "Staat", "Jahr"}, product: filing.AnnualReport, note: "ATTENTION: row 1 looks like the header. It is not read, and nothing above row 2 is"},
 		{why: "a header row that has nothing we know", text: "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\ncomp_2,DE,2026\n", options: Options{HeaderRow: 2}, err: "row 2 has no header that is known"},
 		{why: "no header", text: "comp_1,DE,x\ncomp_2,DE,x\n", options: Options{HeaderRow: NoHeader, FilingYear: "2026", Map: map[string]string{"A:A": "Company ID", "B:B": "Filing State"}}, columns: []string{"Company ID", "Filing State", "Column C"}, product: filing.AnnualReport, note: "Not used: column C."},
 		{why: "no header, and nothing said of the columns", text: "comp_1,DE\n", options: Options{HeaderRow: NoHeader, FilingYear: "2026"}, err: `--map "A:A=Company ID"`},
@@ -168,12 +168,13 @@ func TestSheets(t *testing.T) {
 	empty := [][]sheet.OutCell{header}
 	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
 	for _, c := range []struct {
-		why   string
-		tabs  []tab
-		named string
-		sheet string
-		note  string
-		err   string
+		why    string
+		tabs   []tab
+		named  string
+		header HeaderRow
+		sheet  string
+		note   string
+		err    string
 	}{
 		{why: "one", tabs: []tab{{name: "June", rows: filings}}, sheet: "June"},
 		{why: "with a sheet of prose", tabs: []tab{{name: "Read me", rows: prose}, {name: "June", rows: filings}}, sheet: "June"},
@@ -187,11 +188,13 @@ func TestSheets(t *testing.T) {
 		{why: "a legend that has two of our words", tabs: []tab{{name: "June", rows: filings}, {name: "Legend", rows: [][]sheet.OutCell{texts("State", "Email"), texts("DE", "Delaware")}}}, sheet: "June", note: `"Legend"`},
 		{why: "results fed back", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, sheet: "Needs Attention", note: "results workbook"},
 		{why: "results with nothing to correct", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: [][]sheet.OutCell{texts("Nothing to correct.")}}}, err: "nothing in it is left to correct"},
+		{why: "results of a file whose header row was said", header: 3, tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, sheet: "Needs Attention"},
+		{why: "results of a list without headers", header: NoHeader, tabs: []tab{{name: "Needs Attention", rows: filings}}, sheet: "Needs Attention"},
 		{why: "results by name", tabs: []tab{{name: "Results", rows: filings}, {name: "Needs Attention", rows: filings}}, named: "Results", sheet: "Results"},
 		{why: "prose alone", tabs: []tab{{name: "Read me", rows: prose}}, err: `row 1 with "Read me" in sheet "Read me"`},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			im, err := Open(workbook(t, c.tabs...), Options{Sheet: c.named, Now: july})
+			im, err := Open(workbook(t, c.tabs...), Options{Sheet: c.named, HeaderRow: c.header, Now: july})
 			if c.err != "" {
 				var format *sheet.FormatError
 				if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) {

@@ -108,6 +108,9 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 	if err != nil {
 		return nil, nil, err
 	}
+	if slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Name == attentionSheet }) {
+		m.row = 0 // it was said of the file that this workbook answers
+	}
 	im := &Import{options: o, file: f, text: f.Format() == sheet.CSV}
 	if im.edits, err = newEdits(&o, f); err != nil {
 		f.Close()
@@ -224,11 +227,28 @@ func (im *Import) recognise(m *matcher) error {
 	if err != nil {
 		return err
 	}
+	if row := im.passedOver(m); row > 0 {
+		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: row %d looks like the header. It is not read, and nothing above row %d is: %s.", row, im.layout.row, im.options.tell(saidHeaderRow)))
+	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options), notes)
 	if im.told {
 		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
 	}
 	return nil
+}
+
+// passedOver is the row above the header that would be it, had nobody said which
+// row is; 0 where there is none.
+func (im *Import) passedOver(m *matcher) int {
+	if m.row <= 0 {
+		return 0
+	}
+	free := *m
+	free.row = 0
+	if l := free.layoutOf(im.head); l != nil && l.row < im.layout.row {
+		return l.row
+	}
+	return 0
 }
 
 // findProduct takes the product that was named, or tells it from the columns.

@@ -24,6 +24,7 @@ const (
 	sayYear                         // the year that was said
 	sayUser                         // the user who was said
 	showOdd                         // nothing
+	saidHeaderRow                   // nothing
 )
 
 // remedies are told to whoever types a command by its flags, and on the page by
@@ -46,6 +47,7 @@ var remedies = map[remedy]struct{ command, page string }{
 	oneYear:       {"run with --filing-year", "give one filing year for all rows below"},
 	sayYear:       {"--filing-year says %s", "the sheet is read for %s"},
 	sayUser:       {"--user says %s", "the sheet is read for the user %s"},
+	saidHeaderRow: {"leave --header-row out if that is wrong", "let the headers be found by themselves if that is wrong"},
 	showOdd:       {`"importer check" says what at each cell`, "“With remarks” says what at each cell"},
 }
 
