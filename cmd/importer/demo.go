@@ -26,6 +26,14 @@ const (
 	demoKey     = "sk_test_demo"
 )
 
+// What the demo keeps in its folder beside the sheets. None of the names is one
+// that real work has.
+const (
+	demoData     = ".bulkfiling-demo"
+	demoMark     = "made-by-importer-demo.txt"
+	demoMarkText = "This folder was made by `importer demo`, which writes over its sheets every time.\nDelete it whenever you like.\n"
+)
+
 func (a *app) demoCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
@@ -34,7 +42,10 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `demo starts the filing service's sandbox within this process, runs a sample sheet
 of sixty Delaware companies against it, some of them wrong, lets the money run
 out half-way, tops it up, runs the same command again, and once more for nothing.
-It needs no account, no server and no network.`,
+It needs no account, no server and no network.
+
+It works in a folder of its own, which it makes or finds empty; it never touches
+one in which there is anything else.`,
 		Example: "  importer demo\n  importer demo --dir /tmp/demo",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), dir) },
@@ -45,8 +56,12 @@ It needs no account, no server and no network.`,
 
 func (a *app) demo(ctx context.Context, dir string) error {
 	file := filepath.Join(dir, samples.AnnualReportsName)
-	fees := filepath.Join(dir, "state-fees.csv")
-	if err := prepareDemo(dir, file, fees); err != nil {
+	data := filepath.Join(dir, demoData)
+	fees := filepath.Join(data, "state-fees.csv")
+	if err := claimDemo(dir); err != nil {
+		return err
+	}
+	if err := prepareDemo(data, file, fees); err != nil {
 		return err
 	}
 	service := sandbox.New(sandbox.Config{OpeningBalance: demoOpening, Latency: 20 * time.Millisecond, AutoSeed: true, Seed: 2026})
@@ -64,7 +79,7 @@ func (a *app) demo(ctx context.Context, dir string) error {
 
 	visitor := a.demoVisitor(map[string]string{
 		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": demoKey,
-		"FILING_DATA_DIR": filepath.Join(dir, ".bulkfiling"), "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
+		"FILING_DATA_DIR": data, "FILING_FEES": fees, "WORKER_CONCURRENCY": "8",
 	})
 
 	a.act("An accountant has a sheet of sixty Delaware companies. What is wrong with it?", "importer check "+file)
@@ -89,14 +104,39 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	return a.demoBooks(before, service.Books(), file)
 }
 
-// prepareDemo lays a fresh sample and the sandbox's state fees out. The ledger
-// of an earlier demo is cleared away: its sandbox is gone.
-func prepareDemo(dir, file, fees string) error {
-	if err := os.RemoveAll(filepath.Join(dir, ".bulkfiling")); err != nil {
-		return fmt.Errorf("clear the last demo away: %w", err)
+// claimDemo makes the folder the demo's: one that is not there or empty is
+// marked, one that an earlier demo marked is the demo's already. In any other
+// somebody works.
+func claimDemo(dir string) error {
+	mark := filepath.Join(dir, demoMark)
+	if found, err := os.ReadFile(mark); err == nil && string(found) == demoMarkText {
+		return nil
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
+	}
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look into the demo's folder: %w", err)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("the folder %s is not the demo's: there is %s in it, and nothing was touched. Name one that is new or empty: importer demo --dir FOLDER (a folder that an older demo left can be deleted)", dir, legible(found[0].Name()))
+	}
+	if err := os.WriteFile(mark, []byte(demoMarkText), 0o644); err != nil {
+		return fmt.Errorf("mark the demo's folder: %w", err)
+	}
+	return nil
+}
+
+// prepareDemo lays a fresh sample and the sandbox's state fees out in a folder
+// that is the demo's. The ledger of an earlier demo is cleared away: its sandbox
+// is gone.
+func prepareDemo(data, file, fees string) error {
+	if err := os.RemoveAll(data); err != nil {
+		return fmt.Errorf("clear the last demo away: %w", err)
+	}
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return fmt.Errorf("make the folder of the demo's ledger: %w", err)
 	}
 	if err := os.WriteFile(file, samples.AnnualReports, 0o644); err != nil {
 		return fmt.Errorf("lay out the sample: %w", err)
