@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -17,6 +18,12 @@ import (
 // A page with what its script sees to, and a server that answers when it is told.
 const (
 	pageHead = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page</title><link rel="icon" href="data:,"><script src="/page.js" defer></script></head><body><main><h1>Page</h1>`
+	formPage = pageHead + `
+		<form id="slow" method="post" action="/slow"><input type="hidden" name="a" value="1"><button id="hand-in" name="how" value="now" data-busy="Handing in…">Hand <b>in</b></button> <button>Another way</button> <button type="button" id="no">Not now</button></form>
+		<form id="plain" method="post" action="/slow"><button id="go" data-confirm="Really?">Go</button></form>
+		<form id="file" method="post" action="/file" data-stay><button id="get">Get the file</button></form>
+		<form method="get" action="/form"><button id="find" name="q" value="1">Find</button></form>
+		</main><p id="say" role="status"></p></body></html>`
 	tabsPage = pageHead + `<section data-live="/live" aria-label="How it goes"><p>as it was</p></section>
 		<nav aria-label="Rows"><ul>
 			<li data-tally=""><a href="/tabs?show=#rows">All <span class="n">1,200</span></a></li>
@@ -105,5 +112,64 @@ func TestTabsFollow(t *testing.T) {
 	p.until(`!window.before && document.readyState === "complete"`)
 	if got := eval[string](p, told); got != "" {
 		t.Errorf("looked at again, it says %q", got)
+	}
+}
+
+// A form at work says so and cannot be sent again; gone back to, or where it leads
+// to a download, it is as it was. A form that only asks is left alone.
+func TestAFormAtWorkSaysSo(t *testing.T) {
+	var asked, files atomic.Int32
+	p := stage(t, map[string]string{"/form": formPage}, func(mux *http.ServeMux) {
+		mux.HandleFunc("POST /slow", func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			if r.FormValue("a") == "1" && r.FormValue("how") != "now" {
+				t.Error("the pressed button is not in the form")
+			}
+			w.WriteHeader(http.StatusNoContent) // as if the next page were still on its way
+		})
+		mux.HandleFunc("POST /file", func(w http.ResponseWriter, _ *http.Request) {
+			files.Add(1)
+			w.Header().Set("Content-Disposition", `attachment; filename="a.txt"`)
+			_, _ = io.WriteString(w, "a")
+		})
+	})
+	const buttons = `[...document.querySelectorAll("main button")].map((e) => e.innerHTML + (e.disabled ? " rests" : "") + (e.ariaBusy === "true" ? " works" : "")).join(" | ")`
+	const before = "Hand <b>in</b> | Another way | Not now | Go | Get the file | Find"
+	is := func(want string) {
+		t.Helper()
+		if !p.soon(patience/3, buttons+" === "+quoted(want)) {
+			t.Errorf("the buttons are\n%s, want\n%s", eval[string](p, buttons), want)
+		}
+	}
+	p.goTo("/form")
+	is(before)
+	p.press("#hand-in")
+	const atWork = "Handing in… rests works | Another way rests | Not now | Go | Get the file | Find"
+	is(atWork)
+	p.until(`document.querySelector("#say").textContent === "Handing in…"`)
+	for _, again := range []string{`document.querySelector("#hand-in").click()`, `document.querySelector("#slow").requestSubmit()`} {
+		eval[bool](p, again+`, true`)
+	}
+	is(atWork)
+	eval[bool](p, `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))`)
+	is(before)
+
+	p.goTo("/form")
+	p.press("#go")
+	p.press("Go") // in the dialog
+	is("Hand <b>in</b> | Another way | Not now | Working… rests works | Get the file | Find")
+
+	p.goTo("/form")
+	p.press("#get")
+	is("Hand <b>in</b> | Another way | Not now | Go | Working… rests works | Find")
+	is(before)
+	p.press("#get")
+	p.until(`document.querySelector("#get").disabled`)
+	is(before)
+	if p.press("#find"); !p.soon(patience/3, `location.search === "?q=1"`) {
+		t.Error("it does not ask")
+	}
+	if asked.Load() != 2 || files.Load() != 2 {
+		t.Errorf("sent %d times, and %d times for the file", asked.Load(), files.Load())
 	}
 }

@@ -196,7 +196,7 @@ class Live {
 
   leave() {
     this.close();
-    if (document.querySelector("form[data-sent]")) return; // the next page is on its way
+    if (document.querySelector("form[data-sent]:not([data-stay])")) return; // the next page is on its way
     if (!typing()) {
       location.reload();
       return;
@@ -334,7 +334,39 @@ function ask(button) {
   no.focus();
 }
 
-// A form is sent once: its buttons rest until the next page is there.
+// A form is sent once: until the next page is there its buttons rest, and the pressed one says that it
+// works, in the words of data-busy where it has some. One with data-stay leads to a download or another
+// window: nothing tells when that is there, and its buttons come back after a while.
+
+const awhile = 5_000;
+const resting = new Map(); // the forms that are sent, with what wakes their buttons
+
+function rest(form, pressed) {
+  const buttons = [...form.elements].filter((e) => e.type === "submit" && !e.disabled);
+  const content = [...pressed?.childNodes ?? []];
+  const focused = document.activeElement;
+  for (const button of buttons) button.disabled = true;
+  if (pressed) {
+    pressed.setAttribute("aria-busy", "true");
+    pressed.textContent = pressed.dataset.busy ?? "Working…";
+    say(pressed.textContent);
+  }
+  resting.set(form, () => {
+    for (const button of buttons) button.disabled = false;
+    if (!pressed) return;
+    pressed.removeAttribute("aria-busy");
+    pressed.replaceChildren(...content);
+    delete pressed.dataset.confirmed; // it is asked anew
+    say("");
+    if (focused === pressed && document.activeElement === document.body) pressed.focus({ preventScroll: true });
+  });
+}
+
+function wake(form) {
+  resting.get(form)?.();
+  resting.delete(form);
+  delete form.dataset.sent;
+}
 
 document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
@@ -344,25 +376,19 @@ document.addEventListener("submit", (event) => {
     ask(submitter);
     return;
   }
-  if (form.method === "get" || form.hasAttribute("data-stay")) return;
+  if (form.method === "get") return;
   if (form.dataset.sent) {
     event.preventDefault();
     return;
   }
   form.dataset.sent = "1";
-  setTimeout(() => { // after the form was read, the pressed button with it
-    all("button:not([type=button])", form).forEach((button) => { button.disabled = true; });
-    submitter?.setAttribute("aria-busy", "true");
-    if (submitter?.dataset.busy) submitter.textContent = submitter.dataset.busy;
-  });
+  setTimeout(() => rest(form, submitter)); // after the form was read, the pressed button with it
+  if (form.hasAttribute("data-stay")) setTimeout(() => wake(form), awhile);
 });
 
-addEventListener("pageshow", (event) => {
+addEventListener("pageshow", (event) => { // gone back to, as it was left
   if (!event.persisted) return;
-  for (const form of all("form[data-sent]")) {
-    delete form.dataset.sent;
-    all("button", form).forEach((button) => { button.disabled = false; button.removeAttribute("aria-busy"); });
-  }
+  all("form[data-sent]").forEach(wake);
   reopen();
 });
 
