@@ -65,7 +65,7 @@ func (r *resolver) all(ctx context.Context) error {
 // preview says what the settlements will do to the money, and what speaks
 // against them.
 func (r *resolver) preview(ctx context.Context, p *resolve.Plan, book ledger.Book) error {
-	told, err := r.desk.Told(ctx)
+	told, err := r.desk.Told(ctx, p.Orders())
 	if err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (r *resolver) one(ctx context.Context) error {
 	if err := r.desk.Check(ctx, s); err != nil {
 		return err
 	}
-	told, err := r.desk.Told(ctx)
+	told, err := r.desk.Told(ctx, s.Orders)
 	if err != nil {
 		return err
 	}

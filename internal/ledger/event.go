@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -131,6 +132,9 @@ func bodyOf(text string) []byte {
 
 const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.filing_state, e.filing_year, e.body, e.state, e.row, e.note`
 
+// bodiless are the same without the body, which may be a megabyte.
+var bodiless = strings.Replace(eventColumns, "e.body", "''", 1)
+
 func scanEvent(scan func(...any) error) (Event, error) {
 	var e Event
 	var created, received int64
@@ -161,6 +165,24 @@ func (l *Ledger) EventsOf(ctx context.Context, row int64) ([]Event, error) {
 // Events lists the newest events of a state, or of all for "".
 func (l *Ledger) Events(ctx context.Context, state EventState, limit int) ([]Event, error) {
 	return l.events(ctx, l.read, `($1 = '' OR e.state = $1) ORDER BY e.seq DESC LIMIT $2`, string(state), limit)
+}
+
+// UnknownEvents lists what was told of these orders while nobody knew them, the
+// newest first for each, without the bodies.
+func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, error) {
+	var events []Event
+	for some := range slices.Chunk(orders, pageSize) {
+		in, args := list(some)
+		err := drain(l.read.QueryContext(ctx, `SELECT `+bodiless+` FROM events e WHERE e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args...))(func(scan func(...any) error) error {
+			e, err := scanEvent(scan)
+			events = append(events, e)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the events of unknown orders: %w", err)
+		}
+	}
+	return events, nil
 }
 
 // maxApplied is how many events one transaction applies.

@@ -373,7 +373,7 @@ func (g *groupWriter) resolve(row int64, decide func(*standing) error) error {
 // two moments, without their bodies, by order.
 func (l *Ledger) strangeEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
 	var events []Event
-	err := drain(q.QueryContext(ctx, `SELECT `+strings.Replace(eventColumns, "e.body", "''", 1)+` FROM events e WHERE `+readStrangers, from, to))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx, `SELECT `+bodiless+` FROM events e WHERE `+readStrangers, from, to))(func(scan func(...any) error) error {
 		e, err := scanEvent(scan)
 		events = append(events, e)
 		return err

@@ -27,6 +27,14 @@ type Plan struct {
 	given     map[string]int // the line that gives an order id
 }
 
+// Orders are those that the sheet gives to its rows.
+func (p *Plan) Orders() (all []string) {
+	for _, s := range p.Settlements {
+		all = append(all, s.Orders...)
+	}
+	return all
+}
+
 // Plan checks the decisions on a batch against each other and against the ledger.
 func (d *Desk) Plan(ctx context.Context, batch string, decisions *report.Decisions) (*Plan, error) {
 	p := &Plan{

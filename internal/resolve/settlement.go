@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -117,9 +116,9 @@ func (d *Desk) company(ctx context.Context, id, name string, others ...string) (
 // Told is what the service told of orders that nobody knows, by order.
 type Told map[string][]ledger.Event
 
-// Told reads it.
-func (d *Desk) Told(ctx context.Context) (Told, error) {
-	events, err := d.Ledger.Events(ctx, ledger.EventUnknown, math.MaxInt32)
+// Told reads it, for these orders.
+func (d *Desk) Told(ctx context.Context, orders []string) (Told, error) {
+	events, err := d.Ledger.UnknownEvents(ctx, orders)
 	if err != nil {
 		return nil, err
 	}

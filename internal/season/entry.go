@@ -66,14 +66,19 @@ func WriteCSV(w io.Writer, entries []Entry) error {
 	lines := [][]string{{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why", "Source", "Confidence"}}
 	for _, e := range entries {
 		l := e.Line()
-		lines = append(lines, []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, guarded(l.Company), strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence})
+		line := []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, l.Company, strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence}
+		for i := range line {
+			line[i] = guarded(line[i])
+		}
+		lines = append(lines, line)
 	}
 	return table.WriteAll(lines)
 }
 
-// guarded is a text that a spreadsheet program takes for no formula.
+// guarded is a text that a spreadsheet program takes for no formula, as package
+// sheet writes it.
 func guarded(text string) string {
-	if text != "" && strings.ContainsRune("=+-@", rune(text[0])) {
+	if plain := strings.TrimLeft(text, "'"); plain != "" && strings.IndexByte("=+-@\t\r", plain[0]) >= 0 {
 		return "'" + text
 	}
 	return text

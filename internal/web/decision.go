@@ -43,7 +43,7 @@ func (s *Site) linkedSheet(v *visit) error {
 }
 
 func (s *Site) giveDecisions(v *visit, link func([]report.Doubt) error) error {
-	b, err := s.Ledger.Batch(v.ctx(), v.r.PathValue("batch"))
+	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Site) showDecisions(v *visit, decisions *report.Decisions) error {
 
 // decided finds out what a sheet of decisions comes to.
 func (s *Site) decided(v *visit, decisions *report.Decisions) (*decisionsPage, error) {
-	b, err := s.Ledger.Batch(v.ctx(), v.r.PathValue("batch"))
+	b, err := s.theBatch(v)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Site) decided(v *visit, decisions *report.Decisions) (*decisionsPage, e
 		_, _, other := faultText(err)
 		return nil, errors.Join(other) // never a fault: those are problems of the plan
 	}
-	told, err := v.desk().Told(v.ctx())
+	told, err := v.desk().Told(v.ctx(), plan.Orders())
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (s *Site) home(v *visit) error {
 	page := open
 	p.Pager, page = paged(v, open, batchesOnPage)
 	for _, b := range page {
-		counts, err := s.Ledger.Counts(v.ctx(), b.ID)
+		counts, err := s.sights.of(b.ID).count(v.ctx(), s.Ledger)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (s *Site) home(v *visit) error {
 	return v.show("home.html", "Batches", p)
 }
 
-const batchesOnPage = 50
+const batchesOnPage = 25
 
 // standing is how a batch stands, in a word and the look of it.
 func standing(b ledger.Batch, c ledger.Counts) (word, class string) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 )
 
@@ -47,6 +48,9 @@ type sight struct {
 	mu    sync.Mutex
 	seen
 	rows, orders age // of the two halves
+
+	counts  ledger.Counts
+	counted age
 }
 
 // seen is a batch in figures.
@@ -68,6 +72,7 @@ const (
 	rowsShare   = 10
 	ordersShare = 25 // orders move by events, hours after they were placed
 	noTime      = 10 * time.Millisecond
+	restShare   = 100 // rows at rest move when a person settles one
 )
 
 func (a *age) fresh(share int) bool {
@@ -82,6 +87,26 @@ func (a *age) measure(read func() error) error {
 		a.took = a.at.Sub(began)
 	}
 	return err
+}
+
+// count is what became of the rows, for the list of batches: read alone, for all
+// else takes longer.
+func (s *sight) count(ctx context.Context, l *ledger.Ledger) (ledger.Counts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share := rowsShare
+	if s.counts[filing.Ready]+s.counts[filing.Placing] == 0 {
+		share = restShare
+	}
+	if !s.counted.fresh(share) {
+		if err := s.counted.measure(func() (err error) {
+			s.counts, err = l.Counts(ctx, s.batch)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return s.counts, nil
 }
 
 // look reads what is not fresh any more. Whoever comes meanwhile waits, and has

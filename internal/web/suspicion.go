@@ -62,7 +62,7 @@ func (s *Site) suspicion(v *visit, b ledger.Batch) (*suspicion, error) {
 // suppose makes the ready rows of a batch uncertain: they may have been sent
 // without the ledger knowing of it.
 func (s *Site) suppose(v *visit) error {
-	b, err := s.Ledger.Batch(v.ctx(), v.r.PathValue("batch"))
+	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}

@@ -216,7 +216,13 @@ func (s *Site) doubts(v *visit, all []report.Doubt) ([]*doubt, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	told, err := v.desk().Told(v.ctx())
+	var orders []string
+	for _, d := range all {
+		for _, e := range d.Evidence {
+			orders = append(orders, e.Order)
+		}
+	}
+	told, err := v.desk().Told(v.ctx(), orders)
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +351,7 @@ func (s *Site) settle(v *visit) error {
 	for i := range d.Items {
 		d.Items[i].Value = strings.TrimSpace(form.Get(d.Items[i].Field))
 	}
-	told, err := v.desk().Told(v.ctx())
+	told, err := v.desk().Told(v.ctx(), settlement.Orders)
 	if err != nil {
 		return err
 	}
