@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,92 +15,9 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/sheet"
 
 	"golang.org/x/sync/singleflight"
 )
-
-// reading is how an upload is to be read: the options of a run, as the ledger
-// keeps them with it.
-type reading struct {
-	Product filing.Product    `json:"product,omitempty"`
-	State   filing.State      `json:"state,omitempty"`
-	Year    string            `json:"filingYear,omitempty"`
-	User    string            `json:"user,omitempty"`
-	Sheet   string            `json:"sheet,omitempty"`
-	Map     map[string]string `json:"map,omitempty"`
-	Again   string            `json:"again,omitempty"`
-	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
-
-	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
-}
-
-// said is what somebody said that a column is.
-func (r *reading) said(c importer.ColumnSurvey) (ours string, said bool) {
-	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
-		ours, said = r.Map[c.Header]
-	}
-	return ours, said
-}
-
-func readingOf(u ledger.Upload) (reading, error) {
-	var r reading
-	if len(u.Options) == 0 {
-		return r, nil
-	}
-	if err := json.Unmarshal(u.Options, &r); err != nil {
-		return r, fmt.Errorf("read the options of the sheet %s: %w", u.File, err)
-	}
-	return r, nil
-}
-
-// corrections are what was typed over the cells of an upload. They may be Social
-// Security numbers: the batch's id shows a hash of them, which the salt keeps
-// anybody from trying numbers against.
-type corrections struct {
-	Salt  string          `json:"salt"`
-	Edits []importer.Edit `json:"edits"`
-}
-
-func correctionsOf(u ledger.Upload) (corrections, error) {
-	c := corrections{Salt: rand.Text()}
-	if len(u.Edits) == 0 {
-		return c, nil
-	}
-	if err := json.Unmarshal(u.Edits, &c); err != nil {
-		return c, fmt.Errorf("read the corrections of the sheet %s: %w", u.File, err)
-	}
-	return c, nil
-}
-
-// unpacked bounds what a sheet may take once it is unpacked: several are read at
-// once, and a file of a kilobyte can hold a gigabyte.
-var unpacked = sheet.Limits{TotalBytes: 1 << 30, PartBytes: 768 << 20, StringBytes: 128 << 20, Cells: 64 << 20}
-
-// options are those of an upload for the importer.
-func options(u ledger.Upload) (importer.Options, error) {
-	r, err := readingOf(u)
-	if err != nil {
-		return importer.Options{}, err
-	}
-	c, err := correctionsOf(u)
-	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
-	}, err
-}
-
-// openUpload opens an upload as a sheet of filings. Close it.
-func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
-	content, err := s.Ledger.UploadContent(ctx, u.ID)
-	if err != nil {
-		return nil, err
-	}
-	o, err := options(u)
-	if err != nil {
-		return nil, err
-	}
-	return importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
-}
 
 // quoted is what a prepared batch will cost, as the ledger keeps it with its
 // upload.

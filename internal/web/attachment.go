@@ -1,0 +1,63 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// download sends a file that is made for it, and removed.
+func (v *visit) download(name string, write func(path string) error) error {
+	dir, err := os.MkdirTemp("", "bulkfiling-page-")
+	if err != nil {
+		return fmt.Errorf("make room for a download: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	// Not its own name: what a sheet is called is nothing for a path.
+	path := filepath.Join(dir, "download"+filepath.Ext(name))
+	if err := write(path); err != nil {
+		return err
+	}
+	content, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open a download: %w", err)
+	}
+	defer content.Close()
+	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
+		return fmt.Errorf("wait for a download: %w", err)
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", mimeOf(name))
+	h.Set("Content-Disposition", attachment(name))
+	http.ServeContent(v.w, v.r, "", time.Time{}, content)
+	return nil
+}
+
+func mimeOf(name string) string {
+	switch filepath.Ext(name) {
+	case ".xlsx":
+		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	case ".csv":
+		return "text/csv; charset=utf-8"
+	case ".zip":
+		return "application/zip"
+	}
+	return "application/octet-stream"
+}
+
+// attachment names a download, in letters that every browser knows and in all.
+func attachment(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\/;%`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+}
+
+func baseName(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// reading is how an upload is to be read: the options of a run, as the ledger
+// keeps them with it.
+type reading struct {
+	Product filing.Product    `json:"product,omitempty"`
+	State   filing.State      `json:"state,omitempty"`
+	Year    string            `json:"filingYear,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Sheet   string            `json:"sheet,omitempty"`
+	Map     map[string]string `json:"map,omitempty"`
+	Again   string            `json:"again,omitempty"`
+	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
+
+	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
+}
+
+// said is what somebody said that a column is.
+func (r *reading) said(c importer.ColumnSurvey) (ours string, said bool) {
+	if ours, said = r.Map[c.Map]; !said && c.Header != "" {
+		ours, said = r.Map[c.Header]
+	}
+	return ours, said
+}
+
+func readingOf(u ledger.Upload) (reading, error) {
+	var r reading
+	if len(u.Options) == 0 {
+		return r, nil
+	}
+	if err := json.Unmarshal(u.Options, &r); err != nil {
+		return r, fmt.Errorf("read the options of the sheet %s: %w", u.File, err)
+	}
+	return r, nil
+}
+
+// unpacked bounds what a sheet may take once it is unpacked: several are read at
+// once, and a file of a kilobyte can hold a gigabyte.
+var unpacked = sheet.Limits{TotalBytes: 1 << 30, PartBytes: 768 << 20, StringBytes: 128 << 20, Cells: 64 << 20}
+
+// options are those of an upload for the importer.
+func options(u ledger.Upload) (importer.Options, error) {
+	r, err := readingOf(u)
+	if err != nil {
+		return importer.Options{}, err
+	}
+	c, err := correctionsOf(u)
+	return importer.Options{
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
+	}, err
+}
+
+// openUpload opens an upload as a sheet of filings. Close it.
+func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
+	content, err := s.Ledger.UploadContent(ctx, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	o, err := options(u)
+	if err != nil {
+		return nil, err
+	}
+	return importer.OpenReader(u.File, bytes.NewReader(content), int64(len(content)), o)
+}
+
+// recallMapping gives an upload what somebody said of the columns of an earlier
+// sheet of its shape.
+func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
+	survey, err := s.desk.survey(ctx, u)
+	if err != nil {
+		return nil // its page will say why
+	}
+	m, err := s.Ledger.Mapping(ctx, survey.Shape)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r := reading{Map: m.Columns, Kept: m.CreatedBy}
+	if s.desk.understands(ctx, u, r) != nil {
+		return nil // it names a column that there was once
+	}
+	return s.changeReading(ctx, u, r)
+}
+
+func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("keep the options: %w", err)
+	}
+	u.Options = body
+	return s.Ledger.ChangeUpload(ctx, u)
+}
+
+// readAnew changes how a sheet is read.
+func (s *Site) readAnew(v *visit) error {
+	u, err := s.theSheet(v)
+	if err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	survey, err := s.desk.survey(v.ctx(), u)
+	if err != nil {
+		return err
+	}
+	r := reading{
+		Product: filing.Product(form.Get("product")), State: filing.State(form.Get("state")), Year: strings.TrimSpace(form.Get("year")),
+		User: strings.TrimSpace(form.Get("user")), Sheet: form.Get("sheet"), Map: make(map[string]string),
+	}
+	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if form.Get("buy-again") != "" {
+		if r.Again = strings.TrimSpace(form.Get("again")); r.Again == "" {
+			return wrong("Say why what was bought before is to be bought again: the reason is recorded.")
+		}
+	}
+	was, err := readingOf(u)
+	if err != nil {
+		return err
+	}
+	if r.Sheet != was.Sheet {
+		was.Map = nil // the other sheet has other columns
+	}
+	for _, c := range survey.Columns {
+		chosen, said := form["column-"+strconv.Itoa(c.Index)]
+		said = said && r.Sheet == was.Sheet
+		before, mapped := was.said(c)
+		name := c.Map
+		if r.HeaderRow != was.HeaderRow {
+			name = c.Letter + ":" + c.Letter // its header is another now, and the column the same
+		}
+		switch {
+		case !said:
+			if mapped {
+				r.Map[name] = before
+			}
+		case chosen[0] == asUnderstood:
+		case chosen[0] == leaveOut:
+			r.Map[name] = ""
+		default:
+			r.Map[name] = chosen[0]
+		}
+	}
+	if len(r.Map) == 0 {
+		r.Map = nil
+	}
+	if err := s.desk.understands(v.ctx(), u, r); err != nil {
+		return err
+	}
+	keep := form.Get("keep") != "" && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
+	ctx := v.acting("read", u.File, readNote(keep))
+	if keep {
+		headers := make([]string, len(survey.Columns))
+		for i, c := range survey.Columns {
+			headers[i] = c.Header
+		}
+		if len(r.Map) > 0 {
+			err = s.Ledger.KeepMapping(ctx, ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
+		} else if err = s.Ledger.DropMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.changeReading(ctx, u, r); err != nil {
+		return err
+	}
+	return v.goTo("/sheets/" + u.ID)
+}
+
+// readNote says in the audit log what somebody changed of the reading of a sheet.
+func readNote(keep bool) string {
+	if keep {
+		return "how the sheet is read, and the next of its headers"
+	}
+	return "how the sheet is read"
+}
+
+// What a column may be said to be besides one of ours.
+const (
+	asUnderstood = "as-understood"
+	leaveOut     = "leave-out"
+)

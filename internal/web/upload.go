@@ -1,0 +1,111 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"bulkfiling/internal/ledger"
+)
+
+// takeSheet takes a file in as it arrives: no part of it is on a disk unsealed.
+func (s *Site) takeSheet(v *visit) error {
+	file, err := v.file(s.MaxUpload)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	u, err := s.Ledger.KeepUpload(v.acting("upload", file.name, ""), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
+	if err != nil {
+		return file.trouble(err)
+	}
+	if u.Size == 0 {
+		return errors.Join(s.Ledger.DropUpload(v.ctx(), u.ID), wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
+	}
+	if err := s.recallMapping(v.ctx(), u); err != nil {
+		return err
+	}
+	return v.goTo("/sheets/" + u.ID)
+}
+
+// upload is a file on its way in.
+type upload struct {
+	*multipart.Part
+	name string
+}
+
+// file finds the file of a form. What stands before it in the form is read, and
+// the token is among it: otherwise not a byte of the file is.
+func (v *visit) file(limit int64) (*upload, error) {
+	// A slow line takes its time; what it takes is bounded by the limit.
+	deadline := time.Now().Add(15 * time.Minute)
+	out := http.NewResponseController(v.w)
+	if err := errors.Join(out.SetReadDeadline(deadline), out.SetWriteDeadline(deadline.Add(time.Minute))); err != nil {
+		return nil, fmt.Errorf("wait for the file: %w", err)
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, limit+maxFields)
+	parts, err := v.r.MultipartReader()
+	if err != nil {
+		return nil, errForm
+	}
+	v.r.PostForm = make(url.Values)
+	for fields := 0; fields < 50; fields++ {
+		part, err := parts.NextPart()
+		if err != nil {
+			return nil, errForm
+		}
+		if part.FormName() != "file" {
+			value, err := io.ReadAll(io.LimitReader(part, maxFields))
+			if err != nil {
+				return nil, errForm
+			}
+			v.r.PostForm.Add(part.FormName(), string(value))
+			continue
+		}
+		if !cleanValues(v.r.PostForm) {
+			return nil, errForm
+		}
+		if err := v.form(); err != nil {
+			return nil, err
+		}
+		name := fileName(part.FileName())
+		if name == "" || name == "." || name == "/" {
+			return nil, wrong("No file was chosen. Choose a spreadsheet (.xlsx or .csv) and send it again.")
+		}
+		return &upload{Part: part, name: shortened(name, 200)}, nil
+	}
+	return nil, errForm
+}
+
+// fileName is a file's own name, in one line that shows all that it is.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD"))
+	return strings.TrimSpace(legible(filepath.Base(strings.ReplaceAll(name, `\`, "/"))))
+}
+
+// maxFields bounds what stands beside a file in its form.
+const maxFields = 64 << 10
+
+// trouble is why a file did not arrive.
+func (f *upload) trouble(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &Trouble{http.StatusRequestEntityTooLarge, "The file is too large", fmt.Sprintf("%s has more than %d MiB. Split it, or place it with the command importer run. Nothing of it was kept.", f.name, large.Limit>>20)}
+	}
+	return err
+}
