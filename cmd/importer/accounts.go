@@ -22,7 +22,7 @@ import (
 func (a *app) accountsCommand() *cobra.Command {
 	return family("accounts", "Say who may sign in to the page, and what they may do there",
 		"accounts keeps who may sign in to the page of `importer serve`. Roles: a preparer\ntakes sheets in and hands them in, an approver says yes to them, an operator looks\nafter money, the fleet, rows in doubt and accounts. Without a role one may look.\n\nPasswords are kept as argon2id makes them, links as their SHA-256.",
-		"  importer accounts add ana --role operator --role preparer\n  importer accounts link ana --url https://filings.example.com\n  importer accounts password ana",
+		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts link ana --for 30m\n  importer accounts password ana",
 		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand())
 }
 
@@ -121,12 +121,18 @@ func completeRoles(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 
 func (a *app) accountsAddCommand() *cobra.Command {
 	var words []string
+	var base string
 	c := &cobra.Command{
-		Use: "add NAME", Short: "Add an account, which has no password yet",
-		Example: "  importer accounts add ana --role operator --role preparer\n  importer accounts add leo --role approver",
+		Use: "add NAME", Short: "Add an account, and make the link by which its holder sets a password",
+		Long:    "add adds an account, which has no password yet, and prints a link that lets its\nholder in, once, to set one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and PUBLIC_URL it is the path alone, below the page's\naddress. `importer accounts link` makes another one.",
+		Example: "  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts add leo --role approver",
 		Args:    one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			roles, err := rolesNamed(words)
+			if err != nil {
+				return err
+			}
+			page, err := a.pageAddress(base)
 			if err != nil {
 				return err
 			}
@@ -136,12 +142,15 @@ func (a *app) accountsAddCommand() *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(a.out, "The account %s is added; roles: %s.\n", account.Name, roleText(account.Roles))
-				a.say("A link lets its holder in and choose a password: importer accounts link %q", account.Name)
+				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
+					return fmt.Errorf("make the link of the account, which is added: %w; for another one: importer accounts link %q", err, account.Name)
+				}
 				return nil
 			})
 		},
 	}
 	c.Flags().StringSliceVar(&words, "role", nil, "what it may do: preparer, approver or operator; again for another one")
+	c.Flags().StringVar(&base, "url", "", urlUsage)
 	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
 	return c
 }
@@ -280,44 +289,69 @@ func (a *app) askPassword() (string, error) {
 	return typed[0], nil
 }
 
-// maxLink is how long a link may be good.
-const maxLink = 7 * 24 * time.Hour
+// How long a link is good: unless it is said, and at most.
+const (
+	linkLife = 24 * time.Hour
+	maxLink  = 7 * 24 * time.Hour
+)
+
+const urlUsage = "the page's address, such as https://filings.example.com (default: PUBLIC_URL)"
+
+// pageAddress reads the address below which links lead: --url, or else what
+// PUBLIC_URL says. It is empty where neither says anything.
+func (a *app) pageAddress(asked string) (*url.URL, error) {
+	name := "--url"
+	if asked == "" {
+		name, asked = "PUBLIC_URL", strings.TrimSpace(a.getenv("PUBLIC_URL"))
+	}
+	if asked == "" {
+		return &url.URL{}, nil
+	}
+	page, err := url.Parse(asked)
+	if err != nil || page.Host == "" || page.User != nil || page.Scheme != "https" && page.Scheme != "http" {
+		return nil, usage("%s is the page's address, such as https://filings.example.com", name)
+	}
+	return page, nil
+}
+
+// makeLink makes a link that lets its holder in once, as that account, and
+// prints it: it can be had in no other way.
+func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL, life time.Duration) error {
+	secret, err := l.MakeTicket(acting(ctx, "account-link", account.Name, "for "+life.String()), account.ID, life)
+	if errors.Is(err, ledger.ErrTicket) {
+		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
+	}
+	if err != nil {
+		return err
+	}
+	a.say("Good once, until %s; whoever has it is %s:", time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
+	link := url.URL{Scheme: page.Scheme, Host: page.Host, Path: strings.TrimSuffix(page.Path, "/") + "/enter", RawQuery: url.Values{"ticket": {secret}}.Encode()}
+	_, err = fmt.Fprintln(a.out, link.String())
+	return err
+}
 
 func (a *app) accountsLinkCommand() *cobra.Command {
 	var base string
 	var life time.Duration
 	c := &cobra.Command{
 		Use: "link NAME", Short: "Make a link that signs an account in once",
-		Long:    "link prints a link that lets its holder in, once, as that account: to choose the\nfirst password, or another one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url it is the path alone, below the page's address.",
+		Long:    "link prints a link that lets its holder in, once, as that account: to choose the\nfirst password, or another one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and PUBLIC_URL it is the path alone, below the page's\naddress.",
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana --for 30m",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			if life <= 0 || life > maxLink {
 				return usage("--for is more than nothing and no more than %s", maxLink)
 			}
-			page := &url.URL{}
-			if base != "" {
-				var err error
-				if page, err = url.Parse(base); err != nil || page.Host == "" || page.User != nil || page.Scheme != "https" && page.Scheme != "http" {
-					return usage("--url is the page's address, such as https://filings.example.com")
-				}
+			page, err := a.pageAddress(base)
+			if err != nil {
+				return err
 			}
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				secret, err := l.MakeTicket(acting(c.Context(), "account-link", account.Name, "for "+life.String()), account.ID, life)
-				if errors.Is(err, ledger.ErrTicket) {
-					return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
-				}
-				if err != nil {
-					return err
-				}
-				a.say("Good once, until %s; whoever has it is %s:", time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
-				link := url.URL{Scheme: page.Scheme, Host: page.Host, Path: strings.TrimSuffix(page.Path, "/") + "/enter", RawQuery: url.Values{"ticket": {secret}}.Encode()}
-				_, err = fmt.Fprintln(a.out, link.String())
-				return err
+				return a.makeLink(c.Context(), l, account, page, life)
 			})
 		},
 	}
-	c.Flags().StringVar(&base, "url", "", "the page's address, such as https://filings.example.com")
-	c.Flags().DurationVar(&life, "for", 24*time.Hour, "how long the link is good")
+	c.Flags().StringVar(&base, "url", "", urlUsage)
+	c.Flags().DurationVar(&life, "for", linkLife, "how long the link is good")
 	return c
 }
