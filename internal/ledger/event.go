@@ -145,8 +145,12 @@ func scanEvent(scan func(...any) error) (Event, error) {
 }
 
 func (l *Ledger) events(ctx context.Context, q querier, where string, args ...any) ([]Event, error) {
+	return readEvents(ctx, q, eventColumns, where, args)
+}
+
+func readEvents(ctx context.Context, q querier, columns, where string, args []any) ([]Event, error) {
 	var events []Event
-	err := drain(q.QueryContext(ctx, `SELECT `+eventColumns+` FROM events e WHERE `+where, args...))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where, args...))(func(scan func(...any) error) error {
 		e, err := scanEvent(scan)
 		events = append(events, e)
 		return err
@@ -173,14 +177,11 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT `+bodiless+` FROM events e WHERE e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args...))(func(scan func(...any) error) error {
-			e, err := scanEvent(scan)
-			events = append(events, e)
-			return err
-		})
+		found, err := readEvents(ctx, l.read, bodiless, `e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
 		if err != nil {
-			return nil, fmt.Errorf("read the events of unknown orders: %w", err)
+			return nil, err
 		}
+		events = append(events, found...)
 	}
 	return events, nil
 }

@@ -372,16 +372,7 @@ func (g *groupWriter) resolve(row int64, decide func(*standing) error) error {
 // strangeEvents are those of orders that nobody knows and that came in between
 // two moments, without their bodies, by order.
 func (l *Ledger) strangeEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
-	var events []Event
-	err := drain(q.QueryContext(ctx, `SELECT `+bodiless+` FROM events e WHERE `+readStrangers, from, to))(func(scan func(...any) error) error {
-		e, err := scanEvent(scan)
-		events = append(events, e)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the events of unknown orders: %w", err)
-	}
-	return events, nil
+	return readEvents(ctx, q, bodiless, readStrangers, []any{from, to})
 }
 
 // Evidence is an order that nobody knows and that may be a row's.
