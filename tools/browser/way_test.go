@@ -444,6 +444,8 @@ func (w *way) payIn() {
 	p.until(`/cannot be paid for|funds/i.test(document.querySelector("#live .banner")?.innerText ?? "")`)
 	// What is out is answered; then nothing moves.
 	p.until(`!document.querySelector("#live .key .placing")`)
+	p.until(`document.querySelector("[data-tally=placed] .n").textContent === document.querySelector("#live .key .placed b").textContent`)
+	p.reads("changed since")
 	p.look()
 	w.vera.open(w.batch)
 	if over, past := p.text("#live"), w.vera.text("#live"); over != past {
