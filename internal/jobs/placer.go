@@ -18,10 +18,9 @@ import (
 
 // Service is what the placer needs of the remote service.
 type Service interface {
+	Records
 	PlaceOrder(context.Context, *filing.Order) filing.Answer
-	Company(ctx context.Context, idOrSlug string) (filing.Company, error)
 	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
-	User(ctx context.Context, idOrEmail string) (filing.User, error)
 	CreateUser(context.Context, filing.User) (filing.User, error)
 	CreateCompany(context.Context, filing.NewCompany) filing.Answer
 }

@@ -10,40 +10,55 @@ import (
 
 	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// LookUp resolves the users and companies of a batch's ready rows ahead of its
-// quote, and remembers them. What cannot be found is left for the row's own
-// answer; nothing is sent but look-ups and completions.
-func LookUp(ctx context.Context, s Service, l *ledger.Ledger, pace Pace, concurrency int, batch string) error {
+// LookUp looks the users and companies of a batch's ready rows up ahead of its
+// quote, each once, and remembers them. It only reads, for nobody has said yes
+// yet: a user who is not there and a company that lacks something are left for
+// the placer, and whatever stands in a row's way for the row's own answer.
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string) error {
 	if pace == nil {
 		pace = unpaced{}
 	}
-	d := newDirectory(s, l, concurrency, pace, &gate{}, time.Now)
+	f := newFinder(s, l, concurrency, pace, &gate{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
+	asked := make(map[string]bool)
 	for page, err := range readyPages(ctx, l, batch) {
 		if err == nil {
-			err = d.recall(ctx, page)
+			err = f.recall(ctx, page)
 		}
 		if err != nil {
 			return errors.Join(err, g.Wait())
 		}
 		for _, row := range page {
-			g.Go(func() error {
-				_, _, err := d.resolve(ctx, row.Request)
-				if o := (*obstacle)(nil); errors.As(err, &o) || errors.Is(err, errHalted) {
-					return nil
-				}
-				return err
-			})
+			if user := row.Request.User; user.ID == "" && !asked["user "+user.Ref()] {
+				asked["user "+user.Ref()] = true
+				g.Go(func() error { return unhindered(f.lookUpUser(ctx, user)) })
+			}
+			if ref := row.Request.Company.Ref; asksForCompany(row.Request) && !asked["company "+ref] {
+				asked["company "+ref] = true
+				g.Go(func() error {
+					_, err := f.company(ctx, ref)
+					return unhindered(err)
+				})
+			}
 		}
 	}
 	return g.Wait()
+}
+
+// unhindered is the error of a look-up but for what only stands in a row's way.
+func unhindered(err error) error {
+	if o := (*obstacle)(nil); errors.As(err, &o) || errors.Is(err, errHalted) || errors.Is(err, filingapi.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // BatchQuote is what the ready rows of a batch will cost, as far as is known.

@@ -1,0 +1,229 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// Records is what a look-up needs of the remote service. They can only be read:
+// what is done before somebody's yes has no more than this.
+type Records interface {
+	Company(ctx context.Context, idOrSlug string) (filing.Company, error)
+	User(ctx context.Context, idOrEmail string) (filing.User, error)
+}
+
+// finder looks users and companies up, and remembers them in the ledger.
+type finder struct {
+	service Records
+	ledger  *ledger.Ledger
+	slots   chan struct{} // look-ups in flight
+	pace    Pace
+	gate    *gate // closed while the service is not to be asked
+	now     func() time.Time
+	flights singleflight.Group // by reference
+
+	mu        sync.RWMutex
+	companies map[string]filing.Company
+	users     map[string]filing.User
+}
+
+func newFinder(s Records, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *finder {
+	return &finder{
+		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, gate: g, now: now,
+		companies: make(map[string]filing.Company), users: make(map[string]filing.User),
+	}
+}
+
+// obstacle is why an order cannot be made now: for good (Rejected), or for a
+// while (Ready, with the time to come back).
+type obstacle struct {
+	next    filing.Result
+	message string
+	after   time.Duration
+	err     error
+}
+
+func (o *obstacle) Error() string { return o.message }
+
+// errHalted is why nothing was asked: the key is refused, or the service wants
+// to be left alone for a moment.
+var errHalted = errors.New("the service is not to be asked now")
+
+// recall brings what the ledger knows of these rows' parties into memory, in
+// two queries rather than two a row. A company that lacked something is asked
+// for again: it may have been completed since.
+func (f *finder) recall(ctx context.Context, rows []ledger.Row) error {
+	var companies, users []string
+	f.mu.RLock()
+	for _, r := range rows {
+		if _, known := f.companies[r.Request.Company.Ref]; !known && r.Request.Company.Ref != "" {
+			companies = append(companies, r.Request.Company.Ref)
+		}
+		if _, known := f.users[r.Request.User.Ref()]; !known && r.Request.User.ID == "" {
+			users = append(users, r.Request.User.Ref())
+		}
+	}
+	f.mu.RUnlock()
+	knownCompanies, err := f.ledger.Companies(ctx, companies)
+	if err != nil {
+		return err
+	}
+	knownUsers, err := f.ledger.Users(ctx, users)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for ref, c := range knownCompanies {
+		if whole(c) {
+			f.companies[ref] = c
+		}
+	}
+	for ref, u := range knownUsers {
+		f.users[ref] = u
+	}
+	return nil
+}
+
+// whole reports whether a company has what orders depend on.
+// Source: spec section 4, rules 9 and 10.
+func whole(c filing.Company) bool { return c.EntityType != "" && c.FormationState != "" }
+
+// findUser asks for a user whom nobody knows here. It returns an obstacle, or
+// filingapi.ErrNotFound.
+func (f *finder) findUser(ctx context.Context, email string) (filing.User, error) {
+	u, err := ask(ctx, f, func() (filing.User, error) { return f.service.User(ctx, email) })
+	if errors.Is(err, filingapi.ErrNotFound) {
+		return u, err
+	}
+	return u, hindrance(err, "user", email)
+}
+
+// lookUpUser remembers a user who is there. It returns an obstacle, or
+// filingapi.ErrNotFound.
+func (f *finder) lookUpUser(ctx context.Context, ref filing.UserRef) error {
+	if _, known := f.knownUser(ref.Ref()); known {
+		return nil
+	}
+	u, err := f.findUser(ctx, ref.Email)
+	if err != nil {
+		return err
+	}
+	return f.keepUser(ctx, ref.Ref(), u)
+}
+
+func (f *finder) knownUser(ref string) (filing.User, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	u, known := f.users[ref]
+	return u, known
+}
+
+// keepUser remembers a user.
+func (f *finder) keepUser(ctx context.Context, ref string, u filing.User) error {
+	if err := f.ledger.RememberUser(ctx, ref, u); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.users[ref] = u
+	return nil
+}
+
+// asksForCompany reports whether an order needs more of its company than the
+// sheet says: the id behind a slug, or the facts that the state's fee follows.
+func asksForCompany(r *filing.Request) bool {
+	return r.Order.Formation == nil && r.Company.Ref != "" && (r.NeedsCompanyFacts() || !filing.IsCompanyID(r.Company.Ref))
+}
+
+func (f *finder) company(ctx context.Context, ref string) (filing.Company, error) {
+	if c, known := f.knownCompany(ref); known {
+		return c, nil
+	}
+	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
+		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
+		if errors.Is(err, filingapi.ErrNotFound) {
+			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref)}
+		}
+		if err := hindrance(err, "company", ref); err != nil {
+			return c, err
+		}
+		return c, f.keepCompany(ctx, ref, c)
+	})
+	if err != nil {
+		return filing.Company{}, err
+	}
+	return found.(filing.Company), nil
+}
+
+func (f *finder) knownCompany(ref string) (filing.Company, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	c, known := f.companies[ref]
+	return c, known
+}
+
+// keepCompany remembers a company, also one that lacks something: what the
+// service does say of it counts in a quote.
+func (f *finder) keepCompany(ctx context.Context, ref string, c filing.Company) error {
+	f.learn(ref, c)
+	return f.ledger.RememberCompany(ctx, ref, c)
+}
+
+// learn keeps a company in memory.
+func (f *finder) learn(ref string, c filing.Company) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.companies[ref] = c
+}
+
+// ask takes a look-up slot and notes that the service answered.
+func ask[T any](ctx context.Context, f *finder, call func() (T, error)) (T, error) {
+	var none T
+	select {
+	case f.slots <- struct{}{}:
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	defer func() { <-f.slots }()
+	if err := f.pace.Wait(ctx); err != nil {
+		return none, err
+	}
+	if !f.gate.open(f.now()) {
+		return none, errHalted
+	}
+	v, err := call()
+	f.gate.heed(f.now(), err)
+	return v, err
+}
+
+// hindrance turns a look-up's error into what it means for the row.
+func hindrance(err error, kind, ref string) error {
+	var answered *filingapi.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
+		if errors.As(err, &answered) {
+			return &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message), err: err}
+		}
+	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
+		o := &obstacle{next: filing.Ready, message: "waits for the service", err: err}
+		if errors.As(err, &answered) {
+			o.after, o.message = answered.RetryAfter, answered.Message
+		}
+		return o
+	case errors.Is(err, filingapi.ErrUnavailable):
+		return &obstacle{next: filing.Ready, message: "the service cannot be reached", after: time.Second, err: err}
+	}
+	return err
+}
