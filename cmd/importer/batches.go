@@ -90,7 +90,7 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, b.Rows, report.BatchState(b, counts))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, counts.Total(), report.BatchState(b, counts))
 	}
 	return table.Flush()
 }
