@@ -67,6 +67,7 @@ type filingRun struct {
 	*app
 	flags  runFlags
 	path   string
+	stays  string // how to have it wait instead of ending; "" where it cannot
 	env    environment.Environment
 	client *filingapi.Client
 	ledger *ledger.Ledger
@@ -82,6 +83,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if r.flags.output, err = outputFor(f.output, path, ".results.xlsx", ".xlsx", ".csv"); err != nil {
 		return err
 	}
+	r.stays = "; --wait stays"
 	return r.do(ctx, r.take)
 }
 
@@ -342,11 +344,11 @@ func (r *filingRun) explain(ending jobs.Ending) {
 	case jobs.KeyRefused:
 		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.", r.paint.red("The service refuses the API key"), ending.Halted.Note)
 	case jobs.AskedToWait:
-		r.say("%s until %s. Then the same command continues; --wait stays.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"))
+		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"), r.stays)
 	case jobs.ServiceDown:
-		r.say("%s: no answer from %s. The same command continues later; --wait stays.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL)
+		r.say("%s: no answer from %s. The same command continues later%s.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL, r.stays)
 	case jobs.QueueDown:
-		r.say("%s. The service is not to blame, and no row is lost. The same command continues later; --wait stays.", r.paint.yellow(ending.Redis.Error()))
+		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.", r.paint.yellow(ending.Redis.Error()), r.stays)
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:

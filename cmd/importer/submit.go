@@ -86,7 +86,7 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if quoter == nil {
-		return false, r.putOff(ending)
+		return false, r.putOff(ctx, ending)
 	}
 	var pace jobs.Pace
 	if !r.flags.yes { // then companies are looked up first, at the fleet's pace
@@ -95,7 +95,7 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		if queue == nil {
-			return false, r.putOff(ending)
+			return false, r.putOff(ctx, ending)
 		}
 		defer queue.Close()
 		pace = r.env.Pace(queue)
@@ -103,8 +103,17 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 	return r.agree(ctx, pace, quoter)
 }
 
-// putOff says why nothing was handed over.
-func (r *filingRun) putOff(ending jobs.Ending) error {
+// putOff says why nothing was handed over, and how the batch stands.
+func (r *filingRun) putOff(ctx context.Context, ending jobs.Ending) error {
+	if r.flags.asJSON {
+		s, err := report.Summarise(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
+		if err == nil {
+			err = r.summarise(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	r.explain(ending)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
