@@ -236,7 +236,7 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 				if stdin {
 					read = a.readPassword
 				}
-				password, err := read()
+				password, err := read(c.Context())
 				if err != nil {
 					return err
 				}
@@ -254,9 +254,9 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 
 // readPassword reads a password from the standard input, which holds that line
 // alone. It may have spaces in it.
-func (a *app) readPassword() (string, error) {
+func (a *app) readPassword(ctx context.Context) (string, error) {
 	const longest = 4096
-	content, err := io.ReadAll(io.LimitReader(a.in, longest+1))
+	content, err := typed(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, longest+1)) })
 	password := strings.TrimRight(string(content), "\r\n")
 	switch {
 	case err != nil:
@@ -267,26 +267,34 @@ func (a *app) readPassword() (string, error) {
 	return password, nil
 }
 
-// askPassword asks for a password twice, without an echo.
-func (a *app) askPassword() (string, error) {
+// askPassword asks for a password twice, without an echo. A Ctrl-C leaves the
+// terminal as it was.
+func (a *app) askPassword(ctx context.Context) (string, error) {
 	if !a.terminal(a.in) {
 		return "", errors.New("there is nobody to ask: give the password with --stdin")
 	}
 	fd := int(a.in.(*os.File).Fd())
-	var typed [2]string
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	var lines [2]string
 	for i, question := range []string{"Password: ", "The same again: "} {
 		fmt.Fprint(a.err, question)
-		line, err := term.ReadPassword(fd)
+		line, err := typed(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
 		fmt.Fprintln(a.err)
+		if ctx.Err() != nil {
+			return "", errors.Join(ctx.Err(), term.Restore(fd, before))
+		}
 		if err != nil {
 			return "", fmt.Errorf("read the password: %w", err)
 		}
-		typed[i] = string(line)
+		lines[i] = string(line)
 	}
-	if typed[0] != typed[1] {
+	if lines[0] != lines[1] {
 		return "", errors.New("the two are not the same")
 	}
-	return typed[0], nil
+	return lines[0], nil
 }
 
 // How long a link is good: unless it is said, and at most.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -125,7 +126,7 @@ Exit status:
   0    every row is placed, exists or was skipped
   1    the command could not do its work
   2    done, and some rows need correction
-  3    stopped with rows still ready (funds, key, service): the same command continues
+  3    stopped with rows still ready (funds, key, service, a no): the same command continues
   4    some rows are uncertain: importer resolve
   130  interrupted; everything is recorded
 {{if not .HasParent}}
@@ -166,19 +167,55 @@ func first(args []string) string {
 // count is a number of things in words.
 var count = report.Count
 
-// confirm asks a yes-or-no question; anything but yes is no.
-func (a *app) confirm(question string) (bool, error) {
+// errDeclined is a no: what was asked about is left as it was, and the same
+// command asks again.
+var errDeclined = exit(exitStopped)
+
+// confirm asks a yes-or-no question. It is nil for a yes; anything else is a no,
+// which leaves things as they are, and so does a Ctrl-C: otherwise says so.
+func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
-		return false, errors.New("there is nobody to ask: run it with --yes")
+		return errors.New("there is nobody to ask: run it with --yes")
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	var answer string
-	if _, err := fmt.Fscanln(a.in, &answer); err != nil {
-		return false, nil
+	answer, err := typed(ctx, func() (word string, err error) {
+		_, err = fmt.Fscanln(a.in, &word)
+		return word, err
+	})
+	if err == nil {
+		switch strings.ToLower(answer) {
+		case "y", "yes":
+			return nil
+		}
 	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return true, nil
+	if ctx.Err() != nil {
+		a.say("\n%s", otherwise)
+		return ctx.Err()
 	}
-	return false, nil
+	a.say("%s The same command asks again.", otherwise)
+	return errDeclined
+}
+
+// typed is what read takes from a person, unless ctx ends first: a terminal that
+// is read knows nothing of that, and the read is left behind.
+func typed[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type input struct {
+		value T
+		err   error
+	}
+	done := make(chan input, 1)
+	go func() {
+		value, err := read()
+		done <- input{value, err}
+	}()
+	var none T
+	select {
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case got := <-done:
+		if ctx.Err() != nil {
+			return none, ctx.Err()
+		}
+		return got.value, got.err
+	}
 }

@@ -58,8 +58,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	case !yes:
-		sure, err := a.confirm(fmt.Sprintf("Approve it, for %s?", p.Total))
-		if err != nil || !sure {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s?", p.Total), "Nothing was approved."); err != nil {
 			return err
 		}
 	}

@@ -244,8 +244,7 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 		return err
 	}
 	a.say("%s", a.paint.yellow("ATTENTION: the service has no guard against a second company of this name; a sheet is created from once."))
-	yes, err := a.agreed(m, "A new company:", rows, "Create this company?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, "A new company:", rows, "Create this company?"); err != nil {
 		return err
 	}
 	var body json.RawMessage
@@ -331,8 +330,7 @@ func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name 
 	if len(found) > 0 {
 		return broken(found)
 	}
-	yes, err := a.agreed(m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows, "Change it?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows, "Change it?"); err != nil {
 		return err
 	}
 	_, err = client.ChangeCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), name, change)

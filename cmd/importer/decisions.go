@@ -42,8 +42,7 @@ func (r *resolver) all(ctx context.Context) error {
 		return err
 	}
 	if !r.flags.yes {
-		yes, err := r.confirm(fmt.Sprintf("Settle %s?", count(len(p.Settlements), "row")))
-		if err != nil || !yes {
+		if err := r.confirm(ctx, fmt.Sprintf("Settle %s?", count(len(p.Settlements), "row")), "Nothing was settled."); err != nil {
 			return err
 		}
 	}

@@ -69,8 +69,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 		return nil
 	}
 	if !r.flags.yes {
-		yes, err := r.confirm(fmt.Sprintf("Make %s uncertain?", count(rows, "row")))
-		if err != nil || !yes {
+		if err := r.confirm(ctx, fmt.Sprintf("Make %s uncertain?", count(rows, "row")), "Nothing was changed."); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,7 @@ func TestScript(t *testing.T) {
 			"keep":      keep,
 			"nowhere":   nowhere,
 			"port":      port,
+			"presses":   presses,
 			"sample":    copySample,
 			"sandbox":   sandboxControl,
 			"sheet":     showSheet,
@@ -113,13 +114,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: interrupt WHEN command [argument...]")
 	}
-	path, err := exec.LookPath(args[1]) // testscript.Main put the command there
-	ts.Check(err)
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_DATA_DIR", "WORKER_CONCURRENCY", "TMPDIR", "PATH"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd := scriptCommand(ts, args[1:])
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	ts.Check(cmd.Start())
 	defer cmd.Process.Kill() // of no effect where it has ended
@@ -128,6 +123,18 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if got := exitStatus(ts, cmd.Wait()); got != exitInterrupted {
 		ts.Fatalf("exit status %d, want %d\n%s", got, exitInterrupted, ts.Stderr())
 	}
+}
+
+// scriptCommand is a command in the folder and the environment of the script.
+func scriptCommand(ts *testscript.TestScript, args []string) *exec.Cmd {
+	path, err := exec.LookPath(args[0]) // testscript.Main put the command there
+	ts.Check(err)
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_DATA_DIR", "WORKER_CONCURRENCY", "TMPDIR", "PATH"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
 }
 
 // compare decides "key==value", "key<=value" and the like over facts that are

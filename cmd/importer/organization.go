@@ -130,8 +130,7 @@ func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, 
 		a.say("Nothing to change: it is so already.")
 		return a.show(m, answer)
 	}
-	yes, err := a.agreed(m, "The organization changes:", rows, "Change it?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, "The organization changes:", rows, "Change it?"); err != nil {
 		return err
 	}
 	_, err = client.UpdateOrganization(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), change)

@@ -136,8 +136,7 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 		a.say("Nothing to change: it is so already.")
 		return a.show(m, line)
 	}
-	yes, err := a.agreed(m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows, "Change it?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows, "Change it?"); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)

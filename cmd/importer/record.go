@@ -194,21 +194,18 @@ func facts(v any) ([][]string, error) {
 	return rows, nil
 }
 
-// agreed shows what is about to be done and asks, unless it was told not to.
-func (a *app) agreed(m manner, what string, rows [][]string, question string) (bool, error) {
+// agreed shows what is about to be done and asks, unless it was told not to. It
+// is nil for a yes.
+func (a *app) agreed(ctx context.Context, m manner, what string, rows [][]string, question string) error {
 	a.say("%s", what)
 	table := lineUp(a.err)
 	for _, row := range rows {
 		fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
 	}
 	if err := table.Flush(); err != nil || m.yes {
-		return err == nil, err
+		return err
 	}
-	yes, err := a.confirm(question)
-	if err == nil && !yes {
-		a.say("Nothing was changed.")
-	}
-	return yes, err
+	return a.confirm(ctx, question, "Nothing was changed.")
 }
 
 // failed is the error of a call that was to change something. advice is for the

@@ -183,8 +183,7 @@ func (r *resolver) write(ctx context.Context) error {
 		return nil
 	}
 	if filledIn(path) && !r.flags.yes {
-		yes, err := r.confirm(path + " holds decisions: write over them?")
-		if err != nil || !yes {
+		if err := r.confirm(ctx, path+" holds decisions: write over them?", "Nothing was written."); err != nil {
 			return err
 		}
 	}
@@ -226,8 +225,7 @@ func (r *resolver) one(ctx context.Context) error {
 	}
 	if against := told.Against(s); len(against) > 0 && !r.flags.yes {
 		r.warn(against)
-		yes, err := r.confirm(fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]))
-		if err != nil || !yes {
+		if err := r.confirm(ctx, fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]), "Nothing was settled."); err != nil {
 			return err
 		}
 	}

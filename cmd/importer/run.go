@@ -165,7 +165,7 @@ func (r *filingRun) take(ctx context.Context) error {
 	}
 	defer queue.Close()
 	if !r.batch.Open || r.flags.dryRun {
-		agreed, err := r.agree(ctx, r.env.Pace(queue), quoter)
+		agreed, err := r.agree(ctx, r.env.Pace(queue), quoter, "Nothing was sent.")
 		if err != nil || !agreed {
 			return err
 		}
@@ -233,8 +233,19 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error)
 	}
 }
 
-// agree shows the quote and asks for a yes.
-func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter) (bool, error) {
+// agree shows the quote and asks for a yes. Where a person stops it here the
+// batch is left as it was, which otherwise says.
+func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
+	yes, err := r.quoteAndAsk(ctx, pace, quoter, otherwise)
+	if errors.Is(err, errDeclined) || err != nil && ctx.Err() != nil {
+		if err := r.stands(ctx); err != nil {
+			return false, err
+		}
+	}
+	return yes, err
+}
+
+func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
 		if err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID); err != nil {
@@ -257,11 +268,20 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 	if r.flags.yes {
 		return true, nil
 	}
-	yes, err := r.confirm(fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total))
-	if err == nil && !yes {
-		r.say("Nothing was sent.")
+	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total), otherwise)
+	return err == nil, err
+}
+
+// stands is the last line of --json where the batch is left as it was.
+func (r *filingRun) stands(ctx context.Context) error {
+	if !r.flags.asJSON {
+		return nil
 	}
-	return yes, err
+	s, err := report.Summarise(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
+	if err != nil {
+		return err
+	}
+	return r.summarise(s)
 }
 
 func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {

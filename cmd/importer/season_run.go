@@ -58,7 +58,7 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 		return err
 	}
 	if !yes && !s.Approval && a.terminal(a.in) {
-		if sure, err := a.confirm(fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing"))); err != nil || !sure {
+		if err := a.confirm(ctx, fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing")), "Nothing was made."); err != nil {
 			return err
 		}
 	}

@@ -100,19 +100,13 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 		defer queue.Close()
 		pace = r.env.Pace(queue)
 	}
-	return r.agree(ctx, pace, quoter)
+	return r.agree(ctx, pace, quoter, "Nothing was handed over.")
 }
 
 // putOff says why nothing was handed over, and how the batch stands.
 func (r *filingRun) putOff(ctx context.Context, ending jobs.Ending) error {
-	if r.flags.asJSON {
-		s, err := report.Summarise(context.WithoutCancel(ctx), r.ledger, r.batch.ID) // also after Ctrl-C
-		if err == nil {
-			err = r.summarise(s)
-		}
-		if err != nil {
-			return err
-		}
+	if err := r.stands(ctx); err != nil {
+		return err
 	}
 	r.explain(ending)
 	if ending.Reason == jobs.Interrupted {

@@ -92,8 +92,7 @@ func (a *app) createUser(ctx context.Context, client *filingapi.Client, user fil
 	if err != nil {
 		return err
 	}
-	yes, err := a.agreed(m, "A new user:", rows, "Create this user?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, "A new user:", rows, "Create this user?"); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // what was sent is waited for

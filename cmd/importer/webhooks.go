@@ -91,8 +91,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	if _, err := l.EndpointSecrets(ctx); err != nil {
 		return fmt.Errorf("%w: this machine has another sealing key than the one that keeps the others; give it theirs (FILING_SEAL_KEY) first", err)
 	}
-	yes, err := a.agreed(m, "A new endpoint:", [][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, "A new endpoint:", [][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -159,7 +158,7 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 			if file == "-" && !m.yes {
 				return usage("with --secret-file - there is nobody to ask: give --yes")
 			}
-			secret, err := a.secretIn(file)
+			secret, err := a.secretIn(c.Context(), file)
 			if err != nil {
 				return err
 			}
@@ -175,8 +174,7 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 }
 
 func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, m manner) error {
-	yes, err := a.agreed(m, "Deliveries under the signing secret of this endpoint are to be accepted:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?")
-	if err != nil || !yes {
+	if err := a.agreed(ctx, m, "Deliveries under the signing secret of this endpoint are to be accepted:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?"); err != nil {
 		return err
 	}
 	if err := l.KeepEndpoint(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
@@ -187,7 +185,7 @@ func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, s
 }
 
 // secretIn reads a secret from a file, or from the standard input.
-func (a *app) secretIn(file string) (string, error) {
+func (a *app) secretIn(ctx context.Context, file string) (string, error) {
 	in := a.in
 	if file != "-" {
 		f, err := os.Open(file)
@@ -198,7 +196,7 @@ func (a *app) secretIn(file string) (string, error) {
 		in = f
 	}
 	const longest = 4096
-	content, err := io.ReadAll(io.LimitReader(in, longest+1))
+	content, err := typed(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, longest+1)) })
 	secret := strings.TrimSpace(string(content))
 	switch {
 	case err != nil:
@@ -283,8 +281,7 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 		if e.ID != id {
 			continue
 		}
-		yes, err := a.agreed(m, "The signing secret of this endpoint is to be dropped, and deliveries under it refused:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Drop it?")
-		if err != nil || !yes {
+		if err := a.agreed(ctx, m, "The signing secret of this endpoint is to be dropped, and deliveries under it refused:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Drop it?"); err != nil {
 			return err
 		}
 		if err := l.DropEndpoint(acting(ctx, "webhook-remove", id, ""), id); err != nil {
