@@ -177,7 +177,7 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 		return nil, err
 	}
 	return jobs.Start(ctx, jobs.Config{
-		Service: p.client, Ledger: p.ledger, Queue: p.queue, Quoter: quoter, Pace: p.env.Pace(p.queue), Concurrency: p.env.Concurrency,
+		Service: p.client, Ledger: p.ledger, Queue: p.queue, Quoter: quoter, Ask: p.ask, Pace: p.env.Pace(p.queue), Concurrency: p.env.Concurrency,
 		Drain: p.env.Timeout + 10*time.Second, Log: p.log,
 	})
 }

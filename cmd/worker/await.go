@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -46,6 +47,15 @@ func await[T any](ctx context.Context, w *worker, what string, passes func(error
 // queueAway tells a Redis that may come back by itself from one that refuses for
 // good.
 func queueAway(err error) bool { return errors.Is(err, jobs.ErrAway) }
+
+// pricesAway tells a service that may answer yet, if to another key, from an
+// address that is none of its. The ledger has to know of the answer, too.
+func pricesAway(err error) bool {
+	if _, ok := errors.AsType[*filingapi.Error](err); ok {
+		return !errors.Is(err, filingapi.ErrNotFound)
+	}
+	return databaseAway(err)
+}
 
 // databaseAway tells a database that may come back by itself from one that
 // refuses for good. Source: PostgreSQL's table of error codes, by class.

@@ -10,10 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/environment"
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
@@ -99,13 +96,14 @@ func (w *worker) run(ctx context.Context) (err error) {
 	observed := metrics.Observe(client)
 	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
 
-	quoter, err := w.quoter(ctx, client, l)
+	ask := w.env.Asker(l, client)
+	quoter, err := await(ctx, w, "the service's prices", pricesAway, func() (jobs.Quoter, error) { return ask(ctx) })
 	if err != nil {
 		return err
 	}
 	placing, err := await(ctx, w, "the ledger", databaseAway, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
-			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Pace: w.env.Pace(queue), Concurrency: w.env.Concurrency,
+			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Ask: ask, Pace: w.env.Pace(queue), Concurrency: w.env.Concurrency,
 			Drain: w.env.Timeout + drainMargin, Now: w.health.clock, Log: w.log,
 		})
 	})
@@ -180,19 +178,4 @@ func (w *worker) serve() (stop func(), err error) {
 			w.log.Error("health and metrics were not served", "error", err)
 		}
 	}), nil
-}
-
-// quoter asks the service for its prices: a worker outlives a service that is
-// down, and a key that is corrected.
-func (w *worker) quoter(ctx context.Context, client *filingapi.Client, l *ledger.Ledger) (*balance.Quoter, error) {
-	passing := func(err error) bool { return !errors.Is(err, filingapi.ErrNotFound) }
-	list, err := await(ctx, w, "the service's prices", passing, func() ([]filing.Price, error) { return client.Prices(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	_, err = await(ctx, w, "the ledger", databaseAway, func() (none struct{}, err error) { return none, l.KeyAccepted(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	return w.env.Quoter(list)
 }

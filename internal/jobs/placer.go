@@ -38,7 +38,7 @@ const maxAttempts = 8
 type placer struct {
 	service   Service
 	ledger    *ledger.Ledger
-	quoter    Quoter
+	prices    *tariff
 	directory *directory
 	gate      *gate
 	slots     chan struct{} // orders in flight
@@ -63,9 +63,13 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
+	quoter, err := p.prices.at(ctx, p.directory.finder)
+	if err != nil {
+		return p.meet(ctx, row, err)
+	}
 	notes := differences(row.Request.Company.Sheet, company)
 	for {
-		quote := p.quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
+		quote := quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
 		var held *itemHeld
 		if done || !errors.As(err, &held) {

@@ -1,15 +1,21 @@
 package jobs_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/sandbox"
 )
 
 func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
@@ -41,5 +47,63 @@ func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
 			t.Errorf("%d: %v, halted %q; want %v, %q", c.status, err, halted.Reason, c.err, c.halt)
 		}
+	}
+}
+
+// dearer quotes half as much again.
+type dearer struct{ *balance.Quoter }
+
+func (d dearer) Quote(o *filing.Order, company balance.Facts, active func(filing.State) bool) balance.Quote {
+	q := d.Quoter.Quote(o, company, active)
+	for i := range q.Lines {
+		q.Lines[i].Wholesale.Amount += q.Lines[i].Wholesale.Amount / 2
+	}
+	q.Total = money.Cost{}
+	for _, line := range q.Lines {
+		q.Total.Amount += line.Cost().Amount
+	}
+	return q
+}
+
+// A worker reserves and posts what things cost on the day, not on the day on
+// which it was started.
+func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	quoter, err := newQuoter(t.TempDir())
+	f.must(err)
+	var later, asked atomic.Int64
+	ask := func(context.Context) (jobs.Quoter, error) {
+		asked.Add(1)
+		return dearer{quoter}, nil
+	}
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
+		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	})
+	place := func(batch string, request *filing.Request) money.Cents {
+		t.Helper()
+		f.add(l, batch, request)
+		f.await(w, batch, patient)
+		f.want(l, batch, ledger.Counts{filing.Placed: 1})
+		row := f.rows(l, batch)[0]
+		if row.Items[0].Cost != row.Cost {
+			t.Errorf("the row cost %s and its item %s", row.Cost, row.Items[0].Cost)
+		}
+		return row.Cost.Amount
+	}
+	const price = 25_00
+	if cost := place("a", report(0)); cost != feeLLC+price || asked.Load() != 0 {
+		t.Errorf("%s, asked %d times", cost, asked.Load())
+	}
+	later.Store(int64(90 * 24 * time.Hour))
+	for i, batch := range []string{"b", "c"} {
+		if cost := place(batch, report(1+i)); cost != feeLLC+price*3/2 || asked.Load() != 1 {
+			t.Errorf("after months: %s, asked %d times", cost, asked.Load())
+		}
+	}
+	book, err := l.Book(t.Context())
+	f.must(err)
+	if book.Posted != 3*feeLLC+price+2*price*3/2 || book.Reserved != 0 {
+		t.Errorf("%+v", book)
 	}
 }

@@ -21,7 +21,8 @@ type Config struct {
 	Service     Service
 	Ledger      *ledger.Ledger
 	Queue       *Queue
-	Quoter      Quoter
+	Quoter      Quoter        // what things cost when it begins
+	Ask         Asker         // what they cost since, asked every few minutes; nil for no change
 	Concurrency int           // orders in flight, and as many look-ups
 	Pace        Pace          // of all requests; nil for none
 	Only        string        // pump this batch alone; empty for all
@@ -85,7 +86,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.onQueue, w.blocked = newOnQueue(w.handlers), make(map[int64]blocked)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
-		service: c.Service, ledger: c.Ledger, quoter: c.Quoter, gate: w.gate, now: c.Now, log: c.Log,
+		service: c.Service, ledger: c.Ledger, prices: newTariff(c.Quoter, c.Ask, c.Now, c.Log), gate: w.gate, now: c.Now, log: c.Log,
 		slots:     make(chan struct{}, c.Concurrency),
 		pace:      c.Pace,
 		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, w.gate, c.Now),

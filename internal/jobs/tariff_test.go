@@ -1,0 +1,132 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// flat is a price of every report, and a state fee in FL.
+type flat struct{ price, fee money.Cents }
+
+func (f flat) Quote(o *filing.Order, company balance.Facts, _ func(filing.State) bool) balance.Quote {
+	if o.AnnualReport == nil {
+		return balance.Quote{}
+	}
+	line := balance.Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: f.price}}
+	if o.FilingState == "FL" && company.EntityType == filing.LLC {
+		line.StateFee.Amount = f.fee
+	}
+	return balance.Quote{Lines: []balance.Line{line}, Total: line.Cost()}
+}
+
+// What things cost is asked again after a while, once for all who ask; what was
+// told last stands where nobody tells anything; and a change is said once.
+func TestTariff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			log    bytes.Buffer
+			asked  int
+			told   = flat{25_00, 138_75}
+			refuse error
+		)
+		gate := &gate{}
+		f := newFinder(nil, nil, 1, unpaced{}, gate, time.Now)
+		tariff := newTariff(told, func(ctx context.Context) (Quoter, error) {
+			asked++
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return told, refuse
+		}, time.Now, slog.New(slog.NewTextHandler(&log, nil)))
+		want := func(cost flat, asks int, said ...string) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if q, err := tariff.at(t.Context(), f); err != nil || q != cost {
+						t.Errorf("%v, %v; want %v", q, err, cost)
+					}
+				})
+			}
+			all.Wait()
+			lines := strings.Count(log.String(), "\n")
+			if asked != asks || lines != min(len(said), 1) {
+				t.Errorf("asked %d times, want %d; said %s", asked, asks, &log)
+			}
+			for _, s := range said {
+				if !strings.Contains(log.String(), s) {
+					t.Errorf("%s was not said: %s", s, &log)
+				}
+			}
+			log.Reset()
+			asked = 0
+		}
+		old := told
+		told = flat{30_00, 150_00}
+		time.Sleep(priceLife - time.Second)
+		want(old, 0)
+		time.Sleep(time.Second)
+		want(told, 1, "changes=2", "annual report: $30.00, it was $25.00", "annual report, state fee of FL for LLC: $150.00, it was $138.75")
+		time.Sleep(priceLife)
+		want(told, 1) // and nothing is said of what is as it was
+
+		old, told, refuse = told, flat{}, errors.New("nobody is there")
+		time.Sleep(priceLife)
+		want(old, 1, "nobody is there")
+		time.Sleep(priceRetry - time.Second)
+		want(old, 0)
+		time.Sleep(time.Second)
+		want(old, 1) // said once is enough
+		told, refuse = flat{31_00, 150_00}, nil
+		time.Sleep(priceRetry)
+		want(told, 1, "changes=1", "annual report: $31.00, it was $30.00")
+
+		// Where nothing is sent nothing is asked, and old prices are none.
+		time.Sleep(priceLife)
+		gate.hold(time.Now(), ledger.Halted{Reason: filing.ForKey})
+		if q, err := tariff.at(t.Context(), f); !errors.Is(err, errHalted) || asked != 0 {
+			t.Errorf("%v, %v", q, err)
+		}
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if q, err := tariff.at(ctx, f); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, %v", q, err)
+		}
+		asked = 0
+		want(told, 1)
+
+		refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
+		time.Sleep(priceLife)
+		want(told, 1, "WARN")
+		if gate.open(time.Now()) {
+			t.Error("the service cannot be reached, and the gate is open")
+		}
+	})
+}
+
+func TestTariffThatNobodyCanAskStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tariff := newTariff(flat{25_00, 0}, nil, time.Now, nil)
+		time.Sleep(1000 * time.Hour)
+		if q, err := tariff.at(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
+			t.Errorf("%v, %v", q, err)
+		}
+	})
+}
