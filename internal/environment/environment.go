@@ -158,6 +158,9 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 // OpenQueue opens the queue that the variables name.
 func (e Environment) OpenQueue() (*jobs.Queue, error) { return jobs.OpenQueue(e.RedisURL) }
 
+// NewQueue is OpenQueue without a look whether the queue is there.
+func (e Environment) NewQueue() (*jobs.Queue, error) { return jobs.NewQueue(e.RedisURL) }
+
 // Client makes a client of the service. It connects to nothing.
 func (e Environment) Client() (*filingapi.Client, error) {
 	switch {

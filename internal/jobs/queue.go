@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // The one queue and the one kind of task on it.
@@ -38,6 +40,7 @@ type Queue struct {
 	embedded *miniredis.Miniredis
 	stop     chan struct{}
 	clock    sync.WaitGroup
+	hosts    string // for its errors
 	link     link
 }
 
@@ -45,6 +48,20 @@ type Queue struct {
 // is empty, starts a Redis within the process. Its error is ErrAway where the
 // same address may work later, and never shows a password.
 func OpenQueue(redisURL string) (*Queue, error) {
+	q, err := NewQueue(redisURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Reach(); err != nil {
+		_ = q.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// NewQueue is OpenQueue without a look whether the server is there: what is asked
+// of the queue fails while it is away, and works once it is back.
+func NewQueue(redisURL string) (*Queue, error) {
 	q := &Queue{stop: make(chan struct{})}
 	options := newOptions()
 	if redisURL == "" {
@@ -61,11 +78,8 @@ func OpenQueue(redisURL string) (*Queue, error) {
 			return nil, fmt.Errorf("understand REDIS_URL: %w", err)
 		}
 	}
-	var err error
-	if q.redis, err = connect(options); err != nil {
-		q.release()
-		return nil, err
-	}
+	logging.Disable() // it would write into whatever the terminal shows; errors are returned too
+	q.redis, q.hosts = redis.NewUniversalClient(options), strings.Join(options.Addrs, ", ")
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -184,21 +183,19 @@ func configTLS(query url.Values) (*tls.Config, error) {
 	return c, nil
 }
 
-// connect makes a client and asks the server for a sign of life.
-func connect(o *redis.UniversalOptions) (redis.UniversalClient, error) {
-	logging.Disable() // it would write into whatever the terminal shows; errors are returned too
-	c := redis.NewUniversalClient(o)
+// Reach asks the server for a sign of life. Its error is ErrAway where the same
+// queue may work later, and never shows a password.
+func (q *Queue) Reach() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := c.Ping(ctx).Err(); err != nil {
-		_ = c.Close()
-		where := strings.Join(o.Addrs, ", ")
-		if misconfigured(err) {
-			return nil, fmt.Errorf("reach Redis at %s: %w", where, err)
-		}
-		return nil, fmt.Errorf("%w: reach it at %s: %w", ErrAway, where, err)
+	err := q.redis.Ping(ctx).Err()
+	switch {
+	case err == nil:
+		return nil
+	case misconfigured(err):
+		return fmt.Errorf("reach Redis at %s: %w", q.hosts, err)
 	}
-	return c, nil
+	return fmt.Errorf("%w: reach it at %s: %w", ErrAway, q.hosts, err)
 }
 
 // misconfigured tells an error that lasts until a person does something about
