@@ -45,7 +45,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		log.Info("nothing is placed and no season fires here", "why", p.why)
 	}
 	var err error
-	if p.queue, err = s.env.OpenQueue(); err != nil && !errors.Is(err, jobs.ErrAway) {
+	if p.queue, err = p.openQueue(); err != nil {
 		return nil, err
 	}
 	if err := l.Announce(ctx, "serve", p.places()); err != nil {
@@ -56,15 +56,44 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		Ledger: l, Service: p.service, Ask: p.ask, Seasons: p.seasons, Concurrency: s.env.Concurrency,
 		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxied: s.proxied,
 		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
+		Depth: p.depth, Pace: s.env.Pace(p.queue),
 	}
 	if c.Settings, err = p.settings(); err != nil {
 		return nil, err
 	}
-	if p.queue != nil {
-		c.Depth, c.Pace = p.queue.Depth, s.env.Pace(p.queue)
-	}
 	p.site = web.New(c)
 	return p, nil
+}
+
+// openQueue makes the queue. The page outlives a Redis that is away, at its start
+// too: what it asks of the queue works from the moment when Redis is there.
+func (p *page) openQueue() (*jobs.Queue, error) {
+	queue, err := p.env.NewQueue()
+	if err != nil {
+		return nil, err
+	}
+	err = queue.Reach()
+	switch {
+	case errors.Is(err, jobs.ErrAway):
+		p.log.Warn("until Redis is there look-ups keep to this process's share of FILING_RATE", "why", err)
+	case err != nil:
+		return nil, errors.Join(err, queue.Close())
+	}
+	return queue, nil
+}
+
+// glance is how long the page waits for a look at the queue.
+const glance = 3 * time.Second
+
+// depth counts what is on the queue. Its error is ErrAway.
+func (p *page) depth(ctx context.Context) (map[string]int, error) {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	depth, err := p.queue.Depth(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", jobs.ErrAway, err)
+	}
+	return depth, nil
 }
 
 func (p *page) places() bool { return p.server.place && p.client != nil }
@@ -165,12 +194,8 @@ func (p *page) worker(ctx context.Context) *jobs.Worker {
 }
 
 func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
-	if p.queue == nil {
-		queue, err := p.env.OpenQueue()
-		if err != nil {
-			return nil, err
-		}
-		p.queue = queue
+	if err := p.queue.Reach(); err != nil {
+		return nil, err
 	}
 	quoter, err := p.ask(ctx)
 	if err != nil {
@@ -220,9 +245,6 @@ func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (st
 func (p *page) leave() error {
 	if p.client != nil {
 		p.client.Close()
-	}
-	if p.queue == nil {
-		return nil
 	}
 	return p.queue.Close()
 }
