@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
@@ -37,7 +38,7 @@ the yes itself.`,
 }
 
 func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
-	p, err := jobs.Propose(ctx, l, a.today, id)
+	p, err := jobs.Propose(ctx, l, a.today(l), id)
 	b := p.Batch
 	if b.Approval.State == ledger.ApprovalGiven {
 		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
@@ -70,24 +71,26 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 }
 
 // today quotes at today's prices, where the environment names a service that
-// answers; otherwise the quotes of the plan stand.
-func (a *app) today(ctx context.Context) (jobs.Quoter, error) {
-	env, err := a.environment()
-	if err != nil {
-		return nil, err
+// answers for this ledger; otherwise the quotes of the plan stand.
+func (a *app) today(l *ledger.Ledger) jobs.Asker {
+	return func(ctx context.Context) (jobs.Quoter, error) {
+		env, err := a.environment()
+		if err != nil {
+			return nil, err
+		}
+		client, err := env.Client()
+		if err != nil {
+			a.say("Prices are those of the plan: %v", err)
+			return nil, nil
+		}
+		defer client.Close()
+		quoter, err := env.Asker(l, client)(ctx)
+		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) {
+			a.say("Prices are those of the plan: %v", err)
+			return nil, nil
+		}
+		return quoter, err
 	}
-	client, err := env.Client()
-	if err != nil {
-		a.say("Prices are those of the plan: %v", err)
-		return nil, nil
-	}
-	defer client.Close()
-	prices, err := client.Prices(ctx)
-	if err != nil {
-		a.say("Prices are those of the plan: %v", err)
-		return nil, nil
-	}
-	return env.Quoter(prices)
 }
 
 // showProposal shows what is to be approved.

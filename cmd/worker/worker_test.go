@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -253,6 +254,51 @@ func TestWaitsForTheService(t *testing.T) {
 	for range 20 {
 		p.ready(200, `"status":"ok"`)
 	}
+	p.signal(syscall.SIGTERM)
+	p.exits(exitDone)
+}
+
+// A key that is refused when a worker starts halts the fleet like any other, the
+// operator is told, and the worker goes on by itself once it is accepted.
+func TestARefusedKeyShowsAtTheStart(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 0)
+	f.fill(1)
+	f.service.SetKeys("sk_test_another")
+	f.open()
+	told := make(chan string, 10)
+	operator := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		told <- string(body)
+	}))
+	t.Cleanup(operator.Close)
+	p := f.start([]string{"FILING_NOTIFY=" + operator.URL, "FILING_NOTIFY_ON=key"})
+	p.ready(503, `"phase":"waits for the service's prices"`)
+	l := f.ledger()
+	t.Cleanup(func() { l.Close() })
+	halted := func(reason filing.Halt) {
+		t.Helper()
+		p.await("halted: "+string(reason), func() bool {
+			h, err := l.Standstill(t.Context())
+			return err == nil && h.Reason == reason
+		})
+	}
+	halted(filing.ForKey)
+	select {
+	case body := <-told:
+		if !strings.Contains(body, "key") {
+			t.Error(body)
+		}
+	case <-time.After(patience):
+		t.Error("nobody was told")
+	}
+	f.service.SetKeys(secretKey)
+	halted(filing.Nothing)
+	p.ready(200, `"status":"ok"`)
+	p.await("its row is placed", func() bool {
+		counts, err := l.Counts(t.Context(), "batch1")
+		return err == nil && counts[filing.Placed] == 1
+	})
 	p.signal(syscall.SIGTERM)
 	p.exits(exitDone)
 }

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 
@@ -18,21 +19,24 @@ func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *sl
 		c.By += ", on " + host
 	}
 	if client != nil {
-		c.Quoter = func(ctx context.Context) (jobs.Quoter, error) {
-			prices, err := client.Prices(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return e.Quoter(prices)
-		}
+		c.Quoter = e.Asker(l, client)
 	}
 	return jobs.NewSeasons(c)
 }
 
 // Asker asks the service what things cost now, and has the ledger know whether
-// it accepts the key: see jobs.AskPrices.
+// it accepts the key: see jobs.AskPrices. It returns ledger.ErrMode, and asks
+// nothing, with a key of the environment that is not the ledger's: what is said
+// to that one halts nobody here, and prices are no prices.
 func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) jobs.Asker {
 	return func(ctx context.Context) (jobs.Quoter, error) {
+		news, err := l.News(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if news.Mode != "" && news.Mode != e.Mode() {
+			return nil, fmt.Errorf("%w: it holds %s orders and the key is for %s ones", ledger.ErrMode, news.Mode, e.Mode())
+		}
 		prices, err := jobs.AskPrices(ctx, client, l)
 		if err != nil {
 			return nil, err

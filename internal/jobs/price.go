@@ -19,18 +19,28 @@ type Prices interface {
 
 // AskPrices asks the service once what things cost. It is as a rule the first
 // question of all, so it is also where a refused key shows, or that the refused
-// one was corrected: the whole fleet learns of both. It returns
-// the errors of filingapi: of ErrKeyRefused, ErrNotFound and ErrRefused a person
-// must take care; what else there is may be over in a while.
+// one was corrected: the whole fleet learns of both. It returns the errors of
+// filingapi: of ErrKeyRefused, ErrNotFound and ErrRefused a person must take
+// care; what else there is may be over in a while.
 func AskPrices(ctx context.Context, s Prices, l *ledger.Ledger) ([]filing.Price, error) {
 	prices, err := s.Prices(ctx)
 	if err == nil {
 		return prices, l.KeyAccepted(ctx)
 	}
 	if answered, ok := errors.AsType[*filingapi.Error](err); ok && errors.Is(err, filingapi.ErrKeyRefused) {
-		if unrecorded := l.KeyRefused(ctx, answered.Message); unrecorded != nil {
+		if unrecorded := refuseKey(ctx, l, answered.Message); unrecorded != nil {
 			return nil, unrecorded
 		}
 	}
 	return nil, err
+}
+
+// refuseKey has the fleet know that the key is refused. Whoever asks again and
+// again records it once: it is since then that nothing is sent.
+func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
+	halted, err := l.Standstill(ctx)
+	if err != nil || halted.Reason == filing.ForKey && halted.Note == message {
+		return err
+	}
+	return l.KeyRefused(ctx, message)
 }

@@ -29,12 +29,14 @@ func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
 	t.Cleanup(service.Close)
 	client, err := filingapi.New(filingapi.Config{BaseURL: service.URL + "/v1", Key: "sk_test_1", Timeout: time.Second})
 	f.must(err)
+	var since time.Time
 	for _, c := range []struct {
 		status int
 		err    error
 		halt   filing.Halt // of the fleet, after it
 	}{
 		{400, filingapi.ErrRefused, filing.Nothing},
+		{401, filingapi.ErrKeyRefused, filing.ForKey},
 		{401, filingapi.ErrKeyRefused, filing.ForKey},
 		{503, filingapi.ErrBusy, filing.ForKey}, // it says nothing of the key
 		{404, filingapi.ErrNotFound, filing.ForKey},
@@ -47,6 +49,10 @@ func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
 			t.Errorf("%d: %v, halted %q; want %v, %q", c.status, err, halted.Reason, c.err, c.halt)
 		}
+		if !since.IsZero() && c.halt == filing.ForKey && halted.Since != since {
+			t.Errorf("%d: halted since %s, and it was since %s", c.status, halted.Since, since)
+		}
+		since = halted.Since
 	}
 }
 

@@ -1,0 +1,96 @@
+package environment_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+)
+
+// priced is an environment whose service answers the question for its prices
+// with a status, and counts how often it was asked.
+func priced(t *testing.T, status *int) (e environment.Environment, l *ledger.Ledger, client *filingapi.Client, asked *int) {
+	t.Helper()
+	asked = new(int)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		*asked++
+		w.WriteHeader(*status)
+		w.Write([]byte(`{"prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
+	}))
+	t.Cleanup(service.Close)
+	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1", "FILING_DATA_DIR": t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err = e.OpenLedger(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if client, err = e.Client(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return e, l, client, asked
+}
+
+func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
+	t.Helper()
+	h, err := l.Standstill(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Reason
+}
+
+// A season that fires, and a look at what it would do, tell the fleet of a
+// refused key, and that it was corrected.
+func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
+	status := http.StatusUnauthorized
+	e, l, client, _ := priced(t, &status)
+	done, err := jobs.AddSeason(t.Context(), l, jobs.Enrolment{
+		Name: "florida", File: "roster.csv", By: "Ana",
+		Content: []byte("Company ID,Entity Type,Formation State,Filing State,User ID\ncomp_1,LLC,DE,FL,user_1\n"),
+		Options: jobs.SeasonOptions{At: "0 6 15 1 *", FilingYear: "this", Zone: "UTC"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seasons := e.Seasons(l, client, slog.New(slog.DiscardHandler))
+	plan, err := seasons.NextPlan(t.Context(), done.Season)
+	if err != nil || plan.Priced || halted(t, l) != filing.ForKey {
+		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
+	}
+	if err := l.KeyAccepted(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	turn, err := seasons.ByHand(done.Season)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seasons.FireByHand(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) || halted(t, l) != filing.ForKey {
+		t.Errorf("%v, halted %q", err, halted(t, l))
+	}
+	status = http.StatusOK
+	if fired, err := seasons.FireByHand(t.Context(), done.Season, turn); err != nil || fired.Batch == "" || halted(t, l) != filing.Nothing {
+		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
+	}
+}
+
+// What is said to the key of another environment is nothing to this ledger.
+func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
+	status := http.StatusUnauthorized
+	e, l, client, asked := priced(t, &status)
+	if err := l.Bind(t.Context(), "live"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 || halted(t, l) != filing.Nothing {
+		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))
+	}
+}
