@@ -27,11 +27,14 @@ func (a *app) auditCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "List who did what, on the page and with commands, the newest first",
-		Long: `audit lists what people did: money declared, batches approved, paused, canceled,
-rows settled, seasons changed, accounts changed, results taken away. Each line
-was recorded together with what it changed: the one is not there without the
-other.`,
+		Short: "List who changed what, on the page and with commands, the newest first",
+		Long: `audit lists what people changed in the ledger: sheets handed in, money declared,
+batches approved, paused, canceled, rows settled, seasons, accounts, endpoints and
+the firm's rules changed. A change and its line are recorded together: the one is
+not there without the other. What was taken away from the page has lines of its own.
+
+What users, companies, org and prices change at the service is not in it, and
+neither is what the commands only show or write into files.`,
 		Example: "  importer audit\n  importer audit --by ana --last 0\n  importer audit --of b7k2 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"bulkfiling/internal/filingapi"
@@ -229,12 +230,12 @@ func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (st
 	}
 	account, err := p.ledger.Account(ctx, person())
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(ctx, person(), ledger.Roles)
+		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ledger.Roles)), person(), ledger.Roles)
 	}
 	if err != nil {
 		return "", err
 	}
-	ticket, err := p.ledger.MakeTicket(ctx, account.ID, firstLink)
+	ticket, err := p.ledger.MakeTicket(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
 	if err != nil {
 		return "", err
 	}

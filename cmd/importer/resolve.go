@@ -271,7 +271,7 @@ func (r *resolver) certain(ctx context.Context) error {
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
 			return nil
 		case row.Result == filing.Placed && row.Company == "" && r.flags.company != "" && len(r.flags.orders) == 0:
-			said, err := r.desk.NameCompany(ctx, row, r.flags.company)
+			said, err := r.desk.NameCompany(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d formed %s", row.Number, r.flags.company)), row, r.flags.company)
 			if err == nil {
 				fmt.Fprintln(r.out, said)
 			}
