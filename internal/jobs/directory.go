@@ -131,7 +131,9 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		}
 	}
 	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
-		c, _ := d.knownCompany(ref.Ref)
+		if now, known := d.knownCompany(ref.Ref); known { // it may have been completed meanwhile
+			c = now
+		}
 		var patch filing.Company
 		if c.EntityType == "" {
 			patch.EntityType = ref.Sheet.EntityType
@@ -140,7 +142,7 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 			patch.FormationState = ref.Sheet.FormationState
 		}
 		if patch.EntityType == "" && patch.FormationState == "" {
-			return c, nil // completed meanwhile
+			return c, nil
 		}
 		c, err := ask(ctx, d.finder, func() (filing.Company, error) { return d.service.UpdateCompany(ctx, c.ID, patch) })
 		if err := hindrance(err, "company", ref.Ref); err != nil {

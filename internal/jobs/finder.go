@@ -63,16 +63,18 @@ var errHalted = errors.New("the service is not to be asked now")
 // for again: it may have been completed since.
 func (f *finder) recall(ctx context.Context, rows []ledger.Row) error {
 	var companies, users []string
-	f.mu.RLock()
+	f.mu.Lock()
 	for _, r := range rows {
-		if _, known := f.companies[r.Request.Company.Ref]; !known && r.Request.Company.Ref != "" {
+		if c, known := f.companies[r.Request.Company.Ref]; known && !whole(c) {
+			delete(f.companies, r.Request.Company.Ref)
+		} else if !known && r.Request.Company.Ref != "" {
 			companies = append(companies, r.Request.Company.Ref)
 		}
 		if _, known := f.users[r.Request.User.Ref()]; !known && r.Request.User.ID == "" {
 			users = append(users, r.Request.User.Ref())
 		}
 	}
-	f.mu.RUnlock()
+	f.mu.Unlock()
 	knownCompanies, err := f.ledger.Companies(ctx, companies)
 	if err != nil {
 		return err

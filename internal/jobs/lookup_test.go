@@ -182,6 +182,26 @@ func TestIncompleteCompanyIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// A worker that has met a company that lacks something asks for it again for the
+// rows that come later.
+func TestIncompleteCompanyIsNotRememberedForGood(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich})
+	f.incomplete()
+	l := f.openLedger()
+	w := f.start(l, f.openQueue())
+	f.add(l, "a", report(3))
+	f.await(w, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Rejected: 1})
+	client, err := newClient(f.url)
+	f.must(err)
+	defer client.Close()
+	_, err = client.UpdateCompany(t.Context(), "comp_3", filing.Company{EntityType: filing.Corp, FormationState: "DE"})
+	f.must(err)
+	f.add(l, "b", report(3))
+	f.await(w, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Placed: 1})
+}
+
 // Rows that cannot create their user are no answer for one that can.
 func TestUserOfManyRows(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, Latency: 20 * time.Millisecond})
