@@ -307,7 +307,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 		return jobs.Ending{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Pace: r.env.Pace(queue), Concurrency: r.env.Concurrency,
+		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Ask: r.env.Asker(r.ledger, r.client), Pace: r.env.Pace(queue), Concurrency: r.env.Concurrency,
 		Only: r.batch.ID, Drain: r.env.Timeout + 10*time.Second, Log: r.log,
 	})
 	if err != nil {
