@@ -98,7 +98,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: 20 * time.Millisecond,
+		TaskCheckInterval: 50 * time.Millisecond, // how late a first row may be, against what an idle worker costs
 		ShutdownTimeout:   c.Drain,
 		Logger:            quiet{c.Log},
 		LogLevel:          asynq.WarnLevel,
