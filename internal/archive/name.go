@@ -29,8 +29,9 @@ func fileName(text string) string {
 			return -1 // invisible, or turns the text around it
 		}
 		return r
-	}, norm.NFC.String(text))
-	clean = strings.Join(strings.Fields(clean), " ")
+	}, text)
+	// Last, for an accent may stand behind what was taken out.
+	clean = norm.NFC.String(strings.Join(strings.Fields(clean), " "))
 	clean = strings.TrimLeft(clean, "=+-@. ")
 	if len(clean) > maxName {
 		cut := maxName

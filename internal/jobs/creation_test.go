@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -522,5 +523,10 @@ func sameOrder(o sandbox.Order, r ledger.Row) bool {
 	if f := r.Request.Order.Formation; f != nil {
 		return o.CompanyName == f.Company.LegalName && o.Items[0].Product == "formation"
 	}
-	return o.CompanyID == r.Company && o.State == string(r.Request.Order.FilingState) && (r.Request.Order.AnnualReport != nil) == (o.Items[len(o.Items)-1].Product == "annual_report")
+	has := func(product string) bool {
+		return slices.ContainsFunc(o.Items, func(i sandbox.Item) bool { return i.Product == product })
+	}
+	order := &r.Request.Order
+	return o.CompanyID == r.Company && o.State == string(order.FilingState) && has("annual_report") == (order.AnnualReport != nil) &&
+		has("ein") == (order.EIN != nil) && has("foreign_qualification") == (order.ForeignQualification != nil)
 }
