@@ -40,10 +40,11 @@ func newLayout(headers, fields []string) *layout {
 		if ours[i] {
 			continue
 		}
-		l.append(i, header)
+		field := ""
 		if i < len(fields) {
-			l.columns[len(l.columns)-1].field = fields[i]
+			field = fields[i]
 		}
+		l.append(i, header, field)
 	}
 	return l
 }
@@ -56,9 +57,9 @@ func (c *column) concerns(exception int) bool {
 	})
 }
 
-func (l *layout) append(index int, header string) {
+func (l *layout) append(index int, header, field string) {
 	l.columns = append(l.columns, column{
-		index: index, header: header, secret: secretHeader(header), width: utf8.RuneCountInString(header),
+		index: index, header: header, field: field, secret: isSecret(header, field), width: utf8.RuneCountInString(header),
 	})
 }
 
@@ -100,7 +101,7 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 
 func (l *layout) measureCells(cells []sheet.Cell) {
 	for ; l.inputs < len(cells); l.inputs++ {
-		l.append(l.inputs, "")
+		l.append(l.inputs, "", "")
 	}
 	for i := range l.columns {
 		c := &l.columns[i]
