@@ -7,12 +7,50 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // ssnShape is what a Social Security number looks like in a text: nine digits
 // that stand alone, whatever dashes they are written with. A ZIP code of nine has
 // its dash elsewhere.
 var ssnShape = regexp.MustCompile(`\b(?:\d{9}|\d{3}[-. \x{2010}-\x{2015}]\d{2}[-. \x{2010}-\x{2015}]?\d{4})\b`)
+
+// IsSSNHeader recognises the header of a column of Social Security numbers,
+// however it is worded: "Owner's SSN", "ssn_number", "Soc. Sec. No.". Letters
+// within a word make none: "Business Name" is a name.
+func IsSSNHeader(header string) bool {
+	folded := FoldName(header)
+	for _, whole := range []string{"ss", "ssn", "ssno", "ssnum", "ssnumber"} {
+		if folded == whole {
+			return true
+		}
+	}
+	for _, part := range []string{"socialsecurity", "socsec", "socialno", "socialnum"} {
+		if strings.Contains(folded, part) {
+			return true
+		}
+	}
+	for word := range strings.FieldsFuncSeq(apart(header), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if word = strings.ToLower(word); strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") {
+			return true
+		}
+	}
+	return false
+}
+
+// apart sets the words of camelCase apart.
+func apart(s string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range s {
+		if lower && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(r)
+	}
+	return b.String()
+}
 
 // HideSSNs is a text that may be shown and kept: what looks like a Social
 // Security number in it is left by its last four digits, "***-**-1120".

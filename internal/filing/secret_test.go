@@ -26,3 +26,17 @@ func TestHideSSNs(t *testing.T) {
 		}
 	}
 }
+
+func TestIsSSNHeader(t *testing.T) {
+	for header, want := range map[string]bool{
+		"SSN": true, "ssn": true, "S.S.N.": true, "SS#": true, "SSN #": true, "Owner's SSN": true, "ssn_number": true, "SSN/ITIN": true,
+		"responsiblePartySsn": true, "ein.responsiblePartySsn": true, "SSNs": true, "OwnerSSN": true, "SSNNUMBER": true, "TAXPAYERSSN": true,
+		"Social Security Number": true, "socialSecurityNumber": true, "Soc. Sec. No.": true, "Social No": true,
+		"Business Name": false, "BUSINESS NAME": false, "businessname": false, "BusinessName": false, "Business No": false, "Address Number": false,
+		"Class Name": false, "classname": false, "Wellness Note": false, "Passnumber": false, "EIN": false, "Legal Name": false, "": false,
+	} {
+		if got := IsSSNHeader(header); got != want {
+			t.Errorf("%q: %t", header, got)
+		}
+	}
+}

@@ -272,6 +272,31 @@ func TestEditsOfOfficers(t *testing.T) {
 	}
 }
 
+// A row without a Company ID is a new company, whether or not the sheet has the
+// column: its officers are read.
+func TestOfficersBesideCompanyIDs(t *testing.T) {
+	book := workbook(t,
+		tab{name: "June", rows: [][]sheet.OutCell{
+			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID", "Filing State", "Filing Year", "Principal Line 1", "Principal City"),
+			texts("comp_1", "Larkspur LLC", "", "", "", "user_1", "DE", "2026", "", ""),
+			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street", "Wilmington"),
+		}},
+		tab{name: "Officers", rows: [][]sheet.OutCell{
+			texts("Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"),
+			texts("Acme LLC", "Ana", "Silva", "Member", "yes", "12 Market Street", "Wilmington", "DE", "19801"),
+		}})
+	var officers []int
+	if err := opened(t, book, Options{}).Each(t.Context(), func(r *Row) error {
+		if r.Request == nil {
+			t.Fatalf("row %d: %s", r.Number, r.Message)
+		}
+		officers = append(officers, len(r.Request.Company.Sheet.Officers))
+		return nil
+	}); err != nil || !slices.Equal(officers, []int{0, 1}) {
+		t.Errorf("%v %v", officers, err)
+	}
+}
+
 // The batch is known by its edits too, in whatever order they were typed, and
 // its identity does not give them away.
 func TestBatchIDOfEdits(t *testing.T) {

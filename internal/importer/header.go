@@ -56,10 +56,11 @@ func (HeaderRow) Type() string { return "row" }
 
 // heading is one cell of the header row and what it means.
 type heading struct {
-	text   string // as it was given; with the group above it where that was needed
-	folded string
-	index  int
-	behind bool // told by the address it stands behind
+	text    string // as it was given; with the group above it where that was needed
+	folded  string
+	index   int
+	behind  bool // told by the address it stands behind
+	outside bool // a bare word of several, behind no address
 	wording
 }
 
@@ -172,6 +173,11 @@ func (m *matcher) means(text string) wording {
 // Where a person said which row it is, or that there is none, it is that one if
 // anything in it is known.
 func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
+	if m.row != 0 && len(rows) > 0 && isAnswered(rows[0].Cells) {
+		free := *m
+		free.row = 0 // it was said of the file that these results answer
+		return free.layoutOf(rows)
+	}
 	if m.row == NoHeader {
 		best = m.headless(rows)
 	} else if best = m.headerOf(rows); best != nil {
@@ -224,6 +230,16 @@ func (m *matcher) settle(l *layout, rows []sheet.Row) {
 		}
 		h.wording = wording{id, mapped}
 	}
+}
+
+// isAnswered recognises the header of results of ours.
+func isAnswered(cells []sheet.Cell) bool {
+	for _, name := range []string{"result", "message", "orderids"} {
+		if !slices.ContainsFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // headless is the layout of a sheet without a header. Its columns are called what
@@ -473,7 +489,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 		}
 	}
 	for _, h := range l.headings {
-		if secretHeader(h.folded) && !slices.Contains(p.secret, h.index) {
+		if filing.IsSSNHeader(h.text) && !slices.Contains(p.secret, h.index) {
 			p.secret = append(p.secret, h.index)
 		}
 	}
@@ -509,12 +525,6 @@ func article(p filing.Product) string {
 	}
 }
 
-// secretHeader recognises a column of Social Security numbers that the table
-// does not know.
-func secretHeader(folded string) bool {
-	return folded == "ss" || slices.ContainsFunc([]string{"ssn", "socialsecurity", "socsec", "socialno", "socialnum"}, func(word string) bool { return strings.Contains(folded, word) })
-}
-
 // name is a header with its cell: "Zip" (F3).
 func (h *heading) name(row int) string {
 	if row == 0 {
@@ -529,11 +539,9 @@ func (l *layout) resolve() []heading {
 	all := slices.Clone(l.headings)
 	claimed := map[columnID]bool{}
 	bareAddress := false
-	for _, h := range all {
-		bareAddress = bareAddress || h.strength == weak && h.folded != "state"
-	}
 	settleAddresses(all)
 	for _, h := range all {
+		bareAddress = bareAddress || h.strength == weak && h.folded != "state"
 		if h.strength > weak {
 			claimed[h.column] = true
 		}
@@ -545,7 +553,7 @@ func (l *layout) resolve() []heading {
 		}
 		if h.folded == "state" {
 			h.column = filingState
-			if bareAddress || claimed[filingState] {
+			if bareAddress && !h.outside || claimed[filingState] {
 				h.column = principalState
 			}
 		}
@@ -557,8 +565,8 @@ func (l *layout) resolve() []heading {
 }
 
 // settleAddresses settles bare words that come more than once, such as "City"
-// behind "Address" and again behind "Mailing Address": each belongs to the address
-// it stands behind. Columns that are not known, such as "County", may stand between.
+// behind "Address" and again behind "Mailing Address", or that are said of another
+// address already: each belongs to the address it stands behind. Columns that are not known, such as "County", may stand between.
 func settleAddresses(all []heading) {
 	times := map[columnID]int{}
 	taken := map[columnID]bool{} // by a header that says so itself
@@ -579,7 +587,10 @@ func settleAddresses(all []heading) {
 		case h.strength > weak || within < 0 && part.index == 0:
 			within = part.address
 		}
-		if within >= 0 && h.strength == weak && times[h.column] > 1 {
+		if h.strength != weak || times[h.column] == 1 && !taken[h.column] {
+			continue
+		}
+		if h.outside = within < 0; !h.outside {
 			if id := addresses[within][part.index]; id != none && !taken[id] {
 				h.column, h.strength, h.behind = id, alias, true // a second one there is its rival
 			}
@@ -604,14 +615,14 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 // ignored notes the columns that nothing is known of, and what they may be.
 func (l *layout) ignored(o *Options) (notes []string) {
 	var names []string
-	for _, h := range l.headings {
+	for _, h := range l.resolve() {
 		if h.text == "" || h.column != none || answers[h.folded] {
 			continue
 		}
 		if h.strength == mapped {
 			continue
 		}
-		if near, ok := nearest(h.folded); ok {
+		if near, ok := nearest(h.folded); ok && h.strength != weak {
 			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
 			continue
 		}
@@ -676,6 +687,11 @@ var needs = []struct {
 // describing are the columns without which a company cannot be created.
 var describing = []columnID{legalName, entityType, formationState, formationDate, principalLine1, principalCity}
 
+// describes reports whether the sheet can describe a company that is to be created.
+func (p *plan) describes() bool {
+	return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
+}
+
 // missing notes the columns that every row will lack. Where a header comes
 // close to one it is an error, for reading on would only fail every row.
 func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []string, err error) {
@@ -685,7 +701,7 @@ func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []s
 			case p.binding(id) != nil:
 				return true
 			case id == companyID:
-				return !slices.ContainsFunc(describing, func(id columnID) bool { return p.binding(id) == nil })
+				return p.describes()
 			case id == filingState && slices.Contains(ein, p.product):
 				return p.binding(formationState) != nil
 			}

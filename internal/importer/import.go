@@ -187,7 +187,7 @@ func (im *Import) open(m *matcher) error {
 	if err := im.recognise(m); err != nil {
 		return err
 	}
-	if im.product != filing.Formation && im.plan.binding(companyID) != nil {
+	if im.product != filing.Formation && im.plan.binding(companyID) != nil && !im.plan.describes() {
 		return nil // the companies exist, and so do their officers
 	}
 	var err error
@@ -223,6 +223,9 @@ func (im *Import) recognise(m *matcher) error {
 		return err
 	}
 	im.plan = plan
+	if err := im.checkState(); err != nil {
+		return err
+	}
 	missing, err := im.layout.missing(plan, &im.options, name, im.sheet)
 	if err != nil {
 		return err
@@ -233,6 +236,29 @@ func (im *Import) recognise(m *matcher) error {
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options), notes)
 	if im.told {
 		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
+	}
+	return nil
+}
+
+// checkState refuses to keep the companies of a state where the only column of
+// states stands in an address: whether it says where a filing is made, nobody has
+// said.
+func (im *Import) checkState() error {
+	if im.options.State == "" || im.product == filing.Formation || im.plan.binding(filingState) != nil || im.plan.binding(formationState) != nil {
+		return nil
+	}
+	for _, h := range im.layout.resolve() {
+		if h.column != principalState || h.strength != weak && !h.behind {
+			continue
+		}
+		said := func(id columnID) string {
+			return im.options.tell(readAs, h.text, columns[id].header, im.layout.mapName(&h)+"="+columns[id].header)
+		}
+		return &sheet.FormatError{
+			File: im.file.Name(), Sheet: im.sheet, Cell: im.layout.cell(h.index),
+			Reason: fmt.Sprintf("only companies of %s are asked for, and the one column of states, %s, stands in an address", im.options.State, h.name(im.layout.row)),
+			Remedy: fmt.Sprintf("Where it says the state of each filing, %s; where it says where the office is, %s, and every row is filed in %s", said(filingState), said(principalState), im.options.State),
+		}
 	}
 	return nil
 }

@@ -197,7 +197,7 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 	shown := slices.Clone(cells)
 	for i := range shown {
 		text := hideSSN(shown[i].Text)
-		if i < len(l.headers) && secretHeader(foldHeader(l.headers[i])) {
+		if i < len(l.headers) && filing.IsSSNHeader(l.headers[i]) {
 			text = maskedSSN(shown[i].Text)
 		}
 		if text != shown[i].Text {

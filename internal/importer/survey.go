@@ -366,7 +366,7 @@ func (im *Import) valuesTell(h *heading) columnID {
 
 // isSecret reports whether a column holds Social Security numbers.
 func (h *heading) isSecret() bool {
-	return h.column != none && columns[h.column].kind == ssnKind || secretHeader(h.folded)
+	return h.column != none && columns[h.column].kind == ssnKind || filing.IsSSNHeader(h.text)
 }
 
 // unused says why a column means nothing to us.
