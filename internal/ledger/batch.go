@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
 )
 
 // CreateBatch begins the import of a batch. When the batch is there already it
@@ -384,18 +385,19 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 // Progress is a glance at a batch.
 type Progress struct {
 	Counts  Counts
-	Spent   int64 // cents posted
-	Held    int64 // cents set aside
-	Waiting int   // ready rows that wait for funds or for another row
-	Short   int   // those of them that wait for funds
-	Filings int   // orders of placed rows of which events tell
-	Filed   int   // those of them that the state has accepted
+	Spent   money.Cost // posted
+	Held    money.Cost // set aside
+	Waiting int        // ready rows that wait for funds or for another row
+	Short   int        // those of them that wait for funds
+	Filings int        // orders of placed rows of which events tell
+	Filed   int        // those of them that the state has accepted
 }
 
 // Progress sums a batch up, for the progress line and the end of a run.
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), COALESCE(SUM(held), 0),
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), MAX(CASE WHEN result = 'placed' THEN at_least ELSE spent_least END),
+			COALESCE(SUM(held), 0), MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN at_least ELSE 0 END),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch)
 	if err != nil {
@@ -405,13 +407,17 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	for rows.Next() {
 		var result filing.Result
 		var n, waiting, short int
-		var spent, held int64
-		if err := rows.Scan(&result, &n, &spent, &held, &waiting, &short); err != nil {
+		var spent, held money.Cost
+		if err := rows.Scan(&result, &n, &spent.Amount, &spent.AtLeast, &held.Amount, &held.AtLeast, &waiting, &short); err != nil {
 			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 		}
 		p.Counts[result] = n
-		p.Held += held
-		p.Spent += spent
+		if p.Spent, err = p.Spent.Plus(spent); err != nil {
+			return p, fmt.Errorf("sum up what batch %s has spent: %w", batch, err)
+		}
+		if p.Held, err = p.Held.Plus(held); err != nil {
+			return p, fmt.Errorf("sum up what batch %s holds: %w", batch, err)
+		}
 		if result == filing.Ready {
 			p.Waiting, p.Short = waiting, short
 		}

@@ -310,7 +310,7 @@ func TestProgress(t *testing.T) {
 		}
 		s.must(l.SetAside(s.Context(), ledger.Aside{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
 		p, err := l.Progress(s.Context(), "b1")
-		if err != nil || p.Spent != int64(cost) || p.Held != 3*int64(cost) || p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
+		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Held != (money.Cost{Amount: 3 * cost}) || p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
 			s.Fatalf("%+v, %v", p, err)
 		}
 		u, err := l.Unfinished(s.Context(), "b1")
@@ -324,6 +324,44 @@ func TestProgress(t *testing.T) {
 		u, err = l.Unfinished(s.Context(), "b1")
 		if err != nil || u != (ledger.Unfinished{Sendable: 1, Later: 1, NextDue: out.Due.UnixMilli(), Keys: 1}) {
 			s.Fatalf("the void lets the short row go: %+v, %v", u, err)
+		}
+	})
+}
+
+// A sum is exact only where each of its parts is, and says so of itself alone.
+func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
+	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, AtLeast: true}
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		for i, c := range []struct {
+			placed, sent, ready money.Cost // a row of each
+			spent, held         money.Cost
+		}{
+			{exact, exact, exact, exact, exact},
+			{least, exact, exact, least, exact},
+			{exact, least, exact, exact, least},
+			{exact, exact, least, exact, exact},
+			{exact, money.Cost{AtLeast: true}, exact, exact, money.Cost{AtLeast: true}},
+		} {
+			id := fmt.Sprintf("b%d", i)
+			rows := reports(id, 3)
+			rows[0].Cost, rows[1].Cost, rows[2].Cost = c.placed, c.sent, c.ready
+			rows = s.add(l, id, rows...)
+			s.place(l, rows[0])
+			s.send(l, rows[1])
+			for _, class := range []filing.Class{"", filing.NoAnswer} {
+				if class != "" {
+					s.answer(l, rows[1], class)
+				}
+				if p, err := l.Progress(s.Context(), id); err != nil || p.Spent != c.spent || p.Held != c.held {
+					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Held, c.spent, c.held, err)
+				}
+			}
+			for _, u := range s.news(l).Untold {
+				if u.Batch == id && u.Held != c.held {
+					s.Errorf("%s: the news says %v, want %v", id, u.Held, c.held)
+				}
+			}
 		}
 	})
 }

@@ -54,7 +54,7 @@ type Untold struct {
 	Mark  int64 // the attempt in doubt; the exception's code
 	Row   int64
 	Batch string
-	Held  money.Cents
+	Held  money.Cost
 }
 
 // News is what the ledger holds that a person may have to be told of.
@@ -89,9 +89,9 @@ const (
 				OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works
 			FROM batches b WHERE b.open = 1) AS s
 		WHERE s.told = s.works ORDER BY s.created_at DESC, s.id LIMIT 100`
-	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held FROM rows r
+	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.at_least FROM rows r
 			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
-		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0 FROM items i JOIN rows r ON r.id = i.row
+		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0 FROM items i JOIN rows r ON r.id = i.row
 			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
 		ORDER BY 4, 2 LIMIT 10000`
 )
@@ -123,7 +123,7 @@ func (l *Ledger) News(ctx context.Context) (News, error) {
 	}
 	err = drain(l.read.QueryContext(ctx, readUntold))(func(scan func(...any) error) error {
 		var u Untold
-		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held); err != nil {
+		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held.Amount, &u.Held.AtLeast); err != nil {
 			return err
 		}
 		n.Untold = append(n.Untold, u)

@@ -12,6 +12,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 )
 
 func (s *store) news(l *ledger.Ledger) ledger.News {
@@ -184,7 +185,7 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 			return of
 		}
 		of := untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)
-		if of[0].Held != cost || of[0].Batch != "b" {
+		if of[0].Held != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
 			s.Errorf("%+v", of[0])
 		}
 		if !s.keep(l, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: "x", Of: of[:1]}) {

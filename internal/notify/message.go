@@ -49,7 +49,7 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	if news.Halt == filing.ForFunds {
 		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
 	}
-	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), dollars(cost), available),
+	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available),
 		"Top up the balance, then: importer deposit AMOUNT")
 	return n, nil
 }
@@ -68,7 +68,11 @@ func (w writer) available(ctx context.Context) (string, error) {
 	if err != nil || !book.Declared {
 		return "not known, no deposit was ever declared", err
 	}
-	return book.Available().Dollars() + " by the book", nil
+	available := book.Available().Dollars() + " by the book"
+	if book.AtLeast { // what was spent is
+		available = "at most " + available
+	}
+	return available, nil
 }
 
 func (w writer) keyRefused(news ledger.News) ledger.Notice {
@@ -105,7 +109,7 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 		next += "\nThe uncertain ones: importer resolve " + id
 	}
 	n.Subject = w.subject("%s has ended: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed], verb(p.Counts.Total(), "row", "rows"))
-	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")), fmt.Sprintf("Spent: %s.", money.Cents(p.Spent).Dollars()), next)
+	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")), fmt.Sprintf("Spent: %s.", p.Spent), next)
 	return n, nil
 }
 
@@ -118,13 +122,15 @@ func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold)
 	if err != nil {
 		return n, err
 	}
-	var held money.Cents
+	var held money.Cost
 	for _, u := range of {
-		held += u.Held
+		if held, err = held.Plus(u.Held); err != nil {
+			return n, fmt.Errorf("sum up what uncertain rows hold: %w", err)
+		}
 	}
 	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
 	n.Subject = w.subject("%s uncertain in %s", verb(len(of), "row is", "rows are"), filepath.Base(b.File))
-	n.Body = lines(fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.", held.Dollars()),
+	n.Body = lines(fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.", held),
 		named, "Settle them: importer resolve "+batch)
 	return n, err
 }
@@ -145,7 +151,7 @@ func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold
 	})
 	n.Subject = w.subject("%s to correct in %s", verb(len(of), "filing", "filings"), filepath.Base(b.File))
 	n.Body = lines("They stand still until somebody corrects them.", named,
-		fmt.Sprintf("All of them, under Needs Attention: importer results %s -o FILE", batch))
+		fmt.Sprintf("All of them, under Needs Attention: importer results %s -o FILE.xlsx", batch))
 	return n, err
 }
 
@@ -178,13 +184,6 @@ func verb(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-func dollars(c money.Cost) string {
-	if c.AtLeast {
-		return "at least " + c.Amount.Dollars()
-	}
-	return c.Amount.Dollars()
 }
 
 func since(t time.Time) string {

@@ -92,12 +92,18 @@ const cost = money.Cents(7500)
 // add opens a batch of n annual reports.
 func (s *season) add(id string, n int) []ledger.Row {
 	s.Helper()
+	return s.addAt(money.Cost{Amount: cost}, id, n)
+}
+
+// addAt opens a batch of n annual reports that cost as much each.
+func (s *season) addAt(each money.Cost, id string, n int) []ledger.Row {
+	s.Helper()
 	ctx := context.Background()
 	_, err := s.CreateBatch(ctx, ledger.Batch{ID: id, File: "/home/me/" + id + ".xlsx", Product: filing.AnnualReport})
 	s.must(err)
 	var rows []ledger.Row
 	for i := range n {
-		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: cost}, Request: &filing.Request{
+		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: each, Request: &filing.Request{
 			Product: filing.AnnualReport,
 			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%s%d", id, i), Sheet: filing.Company{LegalName: fmt.Sprintf("Acme %d LLC", i)}},
 			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
@@ -120,13 +126,13 @@ func (s *season) answer(class filing.Class, rows ...ledger.Row) {
 	for _, r := range rows {
 		r, err := s.Row(ctx, r.ID)
 		s.must(err)
-		begun, err := s.Begin(ctx, ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: money.Cost{Amount: cost}, Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}}})
+		begun, err := s.Begin(ctx, ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost, Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}}})
 		s.must(err)
 		if begun.Try == 0 {
 			continue
 		}
 		a := filing.Answer{Class: class, Message: "said the service"}
-		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Verdict: filing.Decide(a, filing.Standing{LastItem: true}), Message: "no answer came in 30 s", Cost: money.Cost{Amount: cost}}
+		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Verdict: filing.Decide(a, filing.Standing{LastItem: true}), Message: "no answer came in 30 s", Cost: r.Cost}
 		if class == filing.Accepted {
 			out.Items = []ledger.Item{{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost}}
 		}
@@ -258,6 +264,37 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 	})
 }
 
+// A part of a cost that is not known is never told as known.
+func TestSumsThatAreTheLeastSaySo(t *testing.T) {
+	story(t, func(s *season, box *inbox) {
+		ctx := context.Background()
+		least := money.Cost{Amount: cost, AtLeast: true}
+		s.must(s.Deposit(ctx, 10*cost, ""))
+		known, not := s.add("known", 2), s.addAt(least, "not", 2)
+		s.answer(filing.NoAnswer, known[0], not[0])
+		s.answer(filing.Accepted, known[1], not[1])
+		time.Sleep(gather + 2*every)
+		waits := s.addAt(least, "waits", 1)
+		s.answer(filing.NoFunds, waits[0])
+		time.Sleep(2 * every)
+		box.mu.Lock()
+		told := map[string]string{}
+		for _, m := range box.told {
+			told[string(m.Kind)+" "+m.Batch] = m.Body
+		}
+		box.mu.Unlock()
+		for of, want := range map[string]string{
+			"batch known": "Spent: $75.00.", "uncertain known": "Held: $75.00.",
+			"batch not": "Spent: at least $75.00.", "uncertain not": "Held: at least $75.00.",
+			"funds ": "Waiting: 1 row, at least $75.00. Available: at most $450.00 by the book.",
+		} {
+			if !strings.Contains(told[of], want) {
+				s.Errorf("%s: %q is not in %q", of, want, told[of])
+			}
+		}
+	})
+}
+
 func TestUncertainRowsAreGathered(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		rows := s.add("b", 20)
@@ -307,7 +344,7 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 			if m.Batch == "a" && m.Body != "They stand still until somebody corrects them.\n"+
 				"  row 2  Acme 0 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
 				"  row 4  Acme 2 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
-				"All of them, under Needs Attention: importer results a -o FILE" {
+				"All of them, under Needs Attention: importer results a -o FILE.xlsx" {
 				s.Errorf("%s", m.Body)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 )
 
 // Meter measures how fast a batch goes, from the moment somebody began to look.
@@ -57,7 +56,7 @@ func (p Progress) String() string {
 	if p.Waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%d waiting", p.Waiting))
 	}
-	parts = append(parts, money.Cents(p.Spent).Dollars()+" spent")
+	parts = append(parts, p.Spent.String()+" spent")
 	if p.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f/s", p.Rate))
 		if p.Answered < p.Total {

@@ -6,13 +6,16 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 )
 
 func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 	at := func(placed, ready int) ledger.Progress {
-		return ledger.Progress{Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready}, Spent: int64(placed) * 1000}
+		return ledger.Progress{Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready}, Spent: money.Cost{Amount: money.Cents(placed) * 1000}}
 	}
+	least := at(100, 900)
+	least.Spent.AtLeast = true
 	began := time.Date(2027, 1, 15, 6, 0, 0, 0, time.UTC)
 	m := report.NewMeter(at(100, 900), began)
 	for _, c := range []struct {
@@ -25,6 +28,7 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 		text   string
 	}{
 		{"nothing moved yet", at(100, 900), ledger.Halted{}, time.Second, 0, 0, "100/1000  100 placed  $1,000.00 spent"},
+		{"a part of the cost is not known", least, ledger.Halted{}, time.Second, 0, 0, "100/1000  100 placed  at least $1,000.00 spent"},
 		{"no time has passed", at(101, 899), ledger.Halted{}, 0, 0, 0, "101/1000  101 placed  $1,010.00 spent"},
 		{"what was there before is not counted in", at(200, 800), ledger.Halted{}, 10 * time.Second, 10, 80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1m20s left"},
 		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.ForFunds}, 10 * time.Second, 0, 0, "200/1000  200 placed  $2,000.00 spent"},

@@ -165,7 +165,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if p.Book, err = l.Book(ctx); err != nil {
 		return nil, err
 	}
-	now := ledger.Progress{Counts: f.Counts, Spent: int64(f.Spent.Amount), Held: int64(f.Held.Amount), Waiting: f.Waiting, Short: f.Short}
+	now := ledger.Progress{Counts: f.Counts, Spent: f.Spent, Held: f.Held, Waiting: f.Waiting, Short: f.Short}
 	at := time.Now()
 	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
 	if w.meter == nil || halted.Reason != filing.Nothing || left == 0 {
