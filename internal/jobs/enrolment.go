@@ -125,9 +125,6 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file s
 		done.Same = true
 		return done, nil
 	}
-	if o.Due != "" {
-		s.Since = time.Now() // whatever is near by now, and was not filed, is filed tomorrow
-	}
 	if err := l.ChangeSeason(ctx, s); err != nil {
 		return done, err
 	}

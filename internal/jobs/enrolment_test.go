@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,76 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) || next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") || line.Came() != "" {
 		t.Errorf("%+v, %+v", line, next)
+	}
+}
+
+// What fell due while nobody was there is filed though the roster is updated
+// meanwhile; not what was due of a company that only joins with the update.
+func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	today := time.Now().UTC()
+	due := func(months int) string { // of a company of Wyoming: the first of a month
+		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
+	}
+	overdue, near := due(-1), due(1)
+	se := f.plant(l, "wy", company(1, "WY", overdue)+company(2, "WY", overdue)+company(3, "WY", near), jobs.SeasonOptions{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	se, err := jobs.FindSeason(f.Context(), l, se.Name)
+	f.must(err)
+	update := func(lines string) {
+		f.Helper()
+		done, err := jobs.UpdateSeason(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines), "Leo")
+		f.must(err)
+		if se, err = jobs.FindSeason(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Season.Since) {
+			f.Fatalf("%+v, %v", se, err)
+		}
+	}
+	joined := company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near) + company(4, "WY", overdue) + company(5, "WY", near)
+	update(joined)
+	update(joined + company(6, "WY", overdue)) // what joined once stays so
+	var h hand
+	h.set(today.Format("2006-01-02 15:04 MST"))
+	s := f.seasons(l, &h)
+	f.must(s.Look(f.Context()))
+	if early := f.firings(l, "wy"); len(early) != 0 {
+		t.Fatalf("fired on the day of the update: %+v", early)
+	}
+	h.set(today.AddDate(0, 0, 1).Format("2006-01-02 15:04 MST"))
+	f.must(s.Look(f.Context()))
+	all := f.firings(l, "wy")
+	if len(all) != 1 || fmt.Sprint(f.due(l, all[0].Batch)) != "[comp_1 comp_2 comp_3 comp_5]" {
+		t.Fatalf("%+v: %v", all, f.due(l, all[0].Batch))
+	}
+}
+
+// What somebody took back and is overdue is not filed by an update months later.
+func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	today := time.Now().UTC()
+	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
+	lines := company(1, "WY", month) + company(2, "WY", month)
+	f.plant(l, "wy", lines, jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	var h hand
+	fire := func(day int) ledger.Firing {
+		f.Helper()
+		h.set(today.AddDate(0, 0, day).Format("2006-01-02 15:04 MST"))
+		f.must(f.seasons(l, &h).Look(f.Context()))
+		all := f.firings(l, "wy")
+		return all[len(all)-1]
+	}
+	first := fire(-1)
+	if got := fmt.Sprint(f.due(l, first.Batch)); got != "[comp_1 comp_2]" {
+		t.Fatal(got)
+	}
+	_, err := l.CancelBatch(f.Context(), first.Batch)
+	f.must(err)
+	se, err := jobs.FindSeason(f.Context(), l, "wy")
+	f.must(err)
+	_, err = jobs.UpdateSeason(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines+company(3, "WY", month)), "Leo")
+	f.must(err)
+	if again := fire(1); again.ID == first.ID || again.Batch != "" {
+		t.Errorf("%+v: %v", again, f.due(l, again.Batch))
 	}
 }
 

@@ -49,8 +49,8 @@ type Seasons struct {
 
 // schedule is when a season fires, as long as its roster and options are these.
 type schedule struct {
-	roster, options string
-	since, read     time.Time
+	roster, options      string
+	since, changed, read time.Time
 	*season.Schedule
 }
 
@@ -151,7 +151,7 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Sched
 	s.planning.Lock()
 	known, ok := s.plans[se.Name]
 	s.planning.Unlock()
-	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) && s.c.Now().Sub(known.read) < rereadRoster {
+	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) && known.changed.Equal(se.Changed) && s.c.Now().Sub(known.read) < rereadRoster {
 		return known.Schedule, nil
 	}
 	when, err := ScheduleOf(ctx, s.c.Ledger, se)
@@ -160,7 +160,7 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Sched
 	}
 	s.planning.Lock()
 	defer s.planning.Unlock()
-	s.plans[se.Name] = schedule{se.Roster, string(se.Options), se.Since, s.c.Now(), when}
+	s.plans[se.Name] = schedule{se.Roster, string(se.Options), se.Since, se.Changed, s.c.Now(), when}
 	return when, nil
 }
 
@@ -182,6 +182,9 @@ func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Season) (*seaso
 		return nil, fmt.Errorf("read the roster of the season %s: %w", se.Name, err)
 	}
 	r.Since = since
+	if r.Changed, err = o.day(se.Changed); err != nil {
+		return nil, err
+	}
 	return o.Schedule(r.Roster)
 }
 
@@ -422,6 +425,13 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 		return nil, "", false, err
 	}
 	roster.Since = season.DateOf(se.Since.In(zone))
+	had, err := s.had(ctx, f, zone)
+	if err != nil {
+		return nil, "", false, err
+	}
+	if len(had) > 0 {
+		roster.Changed = had[len(had)-1].since
+	}
 	earlier, err := s.earlier(ctx, f)
 	if err != nil {
 		return nil, "", false, err
@@ -430,7 +440,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if s.c.Now().Sub(f.Due) > 2*s.c.Every+time.Minute {
 		plan.Late = f.Due.In(zone).Format("2006-01-02 15:04 MST")
 	}
-	sel, err := s.choose(ctx, o, roster, f, on, earlier)
+	sel, err := s.choose(ctx, o, roster, had, f, on, earlier)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -518,7 +528,7 @@ func (sel *selection) remark(p *Plan) {
 
 // choose selects the rows of a firing: all of the roster, or those whose due
 // date is near and that no earlier firing has filed.
-func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
+func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {
@@ -542,6 +552,9 @@ func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, f ledg
 	if err != nil {
 		return nil, err
 	}
+	if entries, err = s.own(ctx, o, had, on, entries); err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
 		n := e.Row.Number
 		if _, known := sel.turns[n]; known {
@@ -556,7 +569,8 @@ func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, f ledg
 			}
 			t.FilingYear = strconv.Itoa(year)
 		}
-		if !filed.has(e.Row, t.Priority, cmp.Or(t.FilingYear, strconv.Itoa(r.years[n]))) {
+		year := cmp.Or(t.FilingYear, strconv.Itoa(r.years[n]))
+		if !filed.has(e.Row, t.Priority, year) && !(e.Due.Date.Before(r.Changed) && filed.canceled[e.Row.Key()+"|"+year]) {
 			sel.turns[n] = t
 		}
 	}
@@ -571,6 +585,63 @@ func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, f ledg
 		}
 	}
 	return sel, nil
+}
+
+// version is a roster that a season had from a day on.
+type version struct {
+	hash  string
+	since season.Date
+}
+
+// had are the rosters that a season had until that of a firing, the oldest first.
+func (s *Seasons) had(ctx context.Context, f ledger.Firing, zone *time.Location) ([]version, error) {
+	rosters, err := s.c.Ledger.SeasonRosters(ctx, f.Season)
+	var all []version
+	last := 0
+	for i, r := range rosters {
+		all = append(all, version{r.Hash, season.DateOf(r.Since.In(zone))})
+		if r.Hash == f.Roster {
+			last = i + 1 // it may have begun before the next one came
+		}
+	}
+	return all[:last], err
+}
+
+// own are the entries without those that fell due before the company came to the
+// season: whoever takes one on in autumn does not mean its report of the spring,
+// which was somebody else's to file.
+func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on season.Date, entries []season.Entry) ([]season.Entry, error) {
+	type report struct {
+		row int
+		due season.Date
+	}
+	foreign := make(map[report]bool)
+	for i := range had {
+		var due []season.Entry // while the season had that roster
+		var rows []season.Row
+		for _, e := range entries {
+			if (i == 0 || !e.Due.Date.Before(had[i].since)) && i+1 < len(had) && e.Due.Date.Before(had[i+1].since) {
+				due, rows = append(due, e), append(rows, e.Row)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		old, err := ReadVersion(ctx, s.c.Ledger, had[i].hash, o, on)
+		if err != nil {
+			return nil, fmt.Errorf("read a roster that the season had: %w", err)
+		}
+		joined := make(map[int]bool)
+		for _, row := range season.Compare(rows, old.Rows).New {
+			joined[row.Number] = true
+		}
+		for _, e := range due {
+			if joined[e.Row.Number] {
+				foreign[report{e.Row.Number, e.Due.Date}] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(entries, func(e season.Entry) bool { return foreign[report{e.Row.Number, e.Due.Date}] }), nil
 }
 
 // window are the reports that are near on a day, and those that came near, or
@@ -598,6 +669,8 @@ func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date, earli
 type filed struct {
 	rows map[filedRow]bool // of the same version of the roster
 	keys map[string]bool   // of other versions: company, state and filing year
+
+	canceled map[string]bool // of other versions, likewise: what was taken back
 }
 
 type filedRow struct {
@@ -614,9 +687,9 @@ const filedFor = 400 * 24 * time.Hour
 
 // filed looks into the batches of earlier firings. A row that was to be
 // corrected, or was taken back, is not filed anew as long as the roster has not
-// changed.
+// changed; one that was taken back not even then, once it is overdue.
 func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.Firing) (filed, error) {
-	all := filed{make(map[filedRow]bool), make(map[string]bool)}
+	all := filed{make(map[filedRow]bool), make(map[string]bool), make(map[string]bool)}
 	for _, g := range earlier {
 		if g.Batch == "" || f.Due.Sub(g.Due) > filedFor {
 			continue
@@ -629,15 +702,15 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.F
 				all.rows[filedRow{row.Number, row.Priority}] = true
 				continue
 			}
-			switch row.Result {
-			case filing.Invalid, filing.Rejected, filing.Canceled:
-				continue
-			}
-			if row.Request == nil || row.Request.Order.AnnualReport == nil {
+			if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil || row.Request.Order.AnnualReport == nil {
 				continue
 			}
 			key := season.Row{CompanyID: cmp.Or(row.Company, row.Request.Company.Ref), Facts: season.Facts{State: row.Request.Order.FilingState}}.Key()
-			all.keys[key+"|"+row.Request.Order.AnnualReport.FilingYear] = true
+			into := all.keys
+			if row.Result == filing.Canceled {
+				into = all.canceled
+			}
+			into[key+"|"+row.Request.Order.AnnualReport.FilingYear] = true
 		}
 	}
 	return all, nil

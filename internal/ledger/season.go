@@ -32,9 +32,16 @@ type Season struct {
 	Approval  bool            // each firing waits for somebody's yes
 	Paused    bool
 	Since     time.Time // what was due before is none of its business
+	Changed   time.Time // when it got its present roster
 	Version   int       // counts its changes
 	CreatedBy string
 	CreatedAt time.Time
+}
+
+// SeasonRoster is a version of a season's roster.
+type SeasonRoster struct {
+	Hash  string
+	Since time.Time // from when on it was the season's
 }
 
 // FiringState is how far a firing has come.
@@ -97,13 +104,42 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 	if since.IsZero() {
 		since = l.now()
 	}
-	n, err := affected(l.exclusively(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
-		ON CONFLICT (name) DO NOTHING`,
-		s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now())))
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+			ON CONFLICT (name) DO NOTHING`,
+			s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now())))
+		if added = n == 1; err != nil || !added {
+			return err
+		}
+		return keepSeasonRoster(ctx, tx, s.Name, since)
+	})
 	if err != nil {
 		return false, fmt.Errorf("keep the season %s: %w", s.Name, err)
 	}
-	return n == 1, nil
+	return added, nil
+}
+
+// keepSeasonRoster writes down which roster a season has from now on.
+func keepSeasonRoster(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, millis(since))
+	return err
+}
+
+// SeasonRosters lists the rosters that a season has had, the oldest first.
+func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]SeasonRoster, error) {
+	var all []SeasonRoster
+	err := drain(l.read.QueryContext(ctx, `SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`, name))(func(scan func(...any) error) error {
+		var r SeasonRoster
+		var since int64
+		err := scan(&r.Hash, &since)
+		r.Since = moment(since)
+		all = append(all, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the rosters of the season %s: %w", name, err)
+	}
+	return all, nil
 }
 
 // ChangeSeason changes what a season files and when; paused it stays as it is. It
@@ -116,7 +152,10 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return keepSeasonRoster(ctx, tx, s.Name, l.now())
 	})
 	if err != nil {
 		return fmt.Errorf("change the season %s: %w", s.Name, err)
@@ -127,15 +166,16 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 // Seasons lists all seasons by name.
 func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 	var all []Season
-	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at
+	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
+		COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
 		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
 		var s Season
 		var options string
-		var since, created int64
-		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version, &s.CreatedBy, &created); err != nil {
+		var since, created, changed int64
+		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version, &s.CreatedBy, &created, &changed); err != nil {
 			return err
 		}
-		s.Options, s.Since, s.CreatedAt = json.RawMessage(options), moment(since), moment(created)
+		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(options), moment(since), moment(created), moment(changed)
 		all = append(all, s)
 		return nil
 	})
@@ -149,20 +189,29 @@ func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 // between is not made up for. It is done whatever else has changed: who pauses
 // must not be too late. It returns ErrNotFound.
 func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) error {
-	return l.onSeason(ctx, name, `UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, flag(paused), millis(l.now()))
-}
-
-// RemoveSeason forgets a season. Its rosters, its firings and their batches
-// stay. It returns ErrNotFound.
-func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
-	return l.onSeason(ctx, name, `DELETE FROM seasons WHERE name = $1`)
-}
-
-func (l *Ledger) onSeason(ctx context.Context, name, query string, args ...any) error {
-	n, err := affected(l.exclusively(ctx, query, append([]any{name}, args...)...))
+	n, err := affected(l.exclusively(ctx, `UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, flag(paused), millis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
+	if err != nil {
+		return fmt.Errorf("change the season %s: %w", name, err)
+	}
+	return nil
+}
+
+// RemoveSeason forgets a season, and which rosters it had. The rosters, its
+// firings and their batches stay. It returns ErrNotFound.
+func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM season_rosters WHERE season = $1`, name); err != nil {
+			return err
+		}
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM seasons WHERE name = $1`, name))
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("change the season %s: %w", name, err)
 	}

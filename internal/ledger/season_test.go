@@ -46,7 +46,20 @@ func TestSeasons(t *testing.T) {
 		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` || all[0].Schedule != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) || all[0].Version != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
+		since := s.clock()
 		s.pass(time.Hour)
+		other, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: []byte("y")})
+		s.must(err)
+		change = all[0]
+		change.Roster = other
+		s.must(l.ChangeSeason(ctx, change))
+		if all, err = l.Seasons(ctx); err != nil || all[0].Roster != other || !all[0].Since.Equal(since) || !all[0].Changed.Equal(s.clock()) {
+			s.Errorf("%+v, %v", all, err)
+		}
+		had, err := l.SeasonRosters(ctx, "de")
+		if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other || !had[2].Since.Equal(s.clock()) {
+			s.Errorf("%+v", had)
+		}
 		s.must(l.PauseSeason(ctx, "de", true))
 		if all, _ = l.Seasons(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 			s.Errorf("%+v", all)
@@ -57,6 +70,12 @@ func TestSeasons(t *testing.T) {
 		s.must(l.RemoveSeason(ctx, "de"))
 		if err := l.RemoveSeason(ctx, "de"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
+		}
+		if had, err := l.SeasonRosters(ctx, "de"); err != nil || len(had) != 0 {
+			s.Errorf("%+v, %v", had, err)
+		}
+		if added, err := l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+			s.Errorf("added anew: %v, %v", added, err)
 		}
 	})
 }

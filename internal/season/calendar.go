@@ -10,7 +10,9 @@ import (
 type Roster struct {
 	Rows  []Row
 	Rules *Rules
-	Since Date // the day the season was added, or its roster last changed
+	Since Date // the day the season was added: what was due before is not its own
+
+	Changed Date // the day it got this roster; the zero Date for that of Since
 }
 
 // Entry is what is due of a row.

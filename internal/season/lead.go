@@ -72,9 +72,11 @@ type opening struct {
 //
 //   - the lead before the due date, or before the year's first due date;
 //   - not before the state takes the report, where its rule says when;
-//   - not before the day after Roster.Since: what is near already on the day of
-//     the season is filed on the next one, so that a person can look before.
-//     What was due before that day is not the season's.
+//   - not before the day after Roster.Since, nor after Roster.Changed: what is
+//     near already, or even overdue, on such a day is filed on the next one, so
+//     that a person can look before.
+//
+// What was due before Roster.Since is not the season's.
 func (l Lead) openings(r Roster, year int) []opening {
 	var all []opening
 	var first Date
@@ -88,7 +90,7 @@ func (l Lead) openings(r Roster, year int) []opening {
 			first = due.Date
 		}
 	}
-	earliest := r.Since.AddDays(1)
+	earliest := slices.MaxFunc([]Date{r.Since, r.Changed}, Date.Compare).AddDays(1)
 	for i := range all {
 		o := &all[i]
 		near := o.Due.Date
@@ -102,7 +104,7 @@ func (l Lead) openings(r Roster, year int) []opening {
 
 // Schedule fires at the start of each day on which a report of the roster comes
 // into the season's window: its due date less the lead, but not before the
-// state takes it, nor before the day after r.Since. It is safe for use by
+// state takes it, nor before the day after r.Since or r.Changed. It is safe for use by
 // several goroutines, and true as long as the roster is.
 func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
 	var mu sync.Mutex
@@ -124,7 +126,7 @@ func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
 		defer mu.Unlock()
 		tomorrow, next := DateOf(wall).AddDays(1), Date{}
 		// What falls due in a year opens in it, in the year before or, on the day
-		// after r.Since, in the year behind.
+		// after r.Since or r.Changed, in the year behind.
 		for year := tomorrow.Year - 1; year <= tomorrow.Year+longest; year++ {
 			if !next.IsZero() && year > next.Year+1 {
 				break
@@ -144,14 +146,15 @@ func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
 // Ready are the reports to be filed by a firing, the earliest due first: those
 // that came into the window after one day, that of the firing before, and up to
 // another, that of this one. A report that fell due meanwhile, as nobody was
-// there, is among them. Where there was no firing before, after is r.Since.
+// there, is among them; after a change of the roster so is what the firings
+// before it have filed. Where there was no firing before, after is r.Since.
 //
 // With no day (the zero Date) for after, they are all that are in the window
 // and not past their due date: what to file when the season is run by hand.
 func (l Lead) Ready(r Roster, after, on Date) []Entry {
 	from := after.Year
 	if after.IsZero() {
-		from, r.Since = on.Year, on.AddDays(-1)
+		from, r.Since, r.Changed = on.Year, on.AddDays(-1), Date{}
 	}
 	var ready []Entry
 	for year := from; year <= on.Year+1; year++ {

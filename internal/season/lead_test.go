@@ -166,6 +166,35 @@ func TestReadyAfterADowntimeHasWhatFellDueMeanwhile(t *testing.T) {
 	}
 }
 
+// A change of the roster puts what is near or overdue off to the day after, and
+// makes nothing of it vanish.
+func TestAChangeOfTheRosterKeepsWhatIsOverdue(t *testing.T) {
+	r := aRoster("2026-12-01", home("FL", filing.LLC, "2019-02-03"), home("TX", filing.LLC, "2019-02-03"), home("DE", filing.LLC, "2019-02-03"))
+	r.Changed = day("2027-05-05") // nobody was there in April
+	for _, test := range []struct{ lead, on, next, want string }{
+		{"30 days before", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01, TX LLC 2027-05-15, DE LLC 2027-06-01"},
+		{"1 week before", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01"},
+		{"1 week before", "2027-05-08", "2027-05-08", "FL LLC 2027-05-01, TX LLC 2027-05-15"},
+		{"30 days before the first", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01, TX LLC 2027-05-15, DE LLC 2027-06-01"},
+	} {
+		l := mustLead(t, test.lead)
+		if got := told(l.Ready(r, r.Since, day(test.on))); got != test.want {
+			t.Errorf("%s, %s: ready are %q, want %q", test.lead, test.on, got, test.want)
+		}
+		if got := l.Ready(r, r.Since, r.Changed); len(got) > 0 {
+			t.Errorf("%s: on the day of the change ready are %s", test.lead, told(got))
+		}
+		f, ok := l.Schedule(r, time.UTC).Next(day(test.on).AddDays(-1).wall())
+		if !ok || f.Date != day(test.next) {
+			t.Errorf("%s fires on %s, want %s", test.lead, f.Date, test.next)
+		}
+	}
+	// By hand a person looks now.
+	if got, want := told(mustLead(t, "2 weeks before").Ready(r, Date{}, r.Changed)), "TX LLC 2027-05-15"; got != want {
+		t.Errorf("by hand %q, want %q", got, want)
+	}
+}
+
 func TestLeadFiresWhenTheDayBeginsInItsZone(t *testing.T) {
 	zone, err := LoadZone("America/Los_Angeles")
 	if err != nil {
