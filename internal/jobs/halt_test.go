@@ -162,6 +162,52 @@ func TestRefusedKey(t *testing.T) {
 	}
 }
 
+// What halts the fleet ends a run also where a row waits for another of its
+// batch that was sent without an answer: neither can move.
+func TestHaltedWithARowBehindADoubt(t *testing.T) {
+	for class, want := range map[filing.Class]jobs.EndReason{filing.KeyRefused: jobs.KeyRefused, filing.NoFunds: jobs.OutOfFunds} {
+		t.Run(string(class), func(t *testing.T) {
+			onBothTransports(t, func(t *testing.T, on servers) {
+				f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+				l := f.openLedger()
+				f.add(l, "a", agentChange(1), reportAndAgent(1))
+				f.patch = func(c *jobs.Config) { c.Service = &doubtThen{Service: c.Service, class: class} }
+				end := f.run(l, "a", jobs.Patience{Silence: 3 * time.Second})
+				if end.Reason != want {
+					t.Errorf("%+v", end)
+				}
+				left, err := l.Unfinished(t.Context(), "a")
+				if f.must(err); left.Keys != 1 || left.Moving != 1 {
+					t.Errorf("no row waits for another: %+v", left)
+				}
+				f.want(l, "a", ledger.Counts{filing.Ready: 2})
+			})
+		})
+	}
+}
+
+// doubtThen gives the first agent change no answer, and every order after it one
+// of a class; other orders come later.
+type doubtThen struct {
+	jobs.Service
+	class filing.Class
+	sent  atomic.Int32
+}
+
+func (s *doubtThen) Company(ctx context.Context, id string) (filing.Company, error) {
+	for s.sent.Load() == 0 { // the row that has to wait
+		time.Sleep(time.Millisecond)
+	}
+	return s.Service.Company(ctx, id)
+}
+
+func (s *doubtThen) PlaceOrder(context.Context, *filing.Order) filing.Answer {
+	if s.sent.Add(1) == 1 {
+		return filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time"}
+	}
+	return filing.Answer{Class: s.class, Message: "so it is"}
+}
+
 // afterOrders does something once, after n orders.
 type afterOrders struct {
 	jobs.Service

@@ -78,10 +78,12 @@ func (w *Worker) ended(ctx context.Context, batch string, p Patience) (Ending, e
 	switch {
 	case err != nil:
 		return Ending{}, err
-	case left.Placing+left.Moving > 0:
+	case left.Placing > 0:
 		return Ending{}, nil // answers are out: they may change anything
-	case left.Sendable+left.Later > 0:
-		return end, nil
+	case end.Reason != "" && left.Sendable+left.Later > 0:
+		return end, nil // what waits for one of these stands as still as they do
+	case left.Sendable+left.Later+left.Moving > 0:
+		return Ending{}, nil
 	}
 	return w.standing(ctx, batch, left, p)
 }

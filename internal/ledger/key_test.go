@@ -123,6 +123,18 @@ func TestWaitingForADoubt(t *testing.T) {
 		if u, err := l.Unfinished(s.Context(), "b"); err != nil || u != (ledger.Unfinished{Keys: 1}) {
 			s.Errorf("%+v, %v", u, err)
 		}
+		// Nor where the money for it is gone.
+		again := s.row(l, rows[0].ID)
+		s.send(l, again)
+		s.answer(l, again, filing.NoFunds)
+		s.must(l.Deposit(s.Context(), 1, ""))
+		s.must(l.AskAgain(s.Context()))
+		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		if u, err := l.Unfinished(s.Context(), "a"); err != nil || u != (ledger.Unfinished{Funds: 1, Keys: 1}) {
+			s.Errorf("%+v, %v", u, err)
+		}
 	})
 }
 

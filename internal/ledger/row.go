@@ -253,7 +253,7 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND r.waits <> 'funds' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row
-				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
+				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
 		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`, millis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Moving)
 	if err != nil {
