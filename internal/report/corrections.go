@@ -41,7 +41,7 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if err != nil {
 		return err
 	}
-	layout, found := newLayout(batch.Columns, batch.Fields), false
+	layout, found := inputLayout(batch), false
 	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
 		layout.measure(row, cells) // of every row: the columns are those of the results
 		found = found || correctable(row)

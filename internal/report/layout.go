@@ -27,17 +27,20 @@ type column struct {
 	width  int    // the longest of its texts, in characters
 }
 
-// newLayout takes the input's columns as they were given, but for those that an
-// earlier workbook of ours had added: their answers are given anew.
-func newLayout(headers, fields []string) *layout {
-	ours := answersIn(headers)
+// inputLayout takes the input's columns as they were given, but for those that
+// an earlier file of ours had added: their answers are given anew.
+func inputLayout(b ledger.Batch) *layout {
+	return newLayout(b.Columns, b.Fields, answersIn(b))
+}
+
+func newLayout(headers, fields []string, without []int) *layout {
 	l := &layout{inputs: len(headers)}
 	for i, name := range Columns {
 		l.answers[i] = len(name)
 	}
 	l.answers[colUpdatedAt] = len("2026-03-01 14:30 UTC")
 	for i, header := range headers {
-		if ours[i] {
+		if slices.Contains(without, i) {
 			continue
 		}
 		field := ""
@@ -63,30 +66,60 @@ func (l *layout) append(index int, header, field string) {
 	})
 }
 
-// answersIn finds the answer columns of an earlier workbook among the input's.
-// A file is taken for a Results sheet fed back when it has the three names that
-// no roster has together; otherwise only a Message at the end is ours, as on
-// Needs Attention. A roster's own "Cost" is left alone.
-func answersIn(headers []string) []bool {
-	names := make([]string, len(headers))
-	for i, h := range headers {
-		names[i] = filing.FoldName(h)
-	}
-	has := func(col int) bool { return slices.Contains(names, filing.FoldName(Columns[col])) }
-	ours := make([]bool, len(headers))
-	if has(colResult) && has(colMessage) && has(colOrderIDs) {
-		for _, name := range Columns {
-			for i := range names {
-				ours[i] = ours[i] || names[i] == filing.FoldName(name)
-			}
+// answersIn finds the answer columns of an earlier file among the input's. Our
+// names are common words, so what a roster calls by them is its own: ours are
+// those that follow each other from Result on, with the three names that no
+// roster has together, and the Message at the end of Needs Attention.
+func answersIn(b ledger.Batch) []int {
+	names := make([]string, len(b.Columns))
+	for i, h := range b.Columns {
+		if i >= len(b.Fields) || b.Fields[i] == "" { // else a person said what it is
+			names[i] = filing.FoldName(h)
 		}
-		return ours
 	}
-	if last := len(names) - 1; last >= 0 && names[last] == filing.FoldName(Columns[colMessage]) {
-		ours[last] = true
+	for first := len(names) - 1; first >= 0; first-- {
+		if names[first] != answerNames[colResult] {
+			continue
+		}
+		if ours := answersFrom(names, first); ours != nil {
+			return ours
+		}
+	}
+	// Needs Attention that was saved as CSV has lost its name. Of two Messages at
+	// its end the second is ours, so that no reading adds one more for ever.
+	last := len(names) - 1
+	if last >= 0 && names[last] == answerNames[colMessage] &&
+		(b.Sheet == attentionSheet || last > 0 && names[last-1] == answerNames[colMessage]) {
+		return []int{last}
+	}
+	return nil
+}
+
+// answersFrom are the answers that begin at a Result, in their order; a person
+// may have taken some away and put other columns between them. They are nil
+// where it is no Result of ours.
+func answersFrom(names []string, first int) []int {
+	var ours []int
+	var found [answerColumns]bool
+	next := 0
+	for i := first; i < len(names); i++ {
+		if at := slices.Index(answerNames[next:], names[i]); at >= 0 {
+			ours, found[next+at], next = append(ours, i), true, next+at+1
+		}
+	}
+	if !found[colResult] || !found[colMessage] || !found[colOrderIDs] {
+		return nil
 	}
 	return ours
 }
+
+// answerNames are Columns as they are compared.
+var answerNames = func() (names []string) {
+	for _, name := range Columns {
+		names = append(names, filing.FoldName(name))
+	}
+	return names
+}()
 
 // measure widens the columns to what a row holds, and adds a column without a
 // header for every cell beyond the last header, so that none is lost.

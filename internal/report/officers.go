@@ -41,7 +41,7 @@ func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book
 	if err != nil {
 		return err
 	}
-	layout := newLayout(batch.Officers, nil)
+	layout := newLayout(batch.Officers, nil, nil)
 	rows := make([][]sheet.Cell, 0, len(all))
 	var numbers []int
 	for _, officer := range all {

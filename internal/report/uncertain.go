@@ -157,7 +157,7 @@ func shield(path string, doubts []Doubt) error {
 }
 
 func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
-	layout, inputs := newLayout(batch.Columns, batch.Fields), make([][]sheet.Cell, len(doubts))
+	layout, inputs := inputLayout(batch), make([][]sheet.Cell, len(doubts))
 	layout.columns = slices.DeleteFunc(layout.columns, func(c column) bool {
 		return c.secret || c.field != "" && !slices.Contains(identifying, c.field)
 	})

@@ -29,7 +29,7 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 	if err != nil {
 		return Summary{}, err
 	}
-	layout := newLayout(batch.Columns, batch.Fields)
+	layout := inputLayout(batch)
 	err = eachRow(ctx, l, batchID, func(row *ledger.Row, cells []sheet.Cell) error {
 		layout.measure(row, cells)
 		return nil

@@ -303,21 +303,34 @@ func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
 	}
 }
 
+// fedBack are the columns of the results of a file.
+func fedBack(input ...string) []string { return append(input, report.Columns...) }
+
 func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		columns []string
 		want    []string // of the input's columns
+		sheet   string
 	}{
-		{"results", []string{"Company ID", "Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At"}, []string{"Company ID"}},
-		{"results with a column at the end", []string{"Company ID", "Result", "Message", "Order IDs", "Cost", "Notes"}, []string{"Company ID", "Notes"}},
-		{"results in another case", []string{"company_id", "RESULT", "message", "orderIds"}, []string{"company_id"}},
-		{"needs attention", []string{"Company ID", "ZIP", "Message"}, []string{"Company ID", "ZIP"}},
-		{"a roster with words of its own", []string{"Company ID", "Cost", "Message", "Result", "ZIP"}, []string{"Company ID", "Cost", "Message", "Result", "ZIP"}},
-		{"no columns at all", nil, nil},
+		{"results", fedBack("Company ID"), []string{"Company ID"}, "Results"},
+		{"results as CSV", fedBack("Company ID"), []string{"Company ID"}, ""},
+		{"results with a column at the end", []string{"Company ID", "Result", "Message", "Order IDs", "Cost", "Notes"}, []string{"Company ID", "Notes"}, ""},
+		{"results with a column among them", []string{"Company ID", "Result", "Notes", "Message", "Order IDs", "Cost"}, []string{"Company ID", "Notes"}, ""},
+		{"results in another case", []string{"company_id", "RESULT", "message", "orderIds"}, []string{"company_id"}, ""},
+		{"results of a roster with words of its own", fedBack("RESULT", "Company ID", "COST", "MESSAGE"), []string{"RESULT", "Company ID", "COST", "MESSAGE"}, "Results"},
+		{"results with a word of their own behind", append(fedBack("Company ID"), "COST"), []string{"Company ID", "COST"}, "Results"},
+		{"needs attention", []string{"Company ID", "ZIP", "Message"}, []string{"Company ID", "ZIP"}, "Needs Attention"},
+		{"needs attention of a roster with a message", []string{"Company ID", "MESSAGE", "Message"}, []string{"Company ID", "MESSAGE"}, "Needs Attention"},
+		{"needs attention of such a roster as CSV", []string{"Company ID", "MESSAGE", "Message"}, []string{"Company ID", "MESSAGE"}, ""},
+		{"a roster with a message", []string{"Company ID", "ZIP", "MESSAGE"}, []string{"Company ID", "ZIP", "MESSAGE"}, ""},
+		{"a workbook with a message", []string{"Company ID", "ZIP", "MESSAGE"}, []string{"Company ID", "ZIP", "MESSAGE"}, "Companies"},
+		{"a roster with words of its own", []string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"}, []string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"}, ""},
+		{"a roster with words of its own in another order", []string{"ORDER IDS", "RESULT", "COST", "MESSAGE"}, []string{"ORDER IDS", "RESULT", "COST", "MESSAGE"}, ""},
+		{"no columns at all", nil, nil, ""},
 	} {
 		b := season()
-		b.batch.Columns = c.columns
+		b.batch.Columns, b.batch.Sheet = c.columns, c.sheet
 		var given []sheet.Cell
 		for _, name := range c.columns {
 			given = append(given, text("in "+name))
@@ -342,6 +355,51 @@ func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 			comments, err := open(t, path).GetComments("Needs Attention")
 			if err != nil || len(comments) != 1 || comments[0].Cell != sheet.CellName(last, 2) {
 				t.Errorf("%s: comments %v (%v)", c.name, comments, err)
+			}
+		}
+	}
+}
+
+// What a person called a column is theirs, though we call one of ours so, too.
+func TestAColumnThatWasGivenAFieldIsKept(t *testing.T) {
+	b := season()
+	b.batch.Columns, b.batch.Sheet = []string{"Company ID", "Message"}, "Needs Attention"
+	b.batch.Fields = []string{"companyId", "filingState"}
+	b.rows = rows(ledger.Row{Number: 2, Result: filing.Ready, Cells: cells(text("comp_1"), text("DE"))})
+	path, _ := write(t, b, "out.xlsx")
+	if got := read(t, path, "Results"); !slices.Equal(words(got[0]), fedBack("Company ID", "Message")) || got[1][1] != text("DE") {
+		t.Errorf("%v", got)
+	}
+}
+
+// However often results are fed back, and as what, no column is lost and none
+// is added for ever.
+func TestResultsOfResultsAreStable(t *testing.T) {
+	for _, given := range [][]string{
+		{"Company ID", "ZIP"}, {"Company ID", "MESSAGE"}, {"Company ID", "COST"}, {"COST", "RESULT", "Company ID", "ORDER IDS", "MESSAGE"},
+	} {
+		for _, c := range []struct{ file, read, sheet string }{
+			{"out.xlsx", "Results", "Results"}, {"out.csv", "", ""}, {"out.xlsx", "Needs Attention", "Needs Attention"}, {"out.xlsx", "Needs Attention", ""},
+		} {
+			b := season()
+			b.batch.Columns, b.batch.Sheet = given, "Companies"
+			var widths []int
+			for range 4 {
+				b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(text("comp_1"))})
+				path, _ := write(t, b, c.file)
+				header := words(read(t, path, c.read)[0])
+				if !slices.Equal(header[:len(given)], given) {
+					t.Errorf("%s!%s of %q: columns %q", c.file, c.read, given, header)
+				}
+				widths = append(widths, len(header))
+				b.batch.Columns, b.batch.Sheet = header, c.sheet
+			}
+			grows := 0
+			if c.read != "" && c.sheet == "" && given[len(given)-1] != "MESSAGE" {
+				grows = 1 // Needs Attention as CSV: its Message might be the person's
+			}
+			if widths[1]-widths[0] != grows || widths[2] != widths[1] || widths[3] != widths[2] {
+				t.Errorf("%s!%s of %q, read as %q: %d columns", c.file, c.read, given, c.sheet, widths)
 			}
 		}
 	}
