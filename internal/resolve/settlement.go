@@ -28,13 +28,13 @@ type Settlement struct {
 	Doubt   report.Doubt
 	Orders  []string
 	Company string         // that was created, or formed
-	found   filing.Company // the company that was created, as the service has it
+	found   filing.Company // it, as the service has it
 }
 
 func (s *Settlement) placed() bool { return len(s.Orders) > 0 || s.Company != "" }
 
 // Check says what is wrong with a settlement: a *Fault, or that a company which
-// is said to have been created could not be looked at.
+// is said to have been created, or formed, could not be looked at.
 func (d *Desk) Check(ctx context.Context, s *Settlement) error {
 	if err := s.fault(); err != nil {
 		return err
@@ -81,13 +81,17 @@ func isOrderID(id string) bool {
 	return found && rest != "" && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// find has a look at a company that is said to have been created.
-func (d *Desk) find(ctx context.Context, s *Settlement) error {
-	if !s.Doubt.Row.Creating || s.Company == "" {
-		return nil
+// find has a look at a company that is said to have been created, or formed: what
+// came with it is known as that company's from then on, and is not bought again.
+func (d *Desk) find(ctx context.Context, s *Settlement) (err error) {
+	row := &s.Doubt.Row
+	switch formation := row.Request.Order.Formation; {
+	case s.Company == "":
+	case row.Creating:
+		s.found, err = d.company(ctx, s.Company, row.Request.Company.Sheet.LegalName)
+	case formation != nil:
+		s.found, err = d.company(ctx, s.Company, formation.Company.LegalName, formation.AlternativeNames...)
 	}
-	var err error
-	s.found, err = d.company(ctx, s.Company, s.Doubt.Row.Request.Company.Sheet.LegalName)
 	return err
 }
 

@@ -1,13 +1,19 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/report"
 )
 
@@ -105,4 +111,109 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 			t.Errorf("%s: %q", name, against)
 		}
 	}
+}
+
+// The company beside a formation's order is looked at, once, before what came
+// with it counts as that company's for ever: by itself, and in a sheet.
+func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
+	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC", "comp_wrong": "Harbor Light LLC"}
+	var asked atomic.Int64
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		id := strings.TrimPrefix(r.URL.Path, "/v1/companies/")
+		name, known := names[id]
+		if !known {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"id":%q,"legalName":%q}`, id, name)
+	}))
+	t.Cleanup(service.Close)
+	client, err := filingapi.New(filingapi.Config{BaseURL: service.URL + "/v1", Key: "sk_test_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledgertest.OnBoth(t, func(t *testing.T, database string) {
+		l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), DatabaseURL: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		desk := &Desk{Ledger: l, Service: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
+		for i, c := range []struct{ company, says string }{
+			{"comp_right", ""},
+			{"comp_second", ""},
+			{"comp_wrong", `comp_wrong is "Harbor Light LLC", and the row's company is "Blue Heron LLC"`},
+			{"comp_nobody", "comp_nobody"},
+		} {
+			batch, order := fmt.Sprint("b", i), fmt.Sprint("order_", i)
+			doubt := formationInDoubt(t, l, batch)
+			sheet := &report.Decisions{All: []report.Decision{{Line: 2, Batch: batch, Row: 2, Attempt: 1, Word: "placed", OrderIDs: []string{order}, CompanyID: c.company}}}
+			asked.Store(0)
+			p, err := desk.Plan(t.Context(), batch, sheet)
+			if err != nil || asked.Load() != 1 {
+				t.Fatalf("%s: %v, asked %d times", c.company, err, asked.Load())
+			}
+			if said := strings.Join(p.Problems, "\n"); (c.says == "") != (said == "") || !strings.Contains(said, c.says) || (len(p.Settlements) == 1) != (c.says == "") {
+				t.Errorf("%s in a sheet: %q, %d settlements", c.company, said, len(p.Settlements))
+			}
+			s := &Settlement{Doubt: doubt, Orders: []string{order}, Company: c.company}
+			asked.Store(0)
+			err = desk.Check(t.Context(), s)
+			if asked.Load() != 1 {
+				t.Errorf("%s: the service was asked %d times", c.company, asked.Load())
+			}
+			if c.says != "" {
+				var fault *Fault
+				if !errors.As(err, &fault) || fault.Column != report.CompanyIDColumn || !strings.Contains(fault.Message, c.says) {
+					t.Errorf("%s: %v", c.company, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", c.company, err)
+			}
+			said, err := desk.Settle(t.Context(), s)
+			if err != nil || !strings.Contains(said, "its company is "+c.company) || asked.Load() != 1 {
+				t.Errorf("%q, %v, asked %d times", said, err, asked.Load())
+			}
+			if row, err := l.Row(t.Context(), doubt.Row.ID); err != nil || row.Result != filing.Placed || row.Company != c.company {
+				t.Errorf("%+v, %v", row, err)
+			}
+		}
+		if err := l.Audit(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// formationInDoubt is a formation in the ledger that was sent, and not answered.
+func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt {
+	t.Helper()
+	ctx := t.Context()
+	order := filing.Order{UserID: "user_" + batch, FilingState: "DE", Formation: &filing.FormationItem{
+		Company: filing.Company{LegalName: "Blue Heron LLC", EntityType: "LLC", FormationState: "DE"}, AlternativeNames: []string{"Red Heron LLC"},
+	}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := l.CreateBatch(ctx, ledger.Batch{ID: batch, Product: filing.Formation, Columns: []string{"Legal Name"}})
+	must(err)
+	must(l.AddRows(ctx, batch, []ledger.Row{{Number: 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &filing.Request{Product: filing.Formation, Order: order}}}))
+	must(l.OpenBatch(ctx, batch))
+	row, err := l.RowNumbered(ctx, batch, 2)
+	must(err)
+	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
+	must(err)
+	lost := filing.Answer{Class: filing.NoAnswer}
+	must(l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost, Verdict: filing.Decide(lost, filing.Standing{})}))
+	doubts, err := report.Uncertain(ctx, l, batch)
+	must(err)
+	if len(doubts) != 1 {
+		t.Fatalf("%d rows in doubt", len(doubts))
+	}
+	return doubts[0]
 }
