@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,49 +32,54 @@ const (
 type verdict struct {
 	meaning string // on Summary, beside the count
 	advice  string // the message of a row that came without one
+	inCSV   string // the same where there is no sheet Needs Attention; "" for advice
 }
 
 var verdicts = map[filing.Result]verdict{
 	filing.Placed: {
-		"Ordered: the order IDs stand beside each row",
-		"Ordered.",
+		meaning: "Ordered: the order IDs stand beside each row",
+		advice:  "Ordered.",
 	},
 	filing.Exists: {
-		"Already ordered earlier: nothing was bought again",
-		"Already ordered earlier: nothing was bought again.",
+		meaning: "Already ordered earlier: nothing was bought again",
+		advice:  "Already ordered earlier: nothing was bought again.",
 	},
 	filing.Invalid: {
-		"Not sent, because something in the row must be corrected first",
-		"Not sent: correct the row on the Needs Attention sheet and run that sheet.",
+		meaning: "Not sent, because something in the row must be corrected first",
+		advice:  "Not sent: correct the row on the Needs Attention sheet and run that sheet.",
+		inCSV:   "Not sent: correct the row and run the file again; what was placed stays placed.",
 	},
 	filing.Rejected: {
-		"Refused by the filing service, for the reason given",
-		"Refused by the filing service: correct the row on the Needs Attention sheet and run that sheet.",
+		meaning: "Refused by the filing service, for the reason given",
+		advice:  "Refused by the filing service: correct the row on the Needs Attention sheet and run that sheet.",
+		inCSV:   "Refused by the filing service: correct the row and run the file again; what was placed stays placed.",
 	},
 	filing.Uncertain: {
-		"Sent without a clear answer: may have been bought, must not be sent again",
-		"Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on the page under Uncertain.",
+		meaning: "Sent without a clear answer: may have been bought, must not be sent again",
+		advice:  "Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on the page under Uncertain.",
 	},
 	filing.Ready: {
-		"Checked and waiting: the same command continues with them",
-		"Checked and not sent yet: the same command continues, and a worker or the page does so by itself.",
+		meaning: "Checked and waiting: the same command continues with them",
+		advice:  "Checked and not sent yet: the same command continues, and a worker or the page does so by itself.",
 	},
 	filing.Placing: {
-		"Being sent at the moment this was written",
-		"Being sent when this was written: its answer is in the results once it is there.",
+		meaning: "Being sent at the moment this was written",
+		advice:  "Being sent when this was written: its answer is in the results once it is there.",
 	},
 	filing.Skipped: {
-		"Left out on purpose: a repeat, or already covered",
-		"Left out: a repeat of another row, or already covered.",
+		meaning: "Left out on purpose: a repeat, or already covered",
+		advice:  "Left out: a repeat of another row, or already covered.",
 	},
 	filing.Canceled: {
-		"Taken back before being sent",
-		"Taken back before it was sent.",
+		meaning: "Taken back before being sent",
+		advice:  "Taken back before it was sent.",
 	},
 }
 
-// Message is what the row is told, as the results have it; it is never nothing.
-func Message(row *ledger.Row) string {
+// Message is what the row is told, as the results workbook has it; it is never nothing.
+func Message(row *ledger.Row) string { return message(row, inWorkbook) }
+
+func message(row *ledger.Row, to medium) string {
 	text := row.Message
 	if text == "" {
 		text = faultText(row.Faults)
@@ -82,7 +88,11 @@ func Message(row *ledger.Row) string {
 		text = news + " " + text
 	}
 	if text == "" {
-		text = verdicts[row.Result].advice
+		v := verdicts[row.Result]
+		text = v.advice
+		if to == inCSV {
+			text = cmp.Or(v.inCSV, v.advice)
+		}
 	}
 	return maskText(text)
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"path/filepath"
+	"strings"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -29,6 +31,11 @@ const (
 	inWorkbook medium = false
 	inCSV      medium = true
 )
+
+// mediumOf is what is written to a file of that name.
+func mediumOf(path string) medium {
+	return medium(strings.EqualFold(filepath.Ext(path), ".csv"))
+}
 
 func (p *projection) resultsOptions() sheet.SheetOptions {
 	widths := p.layout.widths()
@@ -67,7 +74,7 @@ func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 
 // result is a row of Results, or of the CSV. The slice is good until the next row.
 func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sheet.OutCell {
-	text := Message(row)
+	text := message(row, to)
 	cost := sheet.OutCell{}
 	if moved(row.Result) {
 		cost = amount(row.Cost)

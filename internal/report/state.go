@@ -93,14 +93,19 @@ type Line struct {
 
 // Lines are the results that occur in the batch, as a run ends with them.
 func (s Summary) Lines() []Line {
+	invalid, rejected := "sheet Needs Attention", "sheet Needs Attention"
+	if mediumOf(s.Output) == inCSV { // which has no other sheet
+		const correct = "%s under Result: correct those rows and run the file again"
+		invalid, rejected = fmt.Sprintf(correct, filing.Invalid), fmt.Sprintf(correct, filing.Rejected)
+	}
 	var lines []Line
 	for _, line := range []Line{
 		{Result: filing.Placed, Text: "placed", Tone: Good},
 		{Result: filing.Exists, Text: "bought before; nothing was ordered", Tone: Good},
 		{Result: filing.Skipped, Text: "skipped: repeats, other states, or covered already", Tone: Quiet},
 		{Result: filing.Ready, Text: "not sent yet", Tone: Waits},
-		{Result: filing.Invalid, Text: "to correct; never sent (sheet Needs Attention)", Tone: Bad},
-		{Result: filing.Rejected, Text: "refused by the service (sheet Needs Attention)", Tone: Bad},
+		{Result: filing.Invalid, Text: "to correct; never sent (" + invalid + ")", Tone: Bad},
+		{Result: filing.Rejected, Text: "refused by the service (" + rejected + ")", Tone: Bad},
 		{Result: filing.Uncertain, Text: "uncertain: sent, and no answer came", Tone: Waits},
 		{Result: filing.Canceled, Text: "canceled", Tone: Quiet},
 	} {

@@ -96,6 +96,22 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 	}
 }
 
+// A sheet is named only where there is one.
+func TestLinesSayWhereToCorrect(t *testing.T) {
+	for _, c := range []struct{ output, invalid, rejected string }{
+		{"out.xlsx", "to correct; never sent (sheet Needs Attention)", "refused by the service (sheet Needs Attention)"},
+		{"", "to correct; never sent (sheet Needs Attention)", "refused by the service (sheet Needs Attention)"},
+		{"/tmp/OUT.CSV", "to correct; never sent (invalid under Result: correct those rows and run the file again)",
+			"refused by the service (rejected under Result: correct those rows and run the file again)"},
+	} {
+		s := report.Summary{Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2}, Output: c.output}
+		lines := s.Lines()
+		if len(lines) != 3 || lines[0].Text != "placed" || lines[1].Text != c.invalid || lines[1].Rows != 1 || lines[2].Text != c.rejected || lines[2].Rows != 2 {
+			t.Errorf("%q: %+v", c.output, lines)
+		}
+	}
+}
+
 func TestSummariseSortsTheMoney(t *testing.T) {
 	cost := func(n money.Cents) money.Cost { return money.Cost{Amount: n} }
 	l := book{rows: rows(

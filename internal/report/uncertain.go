@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -192,7 +191,7 @@ func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
 		}
 		return nil
 	}
-	if strings.EqualFold(filepath.Ext(path), ".csv") {
+	if mediumOf(path) == inCSV {
 		file, err := sheet.CreateCSV(path)
 		if err != nil {
 			return err

@@ -3,8 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"bulkfiling/internal/ledger"
@@ -39,7 +37,7 @@ func write(ctx context.Context, l Ledger, batchID, path string) (Summary, error)
 	}
 	p := projection{batch: batch, layout: layout, summary: newSummary(batchID)}
 	p.summary.Output = path
-	if strings.EqualFold(filepath.Ext(path), ".csv") {
+	if mediumOf(path) == inCSV {
 		err = p.writeCSV(ctx, l, path)
 	} else {
 		err = p.writeWorkbook(ctx, l, path)

@@ -574,6 +574,11 @@ func TestCSVIsTheResultsTable(t *testing.T) {
 	if !slices.Equal(words(got[2]), want) {
 		t.Errorf("row  %q\nwant %q", words(got[2]), want)
 	}
+	for _, line := range got[1:] {
+		if message := line[6].Text; strings.Contains(message, "Needs Attention") || message == "" {
+			t.Errorf("a row that is %s is told %q", line[5].Text, message)
+		}
+	}
 }
 
 func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
