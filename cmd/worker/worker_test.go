@@ -440,7 +440,7 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 		fmt.Sprintf(`bulkfiling_order_items_total{product="annual-report"} %d`, rows),
 		fmt.Sprintf(`bulkfiling_order_duration_seconds_count %d`, rows),
 		fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome="ok"} %d`, rows),
-		`bulkfiling_rows{state="ready"} 0`, `bulkfiling_batches{state="open"} 1`, `bulkfiling_ledger_up 1`, `bulkfiling_queue_up 1`,
+		`bulkfiling_rows{state="ready"} 0`, `bulkfiling_batches{state="open"} 0`, `bulkfiling_batches{state="done"} 1`, `bulkfiling_ledger_up 1`, `bulkfiling_queue_up 1`,
 		`bulkfiling_money_declared 0`, `bulkfiling_halted{reason="funds"} 0`, `bulkfiling_breaker_state{state="closed"} 1`,
 		`bulkfiling_worker_concurrency 4`, `bulkfiling_worker_placing 1`,
 	} {

@@ -40,13 +40,21 @@ type Fleet struct {
 	record  reading[record]
 	depth   reading[map[string]int]
 
-	finished map[string]ledger.Counts // batches that cannot change any more
+	still map[string]counted // batches whose rows do not change as long as they are as they were
+}
+
+// counted is what was counted of a batch.
+type counted struct {
+	open    bool
+	created time.Time // an import that is begun anew is another one
+	ledger.Counts
 }
 
 // record is what was read of the ledger.
 type record struct {
-	rows         map[filing.Result]int
-	funds, other int // ready rows that wait
+	rows         map[filing.Result]int // ready: only those that nothing but the service keeps
+	held         int                   // the other ready ones: their batch waits or is paused
+	funds, other int                   // of rows[filing.Ready], those that wait
 	batches      map[string]int
 	book         ledger.Book
 	halted       ledger.Halted
@@ -56,7 +64,7 @@ type record struct {
 
 // NewFleet makes a Fleet that reads from all three when it is scraped.
 func NewFleet(l Ledger, b Breaker, q Queue) *Fleet {
-	f := &Fleet{ledger: l, breaker: b, finished: make(map[string]ledger.Counts)}
+	f := &Fleet{ledger: l, breaker: b, still: make(map[string]counted)}
 	f.record.read, f.depth.read = f.readRecord, q.Depth
 	return f
 }
@@ -67,9 +75,9 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	ledgerUp    = gauge("ledger_up", "1 where the ledger answered; what is read of it is left out where it did not.")
-	rows        = gauge("rows", "Rows of all batches, by state.", "state")
-	waiting     = gauge("rows_waiting", "Ready rows that wait: for funds, or for another row's purchase.", "for")
-	batches     = gauge("batches", "Batches: under import, open, paused, or canceled by a person.", "state")
+	rows        = gauge("rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its approval are told as waiting.", "state")
+	waiting     = gauge("rows_waiting", "Of the rows in the state ready, those that wait: for funds, or for another row's purchase.", "for")
+	batches     = gauge("batches", "Batches: under import; waiting for somebody's yes; open, with rows to place; paused or canceled by a person; done, with nothing left to place.", "state")
 	dollars     = gauge("money_dollars", "The book, in dollars. Available is left out where no deposit was ever declared.", "kind")
 	declared    = gauge("money_declared", "1 where a deposit was declared: the book then gates what is sent.")
 	atLeast     = gauge("money_at_least", "1 where some costs in the book are known only in part.")
@@ -109,6 +117,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	for _, state := range filing.Results {
 		set(rows, float64(r.rows[state]), string(state))
 	}
+	set(rows, float64(r.held), waits)
 	set(waiting, float64(r.funds), "funds")
 	set(waiting, float64(r.other), "row")
 	for state, n := range r.batches {
@@ -149,7 +158,7 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 
 // readRecord reads the ledger. It runs once at a time.
 func (f *Fleet) readRecord(ctx context.Context) (record, error) {
-	r := record{rows: make(map[filing.Result]int), batches: map[string]int{"importing": 0, "open": 0, "paused": 0, "canceled": 0}}
+	r := record{rows: make(map[filing.Result]int), batches: map[string]int{importing: 0, waits: 0, open: 0, paused: 0, canceled: 0, done: 0}}
 	var err error
 	if r.halted, err = f.ledger.Standstill(ctx); err != nil {
 		return r, err
@@ -168,36 +177,66 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 		return r, err
 	}
 	for _, b := range all {
-		r.batches[stateOf(b)]++
-		counts, done := f.finished[b.ID]
-		if !done {
-			p, err := f.ledger.Progress(ctx, b.ID)
-			if err != nil {
+		last, known := f.still[b.ID]
+		p := ledger.Progress{Counts: last.Counts}
+		if !known || last.open != b.Open || !last.created.Equal(b.CreatedAt) {
+			if p, err = f.ledger.Progress(ctx, b.ID); err != nil {
 				return r, err
 			}
-			r.funds += p.Short
-			r.other += p.Waiting - p.Short
-			if counts = p.Counts; b.Open && final(counts) {
-				f.finished[b.ID] = maps.Clone(counts)
+		}
+		state := stateOf(b, p.Counts)
+		r.batches[state]++
+		for result, n := range p.Counts {
+			if result == filing.Ready && (state == importing || state == waits || state == paused) {
+				r.held += n
+				continue
+			}
+			r.rows[result] += n
+			if result == filing.Ready {
+				r.funds += p.Short
+				r.other += p.Waiting - p.Short
 			}
 		}
-		for state, n := range counts {
-			r.rows[state] += n
+		if b.Open && final(p.Counts) || !b.Open && state == waits {
+			f.still[b.ID] = counted{b.Open, b.CreatedAt, maps.Clone(p.Counts)}
 		}
 	}
 	return r, nil
 }
 
-func stateOf(b ledger.Batch) string {
+// The states of a batch, as it is told.
+const (
+	importing = "importing"
+	waits     = "waiting"
+	open      = "open"
+	paused    = "paused"
+	canceled  = "canceled"
+	done      = "done"
+)
+
+// importTime is more than any import takes. A sheet that was taken in and never
+// begun, by a dry run or at a prompt that nobody answered, differs from one
+// under import by its age alone.
+const importTime = 10 * time.Minute
+
+// stateOf is the state of a batch with such rows. Ready rows of a canceled one
+// have an attempt in doubt: they go by themselves.
+func stateOf(b ledger.Batch, c ledger.Counts) string {
 	switch {
+	case !b.Open && !b.Prepared && time.Since(b.CreatedAt) < importTime:
+		return importing
 	case !b.Open:
-		return "importing"
+		return waits
 	case b.Canceled:
-		return "canceled"
+		return canceled
+	case c[filing.Ready]+c[filing.Placing] == 0:
+		return done
+	case b.Approval.State == ledger.ApprovalWanted:
+		return waits
 	case b.Paused:
-		return "paused"
+		return paused
 	}
-	return "open"
+	return open
 }
 
 // final reports whether no row of a batch can change its state any more: such

@@ -101,11 +101,22 @@ func (queue) Depth(context.Context) (map[string]int, error) {
 
 func newStanding() *standing {
 	return &standing{
-		batches: []ledger.Batch{{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true}, {ID: "d"}},
+		batches: []ledger.Batch{
+			{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true}, {ID: "d", CreatedAt: time.Now()},
+			{ID: "dry", CreatedAt: time.Now().Add(-time.Hour)}, {ID: "sheet", Prepared: true, CreatedAt: time.Now()},
+			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalWanted}}, {ID: "paused", Open: true, Paused: true}, {ID: "canceled", Open: true, Canceled: true},
+		},
 		progress: map[string]ledger.Progress{
 			"a": {Counts: ledger.Counts{filing.Placed: 40, filing.Exists: 2}},
 			"b": {Counts: ledger.Counts{filing.Placed: 1, filing.Ready: 5, filing.Uncertain: 3}, Waiting: 4, Short: 3},
 			"c": {Counts: ledger.Counts{filing.Rejected: 1}},
+			"d": {Counts: ledger.Counts{filing.Ready: 100}},
+
+			"dry":        {Counts: ledger.Counts{filing.Ready: 200}},
+			"sheet":      {Counts: ledger.Counts{filing.Ready: 300}},
+			"unapproved": {Counts: ledger.Counts{filing.Ready: 400}},
+			"paused":     {Counts: ledger.Counts{filing.Ready: 500}, Waiting: 50, Short: 40},
+			"canceled":   {Counts: ledger.Counts{filing.Ready: 1, filing.Canceled: 7}},
 		},
 		asked: make(map[string]int),
 	}
@@ -207,9 +218,11 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 	got := text(t, r)
 	wantLines(t, got,
 		`bulkfiling_ledger_up 1`,
-		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 5`, `bulkfiling_rows{state="uncertain"} 3`, `bulkfiling_rows{state="canceled"} 0`,
+		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 6`, `bulkfiling_rows{state="uncertain"} 3`, `bulkfiling_rows{state="canceled"} 7`,
+		`bulkfiling_rows{state="waiting"} 1500`,
 		`bulkfiling_rows_waiting{for="funds"} 3`, `bulkfiling_rows_waiting{for="row"} 1`,
-		`bulkfiling_batches{state="open"} 2`, `bulkfiling_batches{state="paused"} 1`, `bulkfiling_batches{state="importing"} 1`,
+		`bulkfiling_batches{state="open"} 1`, `bulkfiling_batches{state="paused"} 1`, `bulkfiling_batches{state="importing"} 1`,
+		`bulkfiling_batches{state="waiting"} 3`, `bulkfiling_batches{state="canceled"} 1`, `bulkfiling_batches{state="done"} 2`,
 		`bulkfiling_money_dollars{kind="available"} 599.25`, `bulkfiling_money_dollars{kind="reserved"} 100`, `bulkfiling_money_dollars{kind="posted"} 300.25`,
 		`bulkfiling_money_declared 1`, `bulkfiling_money_at_least 1`,
 		`bulkfiling_halted{reason="funds"} 1`, `bulkfiling_halted{reason="key"} 0`, `bulkfiling_halted{reason="rate"} 0`,
@@ -251,7 +264,7 @@ func TestFinishedBatchesAreCountedOnce(t *testing.T) {
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`, `bulkfiling_rows{state="rejected"} 1`)
 		time.Sleep(time.Minute)
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`)
-		for batch, times := range map[string]int{"a": 1, "b": 2, "c": 3} { // a rejected row may be retried
+		for batch, times := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 3, "dry": 1, "sheet": 1, "unapproved": 3} { // a rejected row may be retried
 			if s.asked[batch] != times {
 				t.Errorf("batch %s was counted %d times, not %d", batch, s.asked[batch], times)
 			}
@@ -278,6 +291,29 @@ func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A batch is counted anew once it is opened, or its import begun anew.
+func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStanding()
+		r := prometheus.NewRegistry()
+		r.MustRegister(metrics.NewFleet(s, breaker("closed"), queue{}))
+		text(t, r)
+		for i, b := range s.batches {
+			switch b.ID {
+			case "sheet":
+				s.batches[i].Open = true
+			case "dry":
+				s.batches[i].CreatedAt = time.Now()
+			}
+		}
+		s.progress["sheet"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 30, filing.Placed: 270}}
+		s.progress["dry"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 20}}
+		time.Sleep(time.Minute)
+		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 311`, `bulkfiling_rows{state="ready"} 36`, `bulkfiling_rows{state="waiting"} 1020`,
+			`bulkfiling_batches{state="importing"} 2`, `bulkfiling_batches{state="open"} 2`)
+	})
 }
 
 // The names and helps follow what Prometheus recommends.
