@@ -277,9 +277,9 @@ func TestEditsOfOfficers(t *testing.T) {
 func TestOfficersBesideCompanyIDs(t *testing.T) {
 	book := workbook(t,
 		tab{name: "June", rows: [][]sheet.OutCell{
-			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID", "Filing State", "Filing Year", "Principal Line 1", "Principal City"),
-			texts("comp_1", "Larkspur LLC", "", "", "", "user_1", "DE", "2026", "", ""),
-			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street", "Wilmington"),
+			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID", "Filing State", "Filing Year", "Principal Line 1", "Principal City", "Principal State"),
+			texts("comp_1", "Larkspur LLC", "", "", "", "user_1", "DE", "2026", "", "", ""),
+			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street", "Wilmington", "DE"),
 		}},
 		tab{name: "Officers", rows: [][]sheet.OutCell{
 			texts("Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"),

@@ -126,7 +126,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	}
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
-		func(try int, a filing.Answer) error { return p.settle(row, order, try, a, quote, notes) })
+		func(try int, a filing.Answer) error { return p.settle(row, order, intent.Claims, try, a, quote, notes) })
 	if err == nil && len(begun.Taken) > 0 {
 		return p.yield(ctx, row, order, begun.Taken)
 	}
@@ -201,7 +201,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // settle records the outcome of an attempt.
-func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.Answer, quote balance.Quote, notes []string) error {
+func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote balance.Quote, notes []string) error {
 	verdict := filing.Decide(a, filing.Standing{
 		Repeatable: order.Repeatable(),
 		Doubt:      row.Doubt,
@@ -210,7 +210,7 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, try int, a filing.A
 	})
 	out := ledger.Outcome{
 		Row: row.ID, Try: try, Answer: a, Verdict: verdict,
-		Message: message(a, verdict, order, notes), Cost: quote.Total,
+		Message: message(a, verdict, order, notes), Cost: quote.Total, Claims: claims,
 	}
 	switch verdict.Next {
 	case filing.Placed, filing.Exists:

@@ -93,7 +93,10 @@ func (d doubtful) certain(s stranger, now int64) bool {
 	if named {
 		within, silence = namedEvidenceFor, 0
 	}
-	return (named || !d.supposed) && (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
+	// An attempt that ended only when somebody found its process gone may have
+	// been over for days.
+	seen := !d.supposed && (d.nameless != 0 || d.ended-d.began <= evidenceFor.Milliseconds())
+	return (named || seen) && (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
 		s.at <= d.ended+within.Milliseconds() && s.heard <= now-silence.Milliseconds()
 }
 

@@ -114,19 +114,26 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if !ok {
 		return ErrNotFound
 	}
+	if late := s.result == filing.Ready && s.tries == o.Try && !unsent && o.Verdict.Next == filing.Placed; late {
+		// A person said that it was never made, and its process had only been
+		// slow: it must not be sent again.
+		s.waits = ""
+		g.move(s, filing.Uncertain)
+		g.alsoKnown(s, o.Claims)
+	}
 	current := s.tries == o.Try && (s.result == filing.Placing || s.result == filing.Uncertain && !unsent)
-	if current || o.Answer.Class != filing.NoAnswer { // a sweeper's guess does not blot out what is known
+	if current || !unsent && o.Answer.Class != filing.NoAnswer { // a sweeper's guess does not blot out what is known
 		g.ended = append(g.ended, record{o.Row, int64(o.Try), s.owner, s.since, g.now, string(o.Answer.Class), int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail})
 	}
 	if !current {
-		// Somebody settled the attempt as lost and went on. What the service
-		// made of it is kept as evidence; it moves nothing.
+		// Somebody settled the attempt as lost and went on, or it was recorded
+		// before. What the service made of it is kept as evidence; it moves nothing.
 		for _, i := range o.Items {
 			if i.OrderID != "" {
 				g.named = append(g.named, record{s.id, string(i.Product), i.OrderID, i.OrderType})
+				g.addItems(s, []Item{i})
 			}
 		}
-		g.addItems(s, o.Items)
 		return nil
 	}
 	next := o.Verdict.Next

@@ -62,6 +62,7 @@ type Outcome struct {
 	Drop    []filing.Product // items found to be there: their claims become purchases
 	Company string           // the id of the company that the attempt made
 	Known   []Claim          // names under which, too, what was bought is known from now on
+	Claims  []Claim          // those of the attempt, for an answer that comes after the row gave them back
 	Made    *MadeCompany     // what to remember of a company that was created
 	Due     time.Time        // the earliest next attempt of a row that goes back to ready
 }
