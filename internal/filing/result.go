@@ -42,6 +42,7 @@ var Edges = []Edge{
 	{Placing, Uncertain, "sent, and no trustworthy answer came"},
 	{Placing, Ready, "not sent, or safe to send again"},
 	{Rejected, Ready, "retried after a correction"},
+	{Canceled, Ready, "wanted after all"},
 	{Uncertain, Placed, "resolved: the order exists"},
 	{Uncertain, Ready, "resolved: the order was never made"},
 }

@@ -25,10 +25,13 @@ func IsSSNHeader(header string) bool {
 			return true
 		}
 	}
-	for _, part := range []string{"socialsecurity", "socsec", "socialno", "socialnum"} {
+	for _, part := range []string{"socialsecurity", "socsec"} {
 		if strings.Contains(folded, part) {
 			return true
 		}
+	}
+	if strings.HasSuffix(folded, "socialno") || strings.HasSuffix(folded, "socialnum") {
+		return true
 	}
 	for word := range strings.FieldsFuncSeq(apart(header), func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if word = strings.ToLower(word); strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") {

@@ -33,7 +33,7 @@ func TestIsSSNHeader(t *testing.T) {
 		"responsiblePartySsn": true, "ein.responsiblePartySsn": true, "SSNs": true, "OwnerSSN": true, "SSNNUMBER": true, "TAXPAYERSSN": true,
 		"Social Security Number": true, "socialSecurityNumber": true, "Soc. Sec. No.": true, "Social No": true,
 		"Business Name": false, "BUSINESS NAME": false, "businessname": false, "BusinessName": false, "Business No": false, "Address Number": false,
-		"Class Name": false, "classname": false, "Wellness Note": false, "Passnumber": false, "EIN": false, "Legal Name": false, "": false,
+		"Social Sector": false, "Social Notes": false, "Class Name": false, "classname": false, "Wellness Note": false, "Passnumber": false, "EIN": false, "Legal Name": false, "": false,
 	} {
 		if got := IsSSNHeader(header); got != want {
 			t.Errorf("%q: %t", header, got)
