@@ -19,18 +19,26 @@ type Prices interface {
 
 // AskPrices asks the service once what things cost. It is as a rule the first
 // question of all, so it is also where a refused key shows, or that the refused
-// one was corrected: the whole fleet learns of both. It returns the errors of
-// filingapi: of ErrKeyRefused, ErrNotFound and ErrRefused a person must take
-// care; what else there is may be over in a while.
+// one was corrected, or that the service wants to be left alone: the whole fleet
+// learns of it. It returns the errors of filingapi: of ErrKeyRefused, ErrNotFound
+// and ErrRefused a person must take care; what else there is may be over in a
+// while.
 func AskPrices(ctx context.Context, s Prices, l *ledger.Ledger) ([]filing.Price, error) {
 	prices, err := s.Prices(ctx)
 	if err == nil {
 		return prices, l.KeyAccepted(ctx)
 	}
-	if answered, ok := errors.AsType[*filingapi.Error](err); ok && errors.Is(err, filingapi.ErrKeyRefused) {
-		if unrecorded := refuseKey(ctx, l, answered.Message); unrecorded != nil {
-			return nil, unrecorded
+	var unrecorded error
+	if answered, ok := errors.AsType[*filingapi.Error](err); ok {
+		switch {
+		case errors.Is(err, filingapi.ErrKeyRefused):
+			unrecorded = refuseKey(ctx, l, answered.Message)
+		case errors.Is(err, filingapi.ErrBusy):
+			unrecorded = l.Busy(ctx, answered.RetryAfter)
 		}
+	}
+	if unrecorded != nil {
+		return nil, unrecorded
 	}
 	return nil, err
 }

@@ -18,11 +18,12 @@ import (
 	"bulkfiling/internal/sandbox"
 )
 
-func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
+func TestAskingForPricesTellsTheFleet(t *testing.T) {
 	f := &firm{T: t, dir: t.TempDir()}
 	l := f.openLedger()
 	var status int
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "120")
 		w.WriteHeader(status)
 		w.Write([]byte(`{"prices":[],"message":"so it is"}`))
 	}))
@@ -40,7 +41,7 @@ func TestAskingForPricesTellsTheFleetOfTheKey(t *testing.T) {
 		{401, filingapi.ErrKeyRefused, filing.ForKey},
 		{503, filingapi.ErrBusy, filing.ForKey}, // it says nothing of the key
 		{404, filingapi.ErrNotFound, filing.ForKey},
-		{200, nil, filing.Nothing},
+		{200, nil, filing.ForRate},
 	} {
 		status = c.status
 		_, err := jobs.AskPrices(t.Context(), client, l)
@@ -111,5 +112,38 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 	f.must(err)
 	if book.Posted != 3*feeLLC+price+2*price*3/2 || book.Reserved != 0 {
 		t.Errorf("%+v", book)
+	}
+}
+
+// A price list that asks for patience halts the fleet as an order's answer does.
+func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	f.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: 2 * time.Minute, Endpoint: "GET /organization/prices"})
+	client, err := newClient(f.url)
+	f.must(err)
+	t.Cleanup(client.Close)
+	ask := func(ctx context.Context) (jobs.Quoter, error) {
+		_, err := jobs.AskPrices(ctx, client, l)
+		return nil, err
+	}
+	var ago atomic.Int64 // the worker was started
+	ago.Store(int64(time.Hour))
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
+		c.Ask, c.Now = ask, func() time.Time { return time.Now().Add(-time.Duration(ago.Load())) }
+	})
+	ago.Store(0)
+	f.add(l, "a", requests(20, report)...)
+	if end := f.await(w, "a", patient); end.Reason != jobs.AskedToWait {
+		t.Errorf("%+v", end)
+	}
+	halted, err := l.Standstill(t.Context())
+	if f.must(err); halted.Reason != filing.ForRate || time.Until(halted.Until) < 90*time.Second {
+		t.Errorf("%+v", halted)
+	}
+	w.Stop()
+	f.want(l, "a", ledger.Counts{filing.Ready: 20})
+	if asked, sent := len(f.seen("GET", "/v1/organization/prices")), f.posts("/v1/orders"); asked != 1 || sent != 0 {
+		t.Errorf("prices were asked for %d times, and %d orders sent", asked, sent)
 	}
 }

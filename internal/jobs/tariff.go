@@ -10,6 +10,7 @@ import (
 
 	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/money"
 )
 
@@ -39,7 +40,9 @@ func newTariff(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) 
 }
 
 // at is what things cost now; f is how the service is asked. It returns errHalted,
-// or the context's error, where nothing is to be sent either.
+// or the context's error, where nothing is to be sent either: after that the last
+// prices count for a while, so that a price list that is busy for ever holds up
+// no order for ever.
 func (t *tariff) at(ctx context.Context, f *finder) (Quoter, error) {
 	if quoter, fresh := t.last(); fresh {
 		return quoter, nil
@@ -61,6 +64,9 @@ func (t *tariff) at(ctx context.Context, f *finder) (Quoter, error) {
 		return nil, err
 	}
 	t.learn(told, err)
+	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
+		return nil, errHalted // whoever asked has told the fleet
+	}
 	quoter, _ := t.last()
 	return quoter, nil
 }
@@ -80,6 +86,9 @@ func (t *tariff) learn(told Quoter, err error) {
 			t.log.Warn("it cannot be asked what things cost: the last prices and fees count", "error", err)
 		}
 		t.failed, t.due = true, t.now().Add(priceRetry)
+		if busy, ok := errors.AsType[*filingapi.Error](err); ok {
+			t.due = t.due.Add(busy.RetryAfter) // else orders might never have their turn
+		}
 		return
 	}
 	if changes := priceChanges(t.quoter, told); changes.Count > 0 {

@@ -118,6 +118,14 @@ func TestTariff(t *testing.T) {
 		if gate.open(time.Now()) {
 			t.Error("the service cannot be reached, and the gate is open")
 		}
+
+		// A service that asks for patience gets it; then the last prices count.
+		time.Sleep(priceLife)
+		refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
+		if q, err := tariff.at(t.Context(), f); !errors.Is(err, errHalted) {
+			t.Errorf("%v, %v", q, err)
+		}
+		want(told, 1)
 	})
 }
 
