@@ -40,6 +40,11 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		text = c.plain(b, text)
 	}
 	switch b.kind {
+	case companyKind:
+		if cell.Kind == sheet.Number {
+			c.fault(b, text, "the cell holds the number "+text+", whatever its format shows of it, and company ids and slugs are text: format the column as text and type what it is to say")
+			return ""
+		}
 	case stateKind:
 		return c.readState(b, text)
 	case yearKind:

@@ -100,6 +100,9 @@ func TestValues(t *testing.T) {
 		{"several", userEmail, sheet.Text, "ana@example.com; bo@example.com", "", "several addresses", "user.email"},
 		{"no e-mail", userEmail, sheet.Text, "Ana", "", "not an e-mail", "user.email"},
 
+		{"a number under Company ID", companyID, sheet.Number, "17", "", "format the column as text", "company.id"},
+		{"a slug of digits", companyID, sheet.Text, "1234", "1234", "", ""},
+
 		{"ten digits", userPhone, sheet.Text, "3025550142", "+13025550142", "", ""},
 		{"number cell of ten digits", userPhone, sheet.Number, "3025550142", "+13025550142", "", ""},
 		{"written out", userPhone, sheet.Text, "(302) 555-0142", "+13025550142", "", ""},
