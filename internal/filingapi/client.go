@@ -64,6 +64,8 @@ type Client struct {
 	timeout   time.Duration
 	limiter   Limiter
 	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
+	orders    *trial
+	creations *trial // of companies
 	transport http.RoundTripper
 	foreign   bool // the transport is not ours: nothing is known of what it wrote
 
@@ -90,18 +92,24 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	breaker := cfg.Breaker.orDefaults()
 	c := &Client{
 		base:      base,
 		key:       cfg.Key,
 		userAgent: cfg.UserAgent,
 		timeout:   cfg.Timeout,
 		limiter:   cfg.Limiter,
-		breaker:   cfg.Breaker.build(),
+		orders:    &trial{limits: breaker},
+		creations: &trial{limits: breaker},
 		transport: cfg.Transport,
 		foreign:   cfg.Transport != nil,
 
 		setPricePath: setPricePath,
 	}
+	c.breaker = breaker.build(func() {
+		c.orders.begin(time.Now())
+		c.creations.begin(time.Now())
+	})
 	if c.userAgent == "" {
 		c.userAgent = "bulkfiling"
 	}

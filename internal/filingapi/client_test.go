@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -392,6 +393,133 @@ func TestTheBreaker(t *testing.T) {
 		status = 200
 		place(2, filing.Accepted)
 		requests("GET /v1/organization", "POST /v1/orders", "POST /v1/orders")
+	})
+}
+
+// A service that answers everything but orders puts few of them in doubt, however
+// many there are and however long it lasts; once it is well they all go, side by
+// side again.
+func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
+	for name, failing := range map[string]string{"500": "500", "an answer without order ids": "200"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const flying, rows = 32, 2000
+				var mu sync.Mutex
+				ill, under, most := true, 0, 0
+				c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					status, body := 200, `{"id":"comp_1"}`
+					if r.URL.Path == "/v1/orders" {
+						if under++; !ill {
+							most, body = max(most, under), `{"items":[{"orderId":"order_1"}]}`
+						} else if failing == "500" {
+							status = 500
+						}
+					}
+					mu.Unlock()
+					time.Sleep(100 * time.Millisecond)
+					if r.URL.Path == "/v1/orders" {
+						mu.Lock()
+						under--
+						mu.Unlock()
+					}
+					return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+				})})
+				left := rows
+				became := map[filing.Class]int{}
+				next := func(class filing.Class) bool { // what became of one; whether there is another
+					mu.Lock()
+					defer mu.Unlock()
+					if class == filing.NotSent {
+						left++
+					} else if class != "" {
+						became[class]++
+					}
+					if left == 0 {
+						return false
+					}
+					left--
+					return true
+				}
+				var all sync.WaitGroup
+				for range flying {
+					all.Go(func() {
+						for class := filing.Class(""); next(class); {
+							if _, err := c.Company(t.Context(), "comp_1"); err != nil && !errors.Is(err, filingapi.ErrUnavailable) {
+								t.Error(err)
+							}
+							if c.CreateCompany(t.Context(), filing.NewCompany{}).Class == filing.NotSent {
+								time.Sleep(50 * time.Millisecond)
+							}
+							if class = c.PlaceOrder(t.Context(), report()).Class; class == filing.NotSent {
+								time.Sleep(2 * time.Second)
+							}
+						}
+					})
+				}
+				doubtful := func() int { return became[filing.ServerError] + became[filing.Unreadable] }
+				time.Sleep(time.Minute)
+				mu.Lock()
+				minute, state := doubtful(), c.State()
+				mu.Unlock()
+				if minute < 10 || minute > 10+flying+5 || state == "closed" {
+					t.Errorf("%d orders are in doubt after a minute, and it is %s", minute, state)
+				}
+				time.Sleep(30 * time.Minute)
+				mu.Lock()
+				if later := doubtful() - minute; later < 5 || later > 10 || became[filing.Accepted] != 0 {
+					t.Errorf("%d more after half an hour: %v", later, became)
+				}
+				ill = false
+				mu.Unlock()
+				all.Wait()
+				if became[filing.Accepted]+doubtful() != rows || most < flying/2 || c.State() != "closed" {
+					t.Errorf("%v of %d, at most %d side by side, and it is %s", became, rows, most, c.State())
+				}
+			})
+		})
+	}
+}
+
+// What was not sent, or put off, tells nothing of how the next order will fare.
+func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		status := 500
+		c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			}
+			if status == 0 {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("no route")}
+			}
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`))}, nil
+		})})
+		for range 10 {
+			c.PlaceOrder(t.Context(), report())
+		}
+		for i, step := range []struct {
+			after  time.Duration
+			status int
+			want   filing.Class
+		}{
+			{2*time.Second - 1, 500, filing.NotSent},
+			{2, 500, filing.ServerError},
+			{4*time.Second - 1, 500, filing.NotSent},
+			{1, 503, filing.Busy},
+			{0, 429, filing.Busy},
+			{0, 0, filing.NotSent},
+			{0, 502, filing.ServerError}, // one is enough
+			{8*time.Second - 1, 200, filing.NotSent},
+			{1, 422, filing.Refused},
+			{0, 500, filing.ServerError}, // the service is trusted again
+			{0, 200, filing.Accepted},
+		} {
+			time.Sleep(step.after)
+			status = step.status
+			if got := c.PlaceOrder(t.Context(), report()); got.Class != step.want {
+				t.Fatalf("step %d: got %+v, want %s", i, got, step.want)
+			}
+		}
 	})
 }
 

@@ -69,10 +69,13 @@ func empty(c filing.Company) bool {
 //
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
-	if !c.recovered(ctx) {
-		return filing.Answer{Class: filing.NotSent, Message: errOpen.Error()}
-	}
-	o := c.do(ctx, http.MethodPost, "/companies", company)
+	return c.once(ctx, c.creations, func() filing.Answer {
+		return c.created(c.do(ctx, http.MethodPost, "/companies", company))
+	})
+}
+
+// created types what became of a creation.
+func (c *Client) created(o outcome) filing.Answer {
 	a := filing.Answer{Class: o.class(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:

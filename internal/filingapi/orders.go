@@ -16,10 +16,9 @@ import (
 //
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
-	if !c.recovered(ctx) {
-		return filing.Answer{Class: filing.NotSent, Message: errOpen.Error()}
-	}
-	return c.answer(c.do(ctx, http.MethodPost, "/orders", order), order)
+	return c.once(ctx, c.orders, func() filing.Answer {
+		return c.answer(c.do(ctx, http.MethodPost, "/orders", order), order)
+	})
 }
 
 // answer types what became of an order.

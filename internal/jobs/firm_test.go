@@ -127,7 +127,7 @@ const flying = 8 // orders in flight
 func newClient(url string) (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{
 		BaseURL: url, Key: "sk_test_firm", Concurrency: 2 * flying, Timeout: 500 * time.Millisecond,
-		Breaker: filingapi.Breaker{Open: 50 * time.Millisecond},
+		Breaker: filingapi.Breaker{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
 }
 

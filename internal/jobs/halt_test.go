@@ -256,6 +256,28 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// A service that fails for orders alone puts few of them in doubt, and no row is
+// lost: once it is well the rest is placed.
+func TestOutageOfOrdersAlone(t *testing.T) {
+	onBothTransports(t, func(t *testing.T, on servers) {
+		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "POST /orders"}}})
+		l := f.openLedger()
+		f.add(l, "a", requests(300, report)...)
+		client, err := filingapi.New(filingapi.Config{BaseURL: f.url, Key: "sk_test_firm", Timeout: 10 * time.Second, Breaker: filingapi.Breaker{Open: 50 * time.Millisecond}})
+		f.must(err)
+		t.Cleanup(client.Close)
+		time.AfterFunc(2*time.Second, f.service.ClearFaults)
+		if end := f.run(l, "a", patient, func(c *jobs.Config) { c.Service = client }); end.Reason != jobs.Finished {
+			t.Fatalf("%+v", end)
+		}
+		counts, err := l.Counts(t.Context(), "a")
+		if f.must(err); counts[filing.Placed]+counts[filing.Uncertain] != 300 || counts[filing.Uncertain] < 10 || counts[filing.Uncertain] > 10+flying+6 {
+			t.Errorf("%v", counts)
+		}
+		f.agree(l, "a")
+	})
+}
+
 // Without an answer the run gives up after its patience, and nothing was burnt.
 func TestServiceDown(t *testing.T) {
 	for _, outage := range []sandbox.Outage{sandbox.Outage503, sandbox.OutageRefuse} {
