@@ -38,6 +38,9 @@ func (a *app) pauseCommand() *cobra.Command {
 
 func (a *app) resumeCommand() *cobra.Command {
 	return a.change("resume", "End a pause; where funds were out, ask the service again", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+		if b.Canceled {
+			return "", fmt.Errorf("batch %s is canceled, not paused. To send after all what was taken back: importer retry %s --canceled", b.ID, b.ID)
+		}
 		return fmt.Sprintf("Batch %s may be sent again. The same `importer run` continues it; a worker does so by itself.", b.ID), l.ResumeBatch(ctx, b.ID)
 	})
 }
@@ -53,6 +56,9 @@ func (a *app) cancelCommand() *cobra.Command {
 			return "", err
 		}
 		text := fmt.Sprintf("Batch %s is canceled: %s taken back. What was placed stays placed.", b.ID, count(n, "row"))
+		if counts[filing.Canceled] > 0 {
+			text += fmt.Sprintf(" The same sheet is this same, canceled batch; to send it after all: importer retry %s --canceled", b.ID)
+		}
 		if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
 			text += fmt.Sprintf(" At the service, with no answer yet: %s.", count(doubt, "row"))
 		}
@@ -61,8 +67,40 @@ func (a *app) cancelCommand() *cobra.Command {
 }
 
 func (a *app) retryCommand() *cobra.Command {
-	return a.change("retry", "Make the rejected rows of a batch ready again", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+	var canceled bool
+	c := a.change("retry", "Make the rejected rows of a batch ready again, or those that were taken back", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+		if canceled {
+			return revive(ctx, l, b)
+		}
 		n, err := l.RetryBatch(ctx, b.ID)
-		return fmt.Sprintf("Ready again: %s of batch %s. The same `importer run` sends what is ready; a worker does so by itself.", count(n, "rejected row"), b.ID), err
+		return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, sends), err
 	})
+	c.Flags().BoolVar(&canceled, "canceled", false, "the rows that were taken back and never sent, instead of the rejected ones")
+	return c
+}
+
+const sends = "The same `importer run` sends what is ready; a worker does so by itself."
+
+// revive makes what was taken back ready again, and says what else the batch
+// waits for.
+func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+	n, left, err := l.ReviveBatch(ctx, b.ID)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("Ready again: %s of batch %s.", count(n, "canceled row"), b.ID)
+	if left > 0 {
+		text += fmt.Sprintf(" Left as it is: %s that had been sent; whether there is an order, the company's dashboard shows.", count(left, "row"))
+	}
+	switch {
+	case n == 0:
+		return text, nil
+	case b.Approval.State == ledger.ApprovalWanted:
+		text += fmt.Sprintf(" They wait for their approval: importer approve %s", b.ID)
+	case b.Paused:
+		text += fmt.Sprintf(" The batch is paused: importer resume %s", b.ID)
+	default:
+		text += " " + sends
+	}
+	return text, nil
 }

@@ -242,7 +242,7 @@ func (l *Ledger) onBatch(ctx context.Context, batch, query string) error {
 	})
 }
 
-const takenBack = "taken back before it was sent"
+const takenBack = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
 
 // CancelBatch takes back every row that was not sent and returns their number.
 // Rows at the service follow when they come back unsent. Those with an attempt
@@ -290,6 +290,40 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		return 0, fmt.Errorf("retry batch %s: %w", batch, err)
 	}
 	return rows, nil
+}
+
+// unsent is a canceled row of which the service never made anything: whatever
+// attempt there was ended with an answer that says so. One that was in doubt,
+// and was taken back by who settled it, is not: a late answer may still come.
+const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
+	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) + `', '` + string(filing.KeyRefused) + `'))`
+
+// ReviveBatch makes the canceled rows ready again that were never sent, and
+// returns their number and that of those it left. They are as any ready row: what
+// another row has bought meanwhile, Begin finds taken. The batch is canceled no
+// more; paused, or without its approval, it stays as it is.
+func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
+			WHERE batch = $1 AND `+unsent, batch, millis(l.now())))
+		if err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`, batch).Scan(&left); err != nil || rows == 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
+			return err
+		}
+		if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it will end once more
+			return err
+		}
+		return l.ration(ctx, tx, c)
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("revive batch %s: %w", batch, err)
+	}
+	return rows, left, nil
 }
 
 func affected(done sql.Result, err error) (int, error) {

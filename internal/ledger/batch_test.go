@@ -275,6 +275,64 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 	})
 }
 
+// What was taken back and never sent is ready again, and buys only what nobody
+// has bought meanwhile. What was in doubt stays taken back.
+func TestReviveMakesUnsentRowsReady(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "b1", reports("b1", 6)...)
+		placed, refused, lost, broke, unsent, elsewhere := rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+		s.place(l, placed)
+		for _, r := range []ledger.Row{refused, lost, broke} {
+			s.send(l, r)
+		}
+		_, err := l.CancelBatch(ctx, "b1")
+		s.must(err)
+		s.answer(l, refused, filing.Refused)
+		s.answer(l, lost, filing.NoAnswer)
+		s.answer(l, broke, filing.NoFunds)
+		s.must(l.ResolveNotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
+		s.must(l.AskAgain(ctx)) // for the 402 above
+		other := s.add(l, "b2", reports("b1", 6)[5])[0]
+		s.place(l, other)
+
+		if n, left, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 3 || left != 1 {
+			s.Fatal(n, left, err)
+		}
+		s.want(l, refused, filing.Rejected, 0)
+		s.want(l, lost, filing.Canceled, 0)
+		for _, r := range []ledger.Row{broke, unsent} {
+			if got := s.want(l, r, filing.Ready, 0); got.Message != "" || got.Attempts != 0 {
+				s.Errorf("%+v", got)
+			}
+			s.place(l, r)
+		}
+		if begun := s.begin(l, intent(s.row(l, elsewhere.ID))); begun.Try != 0 || len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("bought twice: %+v", begun)
+		}
+		if n, left, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 0 || left != 1 {
+			s.Error(n, left, err)
+		}
+	})
+}
+
+// A batch that waits for its approval waits for it, too, once it is revived.
+func TestReviveAsksForTheApprovalAgain(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		row := s.add(l, "b1", reports("b1", 1)...)[0]
+		s.must(l.WantApproval(ctx, "b1", "plan"))
+		_, err := l.CancelBatch(ctx, "b1")
+		s.must(err)
+		if n, _, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 1 {
+			s.Fatal(n, err)
+		}
+		if begun := s.begin(l, intent(s.row(l, row.ID))); !begun.Lost {
+			s.Errorf("sent without its approval: %+v", begun)
+		}
+	})
+}
+
 func TestRetryMakesRejectedRowsReady(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
