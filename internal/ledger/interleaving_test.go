@@ -306,13 +306,15 @@ func (w *world) control(t *rapid.T) {
 	_, l := w.any(t)
 	ctx, batch := w.Context(), rapid.SampledFrom(w.batches).Draw(t, "batch")
 	var err error
-	switch rapid.SampledFrom([]string{"pause", "resume", "resume", "retry", "cancel", "key", "ask"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"pause", "resume", "resume", "retry", "revive", "cancel", "key", "ask"}).Draw(t, "what") {
 	case "pause":
 		err = l.PauseBatch(ctx, batch)
 	case "resume":
 		err = l.ResumeBatch(ctx, batch)
 	case "retry":
 		_, err = l.RetryBatch(ctx, batch)
+	case "revive":
+		_, _, err = l.ReviveBatch(ctx, batch)
 	case "cancel":
 		if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
 			_, err = l.CancelBatch(ctx, batch)
@@ -386,9 +388,10 @@ func (w *world) check(t *rapid.T) {
 }
 
 // moves reports whether one step of the test may take a row from one state to
-// another. A row that comes back to a canceled batch passes through ready.
+// another. A row that comes back to a canceled batch passes through ready; one
+// that was settled as never made, and is answered after all, through uncertain.
 func moves(from, to filing.Result) bool {
-	return from == to || from.CanBecome(to) || from.CanBecome(filing.Ready) && to == filing.Canceled
+	return from == to || from.CanBecome(to) || from.CanBecome(filing.Ready) && to == filing.Canceled || from == filing.Ready && to == filing.Placed
 }
 
 // TestConcurrentWorkers is the same with real concurrency: workers of three
