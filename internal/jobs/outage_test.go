@@ -299,6 +299,31 @@ func TestRedisAway(t *testing.T) {
 	f.agree(l, "a")
 }
 
+// Tasks whose lease has run out while the server was away are nobody's any more;
+// a worker that stops waits for the answers to their orders all the same.
+func TestStoppedWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, nil)
+	f := newFirm(t, servers{redis: "redis://" + s.addr()}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
+	l := f.openLedger()
+	f.add(l, "a", requests(40, report)...)
+	reached, answer := make(chan struct{}, 40), make(chan struct{})
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
+		c.Drain = 30 * time.Second
+		c.Service = &held{Service: c.Service, reached: reached, answer: answer}
+	})
+	for range flying {
+		<-reached
+	}
+	s.kill()
+	const lease = 30 * time.Second // of asynq, which renews it while it can
+	<-time.After(lease + 4*time.Second)
+	time.AfterFunc(4*time.Second, func() { close(answer) })
+	w.Stop()
+	f.must(l.Close())
+	f.want(f.openLedger(), "a", ledger.Counts{filing.Placed: flying, filing.Ready: 40 - flying})
+}
+
 // A server that is full takes nothing and still answers: that is away, too.
 func TestRedisFull(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type Config struct {
 	Concurrency int           // orders in flight, and as many look-ups
 	Pace        Pace          // of all requests; nil for none
 	Only        string        // pump this batch alone; empty for all
-	Drain       time.Duration // how long Stop waits for answers; longer than the client's time-out
+	Drain       time.Duration // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
 	Now         func() time.Time
 	Log         *slog.Logger
 }
@@ -46,6 +46,8 @@ type Worker struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	loops    sync.WaitGroup
+	handling sync.WaitGroup // chunks in hand, also those that the server has let go of
+	drain    time.Duration
 	wake     chan struct{} // something ended: there may be room on the queue
 	onQueue  *onQueue
 	blocked  map[int64]blocked      // the pump's own
@@ -70,8 +72,11 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Pace == nil {
 		c.Pace = unpaced{}
 	}
+	if c.Drain <= 0 {
+		c.Drain = 8 * time.Second
+	}
 	w := &Worker{
-		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log,
+		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log, drain: c.Drain,
 		gate:  &gate{},
 		wake:  make(chan struct{}, 1),
 		again: make(map[string]string),
@@ -119,14 +124,28 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 // Stop sends nothing more, waits for the answers that are out and records them.
 func (w *Worker) Stop() {
 	w.cancel()
+	late := time.After(w.drain)
 	w.loops.Wait()
 	w.server.Shutdown()
+	// The server lets go of a task whose lease or time has run out, such as when
+	// Redis is away; its orders are out all the same.
+	recorded := make(chan struct{})
+	go func() {
+		w.handling.Wait()
+		close(recorded)
+	}()
+	select {
+	case <-recorded:
+	case <-late:
+	}
 }
 
 // handle takes a chunk: whichever of its rows may still be sent are resolved
 // side by side and placed as slots come free. Every outcome is in the ledger
 // when it returns, so the task is done whatever became of its rows.
 func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
+	w.handling.Add(1)
+	defer w.handling.Done()
 	defer w.nudge()
 	if w.ctx.Err() != nil {
 		return nil
