@@ -215,31 +215,34 @@ func (l *Ledger) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error 
 	return clearBatch(ctx, tx, batch)
 }
 
-// PauseBatch keeps the batch's rows from being sent until ResumeBatch.
+// PauseBatch keeps the batch's rows from being sent until ResumeBatch. The money
+// that was meant for them is there for others meanwhile.
 func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`)
+	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 1 WHERE id = $1`, l.ration)
 }
 
 // ResumeBatch ends a pause and, as a person has looked, lets a fleet paused for
 // funds ask again.
 func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
-	if err := l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`); err != nil {
-		return err
-	}
-	return l.AskAgain(ctx)
+	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.askAgain)
 }
 
-func (l *Ledger) onBatch(ctx context.Context, batch, query string) error {
-	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		done, err := tx.ExecContext(ctx, query, batch)
-		if err != nil {
-			return fmt.Errorf("change batch %s: %w", batch, err)
+// onBatch changes a batch, and then what follows from it, in one commit.
+func (l *Ledger) onBatch(ctx context.Context, batch, query string, then func(context.Context, *sql.Tx, *control) error) error {
+	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+		done, err := affected(tx.ExecContext(ctx, query, batch))
+		switch {
+		case err != nil:
+			return err
+		case done == 0:
+			return ErrNotFound
 		}
-		if n, err := done.RowsAffected(); err == nil && n == 0 {
-			return fmt.Errorf("batch %s: %w", batch, ErrNotFound)
-		}
-		return nil
+		return then(ctx, tx, c)
 	})
+	if err != nil {
+		return fmt.Errorf("change batch %s: %w", batch, err)
+	}
+	return nil
 }
 
 const takenBack = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"

@@ -142,3 +142,41 @@ func TestOnlySpareMoneyWakes(t *testing.T) {
 		sendable(3, 4)
 	})
 }
+
+// While a batch is paused the money that was meant for it is there for others.
+func TestAPausedBatchKeepsNoMoney(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		var rows []ledger.Row
+		for i, batch := range []string{"a", "b"} {
+			row := reports(batch, 1)
+			row[0].Priority = int64(10 + i)
+			rows = append(rows, s.add(l, batch, row...)...)
+		}
+		sendable := func(want ...ledger.Row) {
+			s.Helper()
+			ids, err := l.Sendable(ctx, "", 10)
+			s.must(err)
+			if len(ids) != len(want) || len(want) == 1 && ids[0] != want[0].ID {
+				s.Fatalf("%v may go, want %v", ids, want)
+			}
+		}
+		s.must(l.Deposit(ctx, cost, ""))
+		sendable(rows[0])
+		s.must(l.PauseBatch(ctx, "a"))
+		sendable(rows[1])
+		s.must(l.ResumeBatch(ctx, "a"))
+		sendable(rows[0])
+		s.must(l.PauseBatch(ctx, "a"))
+		s.place(l, rows[1])
+		s.must(l.ResumeBatch(ctx, "a"))
+		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); begun.Try != 0 {
+			s.Errorf("there is no money left: %+v", begun)
+		}
+		for _, change := range []func() error{func() error { return l.PauseBatch(ctx, "c") }, func() error { return l.ResumeBatch(ctx, "c") }} {
+			if err := change(); !is(err, ledger.ErrNotFound) {
+				s.Error(err)
+			}
+		}
+	})
+}
