@@ -180,3 +180,104 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 		}
 	})
 }
+
+// A row in doubt that became dearer than what it holds is sent as soon as there
+// is money for the difference, before all others, and whatever became of its
+// batch: nobody knows whether it is bought.
+func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
+	const dearer = cost + 1000
+	for name, c := range map[string]struct {
+		priority int64
+		fate     func(*store, *ledger.Ledger) error
+	}{
+		"a batch that goes on":  {99, func(*store, *ledger.Ledger) error { return nil }},
+		"paused":                {0, func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") }},
+		"canceled":              {99, func(s *store, l *ledger.Ledger) error { _, err := l.CancelBatch(s.Context(), "a"); return err }},
+		"an approval is wanted": {0, func(s *store, l *ledger.Ledger) error { return l.WantApproval(s.Context(), "a", "plan") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				l, ctx := s.open(), s.Context()
+				s.must(l.Deposit(ctx, 2*cost, ""))
+				agent := agentOrder("comp_1")
+				agent.Priority = c.priority
+				row := s.add(l, "a", agent)[0]
+				others := reports("b", 3)
+				for i := range others {
+					others[i].Priority = int64(10 + i)
+				}
+				short := func() {
+					s.Helper()
+					s.send(l, row)
+					s.answer(l, row, filing.NoAnswer)
+					in := intent(s.row(l, row.ID))
+					in.Cost.Amount = s.row(l, row.ID).Held + dearer - cost
+					if begun := s.begin(l, in); !begun.Short {
+						s.Fatalf("%+v", begun)
+					}
+				}
+				sendable := func(want bool) {
+					s.Helper()
+					ids, err := l.Sendable(ctx, "", 10)
+					if s.must(err); slices.Contains(ids, row.ID) != want {
+						s.Fatalf("%v may go (%+v)", ids, s.row(l, row.ID))
+					}
+				}
+				s.send(l, row)
+				s.answer(l, row, filing.NoAnswer)
+				others = s.add(l, "b", others...)
+				s.send(l, others[0]) // all that was there is held now
+				s.must(c.fate(s, l))
+				short()
+				s.must(l.Adjust(ctx, dearer-cost-1, "a cent is missing"))
+				sendable(false)
+				s.must(l.Deposit(ctx, 1, ""))
+				sendable(true)
+				s.must(l.Deposit(ctx, cost-1, "what one of the others needs, but for a cent"))
+				ids, err := l.Sendable(ctx, "b", 10)
+				if s.must(err); len(ids) > 0 {
+					s.Errorf("%v take what the row in doubt needs", ids)
+				}
+				s.send(l, row)
+				s.want(l, row, filing.Placing, dearer)
+				s.must(l.Audit(ctx))
+				s.answer(l, row, filing.NoAnswer)
+
+				// Money that is set free wakes it, too.
+				s.must(l.Adjust(ctx, 1-cost, "nothing is left"))
+				short()
+				s.answer(l, others[0], filing.Refused)
+				sendable(true)
+				s.send(l, row)
+				s.want(l, row, filing.Placing, dearer+1000)
+			})
+		})
+	}
+}
+
+// A row in doubt holds its money: it is never kept back for others.
+func TestARowInDoubtIsNotRationed(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 2*cost, ""))
+		agent := agentOrder("comp_1")
+		agent.Priority = 99
+		row := s.add(l, "a", agent)[0]
+		s.send(l, row)
+		s.answer(l, row, filing.NoAnswer)
+		others := reports("b", 3)
+		for i := range others {
+			others[i].Priority = int64(10 + i)
+		}
+		others = s.add(l, "b", others...)
+		ids, err := l.Sendable(ctx, "", 10)
+		if s.must(err); !slices.Equal(ids, []int64{row.ID, others[0].ID}) {
+			s.Errorf("%v may go", ids)
+		}
+		s.must(l.Adjust(ctx, -cost, "a fee"))
+		if ids, err = l.Sendable(ctx, "", 10); err != nil || !slices.Equal(ids, []int64{row.ID}) {
+			s.Errorf("%v may go, %v", ids, err)
+		}
+		s.place(l, row)
+	})
+}
