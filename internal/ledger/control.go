@@ -40,7 +40,9 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// readControl reads the control row and, within a transaction, locks it.
+// readControl reads the control row and, within a transaction, locks it. What it
+// holds for longer than anything is held comes of a clock that was ahead, or was
+// set back since.
 func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
 	lock := ""
 	if _, ok := q.(*sql.Tx); ok {
@@ -50,7 +52,19 @@ func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
 	if err := q.QueryRowContext(ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`+lock).Scan(c.fields()...); err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
+	c.disbelieve(millis(l.now()))
 	return &c, nil
+}
+
+// disbelieve forgets moments that are further off than any that is ever set.
+func (c *control) disbelieve(now int64) {
+	const apart = time.Minute // the clocks of a fleet may be
+	if c.holdUntil > now+(longestHold+apart).Milliseconds() {
+		c.holdUntil = 0
+	}
+	if c.probeAt > now+(lastProbe+apart).Milliseconds() {
+		c.probeAt = now - firstProbe.Milliseconds() // also for whoever read the clock a moment ago
+	}
 }
 
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
@@ -65,12 +79,13 @@ func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
 func (c *control) available() money.Cents { return c.deposits + c.adjustments - c.posted - c.reserved }
 
 // Backoffs between probes for funds, and between answers of a busy service that
-// names no time of its own.
+// names no time of its own; and the longest that one which does is obeyed.
 const (
-	firstProbe = 5 * time.Second
-	lastProbe  = 10 * time.Minute
-	firstHold  = time.Second
-	lastHold   = time.Minute
+	firstProbe  = 5 * time.Second
+	lastProbe   = 10 * time.Minute
+	firstHold   = time.Second
+	lastHold    = time.Minute
+	longestHold = time.Hour
 )
 
 func backoff(last int64, first, limit time.Duration) int64 {
@@ -112,7 +127,7 @@ func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64)
 	case filing.ForKey:
 		c.paused, c.pausedAt, c.pausedNote = filing.ForKey, now, a.Message
 	case filing.ForRate:
-		wait := a.RetryAfter.Milliseconds()
+		wait := min(a.RetryAfter, longestHold).Milliseconds()
 		if wait <= 0 && c.holdUntil <= now { // answers that were in flight together count once
 			c.holdWait = backoff(c.holdWait, firstHold, lastHold)
 			wait = c.holdWait
