@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -56,7 +57,12 @@ func Propose(ctx context.Context, l *ledger.Ledger, ask Asker, batch string) (Pr
 	if p.Hash == wanted.Plan {
 		return p, nil
 	}
-	if err := l.WantApproval(ctx, p.Batch.ID, p.Hash); err != nil {
+	if err := l.ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err, ledger.ErrApproved) {
+		// Somebody was quicker, and what is placed since changed the rest.
+		now, lost := l.Batch(ctx, p.Batch.ID)
+		p.Batch = now
+		return p, errors.Join(lost, err)
+	} else if err != nil {
 		return p, err
 	}
 	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made", ledger.ErrPlan, wanted.Plan)

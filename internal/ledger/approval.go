@@ -62,6 +62,29 @@ func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
 	return nil
 }
 
+// ChangePlan puts a plan in place of the one that a yes is waited for to, unless
+// somebody else did. It returns ErrNotFound, and ErrApproved where the yes was
+// given meanwhile: it stands.
+func (l *Ledger) ChangePlan(ctx context.Context, batch, from, to string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var state ApprovalState
+		switch err := tx.QueryRowContext(ctx, `SELECT approval FROM batches WHERE id = $1`, batch).Scan(&state); {
+		case errors.Is(err, sql.ErrNoRows):
+			return ErrNotFound
+		case err != nil:
+			return err
+		case state != ApprovalWanted:
+			return ErrApproved
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET plan = $3 WHERE id = $1 AND plan = $2`, batch, from, to)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("change the plan of batch %s: %w", batch, err)
+	}
+	return nil
+}
+
 // HandIn opens a prepared batch, pinned to the plan that was looked at. With
 // second it waits for somebody else's yes, and otherwise has that of by. It
 // returns ErrNotFound, ErrHandedIn, and ErrImport for one that is not prepared.

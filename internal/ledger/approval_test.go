@@ -1,0 +1,32 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"bulkfiling/internal/ledger"
+)
+
+// A yes that was given stands, whatever somebody finds changed who looked before
+// it: placing changes what is left.
+func TestChangePlanLeavesAYesAlone(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.add(l, "a", reports("a", 2)...)
+		plan := func(want string, state ledger.ApprovalState) {
+			s.Helper()
+			if b, err := l.Batch(ctx, "a"); err != nil || b.Approval.Plan != want || b.Approval.State != state {
+				s.Errorf("%+v %v, want plan %q %s", b.Approval, err, want, state)
+			}
+		}
+		s.wantErr(l.ChangePlan(ctx, "a", "", "new"), ledger.ErrApproved) // none was asked for
+		s.wantErr(l.ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
+		s.must(l.WantApproval(ctx, "a", "one"))
+		s.must(l.ChangePlan(ctx, "a", "one", "two"))
+		plan("two", ledger.ApprovalWanted)
+		s.must(l.ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands
+		plan("two", ledger.ApprovalWanted)
+		s.must(l.Approve(ctx, "a", "two", "vera"))
+		s.wantErr(l.ChangePlan(ctx, "a", "two", "four"), ledger.ErrApproved)
+		plan("two", ledger.ApprovalGiven)
+	})
+}
