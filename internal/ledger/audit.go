@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/money"
+)
+
+// ErrBook is returned by Audit for a ledger that contradicts itself.
+var ErrBook = errors.New("the ledger contradicts itself")
+
+// AuditReport is what an audit has looked at and found.
+type AuditReport struct {
+	Rows, Entries, Purchases int
+	Wrong                    []string // each contradiction, as a sentence for a person
+}
+
+// maxWrong is how many contradictions of one kind a report names.
+const maxWrong = 20
+
+// Audit proves the ledger; it returns ErrBook with everything that is wrong.
+func (l *Ledger) Audit(ctx context.Context) error {
+	report, err := l.Verify(ctx)
+	if err == nil && len(report.Wrong) > 0 {
+		err = fmt.Errorf("%w: %s", ErrBook, strings.Join(report.Wrong, "; "))
+	}
+	return err
+}
+
+// Verify proves the ledger against itself, in one consistent reading: the sums
+// equal their entries, the entries of every row equal what the row has reserved
+// and spent, every placed item owns its purchase, and every bought key belongs
+// to a placed or existing row.
+func (l *Ledger) Verify(ctx context.Context) (AuditReport, error) {
+	var report AuditReport
+	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
+	if err != nil {
+		return report, fmt.Errorf("audit the ledger: %w", err)
+	}
+	defer tx.Rollback()
+	a := &auditor{ctx: ctx, tx: tx, report: &report}
+	for _, check := range []func() error{a.count, a.sums, a.contradictions} {
+		if err := check(); err != nil {
+			return report, fmt.Errorf("audit the ledger: %w", err)
+		}
+	}
+	return report, nil
+}
+
+// auditor proves one reading of a ledger.
+type auditor struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	report *AuditReport
+}
+
+func (a *auditor) count() error {
+	return a.tx.QueryRowContext(a.ctx, `SELECT (SELECT COUNT(*) FROM rows), (SELECT COUNT(*) FROM entries), (SELECT COUNT(*) FROM purchases)`).
+		Scan(&a.report.Rows, &a.report.Entries, &a.report.Purchases)
+}
+
+// sums compares the sums of the control row with the entries and the rows.
+func (a *auditor) sums() error {
+	var c control
+	if err := a.tx.QueryRowContext(a.ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields()...); err != nil {
+		return err
+	}
+	entries := make(map[EntryKind]money.Cents)
+	err := drain(a.tx.QueryContext(a.ctx, `SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`))(func(scan func(...any) error) error {
+		var kind EntryKind
+		var sum money.Cents
+		err := scan(&kind, &sum)
+		entries[kind] = sum
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var held, spent money.Cents
+	err = a.tx.QueryRowContext(a.ctx, `SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0) AS BIGINT) FROM rows`).Scan(&held, &spent)
+	if err != nil {
+		return err
+	}
+	for _, check := range []struct {
+		what       string
+		sum, proof money.Cents
+	}{
+		{"deposits against their entries", c.deposits, entries[Deposit]},
+		{"adjustments against their entries", c.adjustments, entries[Adjustment]},
+		{"posted against its entries", c.posted, entries[Posted]},
+		{"reserved against its entries", c.reserved, entries[Reserve] - entries[Posted] - entries[Voided]},
+		{"reserved against the rows", c.reserved, held},
+		{"posted against the rows", c.posted, spent},
+	} {
+		if check.sum != check.proof {
+			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("%s: %s is not %s", check.what, check.sum.Dollars(), check.proof.Dollars()))
+		}
+	}
+	return nil
+}
+
+// contradictions are statements that must find nothing: each tells batch, row
+// number and a detail of what is wrong.
+var contradictions = []struct{ what, query string }{}
+
+func (a *auditor) contradictions() error {
+	for _, c := range contradictions {
+		err := drain(a.tx.QueryContext(a.ctx, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong)))(func(scan func(...any) error) error {
+			var batch, detail string
+			var number int
+			err := scan(&batch, &number, &detail)
+			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", batch, number, c.what, detail))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.what, err)
+		}
+	}
+	return nil
+}
