@@ -67,7 +67,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if book.AtLeast {
+	if book.Unsure() {
 		fmt.Fprintln(a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  importer deposit --adjust AMOUNT")
 	}
 	if len(entries) == 0 {

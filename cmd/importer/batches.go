@@ -199,7 +199,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		fmt.Fprintf(table, "exceptions\t%s\n", a.paint.yellow(count(s.Exceptions, "row")+" with a filing that stands still until something is corrected"))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
-	if s.Held.Amount > 0 || s.Held.AtLeast {
+	if !s.Held.IsZero() {
 		fmt.Fprintf(table, "held\t%s for rows whose answer is not known\n", s.Held)
 	}
 	halted, err := l.Standstill(ctx)

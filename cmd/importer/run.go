@@ -289,7 +289,7 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 		r.say("  %6d x %-24s %s", line.Count, line.Product.Title(), line.Total)
 	}
 	r.say("  %s %s", r.paint.bold("total"), r.paint.bold(q.Total.String()))
-	if q.Total.AtLeast {
+	if q.Total.IsUnknown() {
 		r.say("  Some state fees are not known yet, by state or by entity type: the true cost may be higher. FILING_FEES can name fees.")
 	}
 	if book.Declared {

@@ -4,7 +4,7 @@ package balance
 func (b *PriceBook) Unknown() []string {
 	var missing []string
 	for _, known := range priceTypes {
-		if b.price(known.item).AtLeast {
+		if b.price(known.item).IsUnknown() {
 			missing = append(missing, string(known.item))
 		}
 	}

@@ -253,12 +253,22 @@ func (f *Fees) fee(c charge, state filing.State, company Facts) money.Cost {
 	for _, t := range types {
 		for _, r := range residences {
 			amount, ok := f.find(feeKey{c, state, t, r})
-			costs = append(costs, money.Cost{Amount: amount, AtLeast: !ok}) // nothing at least, where it is not known
+			costs = append(costs, money.Cost{Amount: amount, Certainty: unless(ok)}) // nothing at least, where it is not known
 		}
 	}
 	least := slices.MinFunc(costs, func(a, b money.Cost) int { return cmp.Compare(a.Amount, b.Amount) })
-	least.AtLeast = slices.ContainsFunc(costs, func(c money.Cost) bool { return c.AtLeast || c.Amount != least.Amount })
+	if slices.ContainsFunc(costs, func(c money.Cost) bool { return c != least }) {
+		least.Certainty = money.Unknown
+	}
 	return least
+}
+
+// unless is the certainty of what is known, or else is not known at all.
+func unless(known bool) money.Certainty {
+	if known {
+		return money.Known
+	}
+	return money.Unknown
 }
 
 // find returns the most specific line: by state before by entity type before by

@@ -127,7 +127,7 @@ func wholesale(p filing.Price) (money.Cents, error) {
 
 func (b *PriceBook) price(i item) money.Cost {
 	cents, ok := b.wholesale[i]
-	return money.Cost{Amount: cents, AtLeast: !ok}
+	return money.Cost{Amount: cents, Certainty: unless(ok)}
 }
 
 func items() string {

@@ -70,7 +70,7 @@ func (q *Quoter) line(p filing.Product, o *filing.Order, company Facts, active f
 		line.StateFee = q.fees.fee(formationFee, o.FilingState, company)
 		if o.Formation.Expedited {
 			fee, offered := expeditedFees[o.FilingState]
-			line.StateFee = money.Cost{Amount: fee, AtLeast: !offered}
+			line.StateFee = money.Cost{Amount: fee, Certainty: unless(offered)}
 			line.Wholesale = sum(line.Wholesale, q.fees.fee(expeditedService, o.FilingState, company))
 		}
 	case filing.AnnualReport:
@@ -95,7 +95,7 @@ func (q *Quoter) line(p filing.Product, o *filing.Order, company Facts, active f
 func sum(a, b money.Cost) money.Cost {
 	total, err := a.Plus(b)
 	if err != nil {
-		return money.Cost{Amount: math.MaxInt64, AtLeast: true}
+		return money.Cost{Amount: math.MaxInt64, Certainty: money.Unknown}
 	}
 	return total
 }

@@ -121,7 +121,7 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 			if r.Result != filing.Placed {
 				continue
 			}
-			if r.Cost.AtLeast {
+			if !r.Cost.IsKnown() {
 				f.Errorf("row %d of %s: what it cost is known only in part", r.Number, batch)
 			}
 			spent[r.Company] += r.Cost.Amount

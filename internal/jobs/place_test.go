@@ -35,7 +35,7 @@ func TestPlaceOnce(t *testing.T) {
 			f.agree(l, first)
 			for _, r := range f.rows(l, first) {
 				want := len(r.Request.Order.Products())
-				if len(r.Items) != want || r.Attempts != 1 || r.Cost.AtLeast {
+				if len(r.Items) != want || r.Attempts != 1 || !r.Cost.IsKnown() {
 					t.Errorf("%+v", r)
 				}
 				for _, i := range r.Items {

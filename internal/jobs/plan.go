@@ -47,25 +47,27 @@ type Plan struct {
 	NotDue  Some `json:"notDue"`           // filed all the same: by the rules nothing is due of them
 	Beyond  int  `json:"beyond,omitempty"` // companies of the roster that are not due now
 
-	Priced    bool         `json:"priced"` // false: the service could not be asked what it costs
-	Cost      money.Cents  `json:"cost"`
-	AtLeast   bool         `json:"costAtLeast,omitempty"` // some state fees are not known
-	Lines     []PlanLine   `json:"lines,omitempty"`
-	Available *money.Cents `json:"available"` // null where no deposit was ever declared
-	Short     int          `json:"short"`     // filings that the funds do not reach
-	ShortBy   money.Cents  `json:"shortBy"`
-	ShortDue  []DueCount   `json:"shortDue,omitempty"` // when those are due, the earliest first
-	Approval  string       `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+	Priced    bool            `json:"priced"` // false: the service could not be asked what it costs
+	Cost      money.Cents     `json:"cost"`
+	Certainty money.Certainty `json:"costCertainty,omitempty"`
+	AtLeast   bool            `json:"costAtLeast,omitempty"` // some state fees are not known; all that earlier versions kept
+	Lines     []PlanLine      `json:"lines,omitempty"`
+	Available *money.Cents    `json:"available"` // null where no deposit was ever declared
+	Short     int             `json:"short"`     // filings that the funds do not reach
+	ShortBy   money.Cents     `json:"shortBy"`
+	ShortDue  []DueCount      `json:"shortDue,omitempty"` // when those are due, the earliest first
+	Approval  string          `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
 
 	turns []turn
 }
 
 // PlanLine sums one product up.
 type PlanLine struct {
-	Product filing.Product `json:"product"`
-	Count   int            `json:"count"`
-	Cost    money.Cents    `json:"cost"`
-	AtLeast bool           `json:"costAtLeast,omitempty"`
+	Product   filing.Product  `json:"product"`
+	Count     int             `json:"count"`
+	Cost      money.Cents     `json:"cost"`
+	Certainty money.Certainty `json:"costCertainty,omitempty"`
+	AtLeast   bool            `json:"costAtLeast,omitempty"`
 }
 
 // DueCount is how many filings are due on a day; the zero Date for no day.
@@ -173,9 +175,10 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 // settle sums up what was weighed, against the funds of the moment.
 func (w *weigher) settle(ctx context.Context) error {
 	p := w.plan
-	p.Priced, p.Cost, p.AtLeast = w.quoter != nil, w.quote.Total.Amount, w.quote.Total.AtLeast
+	total := w.quote.Total
+	p.Priced, p.Cost, p.Certainty, p.AtLeast = w.quoter != nil, total.Amount, total.Certainty, total.IsUnknown()
 	for _, line := range w.quote.Lines {
-		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.AtLeast})
+		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty, line.Total.IsUnknown()})
 	}
 	book, err := w.ledger.Book(ctx)
 	if err != nil || !book.Declared {
@@ -254,10 +257,18 @@ func PlanHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string,
 }
 
 // Total is what the filings cost together.
-func (p *Plan) Total() money.Cost { return money.Cost{Amount: p.Cost, AtLeast: p.AtLeast} }
+func (p *Plan) Total() money.Cost { return kept(p.Cost, p.Certainty, p.AtLeast) }
 
 // Total is what a product's filings cost together.
-func (l PlanLine) Total() money.Cost { return money.Cost{Amount: l.Cost, AtLeast: l.AtLeast} }
+func (l PlanLine) Total() money.Cost { return kept(l.Cost, l.Certainty, l.AtLeast) }
+
+// kept is a cost as a plan holds it; an older one knows no estimates.
+func kept(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cost {
+	if atLeast {
+		certainty = money.Unknown
+	}
+	return money.Cost{Amount: amount, Certainty: certainty}
+}
 
 // Remark is what is to be said of some companies of a plan.
 type Remark struct {

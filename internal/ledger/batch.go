@@ -75,7 +75,7 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 }
 
 // newRow are the columns of a row on its way in.
-var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "at_least bigint", "priority bigint", "at bigint"}
+var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint"}
 
 // AddRows appends rows to a batch under import, in the order in which they are
 // to be sent: of rows whose ids lie together, many travel in one task. Only the
@@ -103,7 +103,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		for _, o := range r.Officers {
 			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
 		}
-		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), flag(r.Cost.AtLeast), r.Priority, millis(l.now())}
+		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now())}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -117,8 +117,8 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			columns{"batch text", "number bigint", "listed bigint", "cells text"}, officers); err != nil {
 			return err
 		}
-		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, at_least, priority, updated_at)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.at_least, v.priority, v.at {{v}} ORDER BY v.priority, v.number`, newRow, records)
+		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at {{v}} ORDER BY v.priority, v.number`, newRow, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
@@ -433,8 +433,8 @@ type Progress struct {
 // Progress sums a batch up, for the progress line and the end of a run.
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), MAX(CASE WHEN result = 'placed' THEN at_least ELSE spent_least END),
-			COALESCE(SUM(held), 0), MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN at_least ELSE 0 END),
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), MAX(CASE WHEN result = 'placed' THEN certainty ELSE spent_certainty END),
+			COALESCE(SUM(held), 0), MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN certainty ELSE 0 END),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch)
 	if err != nil {
@@ -445,7 +445,7 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		var result filing.Result
 		var n, waiting, short int
 		var spent, held money.Cost
-		if err := rows.Scan(&result, &n, &spent.Amount, &spent.AtLeast, &held.Amount, &held.AtLeast, &waiting, &short); err != nil {
+		if err := rows.Scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &held.Certainty, &waiting, &short); err != nil {
 			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 		}
 		p.Counts[result] = n

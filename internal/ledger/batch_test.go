@@ -23,7 +23,7 @@ func TestBatchKeepsWhatItWasGiven(t *testing.T) {
 			s.Fatal(created, err)
 		}
 		rows := []ledger.Row{
-			{Number: 3, Cells: []byte(`["comp_1","ü"]`), Result: filing.Ready, Cost: money.Cost{Amount: 1, AtLeast: true}, Request: report("comp_1", "2026").Request},
+			{Number: 3, Cells: []byte(`["comp_1","ü"]`), Result: filing.Ready, Cost: money.Cost{Amount: 1, Certainty: money.Unknown}, Request: report("comp_1", "2026").Request},
 			{Number: 5, Cells: []byte(`[""]`), Result: filing.Invalid, Message: "no company", Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"}, {Column: -1, Rule: "x", Warning: true}}},
 			{Number: 9, Cells: []byte(`["comp_1"]`), Result: filing.Skipped, Message: "as row 3", Request: report("comp_1", "2026").Request},
 		}
@@ -388,7 +388,7 @@ func TestProgress(t *testing.T) {
 
 // A sum is exact only where each of its parts is, and says so of itself alone.
 func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
-	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, AtLeast: true}
+	exact, least := money.Cost{Amount: cost}, money.Cost{Amount: cost, Certainty: money.Unknown}
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		for i, c := range []struct {
@@ -399,7 +399,7 @@ func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 			{least, exact, exact, least, exact},
 			{exact, least, exact, exact, least},
 			{exact, exact, least, exact, exact},
-			{exact, money.Cost{AtLeast: true}, exact, exact, money.Cost{AtLeast: true}},
+			{exact, money.Cost{Certainty: money.Unknown}, exact, exact, money.Cost{Certainty: money.Unknown}},
 		} {
 			id := fmt.Sprintf("b%d", i)
 			rows := reports(id, 3)

@@ -13,6 +13,9 @@ import (
 // ErrAmount is returned for a deposit that is not positive.
 var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to take money off the book")
 
+// weighs is a row whose cost is posted or reserved, in whole or in part.
+const weighs = `(result IN ('placed', 'placing', 'uncertain') OR held > 0)`
+
 // Book reads the sums of the book.
 func (l *Ledger) Book(ctx context.Context) (Book, error) {
 	c, err := l.readControl(ctx, l.read)
@@ -20,7 +23,8 @@ func (l *Ledger) Book(ctx context.Context) (Book, error) {
 		return Book{}, err
 	}
 	b := Book{Declared: c.declared, Deposits: c.deposits, Adjustments: c.adjustments, Posted: c.posted, Reserved: c.reserved}
-	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE at_least = 1 AND (result IN ('placed', 'placing', 'uncertain') OR held > 0))`).Scan(&b.AtLeast)
+	err = l.read.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE certainty >= 2 AND `+weighs+`) THEN 2
+		WHEN EXISTS (SELECT 1 FROM rows WHERE certainty = 1 AND `+weighs+`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
 	if err != nil {
 		return b, fmt.Errorf("read the book: %w", err)
 	}

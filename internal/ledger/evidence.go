@@ -349,7 +349,7 @@ func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]fil
 		items = append(items, Item{Product: p})
 	}
 	g.move(s, filing.Placed)
-	g.post(s, money.Cost{Amount: s.held, AtLeast: s.cost.AtLeast})
+	g.post(s, money.Cost{Amount: s.held, Certainty: s.cost.Certainty})
 	g.buy(s, "")
 	g.addItems(s, items)
 }

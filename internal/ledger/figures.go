@@ -24,13 +24,13 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	purses := map[filing.Result]*money.Cost{
 		filing.Placed: &f.Spent, filing.Uncertain: &f.Held, filing.Placing: &f.Held, filing.Ready: &f.Needed,
 	}
-	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), MAX(at_least),
+	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), MAX(certainty),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch))(func(scan func(...any) error) error {
 		var result filing.Result
 		var cost money.Cost
 		var n, waiting, short int
-		if err := scan(&result, &n, &cost.Amount, &cost.AtLeast, &waiting, &short); err != nil {
+		if err := scan(&result, &n, &cost.Amount, &cost.Certainty, &waiting, &short); err != nil {
 			return err
 		}
 		f.Counts[result] = n

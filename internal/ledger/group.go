@@ -221,7 +221,7 @@ func (g *groupWriter) post(s *standing, spent money.Cost) {
 	g.c.reserved -= held
 	g.funds = g.funds || held > spent.Amount
 	g.spare += max(held-spent.Amount, 0)
-	s.held, s.cost = 0, money.Cost{Amount: s.spent.Amount + spent.Amount, AtLeast: s.spent.AtLeast || spent.AtLeast}
+	s.held, s.cost = 0, money.Cost{Amount: s.spent.Amount + spent.Amount, Certainty: max(s.spent.Certainty, spent.Certainty)}
 }
 
 // postShare turns a part of the row's reservation into money spent: one item
@@ -236,7 +236,7 @@ func (g *groupWriter) postShare(s *standing, spent money.Cost) {
 	g.c.posted += spent.Amount
 	g.c.reserved -= spent.Amount
 	s.held -= spent.Amount
-	s.spent = money.Cost{Amount: s.spent.Amount + spent.Amount, AtLeast: s.spent.AtLeast || spent.AtLeast}
+	s.spent = money.Cost{Amount: s.spent.Amount + spent.Amount, Certainty: max(s.spent.Certainty, spent.Certainty)}
 }
 
 func (g *groupWriter) void(s *standing) {
@@ -285,7 +285,7 @@ func (g *groupWriter) free(s *standing) {
 
 func (g *groupWriter) addItems(s *standing, items []Item) {
 	for _, i := range items {
-		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), flag(i.Cost.AtLeast), g.now})
+		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), int64(i.Cost.Certainty), g.now})
 	}
 }
 
@@ -457,7 +457,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.at_least, r.held, r.spent, r.spent_least, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase  = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
 	readClaims    = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
@@ -468,7 +468,7 @@ const (
 
 func (g *groupWriter) addStanding(scan func(...any) error) error {
 	s := &standing{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.AtLeast, &s.held, &s.spent.Amount, &s.spent.AtLeast, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.held, &s.spent.Amount, &s.spent.Certainty, &s.attempts, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -502,7 +502,7 @@ func (g *groupWriter) addPurchase(scan func(...any) error) error {
 // fails the whole group before any order leaves.
 const (
 	writeClaims = `INSERT INTO purchases (key, row, product, cover, year, why, at) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at {{v}}`
-	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, at_least = v.at_least, held = v.held, spent = v.spent, spent_least = v.spent_least, attempts = v.attempts,
+	writeRows   = `UPDATE rows SET result = v.result, message = v.message, cost = v.cost, certainty = v.certainty, held = v.held, spent = v.spent, spent_certainty = v.spent_certainty, attempts = v.attempts,
 		tries = v.tries, doubt = v.doubt, dropped = v.dropped, company = v.company, creating = v.creating, owner = v.owner, due = v.due, waits = v.waits, updated_at = v.at {{v}} WHERE rows.id = v.id`
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
@@ -511,8 +511,8 @@ const (
 	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND key IN (SELECT v.key {{v}})`
 	writeKnown   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1 {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
 	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
-	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, at_least, created_at)
-		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.at_least, v.at {{v}}
+	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, certainty, created_at)
+		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.certainty, v.at {{v}}
 		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	nameItems = `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
 		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
@@ -525,7 +525,7 @@ var newClaim = columns{"key text", "row bigint", "product text", "cover text", "
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
-		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), flag(s.cost.AtLeast), int64(s.held), int64(s.spent.Amount), flag(s.spent.AtLeast), int64(s.attempts),
+		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), int64(s.cost.Certainty), int64(s.held), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.attempts),
 			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
 	}
 	// What is set free may be claimed anew.
@@ -536,13 +536,13 @@ func (g *groupWriter) writeAll() error {
 		return err
 	}
 	if err := g.l.execAll(g.ctx, g.tx,
-		statement{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "at_least bigint", "held bigint", "spent bigint", "spent_least bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
+		statement{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "certainty bigint", "held bigint", "spent bigint", "spent_certainty bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
 		statement{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text", "detail text"}, g.ended},
 		statement{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		statement{"claim purchases", writeClaims, newClaim, g.claims},
 		statement{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
 		statement{"keep events", writeEvents, newEvent, g.events},
-		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint", "at_least bigint", "at bigint"}, g.items},
+		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint", "certainty bigint", "at bigint"}, g.items},
 	); err != nil {
 		return err
 	}

@@ -90,3 +90,45 @@ func TestSameTablesInBothDatabases(t *testing.T) {
 		t.Errorf("only %d lines were compared", len(lite))
 	}
 }
+
+// What an earlier version kept as "at least" is unknown in part, on rows and on
+// items, and what it knew is known. A row that a worker of that version still
+// adds to the new tables is not taken for known.
+func TestAnOlderLedgersCostsKeepTheirCertainty(t *testing.T) {
+	dir := t.TempDir()
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	db, err := sql.Open("sqlite", "file:"+dir+"/ledger.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	text, err := os.ReadFile("migrations/sqlite/00014_certainty.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := `INSERT INTO rows (id, batch, number, cells, result, cost, at_least, spent, spent_least, owner, updated_at) VALUES ($1, 'b', $1, '[]', 'placed', 100, $2, 0, $2, '', 0);
+		INSERT INTO items (row, product, order_type, order_id, cost, at_least, created_at) VALUES ($1, 'ein', '', '', 100, $2, 0)`
+	for _, query := range []string{
+		`ALTER TABLE rows DROP COLUMN certainty; ALTER TABLE rows DROP COLUMN spent_certainty; ALTER TABLE items DROP COLUMN certainty`,
+		`INSERT INTO batches (id, file, sheet, product, options, columns, owner, created_by, created_at) VALUES ('b', 'f', '', '', '', '[]', '', '', 0)`,
+		strings.NewReplacer("$1", "1", "$2", "0").Replace(add),
+		strings.NewReplacer("$1", "2", "$2", "1").Replace(add),
+		string(text),
+		strings.NewReplacer("$1", "3", "$2", "0").Replace(add),
+	} {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	for id, want := range map[int][3]int{1: {0, 0, 0}, 2: {2, 2, 2}, 3: {2, 0, 2}} {
+		var got [3]int
+		err := db.QueryRowContext(t.Context(), `SELECT r.certainty, r.spent_certainty, i.certainty FROM rows r JOIN items i ON i.row = r.id WHERE r.id = $1`, id).Scan(&got[0], &got[1], &got[2])
+		if err != nil || got != want {
+			t.Errorf("row %d: got %v, %v; want %v", id, got, err, want)
+		}
+	}
+}

@@ -89,7 +89,7 @@ const (
 				OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works
 			FROM batches b WHERE b.open = 1) AS s
 		WHERE s.told = s.works ORDER BY s.created_at DESC, s.id LIMIT 100`
-	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.at_least FROM rows r
+	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty FROM rows r
 			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
 		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0 FROM items i JOIN rows r ON r.id = i.row
 			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
@@ -123,7 +123,7 @@ func (l *Ledger) News(ctx context.Context) (News, error) {
 	}
 	err = drain(l.read.QueryContext(ctx, readUntold))(func(scan func(...any) error) error {
 		var u Untold
-		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held.Amount, &u.Held.AtLeast); err != nil {
+		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held.Amount, &u.Held.Certainty); err != nil {
 			return err
 		}
 		n.Untold = append(n.Untold, u)
@@ -318,8 +318,8 @@ func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notice, error) {
 
 // Backlog is what waits to be placed: rows, and their cost as far as it is known.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.at_least), 0) = 1 FROM rows r JOIN batches b ON b.id = r.batch
-		WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.AtLeast)
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0) FROM rows r JOIN batches b ON b.id = r.batch
+		WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)
 }
 

@@ -95,7 +95,7 @@ func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
 		if n := s.news(l); !n.Short || n.Halt != filing.Nothing || len(n.Ended) > 0 {
 			s.Errorf("a row waits for funds: %+v", n)
 		}
-		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || sum.AtLeast {
+		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || !sum.IsKnown() {
 			s.Errorf("%d rows of %s wait, %v", n, sum, err)
 		}
 		s.must(l.Deposit(ctx, cost, ""))

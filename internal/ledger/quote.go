@@ -24,12 +24,12 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		if message == "" {
 			message = "not sent yet; it will cost " + q.Cost.String()
 		}
-		records[i] = record{q.Row, int64(q.Cost.Amount), flag(q.Cost.AtLeast), message}
+		records[i] = record{q.Row, int64(q.Cost.Amount), int64(q.Cost.Certainty), message}
 	}
 	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(ctx, tx, `UPDATE rows SET cost = v.cost, at_least = v.at_least, message = v.message {{v}}
+		return l.exec(ctx, tx, `UPDATE rows SET cost = v.cost, certainty = v.certainty, message = v.message {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
-			columns{"id bigint", "cost bigint", "at_least bigint", "message text"}, records)
+			columns{"id bigint", "cost bigint", "certainty bigint", "message text"}, records)
 	})
 	if err != nil {
 		return fmt.Errorf("keep the quotes of %d rows: %w", len(quotes), err)

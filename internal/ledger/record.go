@@ -141,8 +141,11 @@ type Book struct {
 	Adjustments money.Cents
 	Posted      money.Cents
 	Reserved    money.Cents
-	AtLeast     bool // some posted or reserved costs are known only in part
+	Certainty   money.Certainty // of the least certain cost that is posted or reserved
 }
+
+// Unsure reports whether a part of what is posted or reserved is not known.
+func (b Book) Unsure() bool { return b.Certainty >= money.Unknown }
 
 // Available is what may still be set aside. It means nothing where no deposit
 // was ever declared.

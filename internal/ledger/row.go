@@ -12,14 +12,14 @@ import (
 	"bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.at_least, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
 	var cells, faults, request, dropped string
 	var updated int64
 	var cost, held int64
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.AtLeast, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.Certainty, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
 		return r, err
 	}
 	r.Cells, r.Cost.Amount, r.Held = []byte(cells), money.Cents(cost), money.Cents(held)
@@ -115,7 +115,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 		ids[i] = r.ID
 	}
 	in, refs := list(ids)
-	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, at_least, exception, exception_note FROM items
+	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, certainty, exception, exception_note FROM items
 		WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
@@ -124,7 +124,7 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 	for items.Next() {
 		var row, cost int64
 		var i Item
-		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.AtLeast, &i.Exception, &i.ExceptionNote); err != nil {
+		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.Certainty, &i.Exception, &i.ExceptionNote); err != nil {
 			return nil, fmt.Errorf("read an item: %w", err)
 		}
 		i.Cost.Amount = money.Cents(cost)

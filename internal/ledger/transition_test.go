@@ -211,14 +211,14 @@ func TestPostDiffersFromReserve(t *testing.T) {
 		for i, spent := range []money.Cents{cost + 100, cost - 200} {
 			s.send(l, rows[i])
 			out := outcome(rows[i], 1, filing.Accepted)
-			out.Cost = money.Cost{Amount: spent, AtLeast: i == 0}
+			out.Cost = money.Cost{Amount: spent, Certainty: money.Certainty(2 * (1 - i))}
 			s.must(l.Settle(s.Context(), out))
 			if got := s.want(l, rows[i], filing.Placed, 0); got.Cost != out.Cost {
 				s.Errorf("%+v", got.Cost)
 			}
 			s.must(l.Audit(s.Context()))
 		}
-		if b := s.book(l); b.Posted != 2*cost-100 || b.Reserved != 0 || !b.AtLeast {
+		if b := s.book(l); b.Posted != 2*cost-100 || b.Reserved != 0 || b.Certainty != money.Unknown {
 			s.Errorf("%+v", b)
 		}
 	})

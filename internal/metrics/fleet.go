@@ -124,7 +124,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 		set(batches, float64(n), state)
 	}
 	set(declared, one(r.book.Declared))
-	set(atLeast, one(r.book.AtLeast))
+	set(atLeast, one(r.book.Unsure()))
 	for kind, amount := range map[string]money.Cents{
 		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted, "reserved": r.book.Reserved,
 	} {

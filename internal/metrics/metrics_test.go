@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
+	"bulkfiling/internal/money"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -210,7 +211,7 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 
 func TestFleetIsReadFromTheLedger(t *testing.T) {
 	s := newStanding()
-	s.book = ledger.Book{Declared: true, Deposits: 1000_00, Adjustments: -50, Posted: 300_25, Reserved: 100_00, AtLeast: true}
+	s.book = ledger.Book{Declared: true, Deposits: 1000_00, Adjustments: -50, Posted: 300_25, Reserved: 100_00, Certainty: money.Unknown}
 	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
 	s.halted = ledger.Halted{Reason: filing.ForFunds, Note: "Acme LLC has no money", Since: since, Until: until}
 	r := prometheus.NewRegistry()

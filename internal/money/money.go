@@ -1,6 +1,6 @@
 // Package money is exact cents: parsing, printing and checked arithmetic.
 //
-// A figure that is not known is never zero: Cost says so with AtLeast.
+// A figure that is not known is never zero: Cost says how certain it is.
 package money
 
 import (
@@ -111,23 +111,79 @@ func Add(amounts ...Cents) (Cents, error) {
 	return sum, nil
 }
 
-// Cost is what something will take: exactly Amount, or at least Amount when a
-// part of it (usually a state fee) is not known.
-type Cost struct {
-	Amount  Cents
-	AtLeast bool
+// Certainty says how much is known of a cost. The order counts: of several
+// costs the least certain speaks for their sum, and the ledger keeps the number,
+// so that MAX() is the certainty of a SUM().
+type Certainty int
+
+// The certainties, the surest first.
+const (
+	Known     Certainty = iota // the amount is exact
+	Estimated                  // the amount comes from a table that may be out of date
+	Unknown                    // a part of it, usually a state fee, is not known: the cost is at least the amount
+)
+
+var certaintyNames = [...]string{Known: "known", Estimated: "estimated", Unknown: "unknown"}
+
+// String is the word for JSON and logs: "known", "estimated" or "unknown".
+func (c Certainty) String() string {
+	if c < 0 || int(c) >= len(certaintyNames) {
+		return "unknown" // a later version's: nothing is to be relied on
+	}
+	return certaintyNames[c]
 }
 
-// Plus adds two costs; the sum is known only when both are.
+// MarshalText writes the word.
+func (c Certainty) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads the word; any other counts as unknown.
+func (c *Certainty) UnmarshalText(b []byte) error {
+	*c = Unknown
+	for i, name := range certaintyNames {
+		if name == string(b) {
+			*c = Certainty(i)
+		}
+	}
+	return nil
+}
+
+// Cost is an amount and how certain it is.
+type Cost struct {
+	Amount    Cents
+	Certainty Certainty
+}
+
+// Plus adds two costs; the sum is as certain as the less certain of the two.
 func (c Cost) Plus(o Cost) (Cost, error) {
 	sum, err := Add(c.Amount, o.Amount)
-	return Cost{Amount: sum, AtLeast: c.AtLeast || o.AtLeast}, err
+	return Cost{Amount: sum, Certainty: max(c.Certainty, o.Certainty)}, err
 }
 
-// String prints for people: "$75.00" or "at least $50.00".
+// IsKnown reports whether the amount is exact.
+func (c Cost) IsKnown() bool { return c.Certainty == Known }
+
+// IsUnknown reports whether a part of the cost is not known at all.
+func (c Cost) IsUnknown() bool { return c.Certainty >= Unknown }
+
+// IsZero reports whether it is known to cost nothing.
+func (c Cost) IsZero() bool { return c == Cost{} }
+
+// String prints for people: "$325.00", "about $325.00", or "at least $25.00".
 func (c Cost) String() string {
-	if c.AtLeast {
-		return "at least " + c.Amount.Dollars()
+	switch c.Certainty {
+	case Known:
+		return c.Amount.Dollars()
+	case Estimated:
+		return "about " + c.Amount.Dollars()
 	}
-	return c.Amount.Dollars()
+	return "at least " + c.Amount.Dollars()
+}
+
+// Without prints a cost whose missing part has a name: "$25.00 + state fee (not
+// known for DE LLC)". A cost that misses nothing prints as ever.
+func (c Cost) Without(missing string) string {
+	if !c.IsUnknown() || missing == "" {
+		return c.String()
+	}
+	return c.Amount.Dollars() + " + state fee (not known for " + missing + ")"
 }

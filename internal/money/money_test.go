@@ -81,9 +81,52 @@ func TestAddRefusesOverflow(t *testing.T) {
 	}
 }
 
-func TestUnknownIsNotZero(t *testing.T) {
-	sum, err := money.Cost{Amount: 5000}.Plus(money.Cost{Amount: 2500, AtLeast: true})
-	if err != nil || sum.String() != "at least $75.00" {
-		t.Errorf("got %s, %v", sum, err)
+func TestTheLessCertainSpeaksForTheSum(t *testing.T) {
+	known, estimated, unknown := money.Cost{Amount: 5000}, money.Cost{Amount: 30000, Certainty: money.Estimated}, money.Cost{Certainty: money.Unknown}
+	for _, tc := range []struct {
+		a, b money.Cost
+		want string
+	}{
+		{known, known, "$100.00"},
+		{known, estimated, "about $350.00"},
+		{estimated, known, "about $350.00"},
+		{known, unknown, "at least $50.00"},
+		{unknown, estimated, "at least $300.00"},
+	} {
+		if sum, err := tc.a.Plus(tc.b); err != nil || sum.String() != tc.want {
+			t.Errorf("%s and %s: got %s, %v; want %s", tc.a, tc.b, sum, err, tc.want)
+		}
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	for want, c := range map[string]money.Cost{
+		"$25.00 + state fee (not known for TX LLC)": {Amount: 2500, Certainty: money.Unknown},
+		"about $325.00": {Amount: 32500, Certainty: money.Estimated},
+		"$325.00":       {Amount: 32500},
+	} {
+		if got := c.Without("TX LLC"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := (money.Cost{Amount: 2500, Certainty: money.Unknown}).Without(""); got != "at least $25.00" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestCertaintyReadsItsOwnWords(t *testing.T) {
+	for _, c := range []money.Certainty{money.Known, money.Estimated, money.Unknown} {
+		text, _ := c.MarshalText()
+		var back money.Certainty
+		if err := back.UnmarshalText(text); err != nil || back != c {
+			t.Errorf("%s: got %s, %v", text, back, err)
+		}
+	}
+	var c money.Certainty
+	if _ = c.UnmarshalText([]byte("certain-ish")); c != money.Unknown {
+		t.Errorf("a word that nobody knows: got %s", c)
+	}
+	if got := money.Certainty(7).String(); got != "unknown" {
+		t.Errorf("a number that nobody knows: got %s", got)
 	}
 }

@@ -69,7 +69,7 @@ func (w writer) available(ctx context.Context) (string, error) {
 		return "not known, no deposit was ever declared", err
 	}
 	available := book.Available().Dollars() + " by the book"
-	if book.AtLeast { // what was spent is
+	if book.Unsure() { // what was spent is
 		available = "at most " + available
 	}
 	return available, nil

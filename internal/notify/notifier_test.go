@@ -268,7 +268,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 func TestSumsThatAreTheLeastSaySo(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
-		least := money.Cost{Amount: cost, AtLeast: true}
+		least := money.Cost{Amount: cost, Certainty: money.Unknown}
 		s.must(s.Deposit(ctx, 10*cost, ""))
 		known, not := s.add("known", 2), s.addAt(least, "not", 2)
 		s.answer(filing.NoAnswer, known[0], not[0])

@@ -80,13 +80,13 @@ func (o *overview) sums() []sum {
 	}
 	available := o.book.Available()
 	funds := sheet.Money(int64(available))
-	if o.book.AtLeast {
+	if o.book.Unsure() {
 		funds.Format = `"at most $"#,##0.00;"at most -$"#,##0.00`
 	}
 	sums = append(sums, sum{"Funds available", funds,
 		"of the whole account, over all batches: declared deposits less everything spent and held"})
 	if short := s.Needed.Amount - available; s.Needed.Amount > 0 && short > 0 {
-		cost := money.Cost{Amount: short, AtLeast: s.Needed.AtLeast || o.book.AtLeast}
+		cost := money.Cost{Amount: short, Certainty: max(s.Needed.Certainty, o.book.Certainty)}
 		sums = append(sums, sum{"To be deposited", amount(cost), "before all ready rows can be placed"})
 	}
 	return sums

@@ -15,7 +15,7 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 		return ledger.Progress{Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready}, Spent: money.Cost{Amount: money.Cents(placed) * 1000}}
 	}
 	least := at(100, 900)
-	least.Spent.AtLeast = true
+	least.Spent.Certainty = money.Unknown
 	began := time.Date(2027, 1, 15, 6, 0, 0, 0, time.UTC)
 	m := report.NewMeter(at(100, 900), began)
 	for _, c := range []struct {

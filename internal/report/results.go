@@ -78,7 +78,7 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 	cost := sheet.OutCell{}
 	if moved(row.Result) {
 		cost = amount(row.Cost)
-		if to == inCSV && row.Cost.AtLeast {
+		if to == inCSV && row.Cost.IsUnknown() {
 			text += " Cost: " + row.Cost.String() + ", for a part of it is not known."
 		}
 	}
@@ -99,7 +99,7 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 // amount is a number that can be added up, and says where it is only the least.
 func amount(c money.Cost) sheet.OutCell {
 	cell := sheet.Money(int64(c.Amount))
-	if c.AtLeast {
+	if c.IsUnknown() {
 		cell.Format = `"at least $"#,##0.00`
 	}
 	return cell

@@ -6,7 +6,6 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/money"
 )
 
 // BatchState is how a batch stands in a few words: "paused: 3 placed, 2 ready".
@@ -120,7 +119,7 @@ func (s Summary) Lines() []Line {
 func (s Summary) MoneyText() string {
 	text := s.Spent.String() + " spent"
 	if s.Held.Amount > 0 {
-		text += ", " + money.Cost{Amount: s.Held.Amount, AtLeast: s.Held.AtLeast}.String() + " held for rows whose answer is not known"
+		text += ", " + s.Held.String() + " held for rows whose answer is not known"
 	}
 	return text
 }

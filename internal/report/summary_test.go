@@ -80,7 +80,7 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 			filing.Placed: 1, filing.Exists: 2, filing.Invalid: 3, filing.Rejected: 4, filing.Uncertain: 5,
 			filing.Ready: 6, filing.Placing: 7, filing.Skipped: 8, filing.Canceled: 9,
 		},
-		Spent: money.Cost{Amount: 123450, AtLeast: true},
+		Spent: money.Cost{Amount: 123450, Certainty: money.Unknown},
 		Held:  money.Cost{Amount: 1},
 	}
 	const want = `{"batch":"b1","rows":45,"placed":1,"exists":2,"invalid":3,"rejected":4,"uncertain":5,` +
@@ -116,7 +116,7 @@ func TestSummariseSortsTheMoney(t *testing.T) {
 	cost := func(n money.Cents) money.Cost { return money.Cost{Amount: n} }
 	l := book{rows: rows(
 		ledger.Row{Result: filing.Placed, Cost: cost(100)},
-		ledger.Row{Result: filing.Placed, Cost: money.Cost{Amount: 50, AtLeast: true}},
+		ledger.Row{Result: filing.Placed, Cost: money.Cost{Amount: 50, Certainty: money.Unknown}},
 		ledger.Row{Result: filing.Uncertain, Cost: cost(7)},
 		ledger.Row{Result: filing.Placing, Cost: cost(5)},
 		ledger.Row{Result: filing.Ready, Cost: cost(1000)},
@@ -128,7 +128,7 @@ func TestSummariseSortsTheMoney(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (money.Cost{Amount: 150, AtLeast: true}); s.Spent != want {
+	if want := (money.Cost{Amount: 150, Certainty: money.Unknown}); s.Spent != want {
 		t.Errorf("spent %v, want %v", s.Spent, want)
 	}
 	if s.Held != cost(12) || s.Needed != cost(1000) {

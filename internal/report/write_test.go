@@ -126,7 +126,7 @@ func season() book {
 	}
 	filed := row(2, filing.Placed, dollars(225), items("order_1", "order_2")...)
 	filed.Items[0].FilingStatus, filed.Items[0].FilingDate = "filed", "2026-03-15"
-	least := row(3, filing.Placed, money.Cost{Amount: 5000, AtLeast: true}, items("order_3")...)
+	least := row(3, filing.Placed, money.Cost{Amount: 5000, Certainty: money.Unknown}, items("order_3")...)
 	return book{
 		batch: ledger.Batch{
 			ID: "b7k2", File: "roster.xlsx", Sheet: "Companies", Product: filing.AnnualReport, Open: true, CreatedAt: noon,
@@ -147,7 +147,7 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	if got, want := f.GetSheetList(), []string{"Results", "Needs Attention", "Summary"}; !slices.Equal(got, want) {
 		t.Errorf("sheets %q, want %q", got, want)
 	}
-	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, AtLeast: true}) || s.Held != dollars(600) || s.Needed != dollars(200) {
+	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Held != dollars(600) || s.Needed != dollars(200) {
 		t.Errorf("summary %+v", s)
 	}
 	got := read(t, path, "Results")
@@ -629,7 +629,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 	})
 	t.Run("spent in part unknown", func(t *testing.T) {
 		b := season()
-		b.funds.AtLeast = true
+		b.funds.Certainty = money.Unknown
 		path, _ := write(t, b, "out.xlsx")
 		shown, err := open(t, path).GetRows("Summary")
 		if err != nil {

@@ -241,7 +241,7 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 		p.X = append(p.X, "queue placed")
 		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)}, plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
 		p.Key = append(p.Key, plotKey{"ahead", "what " + count(rows, "queued row") + " will leave"})
-		p.Title += fmt.Sprintf(", %s once %s placed", leftText(ahead, queued.AtLeast), isAre(rows, "queued row"))
+		p.Title += fmt.Sprintf(", %s once %s placed", leftText(ahead, queued.IsUnknown()), isAre(rows, "queued row"))
 	}
 	return p
 }
