@@ -18,7 +18,8 @@ func (a *app) sandboxCommand() *cobra.Command {
 	var latency, jitter, advance, linkLife time.Duration
 	var rate, webhookRate, exceptions float64
 	var seed uint64
-	var kinds, webhookKinds []string
+	var kinds, webhookKinds, behaviors []string
+	var retryAfter time.Duration
 	var eventCompany bool
 	var retries int
 	c := &cobra.Command{
@@ -32,6 +33,8 @@ Filings stand until they are advanced, or move on a clock with --advance. Events
 go to the endpoints that were registered, signed, and are tried again until they
 are taken. It fails on request: --fault KIND[:after] with --fault-rate spoils
 answers, --webhook-fault KIND with --webhook-fault-rate spoils deliveries.
+With --behavior NAME it differs from what is assumed of the service where its
+document is silent.
 
 The commands below act on a sandbox that runs.`,
 		Example: `  importer sandbox --balance 5000
@@ -39,6 +42,7 @@ The commands below act on a sandbox that runs.`,
   importer sandbox --advance 5s --exceptions 0.02
   importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
   importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
+  importer sandbox --behavior slow-agents --fault 503:after --fault-retry-after 0
   importer sandbox advance --all --status filed`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -46,13 +50,19 @@ The commands below act on a sandbox that runs.`,
 			if err != nil {
 				return err
 			}
-			faults, err := parseFaults(kinds, rate)
+			faults, err := parseFaults(kinds, rate, retryAfter)
 			if err != nil {
 				return err
 			}
 			webhookFaults, err := parseWebhookFaults(webhookKinds, webhookRate)
 			if err != nil {
 				return err
+			}
+			on := make([]sandbox.Behavior, len(behaviors))
+			for i, name := range behaviors {
+				if on[i] = sandbox.Behavior(name); !on[i].Known() {
+					return usage("--behavior %s is not known: use one of %s", name, strings.Join(sandbox.BehaviorNames(), ", "))
+				}
 			}
 			if exceptions < 0 || exceptions > 1 {
 				return usage("--exceptions is a share, 0 to 1")
@@ -65,7 +75,7 @@ The commands below act on a sandbox that runs.`,
 			}
 			service := sandbox.New(sandbox.Config{
 				OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
-				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults,
+				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults, Behaviors: on,
 				WebhookFaults: webhookFaults, Advance: advance, Exceptions: exceptions, EventCompany: eventCompany,
 				Retries: retries, DownloadLife: linkLife,
 			})
@@ -85,6 +95,8 @@ The commands below act on a sandbox that runs.`,
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "how order types are written: snake or camel")
 	c.Flags().StringArrayVar(&kinds, "fault", nil, "a fault, KIND or KIND:after (after the order was made); repeat it for several")
 	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "how often each fault strikes, 0 to 1")
+	c.Flags().DurationVar(&retryAfter, "fault-retry-after", time.Second, "the Retry-After of a fault that is a status; 0: none")
+	c.Flags().StringArrayVar(&behaviors, "behavior", nil, "a way to differ from what is assumed of the service: "+strings.Join(sandbox.BehaviorNames(), ", ")+"; repeat it for several")
 	c.Flags().DurationVar(&advance, "advance", 0, "move every filing one step on, this often; 0: when told to")
 	c.Flags().Float64Var(&exceptions, "exceptions", 0, "share of filings that the clock lets hit an exception, 0 to 1")
 	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil, "a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
@@ -113,7 +125,7 @@ func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, e
 }
 
 // parseFaults reads "reset:after" and "503" as the sandbox's faults.
-func parseFaults(kinds []string, rate float64) ([]sandbox.Fault, error) {
+func parseFaults(kinds []string, rate float64, retryAfter time.Duration) ([]sandbox.Fault, error) {
 	if rate <= 0 || rate > 1 {
 		return nil, usage("--fault-rate is a share, more than 0 and at most 1")
 	}
@@ -122,7 +134,7 @@ func parseFaults(kinds []string, rate float64) ([]sandbox.Fault, error) {
 		name, when, _ := strings.Cut(text, ":")
 		f := sandbox.Fault{Kind: sandbox.Kind(name), After: when == "after", Rate: rate, For: 5 * time.Second}
 		if status, err := strconv.Atoi(name); err == nil {
-			f.Kind, f.Status, f.RetryAfter = sandbox.FaultStatus, status, time.Second
+			f.Kind, f.Status, f.RetryAfter = sandbox.FaultStatus, status, retryAfter
 		}
 		if !f.Kind.Known() || when != "" && when != "after" && when != "before" {
 			return nil, usage("--fault %s is not known: use one of %s, or a status such as 503, each with :after if you like", text, strings.Join(sandbox.KindNames(), ", "))

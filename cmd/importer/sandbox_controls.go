@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/sandbox"
 
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,11 @@ type sandboxAnswer struct {
 	Moved   int
 	Events  json.RawMessage // their ids, or their number
 	EventID string
-	Faults  []struct {
+	// Behaviors are those that are on.
+	Behaviors []string
+	CompanyID string
+	EIN       string
+	Faults    []struct {
 		Name, Endpoint, CompanyID string
 		Nth, Times, Fired         int
 		Rate                      float64
@@ -190,6 +195,72 @@ var sandboxRequests = []sandboxRequest{
 			return askFault(c, "webhook-faults", first(args), fields{})
 		},
 		say: sayFaults,
+	},
+	{
+		use: "behavior [NAME]", short: "List or switch the ways in which the service differs from what is assumed of it", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox behavior slow-agents\n  importer sandbox behavior slow-agents --off",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("off", false, "switch it off again")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			if len(args) == 0 {
+				return http.MethodGet, "behaviors", nil, nil
+			}
+			return http.MethodPost, "behaviors", fields{"behavior": args[0]}.with(c, "off", "off"), nil
+		},
+		say: func(a *app, answer sandboxAnswer) {
+			if len(answer.Behaviors) == 0 {
+				fmt.Fprintf(a.out, "No behavior is on. There are: %s.\n", strings.Join(sandbox.BehaviorNames(), ", "))
+				return
+			}
+			fmt.Fprintf(a.out, "On: %s.\n", strings.Join(answer.Behaviors, ", "))
+		},
+	},
+	{
+		use: "ein COMPANY [EIN]", short: "Record an EIN that a company has already, or remove it", args: cobra.RangeArgs(1, 2),
+		example: "  importer sandbox ein comp_1 12-3456789",
+		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
+			body := fields{"companyId": args[0]}
+			if len(args) == 2 {
+				body["ein"] = args[1]
+			}
+			return http.MethodPost, "ein", body, nil
+		},
+		say: func(a *app, answer sandboxAnswer) {
+			if answer.EIN == "" {
+				fmt.Fprintf(a.out, "%s has no EIN.\n", answer.CompanyID)
+				return
+			}
+			fmt.Fprintf(a.out, "%s has the EIN %s.\n", answer.CompanyID, answer.EIN)
+		},
+	},
+	{
+		use: "subscription [ORDER]", short: "Change the status of a subscription", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox subscription order_4be8 --status past_due\n  importer sandbox subscription --all --status canceled",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("all", false, "every active subscription to annual reports")
+			c.Flags().String("status", "past_due", "active, canceled or past_due")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			body, err := oneOrAll(c, args, "orderId", "an order")
+			if body != nil {
+				body["status"] = c.Flag("status").Value.String()
+			}
+			return http.MethodPost, "subscription", body, err
+		},
+		say: sayMoved,
+	},
+	{
+		use: "renew [ORDER]", short: "Make the next year's annual report under a subscription", args: cobra.MaximumNArgs(1),
+		example: "  importer sandbox renew order_4be8\n  importer sandbox renew --all",
+		flags: func(c *cobra.Command) {
+			c.Flags().Bool("all", false, "every active subscription to annual reports")
+		},
+		ask: func(c *cobra.Command, args []string) (string, string, fields, error) {
+			body, err := oneOrAll(c, args, "orderId", "an order")
+			return http.MethodPost, "renew", body, err
+		},
+		say: sayMoved,
 	},
 	{
 		use: "down [503|refuse|up]", short: "Take the service away, or bring it back", args: cobra.MaximumNArgs(1),

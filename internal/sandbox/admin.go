@@ -25,6 +25,11 @@ func (s *Service) handleAdmin(mux *http.ServeMux) {
 		"POST /admin/mail":             s.adminMail,
 		"POST /admin/redeliver":        s.adminRedeliver,
 		"POST /admin/test-delivery":    s.adminTestDelivery,
+		"GET /admin/behaviors":         s.adminListBehaviors,
+		"POST /admin/behaviors":        s.adminBehavior,
+		"POST /admin/ein":              s.adminEIN,
+		"POST /admin/subscription":     s.adminSubscription,
+		"POST /admin/renew":            s.adminRenew,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.control(w, r, do) })
 	}
@@ -50,7 +55,7 @@ func (s *Service) control(w http.ResponseWriter, r *http.Request, do func(*call)
 	if errors.As(err, &refused) {
 		status = refused.status
 	}
-	if errors.Is(err, ErrNoOrder) || errors.Is(err, ErrNoEvent) {
+	if errors.Is(err, ErrNoOrder) || errors.Is(err, ErrNoEvent) || errors.Is(err, ErrNoCompany) {
 		status = http.StatusNotFound
 	}
 	write(w, answer{status, s.errorBody(err.Error(), nil)})
@@ -98,8 +103,8 @@ func (s *Service) adminAddFault(c *call) (any, error) {
 		o.fail("kind", "must be one of %s", strings.Join(KindNames(), ", "))
 	}
 	if f.Kind == FaultStatus {
-		if f.Status = int(o.count("status")); f.Status < 400 || f.Status > 599 {
-			o.fail("status", "must be from 400 to 599")
+		if f.Status = int(o.count("status")); f.Status < 300 || f.Status > 599 {
+			o.fail("status", "must be from 300 to 599")
 		}
 	}
 	f.After, _ = o.maybeFlag("after")

@@ -51,6 +51,8 @@ func (s *Service) bill(req *orderRequest, rec *company) []Item {
 		if items[i].BilledAs != "" {
 			items[i].Price = s.wholesale(items[i].BilledAs)
 		}
+		items[i].Price = s.raised(Surcharge, items[i].Price)
+		items[i].Fee = s.raised(Surcharge, items[i].Fee)
 	}
 	return items
 }

@@ -27,10 +27,18 @@
 //	POST   /admin/mail            {"orderId": "order_…"}
 //	POST   /admin/redeliver       {"eventId": "evt_…" or "all": true, "reverse": true, "twice": true}
 //	POST   /admin/test-delivery   {}
+//	GET    /admin/behaviors
+//	POST   /admin/behaviors       {"behavior": "slow-agents", "off": true}
+//	POST   /admin/ein             {"companyId": "comp_1", "ein": "12-3456789"}
+//	POST   /admin/subscription    {"orderId": "order_…" or "all": true, "status": "past_due"}
+//	POST   /admin/renew           {"orderId": "order_…" or "all": true}
 //
 // Only kind, mode, amount and the ids are required. Document links lead to /files/, magic links to /dashboard/.
 //
 // # Where the document is silent
+//
+// Whatever follows is one reading. The faults spoil answers, and each [Behavior] turns one reading into another that the
+// document allows as well, so that no belief of a client goes unquestioned.
 //
 //   - A created thing answers 201, everything else 200 ([Config].Success); a broken rule 400 ([Config].Invalid), an
 //     unknown id 404, a bad key 401, another content type 415, a body over 1 MiB 413.
@@ -44,6 +52,8 @@
 //   - "An agent on record" of an annual report is active service, as its rule lists it; an agent supplied with an
 //     earlier order counts for a foreign qualification ("on file"), not for a report.
 //   - A formation takes one agent: ordered or supplied. It may be combined with an annual report.
+//   - Agent service is active from the moment it is ordered.
+//   - Everything is charged when it is ordered, and a canceled filing is not paid back.
 //   - Ordering an agent that is active already answers the order id of the active service, at no cost.
 //   - A conflict over one product refuses the whole order; an order is made whole or not at all.
 //   - Products of the price list are formation_tier_1 to _3, ein, registered_agent, annual_report and

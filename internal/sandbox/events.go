@@ -23,6 +23,7 @@ type Event struct {
 var (
 	ErrNoOrder     = errors.New("no such order")
 	ErrNoEvent     = errors.New("no such event")
+	ErrNoCompany   = errors.New("no such company")
 	ErrAtEnd       = errors.New("the filing does not move any further")
 	ErrNoException = errors.New("not an exception of this product")
 )
@@ -185,7 +186,12 @@ func (s *Service) settle(item *Item) []*Event {
 	switch item.Status {
 	case filed:
 		item.FilingDate = now
+		s.chargeFiled(item)
 		switch item.Product {
+		case registeredAgent:
+			if rec.service[item.State] == item {
+				rec.Agents[item.State] = ActiveService
+			}
 		case ein:
 			rec.EIN = fmt.Sprintf("%02d-%07d", 10+hash(item.ID)%80, hash(item.ID)%10_000_000)
 		case formation:
@@ -193,6 +199,7 @@ func (s *Service) settle(item *Item) []*Event {
 		}
 		rec.UpdatedAt = now
 	case canceled:
+		s.refund(item)
 		switch item.Product {
 		case ein:
 			rec.EINRequested = false
@@ -219,6 +226,10 @@ func (s *Service) tell(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
 	}
+	return []*Event{s.statusEvent(item)}
+}
+
+func (s *Service) statusEvent(item *Item) *Event {
 	data := map[string]any{
 		"orderId": item.ID, "orderType": s.cfg.OrderTypes.write(item.Product), "filingStatus": item.Status,
 	}
@@ -231,7 +242,16 @@ func (s *Service) tell(item *Item) []*Event {
 	if item.Exception != 0 {
 		data["exceptionCode"] = item.Exception
 	}
-	return []*Event{s.event(statusChanged, item, data)}
+	if s.behavior[EventDetails] {
+		data["filingState"] = item.State
+		if item.Year != "" {
+			data["filingYear"] = item.Year
+		}
+		if item.Subscription != "" {
+			data["subscriptionStatus"] = item.Subscription
+		}
+	}
+	return s.event(statusChanged, item, data)
 }
 
 // announce tells of an order before its answer has left: that its filings are submitted, and of annual reports that they
@@ -284,13 +304,16 @@ func (s *Service) upload(item *Item, documentType string) *Event {
 }
 
 func (s *Service) event(kind string, item *Item, data map[string]any) *Event {
-	if s.cfg.EventCompany {
+	if s.cfg.EventCompany || s.behavior[EventDetails] {
 		data["companyId"] = item.CompanyID
 	}
 	e := &Event{ID: s.id("evt"), Type: kind, OrderID: item.ID, At: s.cfg.Now()}
 	e.Body, _ = json.Marshal(map[string]any{ // strings, numbers and stamps always encode
 		"id": e.ID, "type": kind, "createdAt": stamp(e.At), "data": data,
 	})
+	if s.strike(WebhookOddText) != nil {
+		e.Body = odd(e.Body)
+	}
 	s.events = append(s.events, e)
 	s.eventsByID[e.ID] = e
 	return e

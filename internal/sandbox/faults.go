@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -24,11 +25,24 @@ const (
 	FaultEmpty      Kind = "empty"        // the success status, and no body
 	FaultNoOrderIDs Kind = "no-order-ids" // the success status, and readable JSON that lacks the order ids
 	FaultSlowBody   Kind = "slow-body"    // the right answer, in pieces over For (or two seconds); always after
-	FaultStatus     Kind = "status"       // Status with a message, and Retry-After where set
+	FaultStatus     Kind = "status"       // Status with a message, after For, and Retry-After where set
+
+	// The following spoil what a successful order says or does, and come after it.
+	FaultListsFirst   Kind = "lists-first"       // everything is made, and only the first item is listed
+	FaultMakesFirst   Kind = "makes-first"       // only the first item is made, charged and listed
+	FaultNoLastID     Kind = "no-last-order-id"  // the last item has no order id
+	FaultRepeatedID   Kind = "repeated-order-id" // every item has the order id of the oldest order in the books
+	FaultOtherCompany Kind = "other-company"     // companyId is that of another company
+	FaultOddText      Kind = "odd-text"          // texts hold NUL, half surrogates and bytes that are not UTF-8
 )
 
 var faultKinds = []Kind{FaultTimeout, FaultReset, FaultEOF, FaultHalfBody, FaultGarbage, FaultHTML, FaultEmpty,
-	FaultNoOrderIDs, FaultSlowBody, FaultStatus}
+	FaultNoOrderIDs, FaultSlowBody, FaultStatus, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
+	FaultOtherCompany, FaultOddText}
+
+// alwaysAfter are the faults that there is nothing to strike before an order is made.
+var alwaysAfter = []Kind{FaultSlowBody, FaultListsFirst, FaultMakesFirst, FaultNoLastID, FaultRepeatedID,
+	FaultOtherCompany, FaultOddText}
 
 // Known reports whether k is one of the kinds above.
 func (k Kind) Known() bool { return slices.Contains(faultKinds, k) }
@@ -47,7 +61,8 @@ type Fault struct {
 	Kind   Kind
 	Status int // of FaultStatus
 
-	// After lets the order be made first, and then loses its answer. A 4xx and a 503 are honest: they always come before.
+	// After lets the order be made first, and then loses its answer. No status is honest: a gateway may answer anything
+	// while the service behind it goes on.
 	After bool
 
 	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET /companies/{id}" and so on by the paths of
@@ -63,7 +78,7 @@ type Fault struct {
 
 	RetryAfter time.Duration // of FaultStatus; 0: no such header
 	RetryDate  bool          // Retry-After as an HTTP date, rounded up to a whole second, in place of seconds
-	For        time.Duration // of FaultTimeout and FaultSlowBody
+	For        time.Duration // of FaultTimeout, FaultSlowBody and FaultStatus
 }
 
 // String names the fault as the books count it, such as "reset after".
@@ -79,10 +94,7 @@ func (f Fault) String() string {
 }
 
 func (f Fault) after() bool {
-	if f.Kind == FaultStatus && (f.Status < 500 || f.Status == http.StatusServiceUnavailable) {
-		return false
-	}
-	return f.After || f.Kind == FaultSlowBody
+	return f.After || slices.Contains(alwaysAfter, f.Kind)
 }
 
 func (f Fault) endpoint() string {
@@ -238,9 +250,28 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 		write(w, answer{a.status, withoutOrderIDs(a.body)})
 	case FaultSlowBody:
 		writeSlowly(w, c, f, a)
+	case FaultListsFirst:
+		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any { return items[:1] })})
+	case FaultMakesFirst:
+		write(w, a) // the order was made so
+	case FaultNoLastID:
+		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any {
+			delete(items[len(items)-1], "orderId")
+			return items
+		})})
+	case FaultRepeatedID:
+		write(w, answer{a.status, s.repeatOrderID(a.body)})
+	case FaultOtherCompany:
+		write(w, answer{a.status, bytes.ReplaceAll(a.body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`))})
+	case FaultOddText:
+		write(w, answer{a.status, odd(a.body)})
 	case FaultStatus:
+		waitUntil(c.request.Context(), time.Now().Add(f.For))
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", f.retryAfter())
+		}
+		if f.Status >= 300 && f.Status < 400 {
+			w.Header().Set("Location", c.request.URL.Path)
 		}
 		write(w, answer{f.Status, s.errorBody(http.StatusText(f.Status), nil)})
 	default:

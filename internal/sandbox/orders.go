@@ -202,8 +202,9 @@ type Order struct {
 	State       string    `json:"state"`
 	Items       []Item    `json:"items"`
 	Total       int64     `json:"totalCents"`
-	Fault       string    `json:"fault,omitempty"` // what befell the answer
-	Raw         []byte    `json:"-"`               // the request as it came, an SSN among it
+	Fault       string    `json:"fault,omitempty"`   // what befell the answer
+	Renewal     bool      `json:"renewal,omitempty"` // made under a subscription: nobody asked for it
+	Raw         []byte    `json:"-"`                 // the request as it came, an SSN among it
 }
 
 // Item is one product ordered; amounts in cents.
@@ -227,6 +228,8 @@ type Item struct {
 	Subscription string    `json:"subscriptionStatus,omitempty"`
 	Exception    int       `json:"exceptionCode,omitempty"`
 	struck       bool      // the clock has raised an exception of it
+	owed         int64     // what is charged when it is filed
+	refunded     bool
 }
 
 // Amount is what the item cost in cents.
@@ -267,14 +270,20 @@ func (s *Service) createOrder(c *call) (any, error) {
 	if err := s.invalid(breaches(req, rec)); err != nil {
 		return nil, err
 	}
+	if req.formation != nil && req.report != nil && s.behavior[NoReportWithFormation] {
+		return nil, refuse(s.cfg.Invalid, "An annual report cannot be ordered together with a formation")
+	}
 	if err := conflict(req, rec); err != nil {
+		if s.behavior[PartialConflicts] {
+			s.makeRest(c, req, rec)
+		}
 		return nil, err
 	}
 	items := s.bill(req, rec)
-	var total int64
-	for _, item := range items {
-		total += item.Amount()
+	if c.only > 0 {
+		items = items[:min(c.only, len(items))]
 	}
+	total := sum(items)
 	if total > s.balance && total > 0 {
 		return nil, refuse(http.StatusPaymentRequired, "Insufficient balance")
 	}
@@ -327,12 +336,19 @@ func (s *Service) book(req *orderRequest, rec *company, items []Item, total int6
 			rec.EINRequested = true
 		case registeredAgent:
 			item.Subscription = "active"
-			rec.Agents[req.state], rec.service[req.state] = ActiveService, item
+			rec.service[req.state] = item
+			if rec.Agents[req.state] = ActiveService; s.behavior[SlowAgents] {
+				rec.Agents[req.state] = OrderedService
+			}
 		case annualReport:
 			item.Subscription = "active"
 			rec.reports[req.state] = true
 		case foreignQualification:
 			rec.qualified[req.state] = true
+		}
+		if s.behavior[ChargeWhenFiled] && item.Product != registeredAgent {
+			item.owed = item.Amount()
+			total -= item.owed
 		}
 		s.schedule(item)
 	}

@@ -98,7 +98,7 @@ func TestAdmin(t *testing.T) {
 		{"list no faults", "GET", "/admin/faults", "", 200, `{"faults":[]}`},
 		{"add a fault", "POST", "/admin/faults", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200, `"name":"reset after"`},
 		{"add a status", "POST", "/admin/faults", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200, `"name":"503 before"`},
-		{"add a status of success", "POST", "/admin/faults", `{"kind":"status","status":200}`, 400, "from 400 to 599"},
+		{"add a status of success", "POST", "/admin/faults", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
 		{"add no status", "POST", "/admin/faults", `{"kind":"status"}`, 400, "status is required"},
 		{"add an unknown kind", "POST", "/admin/faults", `{"kind":"gremlin"}`, 400, "kind must be one of"},
 		{"add an odd rate", "POST", "/admin/faults", `{"kind":"eof","rate":2}`, 400, "rate must be above 0"},

@@ -97,7 +97,7 @@ func (s *Service) fee(product, state, entityType string) int64 {
 func (s *Service) wholesale(product string) int64 {
 	for _, p := range s.prices {
 		if p.Type == product {
-			return p.floor()
+			return s.raised(PriceRise, p.floor())
 		}
 	}
 	return 0
@@ -116,7 +116,7 @@ type priceAnswer struct {
 func (s *Service) priceAnswer(p Price) priceAnswer {
 	a := priceAnswer{
 		Type: s.cfg.OrderTypes.write(p.Type), Name: p.Name, Description: p.Description,
-		DefaultAmount: dollars(p.Default), WholesaleAmount: dollars(p.floor()), Enabled: !p.Disabled,
+		DefaultAmount: dollars(p.Default), WholesaleAmount: dollars(s.raised(PriceRise, p.floor())), Enabled: !p.Disabled,
 	}
 	if p.Retail != 0 {
 		retail := dollars(p.Retail)

@@ -59,6 +59,8 @@ type Config struct {
 	// AutoEntityType and AutoFormationState are given to companies that appear so. Empty: LLC, DE.
 	AutoEntityType, AutoFormationState string
 
+	// Behaviors are on from the start.
+	Behaviors []Behavior
 	// Faults and WebhookFaults are in force from the start.
 	Faults        []Fault
 	WebhookFaults []WebhookFault
@@ -147,6 +149,7 @@ type Service struct {
 	items         map[string]*Item
 	violations    []Violation
 	faults        []*armed
+	behavior      map[Behavior]bool
 	faultsFired   map[string]int
 	outage        Outage
 	outageChanged chan struct{}
@@ -232,6 +235,7 @@ func New(cfg Config) *Service {
 		eventsByID:    make(map[string]*Event),
 		items:         make(map[string]*Item),
 		faultsFired:   make(map[string]int),
+		behavior:      make(map[Behavior]bool),
 		outageChanged: make(chan struct{}),
 		requests:      make(map[string]int),
 		lookups:       make(map[string]int),
@@ -240,6 +244,9 @@ func New(cfg Config) *Service {
 		mostBy:        make(map[string]int),
 	}
 	s.life, s.close = context.WithCancel(context.Background())
+	for _, b := range cfg.Behaviors {
+		s.behavior[b] = true
+	}
 	s.Inject(cfg.Faults...)
 	s.InjectWebhook(cfg.WebhookFaults...)
 	return s
@@ -255,7 +262,11 @@ func (s *Service) id(prefix string) string {
 	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15 // splitmix64: a bijection, so no two are equal
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return fmt.Sprintf("%s_%016x", prefix, z^z>>31)
+	z ^= z >> 31
+	if s.behavior[DottedIDs] && (prefix == "order" || prefix == "doc") {
+		return fmt.Sprintf("%s_%08x.%08x:1", prefix, z>>32, z&0xffffffff)
+	}
+	return fmt.Sprintf("%s_%016x", prefix, z)
 }
 
 // SetKeys replaces the API keys accepted; a client's key is refused from the next request on. None: any sk_test_ key.
@@ -306,6 +317,7 @@ type call struct {
 	raw      []byte
 	body     *object // nil for GET
 	found    problems
+	only     int    // how many items of an order are made; 0: all
 	order    *Order // set when an order was made
 }
 
@@ -405,6 +417,9 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		s.fail(w, c, fault, s.unmade(c))
 		return
 	}
+	if fault != nil && fault.Kind == FaultMakesFirst {
+		c.only = 1
+	}
 	a := s.do(e, c, parseErr)
 	if c.order != nil {
 		s.announce(r.Context(), c.order)
@@ -497,6 +512,7 @@ func (s *Service) do(e endpoint, c *call, parseErr error) answer {
 	if !errors.As(err, &r) {
 		r = refuse(http.StatusInternalServerError, "%s", err)
 	}
+	r.status = s.notFound(r.status)
 	s.note(c, r)
 	return answer{r.status, s.errorBody(r.message, r.minimum)}
 }

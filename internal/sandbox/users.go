@@ -62,7 +62,9 @@ func (s *Service) addUser(u User) *User {
 func (s *Service) findUser(key string) *User {
 	u := s.users[key]
 	if u == nil {
-		u = s.usersByEmail[strings.ToLower(key)]
+		if u = s.usersByEmail[strings.ToLower(key)]; u != nil && u.Email != key && s.behavior[ExactEmails] {
+			return nil
+		}
 	}
 	switch {
 	case u != nil && u.Elsewhere:

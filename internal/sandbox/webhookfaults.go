@@ -18,10 +18,11 @@ const (
 	WebhookEarly        WebhookKind = "early"         // an order's first events come before its answer
 	WebhookGarbage      WebhookKind = "garbage"       // before the event comes a signed body that is no event
 	WebhookHuge         WebhookKind = "huge"          // before the event comes a signed body of 10 MB
+	WebhookOddText      WebhookKind = "odd-text"      // texts hold NUL, half surrogates and bytes that are not UTF-8
 )
 
 var webhookKinds = []WebhookKind{WebhookDuplicate, WebhookReorder, WebhookDelay, WebhookBadSignature, WebhookEarly,
-	WebhookGarbage, WebhookHuge}
+	WebhookGarbage, WebhookHuge, WebhookOddText}
 
 // Known reports whether k is one of the kinds above.
 func (k WebhookKind) Known() bool { return slices.Contains(webhookKinds, k) }
@@ -38,7 +39,7 @@ func WebhookKindNames() []string {
 // WebhookFault makes deliveries go wrong. Faults of different kinds add up; of one kind the first that fires counts.
 type WebhookFault struct {
 	Kind  WebhookKind
-	Rate  float64       // the share that is hit: of events to an endpoint, of attempts, or of orders; 0: all
+	Rate  float64       // the share that is hit: of events to an endpoint, of attempts, of orders, or of all events; 0: all
 	Times int           // how often it fires at most; 0: no limit
 	For   time.Duration // of WebhookDelay and WebhookReorder
 }
