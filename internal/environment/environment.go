@@ -38,6 +38,7 @@ var Variables = []Variable{
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
 	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data folder (look-ups, creations and orders); empty for unlimited"},
+	{"FILING_REPEAT_AGENT", "", "1 sends an agent order again whose answer was lost: only for a service that is known not to charge it twice"},
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
@@ -52,6 +53,7 @@ var Variables = []Variable{
 type Environment struct {
 	BaseURL      string
 	Live         bool
+	RepeatAgents bool // an agent order may be sent again after a lost answer
 	DataDir      string
 	DatabaseURL  string
 	RedisURL     string
@@ -117,6 +119,11 @@ func Read(getenv func(string) string) (Environment, error) {
 			return e, errors.New("FILING_LIVE is 1 or 0")
 		}
 	}
+	if v := value("FILING_REPEAT_AGENT"); v != "" {
+		if e.RepeatAgents, err = strconv.ParseBool(v); err != nil {
+			return e, errors.New("FILING_REPEAT_AGENT is 1 or 0")
+		}
+	}
 	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 || e.Concurrency > 1024 {
 		return e, errors.New("WORKER_CONCURRENCY is a number of orders in flight, 1 to 1024")
 	}
@@ -152,7 +159,7 @@ func secret(name string, value func(string) string) (string, error) {
 
 // OpenLedger opens the ledger that the variables name.
 func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
-	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL, SealKey: e.seal()})
+	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents})
 }
 
 // OpenQueue opens the queue that the variables name.

@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 
 func TestVariablesAreChecked(t *testing.T) {
 	for name, value := range map[string]string{
-		"WORKER_CONCURRENCY": "0", "FILING_RATE": "-1", "FILING_TIMEOUT": "soon", "FILING_LIVE": "perhaps", "FILING_API_KEY_FILE": filepath.Join(t.TempDir(), "none"),
+		"WORKER_CONCURRENCY": "0", "FILING_RATE": "-1", "FILING_TIMEOUT": "soon", "FILING_LIVE": "perhaps", "FILING_REPEAT_AGENT": "maybe", "FILING_API_KEY_FILE": filepath.Join(t.TempDir(), "none"),
 	} {
 		if _, err := read(t, map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s=%s: %v", name, value, err)

@@ -130,10 +130,10 @@ func (o Order) Drop(p Product) Order {
 }
 
 // Repeatable reports whether the whole order may be sent again after an
-// attempt whose outcome is not known.
-func (o *Order) Repeatable() bool {
+// attempt whose outcome is not known. repeatAgents is FILING_REPEAT_AGENT.
+func (o *Order) Repeatable(repeatAgents bool) bool {
 	for _, p := range o.Products() {
-		if !p.Repeatable() {
+		if !p.Repeatable(repeatAgents) {
 			return false
 		}
 	}

@@ -47,10 +47,13 @@ func TestProductsAndDrop(t *testing.T) {
 
 // An order may be sent twice exactly when each of its items may.
 func TestRepeatable(t *testing.T) {
-	harmless := []Product{EIN, ForeignQualification, RegisteredAgent, AgentChange}
+	harmless, agents := []Product{EIN, ForeignQualification}, []Product{RegisteredAgent, AgentChange}
 	for _, p := range Products {
-		if p.Repeatable() != slices.Contains(harmless, p) {
-			t.Errorf("%s: %v", p, p.Repeatable())
+		for _, repeatAgents := range []bool{false, true} {
+			want := slices.Contains(harmless, p) || repeatAgents && slices.Contains(agents, p)
+			if p.Repeatable(repeatAgents) != want {
+				t.Errorf("%s with FILING_REPEAT_AGENT %v: %v", p, repeatAgents, !want)
+			}
 		}
 		if !p.Valid() || p.Title() == "" {
 			t.Errorf("%s has no title", p)
@@ -61,12 +64,15 @@ func TestRepeatable(t *testing.T) {
 	}
 	o := whole()
 	for _, p := range []Product{Formation, AnnualReport} {
-		if o.Repeatable() {
+		if o.Repeatable(true) {
 			t.Errorf("%v may be sent twice", o.Products())
 		}
 		o = o.Drop(p)
 	}
-	if !o.Repeatable() {
+	if !o.Repeatable(true) || o.Repeatable(false) {
+		t.Errorf("%v: %v, %v", o.Products(), o.Repeatable(true), o.Repeatable(false))
+	}
+	if o = o.Drop(RegisteredAgent); !o.Repeatable(false) {
 		t.Errorf("%v may not be sent twice", o.Products())
 	}
 }

@@ -41,10 +41,12 @@ var productTitles = map[Product]string{
 }
 
 // Repeatable reports whether ordering the same item twice is harmless at the
-// service: it answers 409, or repeats without a second charge.
+// service: it answers 409.
 //
-// Source: spec section 4, rule 8 (agent); section 7 (EIN, foreign
-// qualification). Annual reports and formations have no such guard.
-func (p Product) Repeatable() bool {
-	return p == EIN || p == ForeignQualification || p == RegisteredAgent || p == AgentChange
+// Source: spec section 7 (EIN, foreign qualification). Annual reports and
+// formations have no such guard. Section 4, rule 8 promises no second charge for
+// an agent whose service is active, and nothing shows that service ordered a
+// moment ago is: agents are repeatable only where repeatAgents says so.
+func (p Product) Repeatable(repeatAgents bool) bool {
+	return p == EIN || p == ForeignQualification || repeatAgents && (p == RegisteredAgent || p == AgentChange)
 }

@@ -60,7 +60,7 @@ type child struct {
 // killed, and "ended" with the reason when there is nothing left to do.
 func (c child) run() error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, RepeatAgents: true})
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func TestKilledAtRandom(t *testing.T) {
 		}
 		f.agree(l, "a")
 		for _, r := range f.rows(l, "a") {
-			if r.Result == filing.Uncertain && r.Request.Order.Repeatable() && r.Attempts < 8 {
+			if r.Result == filing.Uncertain && r.Request.Order.Repeatable(true) && r.Attempts < 8 {
 				t.Errorf("row %d may be sent again, and was left to a person", r.Number)
 			}
 		}

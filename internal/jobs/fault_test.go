@@ -55,7 +55,7 @@ func TestEveryFault(t *testing.T) {
 		uncertain, err := l.UncertainRows(t.Context(), "a")
 		f.must(err)
 		for _, r := range uncertain {
-			if r.Request.Order.Repeatable() {
+			if r.Request.Order.Repeatable(true) {
 				t.Errorf("row %d may be sent twice and was left to a person: %s", r.Number, r.Message)
 			}
 			if id := made[r.Request.Company.Ref]; id != "" {

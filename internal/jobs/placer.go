@@ -203,7 +203,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 // settle records the outcome of an attempt.
 func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote balance.Quote, notes []string) error {
 	verdict := filing.Decide(a, filing.Standing{
-		Repeatable: order.Repeatable(),
+		Repeatable: p.ledger.Repeatable(order),
 		Doubt:      row.Doubt,
 		LastItem:   len(order.Products()) <= 1,
 		Exhausted:  row.Attempts+1 >= maxAttempts,

@@ -262,7 +262,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			order = order.Drop(p)
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
-		v := filing.Decide(a, filing.Standing{Repeatable: order.Repeatable() && !row.Creating, Doubt: row.Doubt, LastItem: len(order.Products()) <= 1, Exhausted: row.Attempts >= maxAttempts})
+		v := filing.Decide(a, filing.Standing{Repeatable: l.Repeatable(&order) && !row.Creating, Doubt: row.Doubt, LastItem: len(order.Products()) <= 1, Exhausted: row.Attempts >= maxAttempts})
 		text := message(a, v, &order, nil)
 		if row.Creating {
 			text = creationInDoubt(a)

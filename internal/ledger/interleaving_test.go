@@ -208,7 +208,7 @@ func (w *world) settle(t *rapid.T, s *sent, l *ledger.Ledger) {
 	class := rapid.SampledFrom(s.answers()).Draw(t, "class")
 	o := s.row.Request.Order
 	out := outcome(s.row, s.try, class)
-	out.Verdict = filing.Decide(out.Answer, filing.Standing{Repeatable: o.Repeatable(), Doubt: s.row.Doubt, LastItem: true, Exhausted: s.row.Attempts+1 >= 3})
+	out.Verdict = filing.Decide(out.Answer, filing.Standing{Repeatable: l.Repeatable(&o), Doubt: s.row.Doubt, LastItem: true, Exhausted: s.row.Attempts+1 >= 3})
 	out.Answer.RetryAfter = time.Second
 	w.must(l.Settle(w.Context(), out))
 	if rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
@@ -268,7 +268,7 @@ func (w *world) sweep(t *rapid.T) {
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "its process is gone"}
 		o := r.Request.Order
-		v := filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(), Doubt: r.Doubt, LastItem: true, Exhausted: r.Attempts >= 3})
+		v := filing.Decide(a, filing.Standing{Repeatable: l.Repeatable(&o), Doubt: r.Doubt, LastItem: true, Exhausted: r.Attempts >= 3})
 		w.must(l.Settle(w.Context(), ledger.Outcome{Row: r.ID, Try: r.Tries, Answer: a, Verdict: v}))
 	}
 }
@@ -472,7 +472,7 @@ func TestConcurrentWorkers(t *testing.T) {
 						class := []filing.Class{filing.Accepted, filing.Accepted, filing.NotSent, filing.Refused}[random.IntN(4)]
 						if r.Doubt {
 							class = filing.Accepted
-						} else if r.Request.Order.Repeatable() && random.IntN(3) == 0 {
+						} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {
 							class = filing.NoAnswer
 						}
 						if class == filing.Accepted {

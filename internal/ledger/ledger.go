@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"bulkfiling/internal/filing"
+
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // database/sql driver "sqlite"
@@ -48,7 +50,10 @@ type Config struct {
 	DatabaseURL string           // postgres://…; empty for SQLite in Dir
 	Now         func() time.Time // nil for the wall clock
 	SealKey     string           // seals Social Security numbers, 64 hexadecimal digits; empty for a key file in Dir
-	Lease       time.Duration    // how long a silent process counts as alive; 0 for 30 s
+	// RepeatAgents says that the service is known not to charge an agent order
+	// twice that is sent again after a lost answer.
+	RepeatAgents bool
+	Lease        time.Duration // how long a silent process counts as alive; 0 for 30 s
 }
 
 // Ledger is an open record. All its methods are safe for concurrent use, and
@@ -61,6 +66,8 @@ type Ledger struct {
 	turns   *turns // of the processes over one SQLite file; nil for PostgreSQL
 	now     func() time.Time
 	lease   time.Duration
+
+	repeatAgents bool
 
 	statements  statements
 	transitions chan *transition
@@ -90,7 +97,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	l := &Ledger{
-		dir: c.Dir, now: c.Now, lease: c.Lease, sealKey: c.SealKey,
+		dir: c.Dir, now: c.Now, lease: c.Lease, sealKey: c.SealKey, repeatAgents: c.RepeatAgents,
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
@@ -116,6 +123,10 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	go l.keepLease()
 	return l, nil
 }
+
+// Repeatable reports whether an order may be sent again after an attempt whose
+// outcome is not known.
+func (l *Ledger) Repeatable(o *filing.Order) bool { return o.Repeatable(l.repeatAgents) }
 
 // connect opens the database and brings its tables up to date.
 func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {

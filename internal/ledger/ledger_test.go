@@ -243,7 +243,7 @@ func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
 	out := ledger.Outcome{Row: r.ID, Try: try, Answer: a, Message: "it is " + string(class), Cost: r.Cost}
 	o := r.Request.Order
-	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
+	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(false), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
 	if class == filing.Accepted {
 		for _, p := range o.Products() {
 			out.Items = append(out.Items, ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: r.Cost})
