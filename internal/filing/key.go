@@ -46,33 +46,3 @@ func (o *Order) party() string {
 }
 
 func join(parts ...string) Key { return Key(strings.Join(parts, "|")) }
-
-// FoldLegalName folds a legal name so that wordings of one company compare
-// equal: case, punctuation and the common spellings of the entity ending.
-func FoldLegalName(name string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
-		switch {
-		case r == '&':
-			b.WriteString(" and ")
-		case r == '.' || r == '\'' || r == '’' || r == '‘':
-		case r == ' ' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127:
-			b.WriteRune(r)
-		default:
-			b.WriteByte(' ')
-		}
-	}
-	words := strings.Fields(b.String())
-	folded := strings.Join(words, " ")
-	for _, e := range legalEndings {
-		if cut, ok := strings.CutSuffix(folded, e.written); ok {
-			return cut + e.means
-		}
-	}
-	return folded
-}
-
-var legalEndings = []struct{ written, means string }{
-	{" limited liability company", " llc"}, {" limited liability co", " llc"}, {" l l c", " llc"},
-	{" incorporated", " inc"}, {" corporation", " corp"},
-}

@@ -71,37 +71,3 @@ func TestKeysTellPurchasesApart(t *testing.T) {
 		}
 	})
 }
-
-func TestFoldLegalName(t *testing.T) {
-	for _, c := range []struct{ a, b string }{
-		{"Acme LLC", "ACME, L.L.C."},
-		{"Acme LLC", "  acme   limited liability company "},
-		{"Acme LLC", "Acme, Limited Liability Co."},
-		{"Acme L L C", "Acme LLC"},
-		{"Smith & Sons Inc.", "Smith and Sons, Incorporated"},
-		{"O'Neill Corp", "O’Neill Corporation"},
-		{"Foo-Bar LLC", "Foo Bar LLC"},
-		{"Café LLC", "café llc"},
-	} {
-		if FoldLegalName(c.a) != FoldLegalName(c.b) {
-			t.Errorf("%q and %q: %q, %q", c.a, c.b, FoldLegalName(c.a), FoldLegalName(c.b))
-		}
-	}
-	for _, c := range []struct{ a, b string }{
-		{"Acme LLC", "Acme Inc"},
-		{"Acme LLC", "Acme 2 LLC"},
-		{"Acme Corp", "Acme Inc"},
-		{"Acme LLC", "Acme Holdings LLC"},
-		{"Café LLC", "Cafe LLC"},
-	} {
-		if FoldLegalName(c.a) == FoldLegalName(c.b) {
-			t.Errorf("%q and %q are two companies: %q", c.a, c.b, FoldLegalName(c.a))
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.String().Draw(t, "name")
-		if once := FoldLegalName(name); FoldLegalName(once) != once {
-			t.Fatalf("%q folds to %q and that to %q", name, once, FoldLegalName(once))
-		}
-	})
-}

@@ -170,7 +170,7 @@ func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	var options []goose.ProviderOption
+	options := []goose.ProviderOption{goose.WithGoMigrations(refolding)}
 	db := l.write
 	if databaseURL == "" {
 		guard := flock.New(filepath.Join(l.dir, "locks", "migrate"))
