@@ -29,7 +29,7 @@ type Variable struct{ Name, Default, Meaning string }
 // Variables lists them all.
 var Variables = []Variable{
 	{"FILING_BASE_URL", "", "the service's address, with /v1"},
-	{"FILING_API_KEY", "", "the API key"},
+	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
 	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
@@ -215,13 +215,13 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 // queue, or the data folder where that is within the process; nil for none.
 func (e Environment) Pace(q *jobs.Queue) jobs.Pace { return q.Pace(e.Rate, e.DataDir) }
 
-// Mode is "live" for live keys and "test" for any other: a ledger holds orders
-// of one of them.
+// Mode is "test" for test keys and where there is no key, and "live" for any
+// other: a ledger holds orders of one of them.
 func (e Environment) Mode() string {
-	if strings.HasPrefix(e.key(), "sk_live_") {
-		return "live"
+	if key := e.key(); key == "" || strings.HasPrefix(key, "sk_test_") {
+		return "test"
 	}
-	return "test"
+	return "live"
 }
 
 // Fees reads the state fees that the variables name, over the built-in ones.

@@ -126,7 +126,7 @@ func TestWebhookSecrets(t *testing.T) {
 }
 
 func TestMode(t *testing.T) {
-	for key, mode := range map[string]string{"sk_live_1": "live", "sk_test_1": "test", "anything": "test"} {
+	for key, mode := range map[string]string{"sk_live_1": "live", "sk_test_1": "test", "": "test", "anything": "live"} {
 		if e, err := read(t, map[string]string{"FILING_API_KEY": key}); err != nil || e.Mode() != mode {
 			t.Errorf("%s: %s, %v", key, e.Mode(), err)
 		}

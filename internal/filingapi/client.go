@@ -129,8 +129,12 @@ func (c *Client) Close() {
 	}
 }
 
-// livePrefix begins the keys that spend real money. Source: spec section 5.
-const livePrefix = "sk_live_"
+// The prefixes of keys: those of the second spend real money.
+// Source: spec section 5, rule 2.
+const (
+	testPrefix = "sk_test_"
+	livePrefix = "sk_live_"
+)
 
 // checkBase returns the base address without its trailing slash. A live key
 // leaves the machine only under TLS; a test key may go to a sandbox in the next
@@ -171,6 +175,8 @@ func checkKey(key string, live bool) error {
 		return errors.New("the API key is missing: set FILING_API_KEY or FILING_API_KEY_FILE")
 	case strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
 		return errors.New("the API key holds a space, a line break or another character that no key has")
+	case !strings.HasPrefix(key, testPrefix) && !strings.HasPrefix(key, livePrefix):
+		return errors.New("the API key begins with neither sk_test_ nor sk_live_, so it is not clear whether it spends real money: copy the whole key from the filing service")
 	case strings.HasPrefix(key, livePrefix) && !live:
 		return errors.New("this is a live key, which spends real money: give --live or set FILING_LIVE=1 to use it")
 	}

@@ -40,6 +40,7 @@ func TestNewRefuses(t *testing.T) {
 		{"an address that begins like loopback", filingapi.Config{BaseURL: "http://127.0.0.1.example.com/v1", Key: live, Live: true}, "use https"},
 		{"no key", filingapi.Config{BaseURL: "https://api.example.com/v1"}, "FILING_API_KEY"},
 		{"a key with a line break", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey + "\n"}, "line break"},
+		{"a key of no known prefix", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: "prod_abc", Live: true}, "neither sk_test_ nor sk_live_"},
 		{"a live key by itself", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live}, "--live"},
 		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true}, "use https"},
 
