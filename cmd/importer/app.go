@@ -177,6 +177,9 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	if !a.terminal(a.in) {
 		return errors.New("there is nobody to ask: run it with --yes")
 	}
+	if err := a.forgetTyped(); err != nil {
+		return err
+	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	answer, err := typed(ctx, func() (word string, err error) {
 		_, err = fmt.Fscanln(a.in, &word)
@@ -194,6 +197,18 @@ func (a *app) confirm(ctx context.Context, question, otherwise string) error {
 	}
 	a.say("%s The same command asks again.", otherwise)
 	return errDeclined
+}
+
+// forgetTyped throws away what was typed before a question is shown: whoever
+// presses y while nothing seems to happen has not read what it would agree to.
+func (a *app) forgetTyped() error {
+	if !a.terminal(a.in) {
+		return nil
+	}
+	if err := dropTyped(a.in.(*os.File)); err != nil {
+		return fmt.Errorf("discard what was typed before the question: %w", err)
+	}
+	return nil
 }
 
 // typed is what read takes from a person, unless ctx ends first: a terminal that

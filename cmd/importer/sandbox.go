@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,6 @@ document is silent.
 
 The commands below act on a sandbox that runs.`,
 		Example: `  importer sandbox --balance 5000
-  FILING_BASE_URL=http://127.0.0.1:4010/v1 FILING_API_KEY=sk_test_try importer run companies.xlsx
   importer sandbox --advance 5s --exceptions 0.02
   importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
   importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
@@ -84,7 +84,7 @@ The commands below act on a sandbox that runs.`,
 			if err != nil {
 				return fmt.Errorf("listen: %w", err)
 			}
-			fmt.Fprintf(a.out, "The sandbox is at http://%s (its books), the API at http://%s/v1; any key that begins with sk_test_ will do.\nCtrl-C ends it.\n", l.Addr(), l.Addr())
+			fmt.Fprintf(a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ works.\n%[2]s\nCtrl-C ends it.\n", l.Addr(), exportLines(fmt.Sprintf("http://%s/v1", l.Addr()), runtime.GOOS))
 			return service.Serve(c.Context(), l)
 		},
 	}
@@ -107,6 +107,17 @@ The commands below act on a sandbox that runs.`,
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of every random choice")
 	c.AddCommand(a.sandboxControls()...)
 	return c
+}
+
+// exportLines are what to paste into another terminal, whose commands then use
+// the service at an address.
+func exportLines(address, system string) string {
+	form := "  export %s=%s\n"
+	if system == "windows" {
+		form = "  $env:%s = \"%s\"\n"
+	}
+	return "To use it from another terminal, paste these lines there:\n" +
+		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY", "sk_test_try")
 }
 
 func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, error) {

@@ -18,9 +18,17 @@ import (
 // that still shows what is typed. The command's output is that of the script.
 //
 //	presses 130 '[y/N] ' ^C importer run roster.csv
+//
+// With -ahead other keys were pressed before the command began.
+//
+//	presses -ahead y 3 '[y/N] ' n importer run roster.csv
 func presses(ts *testscript.TestScript, neg bool, args []string) {
+	ahead := ""
+	if len(args) > 1 && args[0] == "-ahead" {
+		ahead, args = args[1]+"\n", args[2:]
+	}
 	if neg || len(args) < 4 {
-		ts.Fatalf("usage: presses STATUS QUESTION KEYS command [argument...]")
+		ts.Fatalf("usage: presses [-ahead KEYS] STATUS QUESTION KEYS command [argument...]")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -32,6 +40,8 @@ func presses(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer keyboard.Close()
 	defer terminal.Close()
+	_, err = keyboard.WriteString(ahead)
+	ts.Check(err)
 	cmd := scriptCommand(ts, args[3:])
 	said := &asked{question: []byte(args[1]), seen: make(chan struct{})}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, ts.Stdout(), said
