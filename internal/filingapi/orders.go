@@ -2,7 +2,9 @@ package filingapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"bulkfiling/internal/filing"
 )
@@ -26,7 +28,7 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 	a := filing.Answer{Class: o.class(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:
-		return c.accepted(o, a)
+		return c.accepted(o, a, order)
 	case filing.Busy:
 		a.RetryAfter = o.retryAfter()
 	case filing.Refused:
@@ -46,22 +48,39 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 }
 
 // accepted reads the items of a 2xx. One order id is enough to know that the
-// order exists; without any, nobody knows what was made.
-func (c *Client) accepted(o outcome, a filing.Answer) filing.Answer {
+// order exists; without any, or for another company than the one asked for,
+// nobody knows what was made. Source: spec section 2, Create-order response.
+func (c *Client) accepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
 	var made struct {
 		CompanyID string        `json:"companyId"`
 		Items     []filing.Item `json:"items"`
 	}
 	err := o.decode(&made)
 	for _, item := range made.Items {
-		if err == nil && item.OrderID != "" {
-			a.CompanyID, a.Items = made.CompanyID, made.Items
+		if err != nil || item.OrderID == "" {
+			continue
+		}
+		if want := order.CompanyID; want != "" && made.CompanyID != "" && made.CompanyID != want {
+			a.Class = filing.Unreadable
+			a.Message = c.clean(fmt.Sprintf("the service answered for the company %s (%s), and %s was asked for", made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
 			return a
 		}
+		a.CompanyID, a.Items = made.CompanyID, made.Items
+		return a
 	}
 	a.Class = filing.Unreadable
 	a.Message, a.Detail = c.unreadable(o, err, "order ids")
 	return a
+}
+
+func orderIDs(items []filing.Item) []string {
+	var ids []string
+	for _, item := range items {
+		if item.OrderID != "" {
+			ids = append(ids, item.OrderID)
+		}
+	}
+	return ids
 }
 
 // conflict finds the product of the order that a 409 says is already there. One

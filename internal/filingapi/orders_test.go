@@ -204,6 +204,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{name: "order ids without a company", server: answers(201, nil, `{"items":[{"orderType":"x"},{"orderType":"annualReport","orderId":"order_1"}]}`), want: filing.Answer{Class: filing.Accepted, Status: 201}},
 		{name: "a field of another type", server: answers(201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`), want: filing.Answer{Class: filing.Accepted, Status: 201}},
 
+		{name: "another company", server: answers(201, nil, strings.Replace(made, "comp_1", "comp_2", 1)), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "answered for the company comp_2 (order_1), and comp_1 was asked for"}},
 		{name: "101", server: afterReading(t, says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")), want: filing.Answer{Class: filing.Unreadable, Status: 101, Message: "101 Switching Protocols"}},
 		{name: "302", server: answers(302, map[string]string{"Location": "/v1/orders"}, ""), want: filing.Answer{Class: filing.Unreadable, Status: 302}},
 		{name: "307", server: answers(307, map[string]string{"Location": "/v1/orders"}, ""), want: filing.Answer{Class: filing.Unreadable, Status: 307}},

@@ -47,7 +47,7 @@ func (c *checker) build(d *draft) (skip string) {
 	if !forms && !reports && !qualifies && !ein && r.Order.RegisteredAgent == nil {
 		return fmt.Sprintf("no %s is ordered in this row: %s is not yes", main.Title(), c.at(flags[main]).header)
 	}
-	c.parties(d)
+	c.parties(d, reports || qualifies)
 	r.Product = main
 	if forms {
 		r.Order.Formation = c.formation()
@@ -75,8 +75,9 @@ func (c *checker) build(d *draft) (skip string) {
 	return ""
 }
 
-// parties sets what every order has. Source: spec section 4, rule 1.
-func (c *checker) parties(d *draft) {
+// parties sets what every order has, and the facts of the company on which some
+// depend. Source: spec section 4, rules 1, 9 and 10.
+func (c *checker) parties(d *draft, needsFacts bool) {
 	v := c.values
 	r := &d.request
 	r.User = filing.UserRef{ID: v[userID], Email: v[userEmail], Name: v[userName], Phone: v[userPhone]}
@@ -99,7 +100,8 @@ func (c *checker) parties(d *draft) {
 	default:
 		r.Company.Ref = v[companyID]
 		known.LegalName = v[legalName]
-		if c.im.plan.product == filing.AnnualReport || c.im.plan.product == filing.ForeignQualification {
+		if needsFacts {
+			c.readFacts()
 			known.EntityType = filing.EntityType(v[entityType])
 			known.FormationState = filing.State(v[formationState])
 			known.FormationDate = v[formationDate]
@@ -108,6 +110,16 @@ func (c *checker) parties(d *draft) {
 	}
 	if slices.Contains(ein, c.im.plan.product) && r.Order.FilingState == "" && !c.isBroken(filingState) {
 		r.Order.FilingState = filing.State(v[formationState])
+	}
+}
+
+// readFacts reads the facts of an existing company in a sheet whose main product
+// does not depend on them: a row that orders another product beside it may.
+func (c *checker) readFacts() {
+	for _, id := range []columnID{entityType, formationState, formationDate} {
+		if b := c.im.plan.binding(id); b != nil && c.im.plan.partOf(b.column) == ofCompany && b.index < len(c.row.Cells) {
+			c.values[id] = c.read(b, c.row.Cells[b.index])
+		}
 	}
 }
 
@@ -223,10 +235,6 @@ func (c *checker) agent(d *draft) {
 	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil {
 		return
 	}
-	if o.RegisteredAgent != nil && o.Formation == nil && o.ForeignQualification == nil {
-		c.warnOfSuppliedAgent()
-		return
-	}
 	if !c.supplyAgent(d) {
 		c.row.noAgent = o.RegisteredAgent == nil
 		return
@@ -239,14 +247,6 @@ func (c *checker) agent(d *draft) {
 	}
 	if o.AnnualReport != nil {
 		o.AnnualReport.RegisteredAgent = &d.agent
-	}
-}
-
-// warnOfSuppliedAgent: the agent that is ordered takes the place of the one in
-// the sheet, which the user may not expect.
-func (c *checker) warnOfSuppliedAgent() {
-	if b := c.filled(ofAgent); b != nil {
-		c.warn(b, c.stands(b), "annual-report.one-agent", "the service's own agent is ordered, so the agent given here is not sent: say no under Order Registered Agent to keep it")
 	}
 }
 

@@ -47,9 +47,7 @@ func TestAnnualReport(t *testing.T) {
 		{"a person supplied", "comp_1,,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 			return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
 		}},
-		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Ready, "[J2]", "", func(r *filing.Request) bool {
-			return r.Order.RegisteredAgent != nil && r.Order.AnnualReport.RegisteredAgent == nil
-		}},
+		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2", "keep one of the two", nil},
 		{"agent columns that say nothing", "comp_1,,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
 			return r.Order.AnnualReport.RegisteredAgent == nil
 		}},
@@ -140,6 +138,32 @@ func TestAgentOrders(t *testing.T) {
 				t.Errorf("%+v", r.request.Order.RegisteredAgent)
 			}
 		})
+	}
+}
+
+// A report that is ordered beside the main product of a sheet depends on the
+// same facts of the company as one in a sheet of reports.
+func TestFactsOfAnyMainProduct(t *testing.T) {
+	for main, column := range map[filing.Product]string{
+		filing.AnnualReport: "Order Annual Report", filing.AgentChange: "Order Annual Report",
+		filing.RegisteredAgent: "Order Annual Report", filing.ForeignQualification: "Order Annual Report",
+	} {
+		text := "Company ID,User ID,Filing State,Order Registered Agent,Filing Year,Entity Type,Formation State,Formation Date,Principal City," + column +
+			"\ncomp_1,user_1,NV,yes,2026,Limited Liability Company,Delaware,2019-04-30,,yes\ncomp_2,user_1,NV,yes,2026,LP,DE,2019-04-30,,yes\n"
+		if main == filing.AgentChange {
+			text += "comp_3,user_1,NV,yes,2026,LP,DE,2019-04-30,,no\n"
+		}
+		rows := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: main}))
+		known := rows[0].request.Company.Sheet
+		if rows[0].result != filing.Ready || known.EntityType != filing.LLC || known.FormationState != "DE" || known.FormationDate != "2019-04-30" {
+			t.Errorf("%s: %s %s; %+v", main, rows[0].result, rows[0].message, known)
+		}
+		if rows[1].result != filing.Invalid || !strings.Contains(rows[1].message, "limited partnership") {
+			t.Errorf("%s: %s %s", main, rows[1].result, rows[1].message)
+		}
+		if len(rows) > 2 && rows[2].result != filing.Ready { // nothing depends on it
+			t.Errorf("%s: %s %s", main, rows[2].result, rows[2].message)
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, try i
 	case v.Next == filing.Placed:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
+		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", "" // the request of a creation has no field for them: describe sends them
 		out.Verdict = filing.Verdict{Next: filing.Ready, Funds: filing.Void}
 		out.Drop = []filing.Product{filing.CompanyRecord}
 		out.Company = a.CompanyID

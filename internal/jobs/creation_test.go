@@ -128,6 +128,29 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 	})
 }
 
+// What the request of a creation has no field for follows it, once, also where
+// many rows describe the company.
+func TestACompanyIsDescribedAfterItsCreation(t *testing.T) {
+	f := newHouse(t, servers{}, sandbox.Config{})
+	l := f.openLedger()
+	var all []*filing.Request
+	for n := range 3 {
+		r := everything(0)[n]
+		r.Company.Sheet.StructureType, r.Company.Sheet.FiscalEndMonth = "MANAGER", "June"
+		all = append(all, r)
+	}
+	f.add(l, "a", all...)
+	f.run(l, "a", patient)
+	f.want(l, "a", ledger.Counts{filing.Placed: len(all)})
+	if made := f.companyOf(0); made.StructureType != "MANAGER" || made.FiscalEndMonth != "June" {
+		t.Errorf("%+v", made)
+	}
+	if n := f.service.Books().Requests["PATCH /companies/{id}"]; n != 1 {
+		t.Errorf("%d updates were sent", n)
+	}
+	f.settled(l, "a")
+}
+
 // A user that exists is found, and its company is created for it; one company
 // name of two users is two companies.
 func TestCompaniesOfUsers(t *testing.T) {

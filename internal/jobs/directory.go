@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID stri
 		return userID, filing.Company{}, nil
 	case r.CreatesCompany():
 		company, err = d.created(ctx, r.Company.Sheet.ForUser(userID).Key())
+		if err == nil && company.ID != "" {
+			company, err = d.describe(ctx, string(r.Company.Sheet.ForUser(userID).Key()), r.Company.Sheet, company)
+		}
 		return userID, company, err
 	case !asksForCompany(r):
 		return userID, filing.Company{ID: r.Company.Ref}, nil
@@ -108,6 +112,40 @@ func (d *directory) created(ctx context.Context, key filing.Key) (filing.Company
 		d.learn(string(key), c)
 	}
 	return c, nil
+}
+
+// describe sends what the sheet says of a company that was created from it and
+// that the request of its creation has no field for. It is sent once; again only
+// where the process ended before it was remembered.
+// Source: spec section 2, create-company request fields; section 4, PATCH.
+func (d *directory) describe(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
+	patch := filing.Company{}
+	if c.StructureType == "" {
+		patch.StructureType = sheet.StructureType
+	}
+	if c.TaxElection == "" {
+		patch.TaxElection = sheet.TaxElection
+	}
+	if c.FiscalEndMonth == "" {
+		patch.FiscalEndMonth = sheet.FiscalEndMonth
+	}
+	if patch.StructureType == "" && patch.TaxElection == "" && patch.FiscalEndMonth == "" {
+		return c, nil
+	}
+	described, err, _ := d.flights.Do("describe "+c.ID, func() (any, error) {
+		_, err := ask(ctx, d.finder, func() (filing.Company, error) { return d.service.UpdateCompany(ctx, c.ID, patch) })
+		if err := hindrance(err, "company", c.ID); err != nil {
+			return c, err
+		}
+		c.StructureType = cmp.Or(patch.StructureType, c.StructureType)
+		c.TaxElection = cmp.Or(patch.TaxElection, c.TaxElection)
+		c.FiscalEndMonth = cmp.Or(patch.FiscalEndMonth, c.FiscalEndMonth)
+		return c, d.keepCompany(ctx, key, c)
+	})
+	if err != nil {
+		return c, err
+	}
+	return described.(filing.Company), nil
 }
 
 // complete sees to it that the service knows the company's entity type and

@@ -104,7 +104,7 @@ func (s Summary) Lines() []Line {
 		{Result: filing.Skipped, Text: "skipped: repeats, other states, or covered already", Tone: Quiet},
 		{Result: filing.Ready, Text: "not sent yet", Tone: Waits},
 		{Result: filing.Invalid, Text: "to correct; never sent (" + invalid + ")", Tone: Bad},
-		{Result: filing.Rejected, Text: "refused by the service (" + rejected + ")", Tone: Bad},
+		{Result: filing.Rejected, Text: "rejected; nothing was ordered (" + rejected + ")", Tone: Bad},
 		{Result: filing.Uncertain, Text: "uncertain: sent, and no answer came", Tone: Waits},
 		{Result: filing.Canceled, Text: "canceled", Tone: Quiet},
 	} {

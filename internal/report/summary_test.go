@@ -99,10 +99,10 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 // A sheet is named only where there is one.
 func TestLinesSayWhereToCorrect(t *testing.T) {
 	for _, c := range []struct{ output, invalid, rejected string }{
-		{"out.xlsx", "to correct; never sent (sheet Needs Attention)", "refused by the service (sheet Needs Attention)"},
-		{"", "to correct; never sent (sheet Needs Attention)", "refused by the service (sheet Needs Attention)"},
+		{"out.xlsx", "to correct; never sent (sheet Needs Attention)", "rejected; nothing was ordered (sheet Needs Attention)"},
+		{"", "to correct; never sent (sheet Needs Attention)", "rejected; nothing was ordered (sheet Needs Attention)"},
 		{"/tmp/OUT.CSV", "to correct; never sent (invalid under Result: correct those rows and run the file again)",
-			"refused by the service (rejected under Result: correct those rows and run the file again)"},
+			"rejected; nothing was ordered (rejected under Result: correct those rows and run the file again)"},
 	} {
 		s := report.Summary{Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2}, Output: c.output}
 		lines := s.Lines()
