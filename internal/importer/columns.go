@@ -57,6 +57,10 @@ const (
 	orderEIN
 	orderAnnualReport
 	orderQualification
+	billingClient
+	billingMatter
+	billTo
+	billingReference
 	businessCategory
 	businessPurpose
 	applicationReason
@@ -130,6 +134,7 @@ type column struct {
 	// One that it may need has use for it in some rows, as its part says.
 	used, aside, may []filing.Product
 	part             part
+	unsent           bool           // no part of any order, whatever the row
 	tells            filing.Product // what a sheet with this column is about
 
 	choices []string          // of a choiceKind, as the service has them
@@ -204,12 +209,14 @@ var columns = slices.Concat([]column{
 	legalName: {
 		header: "Legal Name", field: "company.legalName", kind: nameKind, rule: "company.legalName", used: formation, aside: onExisting,
 		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
+		weak:    []string{"Client Name", "Customer", "Customer Name"},
 		about:   "The company's full legal name. It is for the reader; an existing company is found by its Company ID. A formation, and a company that is new to the service, take it from here.",
 		example: "Harbor Light Bakery LLC",
 	},
 	entityType: {
 		header: "Entity Type", field: "company.entityType", kind: entityKind, rule: "company.entityType", used: slices.Concat(byFacts, formation), may: slices.Concat(agentOrders, onlyEIN), part: ofCompany,
 		aliases: []string{"entityType", "Type of Entity", "Company Type", "Entity Kind", "Legal Form", "Business Type", "Type of Business"},
+		weak:    []string{"Type"},
 		about:   "LLC or CORP, the two types the service files for. It completes a company that lacks its type.",
 		example: "LLC",
 	},
@@ -287,7 +294,7 @@ var columns = slices.Concat([]column{
 	},
 	filingYear: {
 		header: "Filing Year", field: "annualReport.filingYear", kind: yearKind, rule: "annual-report.year", used: annual, may: notReports, part: ofReport, tells: filing.AnnualReport,
-		aliases: []string{"filingYear", "Report Year", "Annual Report Year", "AR Year", "Reporting Year", "Filing Yr", "Year"},
+		aliases: []string{"filingYear", "Report Year", "Annual Report Year", "AR Year", "Reporting Year", "Filing Yr", "Year", "Yr"},
 		about:   "The year of the report, four digits.", example: "2026",
 	},
 	orderAgent: {
@@ -373,6 +380,10 @@ var columns = slices.Concat([]column{
 		tells: filing.ForeignQualification, aliases: []string{"Foreign Qualification", "Order FQ", "Qualify"},
 		about: "yes qualifies the company in the filing state, alone or with what else the row orders.", example: "yes",
 	},
+	billingClient:    billingColumn("Client", "client", "The client whom you bill for the row.", "Harbor Light", "Client Number", "Client Code", "Client ID"),
+	billingMatter:    billingColumn("Matter", "matter", "The matter that you bill the row to.", "2026 annual reports", "Matter Number", "Matter ID", "Matter Name"),
+	billTo:           billingColumn("Bill To", "billTo", "Who gets the bill.", "Harbor Light Bakery LLC", "Billed To", "Invoice To"),
+	billingReference: billingColumn("Reference", "reference", "Your own reference, for the bill.", "PO 4711", "Ref", "Reference Number", "Our Reference", "Your Reference", "PO Number", "Purchase Order"),
 	businessCategory: func() column {
 		c := einColumn("Business Category", "businessCategory", openKind, "What line of business it is. The service is known to take these, and may take others.", "Consulting")
 		c.choices = filing.BusinessCategories
@@ -545,6 +556,14 @@ func agentWords(words ...string) []string {
 	return all
 }
 
+// billingColumn is a column that is kept with its row for the bill, and never sent.
+func billingColumn(header, field, about, example string, aliases ...string) column {
+	return column{
+		header: header, field: field, kind: textKind, rule: "billing." + field, aside: anyProduct, unsent: true,
+		aliases: aliases, about: about + " It is never sent to the filing service.", example: example,
+	}
+}
+
 func einColumn(header, field string, k kind, about, example string, aliases ...string) column {
 	return column{
 		header: header, field: "ein." + field, kind: k, rule: "ein." + field, used: ein, may: notEINs, part: ofEIN, tells: filing.EIN,
@@ -597,12 +616,13 @@ type wording struct {
 
 // wordings finds what a folded header means, the strongest meaning first. What
 // "State" alone means depends on its neighbours; see newMatcher.
-var wordings = func() map[string]wording {
+var wordings, spellings = func() (map[string]wording, []spelling) {
 	all := make(map[string]wording, 8*len(columns))
-	add := func(word string, id columnID, s strength) {
-		word = filing.FoldName(word)
+	words := make(map[string][]string, 8*len(columns))
+	add := func(text string, id columnID, s strength) {
+		word := filing.FoldName(text)
 		if old, taken := all[word]; !taken || old.strength < s {
-			all[word] = wording{id, s}
+			all[word], words[word] = wording{id, s}, headerWords(text)
 		}
 	}
 	for i := range columns {
@@ -627,7 +647,13 @@ var wordings = func() map[string]wording {
 	}
 	delete(all, "")    // of "ein" without a field
 	delete(all, "ein") // a column headed EIN holds the number, it does not order one
-	return all
+	spelt := make([]spelling, 0, len(all))
+	for folded, w := range all {
+		if w.strength > weak {
+			spelt = append(spelt, spelling{folded, words[folded], w})
+		}
+	}
+	return all, spelt
 }()
 
 // columnOfField finds the column that holds a field of the service's.
@@ -675,7 +701,11 @@ func ColumnTable() string {
 		if c.kind == choiceKind {
 			about += " One of: " + strings.Join(c.choices, ", ") + "."
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", c.header, c.field, used, strings.ReplaceAll(about, "|", `\|`))
+		field := "`" + c.field + "`"
+		if c.unsent {
+			field = "never sent"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.header, field, used, strings.ReplaceAll(about, "|", `\|`))
 	}
 	return b.String()
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
 )
@@ -145,21 +143,12 @@ func isAddress(s string) bool {
 // columnName is a column as columnAddress reads it.
 func columnName(index int) string { return sheet.ColumnName(index) + ":" + sheet.ColumnName(index) }
 
-// foldHeader folds a header. One without Latin letters or digits stays as it
-// is, so that it can still be named by --map.
-func foldHeader(text string) string {
-	if folded := filing.FoldName(text); folded != "" {
-		return folded
-	}
-	return strings.ToLower(strings.TrimSpace(text))
-}
-
 func (m *matcher) means(text string) wording {
 	folded := foldHeader(text)
 	if id, ok := m.said[folded]; ok {
 		return wording{id, mapped}
 	}
-	if w, ok := wordings[folded]; ok {
+	if w, ok := wordingOf(text); ok {
 		return w
 	}
 	return wording{none, unknown}
@@ -182,6 +171,7 @@ func (m *matcher) layoutOf(rows []sheet.Row) (best *layout) {
 		best = m.headless(rows)
 	} else if best = m.headerOf(rows); best != nil {
 		m.settle(best, rows)
+		best.settleType(rows)
 	}
 	if best == nil || best.known == 0 {
 		return nil
@@ -229,6 +219,17 @@ func (m *matcher) settle(l *layout, rows []sheet.Row) {
 			l.known++
 		}
 		h.wording = wording{id, mapped}
+	}
+}
+
+// settleType takes "Type" for the type of the entity only where its values are
+// such types: in other sheets it is the type of something else.
+func (l *layout) settleType(rows []sheet.Row) {
+	for i := range l.headings {
+		if h := &l.headings[i]; h.column == entityType && h.strength == weak && !l.fits(entityType, h.index, rows) {
+			h.wording = wording{none, unknown}
+			l.known--
+		}
 	}
 }
 
@@ -457,14 +458,15 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 			continue
 		}
 		if len(rivals) > 0 && c.uses(product) {
-			names := make([]string, 0, len(rivals)+1)
+			names, leave := make([]string, 0, len(rivals)+1), make([]string, 0, len(rivals)+1)
 			for _, h := range append([]heading{winner}, rivals...) {
 				names = append(names, h.name(l.row))
+				leave = append(leave, fmt.Sprintf("--map %q leaves out %s", l.mapName(&h)+"=", h.name(l.row)))
 			}
 			return nil, nil, &sheet.FormatError{
 				File: file, Sheet: sheetName, Cell: l.cell(winner.index),
 				Reason: fmt.Sprintf("several columns stand for %s: %s", c.header, strings.Join(names, ", ")),
-				Remedy: o.tell(oneOfColumns, c.header, l.mapName(&rivals[0])+"="),
+				Remedy: o.tell(oneOfColumns, c.header, strings.Join(leave, ", ")),
 			}
 		}
 		for _, h := range claimed {
@@ -538,10 +540,12 @@ func (h *heading) name(row int) string {
 func (l *layout) resolve() []heading {
 	all := slices.Clone(l.headings)
 	claimed := map[columnID]bool{}
-	bareAddress := false
+	bareAddress, named := false, false
 	settleAddresses(all)
 	for _, h := range all {
-		bareAddress = bareAddress || h.strength == weak && h.folded != "state"
+		_, ofAddress := addressPartOf[h.column]
+		bareAddress = bareAddress || h.strength == weak && ofAddress && h.folded != "state"
+		named = named || h.column == legalName
 		if h.strength > weak {
 			claimed[h.column] = true
 		}
@@ -557,7 +561,7 @@ func (l *layout) resolve() []heading {
 				h.column = principalState
 			}
 		}
-		if claimed[h.column] {
+		if claimed[h.column] || h.column == entityType && !named {
 			h.column = none
 		}
 	}
@@ -612,8 +616,15 @@ func strongest(claimed []heading) (winner heading, rivals []heading) {
 	return winner, rivals
 }
 
+// suggest finds the column that one which is not known may be meant for: its
+// header is a slip in writing that column's, and its values do not speak against it.
+func (l *layout) suggest(h *heading, rows []sheet.Row) (columnID, bool) {
+	near, ok := nearest(h.text, alias)
+	return near, ok && l.fits(near, h.index, rows)
+}
+
 // ignored notes the columns that nothing is known of, and what they may be.
-func (l *layout) ignored(o *Options) (notes []string) {
+func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	var names []string
 	for _, h := range l.resolve() {
 		if h.text == "" || h.column != none || answers[h.folded] {
@@ -622,7 +633,7 @@ func (l *layout) ignored(o *Options) (notes []string) {
 		if h.strength == mapped {
 			continue
 		}
-		if near, ok := nearest(h.folded); ok && h.strength != weak {
+		if near, ok := l.suggest(&h, rows); ok && h.strength != weak {
 			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
 			continue
 		}
@@ -634,38 +645,7 @@ func (l *layout) ignored(o *Options) (notes []string) {
 	return notes
 }
 
-// nearest finds the column whose header, in any wording, a misspelt one is closest to.
-func nearest(folded string) (columnID, bool) {
-	if len(folded) < 4 {
-		return none, false
-	}
-	best, bestDistance := none, 2 // beyond what is taken for a slip of the pen
-	switch {
-	case len(folded) >= 12:
-		bestDistance = 4
-	case len(folded) >= 6:
-		bestDistance = 3
-	}
-	for word, w := range wordings {
-		if abs(len(word)-len(folded)) > bestDistance || w.strength == weak {
-			continue
-		}
-		d := levenshtein.ComputeDistance(word, folded)
-		if d < bestDistance || d == bestDistance && best != none && w.column < best {
-			best, bestDistance = w.column, d
-		}
-	}
-	return best, best != none
-}
-
 func abs(n int) int { return max(n, -n) }
-
-func didYouMean(ours string) string {
-	if near, ok := nearest(filing.FoldName(ours)); ok {
-		return fmt.Sprintf("; did you mean %q?", columns[near].header)
-	}
-	return ""
-}
 
 // needs are the columns without which no row of any product here can be
 // ordered, and the option that stands in for each.
@@ -694,7 +674,7 @@ func (p *plan) describes() bool {
 
 // missing notes the columns that every row will lack. Where a header comes
 // close to one it is an error, for reading on would only fail every row.
-func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []string, err error) {
+func (l *layout) missing(p *plan, o *Options, rows []sheet.Row, file, sheetName string) (notes []string, err error) {
 	for _, n := range needs {
 		has := func(id columnID) bool {
 			switch {
@@ -714,17 +694,28 @@ func (l *layout) missing(p *plan, o *Options, file, sheetName string) (notes []s
 		for _, id := range n.columns {
 			names = append(names, columns[id].header)
 		}
+		remedy := n.remedy
 		for _, h := range l.headings {
-			near, ok := nearest(h.folded)
-			if h.column == none && h.strength == unknown && ok && slices.Contains(n.columns, near) {
-				return nil, &sheet.FormatError{
-					File: file, Sheet: sheetName, Cell: l.cell(h.index),
-					Reason: fmt.Sprintf("no column is headed %s, but one is headed %q", columns[near].header, h.text),
-					Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header),
+			if h.column != none && columns[h.column].unsent && n.columns[0] == legalName {
+				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), o.tell(readAs, h.text, columns[legalName].header, l.mapName(&h)+"="+columns[legalName].header))
+				break
+			}
+			if h.column != none || h.strength != unknown {
+				continue
+			}
+			near, ok := l.suggest(&h, rows)
+			reason := fmt.Sprintf("no column is headed %s, but one is headed %q", columns[max(near, 0)].header, h.text)
+			if !ok || !slices.Contains(n.columns, near) {
+				if near, ok = l.valuesAre(n.columns, h.index, rows); !ok {
+					continue
 				}
+				reason = fmt.Sprintf("no column is headed %s, but %s holds nothing else", columns[near].header, h.name(l.row))
+			}
+			return nil, &sheet.FormatError{
+				File: file, Sheet: sheetName, Cell: l.cell(h.index), Reason: reason,
+				Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header),
 			}
 		}
-		remedy := n.remedy
 		if n.instead != 0 {
 			remedy += ", or " + o.tell(n.instead)
 		}

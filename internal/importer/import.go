@@ -226,14 +226,14 @@ func (im *Import) recognise(m *matcher) error {
 	if err := im.checkState(); err != nil {
 		return err
 	}
-	missing, err := im.layout.missing(plan, &im.options, name, im.sheet)
+	missing, err := im.layout.missing(plan, &im.options, im.head, name, im.sheet)
 	if err != nil {
 		return err
 	}
 	if row := im.passedOver(m); row > 0 {
 		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: row %d looks like the header. It is not read, and nothing above row %d is: %s.", row, im.layout.row, im.options.tell(saidHeaderRow)))
 	}
-	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options), notes)
+	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options, im.head), notes)
 	if im.told {
 		im.notes = append(im.notes, fmt.Sprintf("Read as %s, by its columns.", im.product))
 	}

@@ -54,12 +54,12 @@ var officerWordings = func() map[string]columnID {
 	all := map[string]columnID{}
 	for i, p := range officerParts {
 		for _, word := range append([]string{p.header, p.field, strings.TrimPrefix(p.field, "address.")}, p.aliases...) {
-			all[filing.FoldName(word)] = columnID(i)
-			all[filing.FoldName("Officer "+word)] = columnID(i)
+			all[foldHeader(word)] = columnID(i)
+			all[foldHeader("Officer "+word)] = columnID(i)
 		}
 	}
 	for _, word := range []string{"Legal Name", "Company Legal Name", "Entity Name", "Legal Entity Name", "Name of Entity", "Entity", "Company"} {
-		all[filing.FoldName(word)] = none
+		all[foldHeader(word)] = none
 	}
 	return all
 }()
@@ -128,7 +128,7 @@ func (im *Import) addToOfficers(list *officerList, o *overlay) error {
 		}
 	}
 	return o.add(list.header, width, func(header string) (string, int, error) {
-		id, ok := officerWordings[filing.FoldName(header)]
+		id, ok := officerWordings[foldHeader(header)]
 		switch {
 		case !ok:
 			return "", 0, im.noColumn(header, list.sheet)
@@ -156,7 +156,7 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 	known := 0
 	for i, cell := range cells {
 		l.headers = append(l.headers, cell.Text)
-		id, ok := officerWordings[filing.FoldName(cell.Text)]
+		id, ok := officerWordings[foldHeader(cell.Text)]
 		switch {
 		case !ok || cell.Kind != sheet.Text:
 			continue

@@ -42,7 +42,7 @@ func (c *checker) fault(b *binding, value, message string) {
 // faultRule is fault under another rule. A column that the product has only
 // for the record cannot stop a row.
 func (c *checker) faultRule(b *binding, value, rule, message string) {
-	if b.aside && !c.isNew {
+	if b.unsent || b.aside && !c.isNew {
 		c.problem(b, value, Warning, rule, message)
 		return
 	}

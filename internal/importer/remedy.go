@@ -14,7 +14,7 @@ const (
 	readAs                          // their header, ours, both with a = between them
 	readSuch                        // the same, where the sentence has named the column
 	leaveOut                        // their header; and with a = behind it
-	oneOfColumns                    // our header; one of theirs with a = behind it
+	oneOfColumns                    // our header; how each of theirs is left out
 	nameColumns                     // nothing
 	nameAddresses                   // nothing
 	sayHeaderRow                    // nothing
@@ -38,7 +38,7 @@ var remedies = map[remedy]struct{ command, page string }{
 	readAs:        {"say --map %[3]q", "read “%[1]s” as %[2]s below"},
 	readSuch:      {"read it as such with --map %[3]q", "read “%[1]s” as %[2]s below"},
 	leaveOut:      {"leave the column out with --map %[2]q", "leave the column “%[1]s” out below"},
-	oneOfColumns:  {"Rename the one that is meant to %[1]q and the others to what they are, or leave one out with --map %[2]q", "Leave out below all but the one that is the %[1]s, or say what the others are"},
+	oneOfColumns:  {"Rename the one that is meant to %[1]q, or leave out the others: %[2]s", "Leave out below all but the one that is the %[1]s, or say what the others are%.0[2]s"},
 	nameColumns:   {`Name the columns as "importer template annual-report" does, or say what they are with --map "Their Header=Company ID", and with --header-row none where there are no headers`, "Say below what the columns are and in which row their headers stand, or name them as the empty sheets of the first page do"},
 	nameAddresses: {`Say which column is which, such as --map "A:A=Company ID"`, "Say below what the columns are"},
 	sayHeaderRow:  {"Say with --header-row in which row the headers stand, or --header-row none", "Say below in which row the headers stand, or that there are none"},

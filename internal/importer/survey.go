@@ -371,7 +371,7 @@ func (h *heading) isSecret() bool {
 
 // unused says why a column means nothing to us.
 func (im *Import) unused(c *ColumnSurvey, h *heading) {
-	switch near, ok := nearest(h.folded); {
+	switch near, ok := im.layout.suggest(h, im.head); {
 	case h.strength == mapped:
 		c.Note = "left out by hand"
 	case c.Header == "":
@@ -454,7 +454,7 @@ type ColumnInfo struct {
 	Name     string // "Filing State"
 	About    string // one or two sentences for the person who fills it in
 	Example  string // empty where there is none
-	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Officer 1" …
+	Group    string // "Company", "Addresses", "User", "Filing", "Agent", "EIN", "Billing", "Officer 1" …
 	Required bool   // every row needs it; of the columns that name the user, any
 }
 
@@ -485,6 +485,8 @@ func groupOf(id columnID) string {
 	switch {
 	case id >= firstOfficer:
 		return fmt.Sprintf("Officer %d", (id-firstOfficer)/officerColumnCount+1)
+	case columns[id].unsent:
+		return "Billing"
 	case id == orderEIN, id >= businessCategory:
 		return "EIN"
 	case id == orderAgent, id == changeOfAgent, id >= agentType && id <= agentZIP:

@@ -40,6 +40,12 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		text = c.plain(b, text)
 	}
 	switch b.kind {
+	case nameKind:
+		if b.id == legalName && isNumber(text) {
+			c.problem(b, text, Error, b.rule, strconv.Quote(text)+" is a number, not a legal name: write the company's full legal name, or, if the column holds numbers of your own, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
+			c.broken = append(c.broken, b.id)
+			return ""
+		}
 	case companyKind:
 		if cell.Kind == sheet.Number {
 			c.fault(b, text, "the cell holds the number "+text+", whatever its format shows of it, and company ids and slugs are text: format the column as text and type what it is to say")

@@ -1,0 +1,257 @@
+package importer
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// headerWords are the words of a header in lower case. "#" and what people write
+// for "number" at the end are the word number, so that "Entity #" is told from
+// "Entity" and is the same as "Entity No."; but "Officer #1" is "Officer 1".
+func headerWords(text string) (words []string) {
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	runes := []rune(text)
+	for i, r := range runes {
+		switch {
+		case r == '#' || r == '№':
+			end()
+			if i+1 == len(runes) || !unicode.IsDigit(runes[i+1]) {
+				words = append(words, "number")
+			}
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			word.WriteRune(r)
+		case r >= 'A' && r <= 'Z':
+			if i > 0 && unicode.IsLower(runes[i-1]) {
+				end() // camelCase
+			}
+			word.WriteRune(unicode.ToLower(r))
+		default:
+			end()
+		}
+	}
+	end()
+	if last := len(words) - 1; last > 0 {
+		switch words[last] {
+		case "no":
+			if words[last-1] != yes && words[last-1] != "y" {
+				words[last] = "number"
+			}
+		case "nr", "num":
+			words[last] = "number"
+		}
+		if words[last] == "number" && words[last-1] == "id" {
+			words = words[:last]
+		}
+	}
+	return words
+}
+
+// foldHeader folds a header. One without Latin letters or digits stays as it
+// is, so that it can still be named by --map.
+func foldHeader(text string) string {
+	if folded := strings.Join(headerWords(text), ""); folded != "" {
+		return folded
+	}
+	return strings.ToLower(strings.TrimSpace(text))
+}
+
+// isIdentifier reports whether a header is that of numbers or ids: "Entity #" is
+// not the entity's name, and "Year No." is no year.
+func isIdentifier(words []string) bool {
+	return len(words) > 0 && (words[len(words)-1] == "number" || words[len(words)-1] == "id")
+}
+
+// numbered are the kinds of columns whose values are numbers of themselves, so
+// that "Phone #" is the phone.
+var numbered = []kind{phoneKind, ssnKind, zipKind}
+
+// wordingOf finds what a header means.
+func wordingOf(text string) (wording, bool) {
+	w, ok := wordings[foldHeader(text)]
+	if ok {
+		return w, true
+	}
+	words := headerWords(text)
+	if last := len(words) - 1; last > 0 && words[last] == "number" {
+		w, ok = wordings[strings.Join(words[:last], "")]
+		ok = ok && (slices.Contains(numbered, columns[w.column].kind) || strings.HasSuffix(columns[w.column].field, "line2"))
+		return w, ok
+	}
+	return w, false
+}
+
+// places are the words that tell one address, or one date, from another of its
+// kind. A header is never taken for a slip in writing another of them.
+var places = []string{"bill", "ship", "mail", "home", "deliver", "invoice", "remit", "principal", "agent", "officer", "physical", "personal"}
+
+// samePlace reports whether two headers speak of the same address.
+func samePlace(a, b string) bool {
+	return !slices.ContainsFunc(places, func(p string) bool { return strings.Contains(a, p) != strings.Contains(b, p) })
+}
+
+// spelling is one wording of a column in its words.
+type spelling struct {
+	folded string
+	words  []string
+	wording
+}
+
+// isSlip reports whether a header may be a slip in writing a wording: nearly the
+// same words, as many of them, that begin alike. What a word more or less would
+// make of it ("Responsible Party" of "Responsible Party SSN") is another column.
+func (s *spelling) isSlip(words []string, folded string) bool {
+	switch {
+	case s.folded[0] != folded[0], isIdentifier(s.words) != isIdentifier(words), !samePlace(s.folded, folded):
+		return false
+	case s.strength >= alias && columns[s.column].kind == ssnKind:
+		return strings.Contains(folded, "ss") || strings.Contains(folded, "soc")
+	}
+	short, long := words, s.words
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	if len(short) == len(long) {
+		return true
+	}
+	for _, word := range short {
+		if !slices.Contains(long, word) {
+			return true // words were run together
+		}
+	}
+	return false
+}
+
+// nearest finds the column whose header, in any wording that is at least so
+// strong, a misspelt one is closest to.
+func nearest(text string, least strength) (columnID, bool) {
+	words := headerWords(text)
+	folded := strings.Join(words, "")
+	if len(folded) < 4 {
+		return none, false
+	}
+	best, bestDistance := none, 2 // beyond what is taken for a slip of the pen
+	switch {
+	case len(folded) >= 12:
+		bestDistance = 4
+	case len(folded) >= 6:
+		bestDistance = 3
+	}
+	for i := range spellings {
+		s := &spellings[i]
+		if s.strength < least || abs(len(s.folded)-len(folded)) > bestDistance || !s.isSlip(words, folded) {
+			continue
+		}
+		d := levenshtein.ComputeDistance(s.folded, folded)
+		if d < bestDistance || d == bestDistance && best != none && s.column < best {
+			best, bestDistance = s.column, d
+		}
+	}
+	return best, best != none
+}
+
+// didYouMean names the column of ours that a misspelt name, or the beginning of
+// one, is closest to.
+func didYouMean(ours string) string {
+	near, ok := nearest(ours, exact)
+	if words := headerWords(ours); !ok && len(words) > 0 {
+		for id := range columnID(len(columns)) {
+			first := headerWords(columns[id].header)[0]
+			if len(first) > 3 && levenshtein.ComputeDistance(first, words[0]) < 2 {
+				near, ok = id, true
+				break
+			}
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return "; did you mean \"" + columns[near].header + "\"?"
+}
+
+// fits reports whether most of the values of a column can be those of one of
+// ours. Where there are none it is true.
+func (l *layout) fits(id columnID, index int, rows []sheet.Row) bool {
+	is := valueTest(id)
+	if is == nil {
+		return true
+	}
+	filled, fit := 0, 0
+	for _, r := range rows {
+		if r.Number <= l.row || index >= len(r.Cells) || r.Cells[index].Kind == sheet.Blank {
+			continue
+		}
+		filled++
+		fit += count(is(r.Cells[index].Text))
+	}
+	return fit*2 >= filled
+}
+
+// ids are the columns whose values are told from all others by their shape.
+var ids = map[columnID]func(string) bool{companyID: filing.IsCompanyID, userID: filing.IsUserID}
+
+// valuesAre finds which of some columns one is by all of its values.
+func (l *layout) valuesAre(of []columnID, index int, rows []sheet.Row) (columnID, bool) {
+	for _, id := range of {
+		filled, other := 0, ids[id] == nil
+		for _, r := range rows {
+			if !other && r.Number > l.row && index < len(r.Cells) && r.Cells[index].Kind != sheet.Blank {
+				filled++
+				other = !ids[id](r.Cells[index].Text)
+			}
+		}
+		if filled > 0 && !other {
+			return id, true
+		}
+	}
+	return none, false
+}
+
+// valueTest recognises a value of a column; nil where it may be anything.
+func valueTest(id columnID) func(string) bool {
+	switch columns[id].kind {
+	case companyKind:
+		return func(s string) bool { return filing.IsCompanyID(s) || filing.IsSlug(s) && !isDigits(s) }
+	case userKind:
+		return filing.IsUserID
+	case emailKind:
+		return func(s string) bool { return strings.Contains(s, "@") }
+	case stateKind:
+		return func(s string) bool { _, ok := filing.ParseState(s); return ok }
+	case entityKind:
+		return func(s string) bool {
+			_, ok := filing.ParseEntityType(s)
+			_, other := otherEntityTypes[filing.FoldName(s)]
+			return ok || other
+		}
+	case yearKind:
+		return func(s string) bool { return len(s) == 4 && isDigits(s) }
+	case nameKind:
+		return func(s string) bool { return !isNumber(s) }
+	}
+	return nil
+}
+
+// isNumber reports whether a text has digits and no letters, as an identifier of
+// somebody's own has and a name has not.
+func isNumber(s string) bool {
+	digits := false
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			return false
+		}
+		digits = digits || unicode.IsDigit(r)
+	}
+	return digits
+}
