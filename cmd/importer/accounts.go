@@ -36,7 +36,7 @@ func (a *app) accountsListCommand() *cobra.Command {
 		Example: "  importer accounts list\n  importer accounts list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No account yet", func(l *ledger.Ledger) error {
 				all, err := l.Accounts(c.Context())
 				if err != nil {
 					return err
@@ -136,7 +136,7 @@ func (a *app) accountsAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				account, err := l.AddAccount(acting(c.Context(), "account-add", strings.ToLower(args[0]), "roles "+roleText(roles)), args[0], roles)
 				if err != nil {
 					return err

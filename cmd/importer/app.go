@@ -22,6 +22,8 @@ type app struct {
 	err    io.Writer // progress, questions and complaints
 	getenv func(string) string
 	live   bool
+	ledger string                   // the one that --ledger names
+	env    *environment.Environment // of the ledger that is open; nil before
 	paint  painter
 }
 
@@ -49,7 +51,7 @@ func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", 
 // environment reads the variables.
 func (a *app) environment() (environment.Environment, error) {
 	e, err := environment.Read(a.getenv)
-	e.Live = e.Live || a.live
+	e.Live, e.Ledger = e.Live || a.live, a.ledger
 	return e, err
 }
 
@@ -96,6 +98,7 @@ The same command again is always safe: it resumes.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live key: real filings for real money")
+	root.PersistentFlags().StringVar(&a.ledger, "ledger", "", "the ledger to use, by its name (default: that of the API key's organization)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkfiling/internal/environment"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -74,18 +75,14 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 // answers for this ledger; otherwise the quotes of the plan stand.
 func (a *app) today(l *ledger.Ledger) jobs.Asker {
 	return func(ctx context.Context) (jobs.Quoter, error) {
-		env, err := a.environment()
-		if err != nil {
-			return nil, err
-		}
-		client, err := env.Client()
+		client, err := a.env.Client()
 		if err != nil {
 			a.say("Prices are those of the plan: %v", err)
 			return nil, nil
 		}
 		defer client.Close()
-		quoter, err := env.Asker(l, client)(ctx)
-		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) {
+		quoter, err := a.env.Asker(l, client)(ctx)
+		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) || errors.Is(err, ledger.ErrOrganization) || errors.Is(err, environment.ErrUndecided) {
 			a.say("Prices are those of the plan: %v", err)
 			return nil, nil
 		}

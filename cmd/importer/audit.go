@@ -41,7 +41,7 @@ neither is what the commands only show or write into files.`,
 			if q.Limit < 0 {
 				return usage("--last is a number of lines, or 0 for all")
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "Nothing of that kind is recorded", func(l *ledger.Ledger) error {
 				acts, err := l.Acts(c.Context(), q)
 				if err == nil && len(acts) == 0 && q.Of != "" {
 					acts, err = actsOfBatch(c.Context(), l, q)

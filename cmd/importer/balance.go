@@ -22,7 +22,7 @@ way to read the balance, so the book knows what it was told and what it did.`,
 		Example: "  importer balance\n  importer balance --last 0",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "The balance is not known", func(l *ledger.Ledger) error {
 				if err := l.Audit(c.Context()); err != nil {
 					return err
 				}
@@ -108,7 +108,7 @@ first deposit it is kept, and counts once one is declared.`,
 			if err != nil {
 				return err
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				enter, what := l.Deposit, "deposit"
 				if adjust {
 					enter, what = l.Adjust, "adjust"

@@ -16,27 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withLedger runs a command that needs no service.
-func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	l, err := env.OpenLedger(ctx)
-	if err != nil {
-		return err
-	}
-	settled, err := jobs.CatchUp(ctx, l)
-	a.saySettled(settled)
-	if err == nil {
-		err = do(l)
-	}
-	if closing := l.Close(); err == nil {
-		err = closing
-	}
-	return err
-}
-
 // saySettled tells of uncertain rows that were settled without anybody's doing.
 func (a *app) saySettled(settled []jobs.Settled) {
 	for _, s := range settled {
@@ -52,7 +31,7 @@ func (a *app) batchesCommand() *cobra.Command {
 		Example: "  importer batches\n  importer batches --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No batch yet", func(l *ledger.Ledger) error {
 				batches, err := l.Batches(c.Context())
 				if err != nil {
 					return err
@@ -63,6 +42,7 @@ func (a *app) batchesCommand() *cobra.Command {
 				}
 				return a.listBatches(c.Context(), l, batches, asJSON)
 			})
+
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per batch")

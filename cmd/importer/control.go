@@ -6,6 +6,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
 )
@@ -32,6 +33,9 @@ func (a *app) change(use, short string, do func(context.Context, *ledger.Ledger,
 
 func (a *app) pauseCommand() *cobra.Command {
 	return a.change("pause", "Send nothing more of a batch until it is resumed", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+		if text, err := finished(ctx, l, b, "pause"); text != "" || err != nil {
+			return text, err
+		}
 		return fmt.Sprintf("Batch %s is paused. Orders already sent are answered; nothing more is sent until: importer resume %s", b.ID, b.ID), l.PauseBatch(ctx, b.ID)
 	})
 }
@@ -47,6 +51,9 @@ func (a *app) resumeCommand() *cobra.Command {
 
 func (a *app) cancelCommand() *cobra.Command {
 	return a.change("cancel", "Take back every row of a batch that was not sent", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+		if text, err := finished(ctx, l, b, "cancel"); text != "" || err != nil {
+			return text, err
+		}
 		n, err := l.CancelBatch(ctx, b.ID)
 		if err != nil {
 			return "", err
@@ -64,6 +71,16 @@ func (a *app) cancelCommand() *cobra.Command {
 		}
 		return text, nil
 	})
+}
+
+// finished says that nothing is left of a batch to be paused or canceled; it is
+// empty where something is.
+func finished(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string) (string, error) {
+	counts, err := l.Counts(ctx, b.ID)
+	if err != nil || b.Canceled || counts[filing.Ready]+counts[filing.Placing]+counts[filing.Uncertain] > 0 {
+		return "", err
+	}
+	return fmt.Sprintf("Batch %s is finished (%s): there is nothing to %s.", b.ID, report.BatchState(b, counts), what), nil
 }
 
 func (a *app) retryCommand() *cobra.Command {

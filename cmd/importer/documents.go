@@ -97,11 +97,7 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive
 		a.say("No document has arrived for batch %s yet.", b.ID)
 		return nil
 	}
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	service, err := env.Client()
+	service, err := a.env.Client()
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ evidence), ignored, garbled (signed, and not readable).`,
 		Example: "  importer events\n  importer events --unknown\n  importer events --limit 1000 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No event has arrived", func(l *ledger.Ledger) error {
 				var state ledger.EventState
 				if unknown {
 					state = ledger.EventUnknown

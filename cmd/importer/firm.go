@@ -25,7 +25,13 @@ sheet with the same headers.`,
 			if second != "" && second != "yes" && second != "no" {
 				return usage("--second-person is yes or no")
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			over := func(ctx context.Context, do func(*ledger.Ledger) error) error {
+				return a.listing(ctx, "Nothing is decided yet", do)
+			}
+			if second != "" {
+				over = a.withAnyLedger
+			}
+			return over(c.Context(), func(l *ledger.Ledger) error {
 				if second != "" {
 					note := "second person: " + second
 					if err := l.KeepFirm(acting(c.Context(), "firm", "", note), ledger.Firm{SecondPerson: second == "yes"}); err != nil {

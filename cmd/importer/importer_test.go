@@ -59,6 +59,7 @@ func TestScript(t *testing.T) {
 // program: it names no service, which only `sandbox start` does.
 func setup(env *testscript.Env) error {
 	env.Setenv("FILING_DATA_DIR", filepath.Join(env.WorkDir, "data"))
+	env.Setenv("LEDGER", sandboxLedger(filepath.Join(env.WorkDir, "data")))
 	env.Setenv("WORKER_CONCURRENCY", "4")
 	env.Setenv("TZ", "UTC")
 	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET", "FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_REPEAT_AGENT", "FILING_FEES", "FILING_RATE", "FILING_NOTIFY", "DATABASE_URL", "REDIS_URL", "PUBLIC_URL"} {
@@ -67,6 +68,12 @@ func setup(env *testscript.Env) error {
 	env.Values[serviceKey{}] = &service{}
 	env.Defer(func() { env.Values[serviceKey{}].(*service).end(env) })
 	return nil
+}
+
+// sandboxLedger is the folder of the ledger that the first sandbox's organization
+// has in a data folder.
+func sandboxLedger(data string) string {
+	return filepath.Join(data, "accounts", "harbor-accounting-test")
 }
 
 // exits runs a command that has to end with an exit status:

@@ -37,11 +37,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		p.local = tcp.IP.IsLoopback() && s.public == nil
 	}
-	if p.client, p.why = s.env.Client(); p.why == nil {
-		if err := l.Bind(ctx, s.env.Mode()); err != nil {
-			return nil, err
-		}
-	} else {
+	if p.client, p.why = s.env.Client(); p.why != nil {
 		p.client = nil
 		log.Info("nothing is placed and no season fires here", "why", p.why)
 	}
@@ -120,7 +116,7 @@ func build() string {
 // settings are what the page shows of the environment: no secret is among it.
 func (p *page) settings() (web.Settings, error) {
 	s := web.Settings{
-		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.DataDir, Queue: "within this process",
+		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.LedgerDir(), Queue: "within this process",
 		Rate: p.env.Rate, FeesFile: p.env.FeesFile, Places: p.places(), HookPath: webhook.Path,
 	}
 	if p.env.DatabaseURL != "" {

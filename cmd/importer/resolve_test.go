@@ -40,7 +40,7 @@ func tell(ts *testscript.TestScript, neg bool, args []string) {
 		ago, err = time.ParseDuration(text)
 		ts.Check(err)
 	}
-	ts.Check(keepEvent(context.Background(), ts.Getenv("FILING_DATA_DIR"), args[0], args[1], args[2], given["company"], time.Now().Add(-ago)))
+	ts.Check(keepEvent(context.Background(), ts.Getenv("LEDGER"), args[0], args[1], args[2], given["company"], time.Now().Add(-ago)))
 }
 
 func keepEvent(ctx context.Context, dir, order, orderType, status, company string, at time.Time) error {
@@ -195,7 +195,7 @@ func (d *desk) tell(but string, naming bool) {
 		if item.CompanyID == but {
 			continue
 		}
-		if err := keepEvent(d.Context(), d.env["FILING_DATA_DIR"], item.ID, "annual_report", "submitted", company, time.Now()); err != nil {
+		if err := keepEvent(d.Context(), sandboxLedger(d.env["FILING_DATA_DIR"]), item.ID, "annual_report", "submitted", company, time.Now()); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -203,7 +203,7 @@ func (d *desk) tell(but string, naming bool) {
 
 func (d *desk) book() ledger.Book {
 	d.Helper()
-	l, err := ledger.Open(d.Context(), ledger.Config{Dir: d.env["FILING_DATA_DIR"]})
+	l, err := ledger.Open(d.Context(), ledger.Config{Dir: sandboxLedger(d.env["FILING_DATA_DIR"])})
 	if err != nil {
 		d.Fatal(err)
 	}

@@ -72,6 +72,9 @@ type filingRun struct {
 	client *filingapi.Client
 	ledger *ledger.Ledger
 	batch  ledger.Batch
+	sheet  *importer.Import
+	fresh  string      // that the ledger is new, if it is
+	early  jobs.Ending // of the question whose the key is: nothing is sent unless it was answered
 	log    *slog.Logger
 }
 
@@ -116,6 +119,16 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 
 // do opens the ledger for as long as something is done with it.
 func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (err error) {
+	if r.sheet, err = importer.Open(r.path, r.flags.sheet.options()); err != nil {
+		return err
+	}
+	defer r.sheet.Close()
+	if r.early, err = r.recognize(ctx); err != nil {
+		return err
+	}
+	if r.early.Reason == jobs.Interrupted {
+		ctx = context.WithoutCancel(ctx) // nothing is sent, and how the file stands is still said
+	}
 	if r.ledger, err = r.env.OpenLedger(ctx); err != nil {
 		return err
 	}
@@ -135,9 +148,6 @@ func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (e
 
 // take brings the file into the ledger and what is left of it to its answers.
 func (r *filingRun) take(ctx context.Context) error {
-	if err := r.ledger.Bind(ctx, r.env.Mode()); err != nil {
-		return err
-	}
 	if err := r.record(ctx); err != nil {
 		return err
 	}
@@ -148,6 +158,9 @@ func (r *filingRun) take(ctx context.Context) error {
 	// Of a canceled batch only rows in doubt are left: they are still settled.
 	if counts[filing.Ready]+counts[filing.Placing] == 0 {
 		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
+	}
+	if r.early.Reason != jobs.Finished {
+		return r.finish(ctx, r.unrecognized(ctx))
 	}
 	quoter, ending, err := r.prices(ctx)
 	if err != nil {
@@ -179,28 +192,38 @@ func (r *filingRun) take(ctx context.Context) error {
 	return r.finish(ctx, ending)
 }
 
-// prices asks the service what things cost, with patience: it is the first
-// question of a run, so it is also where a refused key or a service that is
-// down shows, before anything is at stake.
-func (r *filingRun) prices(ctx context.Context) (jobs.Quoter, jobs.Ending, error) {
+// prices asks the service what things cost.
+func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs.Ending, err error) {
 	ask := r.env.Asker(r.ledger, r.client)
+	ending, err = r.patiently(ctx, "its prices", func(ctx context.Context) (err error) {
+		quoter, err = ask(ctx)
+		return err
+	})
+	return quoter, ending, err
+}
+
+// patiently asks the service for something, with patience. The ending is jobs.Finished
+// once it has answered. These are the first questions of a run, so it is also
+// here that a refused key or a service that is down shows, before anything is at
+// stake.
+func (r *filingRun) patiently(ctx context.Context, what string, ask func(context.Context) error) (jobs.Ending, error) {
 	began := time.Now()
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		quoter, err := ask(ctx)
+		err := ask(ctx)
 		answered, ofService := errors.AsType[*filingapi.Error](err)
 		switch {
 		case err == nil:
-			return quoter, jobs.Ending{}, nil
+			return jobs.Ending{Reason: jobs.Finished}, nil
 		case ctx.Err() != nil:
-			return nil, jobs.Ending{Reason: jobs.Interrupted}, nil
+			return jobs.Ending{Reason: jobs.Interrupted}, nil
 		case !ofService:
-			return nil, jobs.Ending{}, err
+			return jobs.Ending{}, err
 		case errors.Is(err, filingapi.ErrKeyRefused):
-			return nil, jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, nil
+			return jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, nil
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-			return nil, jobs.Ending{}, fmt.Errorf("ask %s for its prices: %w", r.env.BaseURL, err)
+			return jobs.Ending{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
-			return nil, jobs.Ending{Reason: jobs.ServiceDown}, nil
+			return jobs.Ending{Reason: jobs.ServiceDown}, nil
 		}
 		pause := max(wait, answered.RetryAfter)
 		if !r.flags.wait {
@@ -338,10 +361,23 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 		return err
 	}
 	r.explain(ending)
+	r.sayCanceled(summary.Counts)
 	if ending.Reason == jobs.Interrupted {
 		return exit(exitInterrupted)
 	}
 	return exit(summary.ExitCode())
+}
+
+// sayCanceled says that a batch was canceled, and what sends it after all.
+func (r *filingRun) sayCanceled(counts ledger.Counts) {
+	if !r.batch.Canceled && counts[filing.Canceled] == 0 {
+		return
+	}
+	text := report.CanceledText(r.batch) + "; its rows are not sent"
+	if !r.batch.Canceled {
+		text = fmt.Sprintf("%s canceled and not sent", count(counts[filing.Canceled], "row"))
+	}
+	r.say("%s. To send what was canceled: importer retry %s --canceled, then the same command.", r.paint.yellow(text), r.batch.ID)
 }
 
 func (r *filingRun) summarise(s report.Summary) error {
@@ -400,11 +436,7 @@ const importPause = 200 * time.Millisecond
 // record finds the file's batch, or makes it. Nothing can be sent of a batch
 // that is not open yet.
 func (r *filingRun) record(ctx context.Context) error {
-	imp, err := importer.Open(r.path, r.flags.sheet.options())
-	if err != nil {
-		return err
-	}
-	defer imp.Close()
+	imp := r.sheet
 	id, created, err := imp.Record(ctx, r.ledger, person())
 	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience && ctx.Err() == nil; waited += importPause {
 		if waited == 0 {
@@ -424,6 +456,9 @@ func (r *filingRun) record(ctx context.Context) error {
 	}
 	for _, note := range imp.Notes() {
 		r.say("%s", note)
+	}
+	if r.fresh != "" {
+		r.say("%s", r.fresh)
 	}
 	if !created {
 		r.say("This file was taken in before (batch %s): the run continues it.", r.batch.ID)

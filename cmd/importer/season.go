@@ -103,7 +103,7 @@ The filing year of --due is that of the due date: this, as a rule.`,
 				return err
 			}
 			f.options.Zone = cmp.Or(f.options.Zone, jobs.LocalZone(a.getenv))
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
 		},
 	}
 	f.reads(c)
@@ -288,15 +288,11 @@ func (a *app) showChanges(p season.Plan) {
 // withSeasons runs something with what fires seasons: with prices, where the
 // environment names a service.
 func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger, do func(*jobs.Seasons, *filingapi.Client) error) error {
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	client, err := env.Client()
+	client, err := a.env.Client()
 	if err == nil {
 		defer client.Close()
 	} else {
 		client = nil
 	}
-	return do(env.Seasons(l, client, slog.New(slog.DiscardHandler)), client)
+	return do(a.env.Seasons(l, client, slog.New(slog.DiscardHandler)), client)
 }

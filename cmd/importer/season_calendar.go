@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"bulkfiling/internal/environment"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
@@ -47,7 +48,11 @@ the network nor a key.`,
 			if err := f.settle(); err != nil {
 				return err
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
+			err := a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
+			if f.roster != "" && errors.Is(err, environment.ErrNoLedger) {
+				return a.calendar(c.Context(), nil, "", f) // nothing is on record of any company yet
+			}
+			return err
 		},
 	}
 	f.reads(c)

@@ -46,15 +46,8 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 		a.say("Nothing was made (--dry-run).")
 		return nil
 	}
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
 	if client == nil {
-		_, err := env.Client()
-		return err
-	}
-	if err := l.Bind(ctx, env.Mode()); err != nil {
+		_, err := a.env.Client()
 		return err
 	}
 	if !yes && !s.Approval && a.terminal(a.in) {

@@ -25,7 +25,7 @@ func (a *app) seasonListCommand() *cobra.Command {
 		Example: "  importer season list\n  importer season list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.listing(c.Context(), "No season yet", func(l *ledger.Ledger) error {
 				seasons, err := l.Seasons(c.Context())
 				if err != nil {
 					return err

@@ -69,7 +69,8 @@ GET /healthz answers 200 as long as it runs.`,
 			if s.public != nil && !s.proxied {
 				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
+				s.env = *a.env
 				quiet, err := s.env.Tell(c.Context(), l, log)
 				if err != nil {
 					return err

@@ -47,13 +47,10 @@ The same command again finds the same batch, and hands nothing over twice.`,
 
 // submit brings the file into the ledger and opens its batch.
 func (r *filingRun) submit(ctx context.Context, approve bool) error {
-	if err := r.ledger.Bind(ctx, r.env.Mode()); err != nil {
-		return err
-	}
 	if err := r.record(ctx); err != nil {
 		return err
 	}
-	if !r.batch.Open {
+	if !r.batch.Open && !r.batch.Canceled {
 		ready, err := r.agreeToSubmit(ctx)
 		if err != nil || !ready {
 			return err
@@ -80,6 +77,9 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 	counts, err := r.ledger.Counts(ctx, r.batch.ID)
 	if err != nil || counts[filing.Ready] == 0 {
 		return err == nil, err
+	}
+	if r.early.Reason != jobs.Finished {
+		return false, r.putOff(ctx, r.unrecognized(ctx))
 	}
 	quoter, ending, err := r.prices(ctx)
 	if err != nil {
@@ -133,6 +133,7 @@ func (r *filingRun) handedOver(ctx context.Context) error {
 	} else {
 		fmt.Fprintf(r.out, "Batch %s: %s\n", b.ID, report.BatchState(b, s.Counts))
 	}
+	r.sayCanceled(s.Counts)
 	if s.Ready() == 0 {
 		return nil
 	}

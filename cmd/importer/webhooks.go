@@ -63,7 +63,7 @@ delivered as well.`,
 			if err != nil {
 				return err
 			}
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				return a.createEndpoint(c.Context(), client, l, address, types, hide, m)
 			})
 		},
@@ -163,7 +163,7 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 				return err
 			}
 			e.ID = cmp.Or(e.ID, newEndpointID())
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l, e, secret, m) })
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l, e, secret, m) })
 		},
 	}
 	c.Flags().StringVar(&e.ID, "id", "", "the service's name for the endpoint; without it one is made up")
@@ -217,7 +217,7 @@ func (a *app) webhooksListCommand() *cobra.Command {
 		Example: "  importer webhooks list\n  importer webhooks list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l, asJSON) })
+			return a.listing(c.Context(), "No endpoint is known", func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l, asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per endpoint")

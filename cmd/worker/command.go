@@ -19,6 +19,7 @@ type options struct {
 	concurrency int
 	rate        float64
 	webhooks    bool
+	ledger      string
 }
 
 func command(log *slog.Logger) *cobra.Command {
@@ -67,12 +68,14 @@ at once.
 			if o.webhooks && o.listen == "" {
 				return errors.New("--webhooks needs --listen")
 			}
+			env.Ledger = o.ledger
 			return newWorker(env, o, log).run(c.Context())
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
 	c.Flags().Float64Var(&o.rate, "rate", 0, "requests a second of the whole fleet, in place of FILING_RATE")
+	c.Flags().StringVar(&o.ledger, "ledger", "", "the ledger to use, by its name (default: that of the API key's organization)")
 	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "take the service's events in, too, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}

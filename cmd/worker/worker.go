@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
@@ -65,12 +66,15 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer stop()
 
+	if err := w.chooseLedger(ctx, client); err != nil {
+		return err
+	}
 	l, err := await(ctx, w, "the ledger", databaseAway, func() (*ledger.Ledger, error) {
 		l, err := w.env.OpenLedger(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(l.Bind(ctx, w.env.Mode()), l.Announce(ctx, "worker", true)); err != nil {
+		if err := l.Announce(ctx, "worker", true); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
 		return l, nil
@@ -122,6 +126,25 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
 	stop() // before the ledger closes, which events and scrapes need
 	return nil
+}
+
+// chooseLedger finds the ledger of the key's organization in the data folder,
+// where no database holds it. A key that was used before has its ledger at once;
+// whether it is still that organization's is made sure of before the first order.
+func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) error {
+	known, err := w.env.UseExisting()
+	switch {
+	case errors.Is(err, environment.ErrNoLedger):
+		if known, err = w.env.Recognize(ctx, client); err != nil && pricesAway(err) {
+			known, err = w.env.UseUnassigned(ctx) // nothing is sent from it before the service has answered
+		}
+	case err == nil && known.Several:
+		known, err = await(ctx, w, "the organization's ledger", pricesAway, func() (environment.Chosen, error) { return w.env.Recognize(ctx, client) })
+	}
+	if err == nil {
+		w.log.Info("the ledger", "name", known.Name, "of", known.Whose, "in", known.Path)
+	}
+	return err
 }
 
 // leased makes sure that this process still counts as alive: without its lease

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkfiling/internal/environment"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
@@ -114,9 +116,20 @@ func (f *fleet) fill(rows int) {
 	must(l.OpenBatch(f.Context(), "batch1"))
 }
 
+// ledger opens the one of the data folder, which belongs to nobody before a
+// worker has recognized the organization.
 func (f *fleet) ledger() *ledger.Ledger {
 	f.Helper()
-	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir})
+	env, err := environment.Read(func(name string) string { return map[string]string{"FILING_DATA_DIR": f.dir}[name] })
+	if err == nil {
+		if _, err = env.UseExisting(); errors.Is(err, environment.ErrNoLedger) {
+			_, err = env.UseUnassigned(f.Context())
+		}
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	l, err := env.OpenLedger(f.Context())
 	if err != nil {
 		f.Fatal(err)
 	}

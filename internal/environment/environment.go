@@ -31,7 +31,7 @@ var Variables = []Variable{
 	{"FILING_BASE_URL", "", "the service's address, with /v1"},
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
-	{"FILING_DATA_DIR", ".bulkfiling", "the data folder: ledger and locks"},
+	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: $XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, %LocalAppData%\\Bulkfiling"},
 	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
 	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
@@ -63,6 +63,12 @@ type Environment struct {
 	FeesFile     string
 	PriceTypes   string
 	SetPricePath string
+	Ledger       string // the ledger that --ledger names; empty for the organization's own
+
+	defaultDir   bool                 // DataDir is the user's own: FILING_DATA_DIR names none
+	chosen       *account             // the ledger of the data folder; nil before it is chosen
+	organization *ledger.Organization // as the filing service reported it; nil before it was asked
+	bound        *bound
 
 	seal func() string
 	key  func() string // a function, so that printing an Environment cannot show it
@@ -93,6 +99,9 @@ func Read(getenv func(string) string) (Environment, error) {
 		BaseURL: value("FILING_BASE_URL"), DataDir: value("FILING_DATA_DIR"),
 		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
 		SetPricePath: value("FILING_SET_PRICE_PATH"),
+	}
+	if e.bound = new(bound); e.DataDir == "" {
+		e.DataDir, e.defaultDir = dataDir(getenv), true
 	}
 	var key, seal, targets string
 	for name, into := range map[string]*string{
@@ -157,9 +166,25 @@ func secret(name string, value func(string) string) (string, error) {
 	return v, nil
 }
 
-// OpenLedger opens the ledger that the variables name.
+// OpenLedger opens the ledger that was chosen, or that DATABASE_URL names.
 func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
-	return ledger.Open(ctx, ledger.Config{Dir: e.DataDir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents})
+	dir := e.DataDir
+	switch {
+	case e.DatabaseURL != "":
+	case e.chosen == nil:
+		return nil, errors.New("no ledger was chosen")
+	default:
+		dir = e.chosen.dir
+	}
+	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents})
+}
+
+// LedgerDir is the folder of the ledger that was chosen; empty where there is none.
+func (e Environment) LedgerDir() string {
+	if e.chosen == nil {
+		return ""
+	}
+	return e.chosen.dir
 }
 
 // OpenQueue opens the queue that the variables name.

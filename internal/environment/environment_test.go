@@ -18,7 +18,7 @@ func read(t *testing.T, vars map[string]string) (environment.Environment, error)
 
 func TestDefaults(t *testing.T) {
 	e, err := read(t, nil)
-	if err != nil || e.DataDir != ".bulkfiling" || e.Concurrency != 32 || e.Timeout.String() != "30s" || e.Live || e.Rate != 0 {
+	if err != nil || e.DataDir != "" || e.Concurrency != 32 || e.Timeout.String() != "30s" || e.Live || e.Rate != 0 {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if _, err := e.Client(); err == nil || !strings.Contains(err.Error(), "FILING_BASE_URL") {

@@ -22,11 +22,14 @@ func priced(t *testing.T, status *int) (e environment.Environment, l *ledger.Led
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		*asked++
 		w.WriteHeader(*status)
-		w.Write([]byte(`{"prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
+		w.Write([]byte(`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
 	}))
 	t.Cleanup(service.Close)
 	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1", "FILING_DATA_DIR": t.TempDir()})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = e.UseUnassigned(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if l, err = e.OpenLedger(t.Context()); err != nil {

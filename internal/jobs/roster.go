@@ -233,9 +233,12 @@ func (r *Roster) complete(ctx context.Context, l *ledger.Ledger, companies []fil
 				refs = append(refs, page[i].CompanyID)
 			}
 		}
-		known, err := l.Companies(ctx, refs)
-		if err != nil {
-			return err
+		var known map[string]filing.Company
+		if l != nil { // else there is no ledger yet, and nothing on record
+			var err error
+			if known, err = l.Companies(ctx, refs); err != nil {
+				return err
+			}
 		}
 		for i := range page {
 			sheet, row := companies[start+i], &page[i]

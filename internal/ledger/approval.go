@@ -96,6 +96,8 @@ func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string, second bool
 			return err
 		case s.open:
 			return ErrHandedIn
+		case s.canceled:
+			return ErrCanceled
 		case !s.prepared:
 			return ErrImport
 		}

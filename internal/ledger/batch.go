@@ -30,13 +30,13 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		return false, fmt.Errorf("encode the officers' columns of batch %s: %w", b.ID, err)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		var open, prepared bool
+		var open, prepared, canceled bool
 		var owner string
-		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &prepared, &owner); {
+		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &prepared, &canceled, &owner); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
-		case open || prepared:
+		case open || prepared || canceled: // what was canceled before it began stays so
 			return nil
 		default:
 			// Read in here: an owner that came to the list a moment ago counts.
@@ -140,13 +140,13 @@ func (l *Ledger) importing(ctx context.Context, tx *sql.Tx, batch string) error 
 
 // stage is how far the import of a batch has come.
 type stage struct {
-	open, prepared bool
-	owner          string
+	open, prepared, canceled bool
+	owner                    string
 }
 
 func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	var s stage
-	err := tx.QueryRowContext(ctx, `SELECT open, prepared, owner FROM batches WHERE id = $1`, batch).Scan(&s.open, &s.prepared, &s.owner)
+	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`, batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -186,6 +186,8 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 		switch {
 		case err != nil:
 			return err
+		case s.canceled:
+			return ErrCanceled
 		case s.open || !s.prepared && s.owner != l.owner.ID:
 			return ErrImport
 		}
@@ -208,7 +210,7 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 // to any more.
 func (l *Ledger) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	var idle bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
 	if err != nil || !idle {
 		return err
 	}
@@ -252,7 +254,7 @@ const takenBack = "taken back before it was sent; to send it after all: importer
 // in doubt are left: they are settled by sending again.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1 WHERE id = $1`, batch); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`, batch, actor(ctx), millis(l.now())); err != nil {
 			return err
 		}
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
@@ -312,7 +314,10 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 		if err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`, batch).Scan(&left); err != nil || rows == 0 {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`, batch).Scan(&left); err != nil {
+			return err
+		}
+		if s, err := stageOf(ctx, tx, batch); err != nil || rows == 0 && (s.open || s.prepared) {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
@@ -337,17 +342,17 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, canceled_by, canceled_at, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields, officers string
-	var created, approved int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CreatedBy, &created,
+	var created, approved, canceled int64
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.CreatedBy, &created,
 		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By, &approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt, b.Approval.At = moment(created), moment(approved)
+	b.CreatedAt, b.CanceledAt, b.Approval.At = moment(created), moment(canceled), moment(approved)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

@@ -221,9 +221,13 @@ func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
 func (l *Ledger) Bind(ctx context.Context, mode string) error {
 	return l.change(ctx, func(_ *sql.Tx, c *control) error {
 		if c.mode != "" && c.mode != mode {
-			return fmt.Errorf("%w: it holds %s orders and the key is for %s ones; use another FILING_DATA_DIR or DATABASE_URL", ErrMode, c.mode, mode)
+			return modeError(c.mode, mode)
 		}
 		c.mode = mode
 		return nil
 	})
+}
+
+func modeError(holds, asked string) error {
+	return fmt.Errorf("%w: it holds %s orders and the key is for %s ones; use another ledger (--ledger NAME, or another DATABASE_URL)", ErrMode, holds, asked)
 }

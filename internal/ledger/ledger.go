@@ -37,6 +37,8 @@ var (
 	ErrImport = errors.New("the batch is not under import by this process")
 	// ErrImporting is returned for a batch that a living process is importing.
 	ErrImporting = errors.New("another run is taking the same file in, or waits for its yes")
+	// ErrCanceled is returned for a batch that was canceled before it began.
+	ErrCanceled = errors.New("the batch was canceled")
 	// ErrTransition is returned for a change that the row's state does not allow.
 	ErrTransition = errors.New("the row's state does not allow it")
 )

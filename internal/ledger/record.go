@@ -10,20 +10,24 @@ import (
 // Batch is one file, read with one set of options. Its id is made from both, so
 // that the same command again finds the same batch.
 type Batch struct {
-	ID        string
-	File      string // the file's name as it was given
-	Sheet     string // the sheet that was read; empty for CSV
-	Product   filing.Product
-	Options   string   // the options that make its identity, as a reader would type them
-	Again     string   // why repeated purchases are wanted; empty for never
-	Columns   []string // the input's headers as they were given
-	Fields    []string // the service's field that each column was read as; "" for none
-	Officers  []string // the headers of a sheet of officers beside it; nil where there is none
-	Rows      int      // rows of data
-	Open      bool     // all rows are recorded, and may be placed
-	Prepared  bool     // all rows are recorded, and wait for their yes unless it is open
-	Paused    bool     // by a person
-	Canceled  bool
+	ID       string
+	File     string // the file's name as it was given
+	Sheet    string // the sheet that was read; empty for CSV
+	Product  filing.Product
+	Options  string   // the options that make its identity, as a reader would type them
+	Again    string   // why repeated purchases are wanted; empty for never
+	Columns  []string // the input's headers as they were given
+	Fields   []string // the service's field that each column was read as; "" for none
+	Officers []string // the headers of a sheet of officers beside it; nil where there is none
+	Rows     int      // rows of data
+	Open     bool     // all rows are recorded, and may be placed
+	Prepared bool     // all rows are recorded, and wait for their yes unless it is open
+	Paused   bool     // by a person
+	Canceled bool
+
+	CanceledBy string // "" where a version that did not keep it canceled it
+	CanceledAt time.Time
+
 	CreatedBy string
 	CreatedAt time.Time
 	Approval  Approval

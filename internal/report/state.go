@@ -12,10 +12,10 @@ import (
 func BatchState(b ledger.Batch, counts ledger.Counts) string {
 	var words []string
 	switch {
-	case !b.Open:
-		words = append(words, "not started")
 	case b.Canceled:
 		words = append(words, "canceled:")
+	case !b.Open:
+		words = append(words, "not started")
 	case b.Paused:
 		words = append(words, "paused:")
 	case b.Approval.State == ledger.ApprovalWanted:
@@ -27,6 +27,18 @@ func BatchState(b ledger.Batch, counts ledger.Counts) string {
 		}
 	}
 	return strings.TrimSuffix(strings.Join(words, " "), ",")
+}
+
+// CanceledText says who canceled a batch, and when.
+func CanceledText(b ledger.Batch) string {
+	text := "This batch was canceled"
+	if b.CanceledBy != "" {
+		text += " by " + b.CanceledBy
+	}
+	if !b.CanceledAt.IsZero() {
+		text += " on " + b.CanceledAt.Local().Format("2006-01-02 15:04")
+	}
+	return text
 }
 
 // Brief is what stands beside a row, in one line: of several faults the first.

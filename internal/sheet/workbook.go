@@ -576,7 +576,10 @@ func (w *Workbook) writeLists() error {
 func (w *Workbook) write() error {
 	archive := &archiveWriter{Writer: zip.NewWriter(w.file), book: w}
 	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
-	return w.book.Write(io.Discard)
+	if err := w.book.Write(io.Discard); err != nil {
+		return err
+	}
+	return seal(w.file.File)
 }
 
 // archiveWriter puts the right dimension into each sheet on its way into the archive.

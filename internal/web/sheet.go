@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 	"bulkfiling/internal/sheet"
 )
 
@@ -327,6 +328,10 @@ func (s *Site) handIn(v *visit) error {
 	b, err := s.Ledger.Batch(v.ctx(), u.Batch)
 	if err != nil {
 		return err
+	}
+	if b.Canceled {
+		v.say("warn", "%s. Nothing was sent. To send it after all: importer retry %s --canceled.", report.CanceledText(b), b.ID)
+		return v.goTo("/batches/" + b.ID)
 	}
 	if b.Open {
 		if err := s.Ledger.DropUpload(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {

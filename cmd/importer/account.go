@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+)
+
+// withLedger runs a command over a ledger that is there. It creates none.
+func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	chosen, err := env.UseExisting()
+	if err != nil {
+		return a.withOlder(err, &env)
+	}
+	a.sayLedger(chosen)
+	if older := env.OlderLedger(); older != "" {
+		a.say("A ledger of an earlier version is in %s. It is not read: FILING_DATA_DIR=%s reads it.", older, older)
+	}
+	return a.overLedger(ctx, env, do)
+}
+
+// listing is withLedger for a command that lists what there is: where there is no
+// ledger there is nothing, which nothing says.
+func (a *app) listing(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
+	err := a.withLedger(ctx, do)
+	if errors.Is(err, environment.ErrNoLedger) && a.ledger == "" {
+		a.say("%s: %v.", nothing, err)
+		return nil
+	}
+	return err
+}
+
+// withAnyLedger runs a command that keeps something in the ledger and needs no
+// service: over the ledger of the key, or one that is there, or a new one.
+func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	chosen, err := a.anyLedger(ctx, &env)
+	if err != nil {
+		return err
+	}
+	a.sayLedger(chosen)
+	return a.overLedger(ctx, env, do)
+}
+
+// recognizeWithin is how long a command that sends nothing waits for the filing
+// service to say whose the key is.
+const recognizeWithin = 10 * time.Second
+
+func (a *app) anyLedger(ctx context.Context, env *environment.Environment) (environment.Chosen, error) {
+	chosen, err := env.UseExisting()
+	if !chosen.Several && err == nil || err != nil && !errors.Is(err, environment.ErrNoLedger) {
+		return chosen, err
+	}
+	nothing := err != nil
+	if client, why := env.Client(); why == nil {
+		defer client.Close()
+		asking, stop := context.WithTimeout(ctx, recognizeWithin)
+		defer stop()
+		recognized, err := env.Recognize(asking, client)
+		if _, unanswered := errors.AsType[*filingapi.Error](err); !unanswered || ctx.Err() != nil {
+			return recognized, err
+		}
+		if !nothing && env.Ledger == "" {
+			return chosen, fmt.Errorf("%w. There are ledgers already, and which one the API key belongs to only the filing service knows: name it with --ledger NAME", err)
+		}
+	}
+	if nothing {
+		return env.UseUnassigned(ctx)
+	}
+	return chosen, nil
+}
+
+// overLedger opens the ledger that was chosen for as long as do works with it.
+func (a *app) overLedger(ctx context.Context, env environment.Environment, do func(*ledger.Ledger) error) error {
+	l, err := env.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	a.env = &env
+	settled, err := jobs.CatchUp(ctx, l)
+	a.saySettled(settled)
+	if err == nil {
+		err = do(l)
+	}
+	if closing := l.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// withOlder adds to an error that the ledger of an earlier version is near.
+func (a *app) withOlder(err error, env *environment.Environment) error {
+	if older := env.OlderLedger(); older != "" && errors.Is(err, environment.ErrNoLedger) {
+		return fmt.Errorf("%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how to take it over", err, older, older)
+	}
+	return err
+}
+
+// sayLedger says which ledger is used, where that is not the only answer.
+func (a *app) sayLedger(c environment.Chosen) {
+	if !c.Several {
+		return
+	}
+	text := fmt.Sprintf("Ledger: %s (%s)", c.Name, c.Whose)
+	if c.Why != "" {
+		text += ", " + c.Why
+	}
+	a.say("%s.", text)
+}
+
+// recognize chooses the ledger of the key's organization, with patience. Where
+// the filing service cannot be asked the file is still recorded, in a ledger
+// from which nothing is sent, and the ending says why.
+func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
+	var chosen environment.Chosen
+	ending, err := r.patiently(ctx, "which organization the key belongs to", func(ctx context.Context) (err error) {
+		chosen, err = r.env.Recognize(ctx, r.client, filepath.Dir(r.path))
+		return err
+	})
+	if err != nil {
+		return ending, err
+	}
+	if ending.Reason != jobs.Finished {
+		_, err := r.env.UseUnassigned(context.WithoutCancel(ctx))
+		return ending, err
+	}
+	r.sayLedger(chosen)
+	if chosen.New {
+		r.fresh = fmt.Sprintf("A new ledger begins in %s (%s). It does not know orders that were placed elsewhere.", chosen.Path, chosen.Whose)
+	}
+	return ending, nil
+}
+
+// unrecognized is the ending of a run whose key no organization was found to
+// belong to. That the key is refused is kept, for whoever looks at the batch.
+func (r *filingRun) unrecognized(ctx context.Context) jobs.Ending {
+	if r.early.Reason == jobs.KeyRefused {
+		if err := r.ledger.KeyRefused(context.WithoutCancel(ctx), r.early.Halted.Note); err != nil {
+			r.say("It could not be recorded that the key is refused: %v", err)
+		}
+	}
+	return r.early
+}

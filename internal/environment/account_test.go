@@ -1,0 +1,329 @@
+package environment_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/environment"
+	"bulkfiling/internal/ledger"
+)
+
+// office is a data folder and a filing service that says of the organization
+// whatever stands in answer.
+type office struct {
+	*testing.T
+	home   string
+	answer string // of GET /organization; "" for 404
+	status int    // of every answer; 0 for 200
+	base   string
+}
+
+func newOffice(t *testing.T) *office {
+	o := &office{T: t, home: t.TempDir(), answer: harbor}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case o.status != 0:
+			w.WriteHeader(o.status)
+			fmt.Fprint(w, `{"message":"out of order"}`)
+		case strings.HasSuffix(r.URL.Path, "/prices"):
+			fmt.Fprint(w, `{"prices":[{"type":"annual_report","wholesaleAmount":25}]}`)
+		case o.answer == "":
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"message":"not found"}`)
+		default:
+			fmt.Fprint(w, o.answer)
+		}
+	}))
+	t.Cleanup(service.Close)
+	o.base = service.URL + "/v1"
+	return o
+}
+
+const (
+	harbor    = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor","createdAt":"2024-01-01T00:00:00Z"}`
+	tern      = `{"name":"Tern Tide","domain":"tern.example","subdomain":"tern","createdAt":"2025-06-01T00:00:00Z"}`
+	otherCopy = `{"name":"Harbor Accounting","domain":"harbor.example","subdomain":"harbor","createdAt":"2024-01-01T00:00:09Z"}`
+)
+
+// environment reads the variables for a key.
+func (o *office) environment(key string, more ...string) environment.Environment {
+	o.Helper()
+	vars := map[string]string{"HOME": o.home, "FILING_BASE_URL": o.base, "FILING_API_KEY": key, "FILING_LIVE": "1"}
+	for i := 0; i < len(more); i += 2 {
+		vars[more[i]] = more[i+1]
+	}
+	e, err := read(o.T, vars)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return e
+}
+
+// recognize chooses the ledger of a key, as one that is about to send does, and
+// opens it, as long as that is what is wanted.
+func (o *office) recognize(key, name string) (environment.Chosen, error) {
+	o.Helper()
+	e := o.environment(key)
+	e.Ledger = name
+	client, err := e.Client()
+	if err != nil {
+		o.Fatal(err)
+	}
+	defer client.Close()
+	chosen, err := e.Recognize(o.Context(), client)
+	if err != nil {
+		return chosen, err
+	}
+	l, err := e.OpenLedger(o.Context())
+	if err != nil {
+		o.Fatal(err)
+	}
+	_, err = e.Asker(l, client)(o.Context())
+	return chosen, errors.Join(err, l.Close())
+}
+
+func (o *office) wants(key, named, ledger string, isNew bool) {
+	o.Helper()
+	chosen, err := o.recognize(key, named)
+	if err != nil || chosen.Name != ledger || chosen.New != isNew {
+		o.Errorf("the key %s has the ledger %q (new: %t), %v; want %q (new: %t)", key, chosen.Name, chosen.New, err, ledger, isNew)
+	}
+}
+
+func (o *office) refused(key, named string, want error, says ...string) {
+	o.Helper()
+	chosen, err := o.recognize(key, named)
+	if !errors.Is(err, want) {
+		o.Errorf("the key %s has the ledger %q, %v; want %v", key, chosen.Name, err, want)
+		return
+	}
+	for _, text := range says {
+		if !strings.Contains(err.Error(), text) {
+			o.Errorf("%q does not say %q", err, text)
+		}
+	}
+}
+
+func TestAnOrganizationIsKnownByWhatTheServiceSaysOfIt(t *testing.T) {
+	o := newOffice(t)
+	const first, second = "harbor-accounting-test", "tern-tide-test"
+	o.wants("sk_test_1", "", first, true)
+	o.wants("sk_test_1", "", first, false)
+	o.wants("sk_test_rotated", "", first, false)
+	other := newOffice(t) // another route to the same service
+	other.home = o.home
+	other.wants("sk_test_1", "", first, false)
+
+	// A renamed organization is the same, live orders are other ones, and so is
+	// another organization, whatever it is called.
+	o.answer = strings.ReplaceAll(harbor, "harbor.example", "pier.example")
+	o.wants("sk_test_1", "", first, false)
+	o.answer = harbor
+	o.wants("sk_live_1", "", "harbor-accounting-live", true)
+	o.answer = tern
+	o.wants("sk_test_tern", "", second, true)
+	o.answer = otherCopy
+	o.wants("sk_test_other", "", "harbor-accounting-test-2", true)
+	o.answer = harbor
+	o.wants("sk_test_1", "", first, false)
+
+	for _, path := range []string{first, second} {
+		content, err := os.ReadFile(filepath.Join(o.home, ".local/share/bulkfiling/accounts", path, "account.json"))
+		if err != nil || strings.Contains(string(content), "sk_test") {
+			t.Errorf("%s: %v\n%s", path, err, content)
+		}
+	}
+}
+
+func TestAPersonDecidesWhereTheServiceDoesNotSay(t *testing.T) {
+	o := newOffice(t)
+	o.answer = ""
+	o.refused("sk_test_1", "", environment.ErrUndecided, "does not say which organization", "--ledger NAME")
+	o.answer = `{"name":"Harbor Accounting"}`
+	o.refused("sk_test_1", "", environment.ErrUndecided, "does not say which organization")
+	o.wants("sk_test_1", "mine", "mine", true)
+	o.wants("sk_test_1", "", "mine", false) // it was decided
+	o.refused("sk_test_2", "", environment.ErrUndecided, "mine")
+	o.refused("sk_live_1", "mine", ledger.ErrMode)
+	o.refused("sk_test_2", "../mine", environment.ErrUndecided, "small letters")
+}
+
+func TestAPersonDecidesWhereTheServiceSaysSomethingNewForAKey(t *testing.T) {
+	o := newOffice(t)
+	const first = "harbor-accounting-test"
+	o.wants("sk_test_1", "", first, true)
+	o.answer = otherCopy
+	o.refused("sk_test_1", "", environment.ErrUndecided, first, "--ledger harbor-accounting-test-2")
+	o.refused("sk_test_new", first, ledger.ErrOrganization)
+	o.wants("sk_test_1", "copy", "copy", true)
+	o.wants("sk_test_1", "", "copy", false)
+	o.answer = harbor
+	o.wants("sk_test_1", "", first, false)
+	o.refused("sk_test_1", "copy", environment.ErrUndecided, "is "+first) // one organization, one ledger
+
+	// It may be the same organization after all.
+	o.answer = tern
+	o.wants("sk_test_1", first, first, false)
+	o.wants("sk_test_1", "", first, false)
+	o.wants("sk_test_rotated", "", first, false)
+}
+
+// What was kept before anybody said whose it is goes to the first organization
+// that is recognized.
+func TestAnUnassignedLedgerIsTakenByTheFirstOrganization(t *testing.T) {
+	o := newOffice(t)
+	e := o.environment("")
+	if _, err := e.UseUnassigned(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := e.OpenLedger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.wants("sk_test_1", "", "default", false)
+	o.answer = tern
+	o.wants("sk_test_tern", "", "tern-tide-test", true)
+}
+
+func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
+	o := newOffice(t)
+	older := filepath.Join(t.TempDir(), "data")
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: older})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	recognize := func(named string, vars ...string) (environment.Chosen, error) {
+		e := o.environment("sk_test_1", vars...)
+		e.Ledger = named
+		client, err := e.Client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		return e.Recognize(t.Context(), client)
+	}
+	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, environment.ErrUndecided) || !strings.Contains(err.Error(), "--ledger main once") {
+		t.Errorf("%+v, %v", chosen, err)
+	}
+	for _, named := range []string{"main", ""} { // once said, it is known
+		if chosen, err := recognize(named, "FILING_DATA_DIR", older); err != nil || chosen.Path != older {
+			t.Errorf("%+v, %v", chosen, err)
+		}
+	}
+
+	// One in the current folder is not in the data folder yet.
+	here := t.TempDir()
+	t.Chdir(here)
+	if err := os.MkdirAll(".bulkfiling", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(".bulkfiling/ledger.db", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if chosen, err := recognize(""); !errors.Is(err, environment.ErrUndecided) || !strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
+		t.Errorf("%+v, %v", chosen, err)
+	}
+	if chosen, err := recognize("new"); err != nil || chosen.Name != "new" {
+		t.Errorf("%+v, %v", chosen, err)
+	}
+}
+
+func TestReadingBeginsNoLedger(t *testing.T) {
+	o := newOffice(t)
+	e := o.environment("sk_test_1")
+	folder := filepath.Join(o.home, ".local/share/bulkfiling")
+	if _, err := e.UseExisting(); !errors.Is(err, environment.ErrNoLedger) || !strings.Contains(err.Error(), folder) {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(o.home); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	o.wants("sk_test_1", "", "harbor-accounting-test", true)
+	o.answer = tern
+	o.wants("sk_test_tern", "", "tern-tide-test", true)
+	for _, c := range []struct {
+		key, named, want string
+	}{
+		{"", "", "tern-tide-test"}, // the last used
+		{"sk_test_1", "", "harbor-accounting-test"},
+		{"sk_test_1", "tern-tide-test", "tern-tide-test"},
+		{"sk_test_unseen", "", "tern-tide-test"},
+	} {
+		e := o.environment(c.key)
+		e.Ledger = c.named
+		chosen, err := e.UseExisting()
+		if err != nil || chosen.Name != c.want || !chosen.Several {
+			t.Errorf("%+v: %+v, %v", c, chosen, err)
+		}
+	}
+	e.Ledger = "none"
+	if _, err := e.UseExisting(); !errors.Is(err, environment.ErrNoLedger) || !strings.Contains(err.Error(), "tern-tide-test") {
+		t.Error(err)
+	}
+}
+
+// A ledger that is open when the key's organization shows to be another one is
+// not sent from.
+func TestNothingIsSentFromTheLedgerOfAnother(t *testing.T) {
+	o := newOffice(t)
+	o.wants("sk_test_1", "", "harbor-accounting-test", true)
+	o.answer = tern
+	e := o.environment("sk_test_tern")
+	e.Ledger = "harbor-accounting-test"
+	if _, err := e.UseExisting(); err != nil {
+		t.Fatal(err)
+	}
+	e.Ledger = ""
+	l, err := e.OpenLedger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := e.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrOrganization) {
+		t.Error(err)
+	}
+	if all, err := l.Organizations(t.Context()); err != nil || len(all) != 1 || all[0].Name != "Harbor Accounting" {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// The folders of each system.
+func TestTheDataFolderIsTheUsers(t *testing.T) {
+	for _, c := range []struct {
+		vars map[string]string
+		want string
+	}{
+		{map[string]string{"HOME": "/home/ana"}, "/home/ana/.local/share/bulkfiling"},
+		{map[string]string{"HOME": "/home/ana", "XDG_DATA_HOME": "/srv/ana"}, "/srv/ana/bulkfiling"},
+		{map[string]string{"HOME": "/home/ana", "XDG_DATA_HOME": "relative"}, "/home/ana/.local/share/bulkfiling"},
+		{map[string]string{"HOME": "/home/ana", "FILING_DATA_DIR": "here"}, "here"},
+	} {
+		if e, err := read(t, c.vars); err != nil || e.DataDir != c.want {
+			t.Errorf("%v: %q, %v; want %q", c.vars, e.DataDir, err, c.want)
+		}
+	}
+	e, err := read(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.UseExisting(); err == nil || !strings.Contains(err.Error(), "FILING_DATA_DIR") {
+		t.Errorf("without a home: %v", err)
+	}
+}

@@ -1,0 +1,135 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrOrganization is returned when a ledger is used for another organization
+// than the one whose orders it holds.
+var ErrOrganization = errors.New("the ledger belongs to another organization")
+
+// Organization is what the filing service says of the organization that a key
+// belongs to, as far as it tells one from another.
+type Organization struct {
+	Name      string `json:"name,omitempty"`
+	CreatedAt string `json:"createdAt,omitempty"`
+	Domain    string `json:"domain,omitempty"`
+	Subdomain string `json:"subdomain,omitempty"`
+}
+
+// Known reports whether there is anything to recognize the organization by.
+func (o Organization) Known() bool { return o.CreatedAt != "" || o.Domain != "" || o.Subdomain != "" }
+
+// Same reports whether both are one organization: by the moment of its creation,
+// then by domain and subdomain. One moment and two wholly different addresses
+// are two organizations.
+func (o Organization) Same(other Organization) bool {
+	if !o.Known() || !other.Known() {
+		return false
+	}
+	address := strings.EqualFold(o.Domain, other.Domain) && strings.EqualFold(o.Subdomain, other.Subdomain)
+	if o.CreatedAt == "" || other.CreatedAt == "" {
+		return address && o.Domain+o.Subdomain != ""
+	}
+	moved := o.Domain != "" && other.Domain != "" && !strings.EqualFold(o.Domain, other.Domain) &&
+		o.Subdomain != "" && other.Subdomain != "" && !strings.EqualFold(o.Subdomain, other.Subdomain)
+	return sameMoment(o.CreatedAt, other.CreatedAt) && !moved
+}
+
+func sameMoment(a, b string) bool {
+	at, errA := time.Parse(time.RFC3339, a)
+	bt, errB := time.Parse(time.RFC3339, b)
+	if errA != nil || errB != nil {
+		return a == b
+	}
+	return at.Equal(bt)
+}
+
+// Label is the organization's name, or what stands for it.
+func (o Organization) Label() string {
+	return cmp.Or(o.Name, strings.Trim(o.Subdomain+"."+o.Domain, "."), "an organization without a name")
+}
+
+// String names the organization for a person, and tells it from others of the
+// same name.
+func (o Organization) String() string {
+	name := o.Label()
+	if o.CreatedAt != "" {
+		name += ", created " + o.CreatedAt
+	}
+	return name
+}
+
+// Client is who is about to send orders through the ledger.
+type Client struct {
+	Mode         string       // "test" or "live"
+	Organization Organization // as the filing service reports it; empty where it reports nothing
+	Unnamed      string       // stands for key and address where the filing service reports nothing
+	Decided      bool         // a person has said that the ledger is this organization's
+}
+
+// BindClient ties the ledger to a mode and an organization at the first use. It
+// returns ErrMode or ErrOrganization for any other.
+func (l *Ledger) BindClient(ctx context.Context, c Client) error {
+	return l.change(unasked(ctx), func(tx *sql.Tx, k *control) error {
+		if k.mode != "" && k.mode != c.Mode {
+			return modeError(k.mode, c.Mode)
+		}
+		known, unnamed, err := organizations(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, o := range known {
+			if o.Same(c.Organization) {
+				k.mode = c.Mode
+				return nil
+			}
+		}
+		switch {
+		case c.Decided:
+		case !c.Organization.Known():
+			for _, u := range unnamed {
+				if u == c.Unnamed {
+					return nil
+				}
+			}
+			return fmt.Errorf("%w: the filing service does not say which one the key belongs to", ErrOrganization)
+		case len(known) > 0:
+			return fmt.Errorf("%w: it holds the orders of %s, and the key belongs to %s", ErrOrganization, known[0], c.Organization)
+		}
+		k.mode = c.Mode
+		if c.Organization.Known() {
+			c.Unnamed = ""
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
+			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name, millis(l.now()))
+		return err
+	})
+}
+
+// Organizations are those that the ledger was bound to; none where it is free.
+func (l *Ledger) Organizations(ctx context.Context) ([]Organization, error) {
+	known, _, err := organizations(ctx, l.read)
+	return known, wrap("read the ledger's organizations", err)
+}
+
+func organizations(ctx context.Context, q querier) (known []Organization, unnamed []string, err error) {
+	err = drain(q.QueryContext(ctx, `SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`))(func(scan func(...any) error) error {
+		var o Organization
+		var u string
+		err := scan(&o.CreatedAt, &o.Domain, &o.Subdomain, &u, &o.Name)
+		if o.Known() {
+			known = append(known, o)
+		} else {
+			unnamed = append(unnamed, u)
+		}
+		return err
+	})
+	return known, unnamed, err
+}
