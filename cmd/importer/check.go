@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"bulkfiling/internal/importer"
 
@@ -32,7 +33,7 @@ FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`
 	return c
 }
 
-// shownProblems is how many problems a person is shown; the workbook has all.
+// shownProblems is how many different problems a person is shown; the workbook has all.
 const shownProblems = 50
 
 func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
@@ -45,24 +46,25 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 		return err
 	}
 	defer imp.Close()
+	a.understood(imp)
 	lines := json.NewEncoder(a.out)
 	problems, errors := 0, 0
+	var alike problemGroups
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
 			errors++
 		}
-		switch {
-		case asJSON:
+		if asJSON {
 			return lines.Encode(p)
-		case problems <= shownProblems:
-			a.showProblem(p)
 		}
+		alike.add(p)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	a.showProblems(&alike)
 	for _, note := range imp.Notes() {
 		a.say("%s", note)
 	}
@@ -84,28 +86,81 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	return nil
 }
 
-func (a *app) showProblem(p importer.Problem) {
-	where := p.Cell
-	if where == "" {
-		where = fmt.Sprintf("row %d", p.Row)
+// problemGroup is one problem and the cells that have it.
+type problemGroup struct {
+	importer.Problem
+	cells []string // the first of them
+	count int
+}
+
+// problemGroups are the problems of a sheet, the identical ones of a column
+// together, in the order of the first of each. Only those to be shown are kept.
+type problemGroups struct {
+	groups []problemGroup
+	at     map[problemKey]int
+	left   int // problems beyond
+}
+
+// problemKey is what makes problems identical.
+type problemKey struct{ sheet, column, rule, message string }
+
+// shownCells is how many cells of a group are named.
+const shownCells = 3
+
+func (g *problemGroups) add(p importer.Problem) {
+	if g.at == nil {
+		g.at = make(map[problemKey]int)
 	}
-	if p.Sheet != "" {
-		where = p.Sheet + "!" + where
+	key := problemKey{p.Sheet, p.Column, p.Rule, p.Message}
+	i, known := g.at[key]
+	if !known {
+		if len(g.groups) == shownProblems {
+			g.left++
+			return
+		}
+		i = len(g.groups)
+		p.Message = strings.Clone(p.Message)
+		g.at[key], g.groups = i, append(g.groups, problemGroup{Problem: p})
+	}
+	group := &g.groups[i]
+	if group.count++; len(group.cells) < shownCells {
+		where := p.Cell
+		if where == "" {
+			where = fmt.Sprintf("row %d", p.Row)
+		}
+		group.cells = append(group.cells, where)
+	}
+}
+
+func (a *app) showProblems(all *problemGroups) {
+	for i := range all.groups {
+		a.showGroup(&all.groups[i])
+	}
+	if all.left > 0 {
+		fmt.Fprintf(a.out, "… and %d more\n", all.left)
+	}
+}
+
+func (a *app) showGroup(g *problemGroup) {
+	where := strings.Join(g.cells, ", ")
+	if more := g.count - len(g.cells); more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
+	}
+	if g.Sheet != "" {
+		where = g.Sheet + "!" + where
 	}
 	paint := a.paint.red
-	if p.Severity == importer.Warning {
+	if g.Severity == importer.Warning {
 		paint = a.paint.yellow
 	}
-	if p.Column != "" {
-		p.Message = p.Column + ": " + p.Message
+	message := g.Message
+	if g.Column != "" {
+		message = g.Column + ": " + message
 	}
-	fmt.Fprintf(a.out, "%s  %s\n", paint(where), p.Message)
+	fmt.Fprintf(a.out, "%s  %s\n", paint(where), message)
 }
 
 func (a *app) showTally(t importer.Tally, problems int, marked string, imp *importer.Import) {
-	if problems > shownProblems {
-		fmt.Fprintf(a.out, "… and %d more\n", problems-shownProblems)
-	}
 	if problems > 0 {
 		fmt.Fprintln(a.out)
 	}

@@ -454,6 +454,7 @@ func (r *filingRun) record(ctx context.Context) error {
 	if r.batch, err = r.ledger.Batch(ctx, id); err != nil {
 		return err
 	}
+	r.understood(imp)
 	for _, note := range imp.Notes() {
 		r.say("%s", note)
 	}

@@ -148,13 +148,14 @@ func (a *app) showRoster(r *jobs.Roster) {
 	if r == nil {
 		return
 	}
-	for i, p := range r.Problems {
-		if i == shownProblems {
-			fmt.Fprintf(a.out, "… and %d more\n", len(r.Problems)-i)
-			break
-		}
-		a.showProblem(p)
+	if r.Understood != "" {
+		a.say("%s", wrap(r.Understood, lineWidth))
 	}
+	var alike problemGroups
+	for _, p := range r.Problems {
+		alike.add(p)
+	}
+	a.showProblems(&alike)
 	for _, note := range r.Notes {
 		a.say("%s", note)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
@@ -39,4 +40,32 @@ func (f *sheetFlags) options() importer.Options {
 		Product: filing.Product(f.product), State: filing.State(f.state), FilingYear: f.year, User: f.user,
 		Map: f.columns, Sheet: f.sheet, HeaderRow: f.header, Again: f.again, Now: time.Now(),
 	}
+}
+
+// understood prints which column was read as what: before anything else, for one
+// that is taken for another makes every row wrong.
+func (a *app) understood(imp *importer.Import) { a.say("%s", wrap(imp.Understood(), lineWidth)) }
+
+// lineWidth is how long a line of the story may be.
+const lineWidth = 110
+
+// wrap breaks a long line between words; what follows the first is indented.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Split(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteString("\n  ")
+			at = 2
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }

@@ -783,17 +783,14 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	}
 	switch {
 	case len(names) == 0:
-		for _, p := range filing.Products {
-			names = append(names, string(p))
-		}
-		return "", fmt.Errorf("the columns do not tell what is to be filed: %s", o.tell(chooseProduct, strings.Join(names, ", ")))
+		return "", l.noProduct(o)
 	case len(mains) == 1:
 		return filing.Product(mains[0]), nil
 	case len(mains) == 0:
 		return filing.Product(names[0]), nil
 	}
 	sort.Strings(mains)
-	return "", fmt.Errorf("the columns fit several products: %s", o.tell(chooseProduct, strings.Join(mains, ", ")))
+	return "", l.severalProducts(mains, o)
 }
 
 // tooManyOfficers finds a header of an officer beyond those that a row can name.

@@ -204,6 +204,10 @@ func (im *Import) recognise(m *matcher) error {
 	}
 	name := im.file.Name()
 	refuse := func(err error) error {
+		if e, is := errors.AsType[*sheet.FormatError](err); is {
+			e.File, e.Sheet = name, im.sheet
+			return e
+		}
 		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
 	}
 	if h, found := im.layout.tooManyOfficers(); found {

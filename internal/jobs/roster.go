@@ -140,10 +140,11 @@ func (o *SeasonOptions) dueYear(filingYear int) int {
 // Roster is a roster as a season sees it: its companies and what is due of them.
 type Roster struct {
 	season.Roster
-	Product  filing.Product
-	Tally    importer.Tally
-	Problems []importer.Problem // the errors
-	Notes    []string
+	Product    filing.Product
+	Tally      importer.Tally
+	Problems   []importer.Problem // the errors
+	Notes      []string
+	Understood string // which column was read as what
 
 	years map[int]int // the filing year by the row's number, where the row has one
 }
@@ -218,7 +219,7 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
 	}
-	r.Notes = im.Notes()
+	r.Notes, r.Understood = im.Notes(), im.Understood()
 	return r, r.complete(ctx, l, companies)
 }
 

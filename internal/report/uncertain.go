@@ -58,7 +58,10 @@ var uncertainColumns = []struct {
 // identifying are the input's columns, by the service's fields, by which people
 // know a row. Columns that are nobody's field are kept as well: a client number
 // is among them.
-var identifying = []string{"companyId", "company.legalName", "userId", "email", "filingState", "annualReport.filingYear"}
+var identifying = []string{
+	"companyId", "company.legalName", "userId", "email", "filingState", "annualReport.filingYear",
+	"client", "matter", "billTo", "reference",
+}
 
 func wrapped(text string) sheet.OutCell { return sheet.Str(text).In(sheet.StyleWrap) }
 

@@ -1,0 +1,183 @@
+package importer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// Understood is one sentence that says which column was read as what: those whose
+// header is not ours one by one with their cells, the others by their names.
+// Options that stand in for a column are among them.
+func (im *Import) Understood() string {
+	bound := slices.DeleteFunc(slices.Clone(im.plan.bindings), func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
+	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })
+	headings := make([]heading, 0, len(bound))
+	for _, b := range bound {
+		h := im.layout.headings[b.index]
+		h.column = b.id
+		headings = append(headings, h)
+	}
+	return "Columns read: " + im.layout.understood(headings, im.options.stated()) + "."
+}
+
+// stated are the options that fill a column in.
+func (o *Options) stated() (all []string) {
+	for _, s := range []struct {
+		id    columnID
+		value string
+		flag  string
+	}{
+		{filingState, string(o.State), "--state"}, {filingYear, o.FilingYear, "--filing-year"}, {userID, o.User, "--user"},
+	} {
+		if s.value == "" {
+			continue
+		}
+		name := columns[s.id].header
+		if s.id == userID && strings.Contains(s.value, "@") {
+			name = columns[userEmail].header
+		}
+		if o.OnPage {
+			s.flag = "for all rows"
+		}
+		all = append(all, fmt.Sprintf("%s <- %s (%s)", name, s.value, s.flag))
+	}
+	return all
+}
+
+// understood lists columns and what they are read as.
+func (l *layout) understood(headings []heading, more []string) string {
+	var named, told []string
+	for _, h := range headings {
+		c := &columns[h.column]
+		switch {
+		case c.unsent:
+			told = append(told, fmt.Sprintf("%s (%s, never sent)", h.text, l.cell(h.index)))
+		case l.row > 0 && h.strength == exact && h.folded == foldHeader(c.header):
+			named = append(named, c.header)
+		case l.row == 0:
+			told = append(told, fmt.Sprintf("%s <- %s", c.header, h.name(0)))
+		default:
+			told = append(told, fmt.Sprintf("%s <- %s", c.header, h.name(l.row)))
+		}
+	}
+	told = append(told, more...)
+	const most = 12
+	if len(named) > most {
+		named = append(named[:most], fmt.Sprintf("and %d more", len(named)-most))
+	}
+	switch {
+	case len(named) == 0:
+		return strings.Join(told, ", ")
+	case len(told) == 0:
+		return "as headed: " + strings.Join(named, ", ")
+	}
+	return strings.Join(told, ", ") + "; as headed: " + strings.Join(named, ", ")
+}
+
+// noProduct is the error of a sheet whose columns do not tell what is to be
+// filed: with what was understood, and what each product would still need.
+func (l *layout) noProduct(o *Options) error {
+	var known []heading
+	var unknown []string
+	for _, h := range l.resolve() {
+		switch {
+		case h.column != none:
+			known = append(known, h)
+		case h.text != "" && !answers[h.folded]:
+			unknown = append(unknown, h.name(l.row))
+		}
+	}
+	reason := "the columns do not tell what is to be filed; read were " + l.understood(known, o.stated())
+	if len(unknown) > 0 {
+		reason += "; not known: " + strings.Join(unknown[:min(len(unknown), 10)], ", ")
+	}
+	names := make([]string, len(filing.Products))
+	for i, p := range filing.Products {
+		names[i] = string(p)
+	}
+	return &sheet.FormatError{Reason: reason, Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o)}
+}
+
+// lacking says what a sheet lacks for each product that it may be of.
+func (l *layout) lacking(known []heading, o *Options) string {
+	lacks := map[string][]string{}
+	var order []string
+	for _, p := range filing.Products {
+		if p == filing.EIN && !slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == ofEIN }) {
+			continue // its many answers are all missing
+		}
+		var missing []string
+		for _, n := range needs {
+			has := func(id columnID) bool {
+				return slices.ContainsFunc(known, func(h heading) bool { return h.column == id })
+			}
+			if !slices.Contains(n.products, p) || slices.ContainsFunc(n.columns, has) || n.option(o) {
+				continue
+			}
+			name := columns[n.columns[0]].header
+			if n.columns[0] == userID {
+				name = "User ID or User Email"
+			}
+			missing = append(missing, name)
+		}
+		if p == filing.Formation {
+			for id := principalLine1; id <= principalCity; id += principalCity - principalLine1 {
+				if !slices.ContainsFunc(known, func(h heading) bool { return h.column == id }) {
+					missing = append(missing, columns[id].header)
+				}
+			}
+			if !slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == ofOfficers }) {
+				missing = append(missing, "the officers")
+			}
+		}
+		list := strings.Join(missing, ", ")
+		if lacks[list] == nil {
+			order = append(order, list)
+		}
+		lacks[list] = append(lacks[list], string(p))
+	}
+	slices.SortStableFunc(order, func(a, b string) int {
+		return strings.Count(a, ",") - strings.Count(b, ",") - count(a == "") + count(b == "")
+	})
+	var parts []string
+	for _, list := range order {
+		what := cmp.Or(list, "no column that every row needs")
+		verb := " lacks "
+		if len(lacks[list]) > 1 {
+			verb = " lack "
+		}
+		parts = append(parts, strings.Join(lacks[list], ", ")+verb+what)
+	}
+	return capital(strings.Join(parts, "; "))
+}
+
+// severalProducts is the error of a sheet whose columns fit more than one
+// product: with the columns that speak for each.
+func (l *layout) severalProducts(mains []string, o *Options) error {
+	var speaks []string
+	for _, h := range l.resolve() {
+		if h.column == none || !slices.Contains(mains, string(columns[h.column].tells)) {
+			continue
+		}
+		speaks = append(speaks, fmt.Sprintf("%s speaks for %s", h.name(l.row), article(columns[h.column].tells)))
+	}
+	if o.FilingYear != "" {
+		speaks = append(speaks, "the filing year speaks for "+article(filing.AnnualReport))
+	}
+	return &sheet.FormatError{
+		Reason: "the columns fit several products: " + strings.Join(speaks, ", "),
+		Remedy: capital(o.tell(chooseProduct, strings.Join(mains, ", "))),
+	}
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
