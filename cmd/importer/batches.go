@@ -221,6 +221,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 var afterHalt = map[filing.Halt]string{
 	filing.ForFunds: "; after a top-up: importer deposit AMOUNT, or the same run again",
 	filing.ForKey:   "; correct FILING_API_KEY and run again",
+
+	filing.ForRestore: "; " + report.AfterRestore,
 }
 
 func (a *app) resultsCommand() *cobra.Command {

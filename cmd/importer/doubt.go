@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/resolve"
 )
@@ -134,4 +135,34 @@ func (r *resolver) supposed(s *resolve.Suspicion, did resolve.Supposed) {
 	if did.Uncertain > 0 {
 		fmt.Fprintf(r.out, "Settle them with: importer resolve %s\n", s.Batch.ID)
 	}
+}
+
+// endRestored lets orders be sent again after the ledger went back in time.
+func (r *resolver) endRestored(ctx context.Context) error {
+	halted, err := r.ledger.Standstill(ctx)
+	if err != nil {
+		return err
+	}
+	if halted.Reason != filing.ForRestore {
+		fmt.Fprintln(r.out, "The ledger has not gone back in time: nothing is halted for that.")
+		return nil
+	}
+	ready, err := r.ledger.Sendable(ctx, "", 1)
+	if err != nil {
+		return err
+	}
+	r.say("The ledger went back in time, noticed %s: %s.\nWhat running processes know of the orders since is written back.", halted.Since.Local().Format("2006-01-02 15:04:05"), halted.Note)
+	if len(ready) > 0 {
+		r.say("%s Ready rows are sent once this ends. One that a process which is gone has sent since would be bought twice: hold such rows first, with importer resolve --all --doubt.", r.paint.yellow("Careful:"))
+	}
+	if !r.flags.yes {
+		if err := r.confirm(ctx, "Send orders again?", "Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	if err := r.ledger.EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, "Orders are sent again.")
+	return nil
 }

@@ -22,6 +22,7 @@ type resolveFlags struct {
 	company   string
 	notPlaced bool
 	doubt     bool
+	restored  bool
 	since     string
 	all       bool
 	output    string
@@ -58,6 +59,10 @@ each is settled. --since is the moment of the backup (or else the last sending
 that the ledger knows of), --row picks some, --all takes every batch. The same
 command again is harmless.
 
+--restored lets orders be sent again after the ledger was found to have gone back
+in time. Running processes have written back by then what they know; rows that a
+process which is gone may have sent are held first, with --doubt.
+
 A dashboard link signs whoever has it in for seven days, and so does a sheet that
 holds some: --no-links leaves them out.`,
 		Example: `  importer resolve
@@ -66,7 +71,8 @@ holds some: --no-links leaves them out.`,
   importer resolve b7k2 --row 17 --not-placed
   importer resolve b7k2 -o uncertain.xlsx
   importer resolve b7k2 --from uncertain.xlsx
-  importer resolve --all --doubt --since "2026-03-01 02:00"`,
+  importer resolve --all --doubt --since "2026-03-01 02:00"
+  importer resolve --restored`,
 		Args: atMostOne,
 		RunE: func(c *cobra.Command, args []string) error {
 			do, err := a.resolution(f, len(args) == 1, c.Flags().Changed("row"))
@@ -96,6 +102,7 @@ holds some: --no-links leaves them out.`,
 	c.Flags().StringVar(&f.company, "company", "", "the id of the company that was created, or formed")
 	c.Flags().BoolVar(&f.notPlaced, "not-placed", false, "the order was never made")
 	c.Flags().BoolVar(&f.doubt, "doubt", false, "suppose that ready rows were sent: the ledger was restored from a backup")
+	c.Flags().BoolVar(&f.restored, "restored", false, "send orders again after the ledger went back in time")
 	c.Flags().StringVar(&f.since, "since", "", "with --doubt: the moment of the backup, such as \"2026-03-01 14:30\"")
 	c.Flags().BoolVar(&f.all, "all", false, "with --doubt: every batch")
 	c.Flags().StringVarP(&f.output, "output", "o", "", "write the rows to a sheet to fill in: .xlsx or .csv")
@@ -124,6 +131,10 @@ func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolve
 		}
 	}
 	switch {
+	case f.restored && (f.doubt || f.since != "" || f.all || settling || said > 0 || oneBatch || f.output != "" || f.from != "" || f.asJSON):
+		return nil, usage("--restored stands alone, or with --yes: the rows that may have been sent are held before it, with --all --doubt")
+	case f.restored:
+		return (*resolver).endRestored, nil
 	case !f.doubt && (f.since != "" || f.all):
 		return nil, usage("--since and --all go with --doubt")
 	case f.doubt && (said > 0 || f.output != "" || f.from != "" || f.asJSON):

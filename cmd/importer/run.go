@@ -405,6 +405,8 @@ func (r *filingRun) explain(ending jobs.Ending) {
 		r.say("%s: no answer from %s. The same command continues later%s.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL, r.stays)
 	case jobs.QueueDown:
 		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.", r.paint.yellow(ending.Redis.Error()), r.stays)
+	case jobs.LedgerHalted:
+		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted), afterHalt[ending.Halted.Reason])
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:

@@ -176,7 +176,7 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	default:
 		dir = e.chosen.dir
 	}
-	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents})
+	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Timeout: e.Timeout})
 }
 
 // LedgerDir is the folder of the ledger that was chosen; empty where there is none.

@@ -53,6 +53,9 @@ const (
 	ForFunds Halt = "funds" // the organization, until a probe is accepted
 	ForKey   Halt = "key"   // everything at once, until the key is accepted
 	ForRate  Halt = "rate"  // the whole fleet, until Retry-After has passed
+
+	ForRestore Halt = "restored" // everything: the ledger went back in time, and a person has to look
+	ForVersion Halt = "version"  // this process: a newer version has prepared the ledger
 )
 
 // Verdict is what an answer means for the row, its money and the fleet.

@@ -195,6 +195,10 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		}
 		err = errors.Join(err, settle(begun.Try, answer))
 	}()
+	if !p.ledger.MaySend() {
+		answer = filing.Answer{Class: filing.NotSent, Message: "this process stood still after it had announced the order"}
+		return begun, nil
+	}
 	answer = send(context.WithoutCancel(ctx))
 	p.gate.learn(p.now(), answer)
 	return begun, nil

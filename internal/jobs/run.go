@@ -32,6 +32,8 @@ const (
 	Paused      EndReason = "paused"        // by a person
 	Unapproved  EndReason = "not approved"  // nothing goes before somebody's yes
 	Interrupted EndReason = "interrupted"
+
+	LedgerHalted EndReason = "ledger halted" // it went back in time, or a newer version has prepared it
 )
 
 // Patience says how long Await puts up with what.
@@ -95,6 +97,8 @@ func (w *Worker) halting(halted ledger.Halted, p Patience) Ending {
 	switch {
 	case halted.Reason == filing.ForKey:
 		return Ending{Reason: KeyRefused, Halted: halted}
+	case halted.Reason == filing.ForRestore, halted.Reason == filing.ForVersion:
+		return Ending{Reason: LedgerHalted, Halted: halted}
 	case p.Funds:
 		return Ending{}
 	case halted.Reason == filing.ForFunds && now.Before(halted.Until):

@@ -64,7 +64,7 @@ type Worker struct {
 // processes left are settled first.
 func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.Ledger.Now // due times and halts are those of its clock
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -267,7 +267,7 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		if row.Creating {
 			text = creationInDoubt(a)
 		}
-		err := l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text})
+		err := l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text, Due: row.Due})
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
 		}

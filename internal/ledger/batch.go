@@ -45,7 +45,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 				return err
 			}
 			for _, o := range owners {
-				if o.ID == owner && o.ID != l.owner.ID && l.alive(o) {
+				if o.ID == owner && o.ID != l.owner.ID && o.Alive {
 					return fmt.Errorf("%w: process %d on %s", ErrImporting, o.PID, o.Host)
 				}
 			}

@@ -27,12 +27,28 @@ type control struct {
 
 	holdUntil int64 // 429 and 503: nobody sends before
 	holdWait  int64 // the backoff for answers without Retry-After
+
+	commits       int64  // how many changes there were
+	lineage       string // within which they are numbered: another one since the ledger was found restored
+	restoredAt    int64  // when the ledger was found to have gone back in time; nothing is sent from then on
+	restoredNote  string
+	serverStarted string // which start of the database server made the last change
+	settlingUntil int64  // nobody sends before, for the server was started anew
+	changedAt     int64  // the time of the last change
+	clockBase     int64  // see clock
+
+	schema    int64 // the highest migration of the tables, and who ran it
+	writtenBy string
+	now       int64  // the database's time as the row was read, and locked
+	server    string // which start of the server read it; empty for SQLite
 }
 
-const controlColumns = `mode, declared, deposits, adjustments, posted, reserved, paused, paused_note, paused_at, probe_at, probe_row, probe_wait, hold_until, hold_wait`
+const controlColumns = `mode, declared, deposits, adjustments, posted, reserved, paused, paused_note, paused_at, probe_at, probe_row, probe_wait, hold_until, hold_wait,
+	commits, lineage, restored_at, restored_note, server_started, settling_until, changed_at, clock_base`
 
 func (c *control) fields() []any {
-	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote, &c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait}
+	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote, &c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait,
+		&c.commits, &c.lineage, &c.restoredAt, &c.restoredNote, &c.serverStarted, &c.settlingUntil, &c.changedAt, &c.clockBase}
 }
 
 type querier interface {
@@ -40,36 +56,28 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// readControl reads the control row and, within a transaction, locks it. What it
-// holds for longer than anything is held comes of a clock that was ahead, or was
-// set back since.
+// readControl reads the control row with the database's time and, within a
+// transaction, locks it. The time is read after the wait for the lock.
 func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
 	lock := ""
 	if _, ok := q.(*sql.Tx); ok {
 		lock = l.dialect.forUpdate
 	}
 	var c control
-	if err := q.QueryRowContext(ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`+lock).Scan(c.fields()...); err != nil {
+	into := append(c.fields(), &c.schema, &c.writtenBy, &c.now, &c.server)
+	err := q.QueryRowContext(ctx, `SELECT c.*, `+l.clock.sql()+`, `+l.dialect.server+`
+		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
+	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
-	c.disbelieve(millis(l.now()))
+	l.clock.set(c.now)
 	return &c, nil
 }
 
-// disbelieve forgets moments that are further off than any that is ever set.
-func (c *control) disbelieve(now int64) {
-	const apart = time.Minute // the clocks of a fleet may be
-	if c.holdUntil > now+(longestHold+apart).Milliseconds() {
-		c.holdUntil = 0
-	}
-	if c.probeAt > now+(lastProbe+apart).Milliseconds() {
-		c.probeAt = now - firstProbe.Milliseconds() // also for whoever read the clock a moment ago
-	}
-}
-
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) WHERE id = 1`,
-		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait)
+	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22) WHERE id = 1`,
+		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait,
+		c.commits, c.lineage, c.restoredAt, c.restoredNote, c.serverStarted, c.settlingUntil, c.changedAt, c.clockBase)
 	if err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)
 	}
@@ -96,8 +104,12 @@ func backoff(last int64, first, limit time.Duration) int64 {
 // row through at a time, when its moment has come: the probe.
 func (c *control) halted(row, now int64) (Halted, bool) {
 	switch {
+	case c.restoredAt != 0:
+		return c.restored(), true
 	case c.paused == filing.ForKey:
 		return Halted{Reason: filing.ForKey, Note: c.pausedNote}, true
+	case c.settlingUntil > max(now, c.holdUntil):
+		return Halted{Reason: filing.ForRate, Until: moment(c.settlingUntil)}, true
 	case c.holdUntil > now:
 		return Halted{Reason: filing.ForRate, Until: moment(c.holdUntil)}, true
 	case c.paused == filing.ForFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
@@ -163,15 +175,20 @@ func (l *Ledger) Standstill(ctx context.Context) (Halted, error) {
 	if err != nil {
 		return Halted{}, err
 	}
+	now := c.now
 	switch {
+	case c.schema > l.schema:
+		return l.outdated(c), nil
+	case c.restoredAt != 0:
+		return c.restored(), nil
 	case c.paused != filing.Nothing:
 		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: moment(c.pausedAt)}
 		if c.paused == filing.ForFunds {
 			h.Until = moment(c.probeAt)
 		}
 		return h, nil
-	case c.holdUntil > millis(l.now()):
-		return Halted{Reason: filing.ForRate, Until: moment(c.holdUntil)}, nil
+	case max(c.holdUntil, c.settlingUntil) > now:
+		return Halted{Reason: filing.ForRate, Until: moment(max(c.holdUntil, c.settlingUntil))}, nil
 	}
 	return Halted{}, nil
 }
@@ -184,7 +201,7 @@ func (l *Ledger) AskAgain(ctx context.Context) error {
 
 func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 	if c.paused == filing.ForFunds {
-		c.probeAt, c.probeWait = millis(l.now()), 0
+		c.probeAt, c.probeWait = c.now, 0
 	}
 	return l.ration(ctx, tx, c)
 }
@@ -203,7 +220,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 // KeyRefused stops everything: a look-up was answered 401 or 403.
 func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, filing.Verdict{Halt: filing.ForKey}, millis(l.now()))
+		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, filing.Verdict{Halt: filing.ForKey}, c.now)
 		return nil
 	})
 }
@@ -211,7 +228,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
 func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, filing.Verdict{Halt: filing.ForRate}, millis(l.now()))
+		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, filing.Verdict{Halt: filing.ForRate}, c.now)
 		return nil
 	})
 }

@@ -8,57 +8,174 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// A clock that was set back, or a host's whose clock is ahead, holds nobody: a
-// moment further off than any that is ever set is not believed.
-func TestAClockThatWasAheadHoldsNobody(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l, other, ctx := s.open(), s.open(), s.Context()
-		rows := s.add(l, "a", reports("a", 4)...)
-		standstill := func(reason filing.Halt, until time.Duration) {
-			s.Helper()
-			h, err := other.Standstill(ctx)
-			if s.must(err); h.Reason != reason || reason == filing.ForRate && !h.Until.Equal(s.clock().Add(until)) {
-				s.Fatalf("%+v, want %q until %s", h, reason, s.clock().Add(until))
-			}
-		}
-		s.must(l.Busy(ctx, time.Second))
-		s.pass(-20 * time.Hour)
-		standstill(filing.Nothing, 0)
-		s.send(l, rows[0])
-		s.must(l.Busy(ctx, time.Second)) // what is said now counts
-		standstill(filing.ForRate, time.Second)
-		if begun := s.begin(l, intent(rows[1])); begun.Halted.Reason != filing.ForRate {
-			s.Errorf("%+v", begun)
-		}
-		s.must(l.Busy(ctx, 5*time.Hour)) // longer than the longest, which is obeyed
-		standstill(filing.ForRate, time.Hour)
-		s.pass(-time.Minute) // another host's clock is a little slow
-		standstill(filing.ForRate, time.Hour+time.Minute)
-		s.pass(time.Hour + time.Minute)
-		standstill(filing.Nothing, 0)
-		s.must(l.Busy(ctx, 0))
-		s.pass(-20 * time.Hour)
-		s.must(l.Busy(ctx, 0)) // without a time of its own
-		standstill(filing.ForRate, 2*time.Second)
-		s.pass(2 * time.Second)
+// databaseNow reads the clock that counts: the server's, or the machine's.
+func (s *store) databaseNow() time.Time {
+	s.Helper()
+	if s.config.DatabaseURL == "" {
+		return time.Now()
+	}
+	var ms int64
+	s.must(s.sql().QueryRowContext(s.Context(), `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`).Scan(&ms))
+	return time.UnixMilli(ms)
+}
 
-		s.answer(l, rows[0], filing.NoFunds)
-		if begun := s.begin(l, intent(rows[1])); begun.Halted.Reason != filing.ForFunds {
-			s.Fatalf("%+v", begun)
+// The clock of the process that looks decides nothing, nor does that of the one
+// that is looked at: leases, holds and due times are the database's.
+func TestClocksOfProcessesPlayNoRole(t *testing.T) {
+	for _, c := range []struct{ owner, observer time.Duration }{
+		{0, 48 * time.Hour}, {0, -48 * time.Hour}, {48 * time.Hour, 0}, {-48 * time.Hour, 0}, {-26 * time.Hour, 26 * time.Hour},
+	} {
+		t.Run(c.owner.String()+" "+c.observer.String(), func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				ctx := s.Context()
+				open := func(off time.Duration) *ledger.Ledger {
+					s.config.Now = func() time.Time { return time.Now().Add(off) }
+					return s.open()
+				}
+				s.config.Clock, s.config.Lease = nil, 40*time.Second
+				open(0) // the first one sets the clock of an SQLite ledger
+				owner, observer := open(c.owner), open(c.observer)
+				near := func(what string, at time.Time, after time.Duration) {
+					s.Helper()
+					if off := at.Sub(s.databaseNow()) - after; off > 10*time.Second || off < -10*time.Second {
+						s.Errorf("%s is %s, %s off", what, at, off)
+					}
+				}
+				rows := s.add(owner, "a", reports("a", 3)...)
+				s.send(owner, rows[0])
+				s.exec(`UPDATE owners SET host = 'elsewhere' WHERE id = (SELECT owner FROM rows WHERE result = 'placing')`)
+				if n := s.sweep(observer); n != 0 {
+					s.Fatal("a living process was robbed")
+				}
+				near("the change", s.row(observer, rows[0].ID).UpdatedAt, 0)
+				all, err := observer.Processes(ctx)
+				s.must(err)
+				for _, p := range all {
+					if !p.Alive {
+						s.Errorf("%+v", p)
+					}
+					near("the lease", p.ExpiresAt, 40*time.Second)
+				}
+
+				for _, l := range []*ledger.Ledger{owner, observer} {
+					s.must(l.Busy(ctx, 30*time.Minute))
+					for _, looking := range []*ledger.Ledger{owner, observer} {
+						h, err := looking.Standstill(ctx)
+						if s.must(err); h.Reason != filing.ForRate {
+							s.Fatalf("%+v", h)
+						}
+						near("the end of the hold", h.Until, 30*time.Minute)
+					}
+					s.exec(`UPDATE control SET hold_until = 0`)
+				}
+
+				s.must(owner.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Due: owner.Now().Add(time.Minute), Message: "later"}))
+				if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
+					s.Errorf("%v may be sent, %v", ids, err)
+				}
+				s.must(observer.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Due: observer.Now(), Message: "now"}))
+				if ids, err := owner.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
+					s.Errorf("%v may be sent, %v", ids, err)
+				}
+
+				// A dead process is dead, however far ahead its clock was.
+				s.exec(`UPDATE owners SET expires_at = expires_at - 40000 WHERE host = 'elsewhere'`)
+				if n := s.sweep(observer); n != 1 {
+					s.Errorf("%d orphans of a process whose lease has run out", n)
+				}
+			})
+		})
+	}
+}
+
+// The clock of an SQLite ledger goes on by itself while a process lives. The
+// first process after that sets it by the machine's, and what was to come is as
+// far off as before.
+func TestClockThatWasSet(t *testing.T) {
+	s := &store{T: t, config: ledger.Config{Dir: t.TempDir()}}
+	ctx := t.Context()
+	open := func(off time.Duration) *ledger.Ledger {
+		s.config.Now = func() time.Time { return time.Now().Add(off) }
+		return s.open()
+	}
+	near := func(what string, got, want time.Time) {
+		t.Helper()
+		if off := got.Sub(want); off > 10*time.Second || off < -10*time.Second {
+			t.Errorf("%s is %s, want %s", what, got, want)
 		}
-		s.pass(-20 * time.Hour)
-		h, err := other.Standstill(ctx)
-		if s.must(err); h.Reason != filing.ForFunds || !h.Until.Before(s.clock()) {
-			s.Errorf("%+v, and the moment of the probe has come", h)
+	}
+	ahead := open(48 * time.Hour)
+	near("the ledger's clock", ahead.Now(), time.Now().Add(48*time.Hour))
+	row := s.add(ahead, "a", reports("a", 1)...)[0]
+	s.must(ahead.SetAside(ctx, ledger.Aside{Row: row.ID, Next: filing.Ready, Due: ahead.Now().Add(20 * time.Minute), Message: "later"}))
+	s.must(ahead.Busy(ctx, 30*time.Minute))
+	beside := open(0)
+	near("the clock of two processes", beside.Now(), ahead.Now())
+	near("the clock of two processes", ahead.Now(), time.Now().Add(48*time.Hour))
+	s.must(ahead.Close())
+	s.must(beside.Close())
+
+	alone := open(0)
+	near("the ledger's clock", alone.Now(), time.Now())
+	h, err := alone.Standstill(ctx)
+	s.must(err)
+	near("the end of the hold", h.Until, time.Now().Add(30*time.Minute))
+	u, err := alone.Unfinished(ctx, "a")
+	s.must(err)
+	near("the moment of the row", time.UnixMilli(u.NextDue), time.Now().Add(20*time.Minute))
+	if err := alone.Audit(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// The time of a change is that of its turn, not of the moment it began to wait.
+func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // its processes take turns before they ask for the time
 		}
-		s.send(l, rows[1])
-		for _, row := range []ledger.Row{rows[2], rows[3]} {
-			if begun := s.begin(other, intent(row)); begun.Halted.Reason != filing.ForFunds {
-				s.Fatalf("a second row asks: %+v", begun)
+		s.config.Clock = nil
+		l := s.open()
+		row := s.add(l, "a", reports("a", 1)...)[0]
+		db := s.sql()
+		tx, err := db.BeginTx(s.Context(), nil)
+		s.must(err)
+		defer tx.Rollback()
+		_, err = tx.ExecContext(s.Context(), `SELECT id FROM control FOR UPDATE`)
+		s.must(err)
+		sent := make(chan error)
+		go func() {
+			begun, err := l.Begin(s.Context(), intent(row))
+			if err == nil && begun.Try != 1 {
+				s.Errorf("%+v", begun)
 			}
+			sent <- err
+		}()
+		for waiting := 0; waiting == 0; {
+			s.must(db.QueryRowContext(s.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%control%FOR UPDATE%' AND query LIKE '%lineage%'`).Scan(&waiting))
 		}
-		s.answer(l, rows[1], filing.NoFunds) // the next one is in its time
-		if h, err := l.Standstill(ctx); err != nil || !h.Until.After(s.clock()) || h.Until.Sub(s.clock()) > 10*time.Minute {
+		_, err = tx.ExecContext(s.Context(), `SELECT pg_sleep(0.2)`)
+		s.must(err)
+		turn := s.databaseNow()
+		s.must(tx.Rollback())
+		s.must(<-sent)
+		if at := s.row(l, row.ID).UpdatedAt; at.Before(turn.Add(-time.Millisecond)) {
+			s.Errorf("the intent is of %s, and its turn came at %s", at, turn)
+		}
+	})
+}
+
+// A service that names a very long wait is obeyed for the longest that anybody
+// waits.
+func TestLongestHold(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other := s.open(), s.open()
+		s.must(l.Busy(s.Context(), 5*time.Hour))
+		if h, err := other.Standstill(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
+			s.Errorf("%+v, %v", h, err)
+		}
+		s.pass(time.Hour)
+		if h, err := other.Standstill(s.Context()); err != nil || h.Reason != filing.Nothing {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})

@@ -17,6 +17,7 @@ type dialect struct {
 	migrations string
 	like       string // LIKE without regard to case
 	forUpdate  string // locks the control row; SQLite's writers lock the whole file
+	server     string // which start of the database server this is, and which database
 	together   bool   // a group of records travels in one statement
 }
 
@@ -26,8 +27,9 @@ type dialect struct {
 // one by one through a prepared statement, which is several times quicker there
 // than to unpack an array.
 var (
-	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite", like: "LIKE"}
-	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", like: "ILIKE", forUpdate: " FOR UPDATE", together: true}
+	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite", like: "LIKE", server: "''"}
+	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", like: "ILIKE", forUpdate: " FOR UPDATE", together: true,
+		server: `CAST(pg_postmaster_start_time() AS TEXT) || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())`}
 )
 
 // columns names and types the columns of v: "id bigint", "message text".
@@ -103,6 +105,17 @@ func (s *statements) use(ctx context.Context, tx *sql.Tx, query string) (*sql.St
 		return tx.StmtContext(ctx, stmt), nil
 	}
 	return tx.PrepareContext(ctx, query)
+}
+
+// forget drops the statements of connections that are closed.
+func (s *statements) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stmt := range s.ready {
+		_ = stmt.Close()
+	}
+	clear(s.ready)
+	s.wanted = nil
 }
 
 // prepare makes what was wanted lately, between transactions.

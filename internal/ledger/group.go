@@ -347,6 +347,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		!s.doubt && (s.paused || s.canceled):
 		return Begun{Lost: true}, nil
 	}
+	if g.c.schema > g.l.schema {
+		return Begun{Halted: g.l.outdated(g.c)}, nil
+	}
 	if h, halted := g.c.halted(in.Row, g.now); halted {
 		return Begun{Halted: h}, nil
 	}

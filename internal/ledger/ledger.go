@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -50,12 +51,14 @@ var errNotPostgres = errors.New("DATABASE_URL is not the address of a PostgreSQL
 type Config struct {
 	Dir         string           // the data folder; holds the SQLite file and the locks of living processes
 	DatabaseURL string           // postgres://…; empty for SQLite in Dir
-	Now         func() time.Time // nil for the wall clock
+	Now         func() time.Time // this process's clock; nil for the wall's
+	Clock       func() time.Time // stands for the database's clock in tests; nil for the database's own
 	SealKey     string           // seals Social Security numbers, 64 hexadecimal digits; empty for a key file in Dir
 	// RepeatAgents says that the service is known not to charge an agent order
 	// twice that is sent again after a lost answer.
 	RepeatAgents bool
 	Lease        time.Duration // how long a silent process counts as alive; 0 for 30 s
+	Timeout      time.Duration // of the requests that this process sends; 0 for 30 s
 }
 
 // Ledger is an open record. All its methods are safe for concurrent use, and
@@ -66,8 +69,15 @@ type Ledger struct {
 	write   *sql.DB // one connection for SQLite, so that writers queue instead of colliding
 	read    *sql.DB
 	turns   *turns // of the processes over one SQLite file; nil for PostgreSQL
-	now     func() time.Time
+	clock   *clock
+	now     func() time.Time // the database's time
 	lease   time.Duration
+	timeout time.Duration
+	schema  int64 // the highest migration that this program knows
+	history history
+
+	following sync.Mutex
+	file      os.FileInfo // the SQLite file that the connections have open
 
 	repeatAgents bool
 
@@ -86,10 +96,11 @@ type Ledger struct {
 	hashing hashing
 	hashers chan struct{} // as many as may hash a password at once
 
-	owner     Process
-	ownerLock *flock.Flock
-	renewing  sync.Mutex // guards what the process is and whether it places
-	out       out
+	owner       Process
+	ownerLock   *flock.Flock
+	renewing    sync.Mutex   // guards what the process is and whether it places
+	leasedUntil atomic.Int64 // by the machine's uptime, in nanoseconds
+	out         out
 }
 
 // Open opens the ledger, creating and migrating it as needed, and enlists this
@@ -99,7 +110,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	l := &Ledger{
-		dir: c.Dir, now: c.Now, lease: c.Lease, sealKey: c.SealKey, repeatAgents: c.RepeatAgents,
+		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, sealKey: c.SealKey, repeatAgents: c.RepeatAgents,
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
@@ -107,8 +118,9 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		hashing:     defaultHashing,
 		hashers:     make(chan struct{}, maxHashing),
 	}
-	if l.now == nil {
-		l.now = time.Now
+	l.now = l.clock.now
+	if l.timeout == 0 {
+		l.timeout = 30 * time.Second
 	}
 	if l.lease == 0 {
 		l.lease = 30 * time.Second
@@ -116,7 +128,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err := l.connect(ctx, c.DatabaseURL); err != nil {
 		return nil, err
 	}
-	if err := l.enlist(ctx); err != nil {
+	if err := errors.Join(l.loadCommits(), l.enlist(ctx)); err != nil {
 		l.disconnect()
 		return nil, err
 	}
@@ -141,7 +153,7 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 		l.dialect = sqlite
 		l.turns = newTurns(l.dir)
 		// synchronous=FULL makes a committed intent survive a power cut.
-		name := "file:" + (&url.URL{Path: filepath.Join(l.dir, "ledger.db")}).EscapedPath() +
+		name := "file:" + (&url.URL{Path: l.path()}).EscapedPath() +
 			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_txlock=immediate"
 		if l.write, err = sql.Open("sqlite", name); err != nil {
 			return fmt.Errorf("open the ledger: %w", err)
@@ -193,10 +205,13 @@ func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
+	if err := l.refuseUnknown(ctx, provider); err != nil {
+		return err
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("prepare the ledger's tables: %w", err)
 	}
-	return nil
+	return l.sign(ctx)
 }
 
 // migrationLock lets one process migrate a PostgreSQL ledger at a time. goose's
@@ -244,7 +259,18 @@ func (l *Ledger) disconnect() error {
 // and leaves a settled book. It serves the rare changes of people; the placer's
 // own go through the group commit. The act that the context has to record goes
 // with it.
-func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
+func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	return l.commitChange(ctx, func(tx *sql.Tx, c *control) error {
+		if c.schema > l.schema {
+			return newer(c.schema, l.schema, c.writtenBy)
+		}
+		return f(tx, c)
+	})
+}
+
+// commitChange is change for a ledger of any version: the answers that a process
+// has in hand are recorded when a newer one has prepared the tables meanwhile.
+func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
 	act := actOf(ctx)
 	defer func() { act.end(err == nil) }()
 	if !l.dialect.together {
@@ -257,6 +283,9 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) (e
 	}
 	defer l.turns.end()
 	if !l.dialect.together {
+		if err := l.followFile(); err != nil {
+			return err
+		}
 		l.statements.prepare(ctx, l.write)
 	}
 	tx, err := l.write.BeginTx(ctx, nil)
@@ -264,25 +293,29 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) (e
 		return fmt.Errorf("begin a change of the ledger: %w", err)
 	}
 	defer tx.Rollback()
+	known := l.history.highest()
 	c, err := l.readControl(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := act.record(ctx, tx, l.now()); err != nil {
+	if err := l.compare(ctx, tx, c, known); err != nil {
 		return err
 	}
-	before := *c
+	if err := act.record(ctx, tx, moment(c.now)); err != nil {
+		return err
+	}
 	if err := f(tx, c); err != nil {
 		return err
 	}
-	if *c != before {
-		if err := writeControl(ctx, tx, c); err != nil {
-			return err
-		}
+	c.commits++
+	c.changedAt = c.now
+	if err := writeControl(ctx, tx, c); err != nil {
+		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit a change of the ledger: %w", err)
 	}
+	l.history.committed(c)
 	return nil
 }
 

@@ -23,9 +23,14 @@ type store struct {
 	*testing.T
 	config ledger.Config
 
-	mu  sync.Mutex
-	now time.Time
+	mu     sync.Mutex
+	now    time.Time
+	opened int
 }
+
+// offsets are how far the clocks of a ledger's processes are off, one after the
+// other: whatever a test shows must not depend on them.
+var offsets = []time.Duration{0, 48 * time.Hour, -26 * time.Hour, 2 * time.Hour, -time.Hour}
 
 // onBothDatabases runs one suite on SQLite and on PostgreSQL. After each the book
 // must add up.
@@ -33,7 +38,7 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 		// Nothing renews a lease while the clock stands still.
-		s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database, Now: s.clock, Lease: 24 * time.Hour}
+		s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database, RepeatAgents: true, Clock: s.clock, Lease: 24 * time.Hour}
 		suite(s)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)
@@ -57,7 +62,16 @@ func (s *store) pass(d time.Duration) {
 // open opens the ledger as one more process.
 func (s *store) open() *ledger.Ledger {
 	s.Helper()
-	l, err := ledger.Open(s.Context(), s.config)
+	config := s.config
+	if config.Now == nil {
+		off := offsets[s.opened%len(offsets)]
+		config.Now = func() time.Time { return time.Now().Add(off) }
+		if config.Clock != nil {
+			config.Now = func() time.Time { return s.clock().Add(off) }
+		}
+	}
+	s.opened++
+	l, err := ledger.Open(s.Context(), config)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -213,7 +227,8 @@ func (s *store) sweep(l *ledger.Ledger) int {
 	orphans, err := l.Orphans(s.Context())
 	s.must(err)
 	for _, r := range orphans {
-		o := outcome(r, r.Tries, filing.NoAnswer)
+		o := outcome(r.Row, r.Tries, filing.NoAnswer)
+		o.Due = r.Due
 		s.must(l.Settle(s.Context(), o))
 	}
 	return len(orphans)
@@ -243,7 +258,7 @@ func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
 	out := ledger.Outcome{Row: r.ID, Try: try, Answer: a, Message: "it is " + string(class), Cost: r.Cost}
 	o := r.Request.Order
-	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(false), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
+	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(true), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
 	if class == filing.Accepted {
 		for _, p := range o.Products() {
 			out.Items = append(out.Items, ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: r.Cost})

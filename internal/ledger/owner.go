@@ -33,6 +33,8 @@ type Process struct {
 	Alive     bool
 	Placing   int // its rows in placing now
 
+	Timeout time.Duration // of the requests that it sends
+
 	lock string // path of the file the living process keeps locked
 }
 
@@ -51,13 +53,52 @@ func (l *Ledger) enlist(ctx context.Context) error {
 	if held, err := l.ownerLock.TryLock(); err != nil || !held {
 		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
 	}
-	now := l.now()
-	l.owner = Process{ID: id, Host: host, PID: os.Getpid(), StartedAt: now, lock: path}
-	if err := l.renew(ctx); err != nil {
+	l.owner = Process{ID: id, Host: host, PID: os.Getpid(), Timeout: l.timeout, lock: path}
+	err = l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
+		if err := l.setClock(ctx, tx, c); err != nil {
+			return err
+		}
+		l.owner.StartedAt = moment(c.now)
+		return l.enroll(ctx, tx)
+	})
+	if err != nil {
 		l.unlock()
 		return err
 	}
 	return nil
+}
+
+// setClock sets the clock of an SQLite ledger by the machine's where no other
+// process lives. From then on it goes on by itself: whoever sets the machine's
+// clock holds nobody, and the processes agree.
+func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
+	if !l.clock.local || l.clock.fixed != nil {
+		return nil
+	}
+	others, err := l.owners(ctx, tx)
+	if err != nil {
+		return err
+	}
+	// Where it is behind the last change, the machine was started since, or is
+	// another one.
+	if c.now >= c.changedAt && c.clockBase != 0 && slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
+		return nil
+	}
+	now := millis(l.clock.wall())
+	if back := c.changedAt - now; back > 0 {
+		// It was ahead: what was to come is as far off as it was.
+		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.settlingUntil} {
+			*at = max(*at-back, 0)
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE rows SET due = due - $1 WHERE due > $1`, back); err != nil {
+			return fmt.Errorf("set the ledger's clock back: %w", err)
+		}
+	}
+	l.clock.set(now)
+	c.now, c.clockBase = now, l.clock.base
+	// Written at once: the statements of this change count from it.
+	_, err = tx.ExecContext(ctx, `UPDATE control SET clock_base = $1 WHERE id = 1`, c.clockBase)
+	return wrap("set the ledger's clock", err)
 }
 
 // exclusively runs one statement in this process's turn. Where the context has
@@ -90,6 +131,8 @@ func (l *Ledger) keepLease() {
 		case <-tick.C:
 			ctx, cancel := context.WithTimeout(context.Background(), l.lease/3)
 			_ = l.renew(ctx)
+			_ = l.look(ctx)
+			_ = l.saveCommits()
 			cancel()
 		}
 	}
@@ -98,13 +141,32 @@ func (l *Ledger) keepLease() {
 func (l *Ledger) renew(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
-	_, err := l.exclusively(unasked(ctx), `INSERT INTO owners (id, host, pid, lock, started_at, expires_at, what, places) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)
+	if err := l.turns.take(); err != nil {
+		return err
+	}
+	defer l.turns.end()
+	return l.enroll(ctx, l.write)
+}
+
+// enroll puts this process on the list of the living for one more lease.
+func (l *Ledger) enroll(ctx context.Context, x execer) error {
+	from := l.clock.uptime()
+	_, err := x.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+l.clock.sql()+fmt.Sprintf(` + %d)`, l.lease.Milliseconds())+`
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
-		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), millis(l.now().Add(l.lease)), l.owner.What, flag(l.owner.Places))
+		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), l.owner.What, flag(l.owner.Places), l.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
 	}
+	l.leasedUntil.Store(int64(from + l.lease))
 	return nil
+}
+
+// MaySend reports whether this process still holds its lease with time to spare,
+// by its machine's clock alone. It is asked between the commit of an intent and
+// the first byte of its order: a process that stood still in between may have
+// been given up for dead, and its row sent by another one.
+func (l *Ledger) MaySend() bool {
+	return l.clock.uptime()+l.lease/3 < time.Duration(l.leasedUntil.Load())
 }
 
 // Announce says what this process is, and whether it places. Whoever does not
@@ -121,10 +183,16 @@ func (l *Ledger) retire() error {
 	defer l.unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if _, err := l.exclusively(ctx, `DELETE FROM owners WHERE id = $1`, l.owner.ID); err != nil {
+	// While rows of it are left it stays on the list, as dead, to tell what its
+	// time-out was.
+	_, err := l.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, l.owner.ID)
+	if err == nil {
+		_, err = l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, l.owner.ID)
+	}
+	if err != nil {
 		return fmt.Errorf("retire process %s: %w", l.owner.ID, err)
 	}
-	return nil
+	return l.saveCommits()
 }
 
 func (l *Ledger) unlock() {
@@ -132,35 +200,49 @@ func (l *Ledger) unlock() {
 	_ = os.Remove(l.ownerLock.Path())
 }
 
-// alive reports whether the owner may still be at work.
-func (l *Ledger) alive(o Process) bool {
+// alive reports whether the owner may still be at work, now at the database.
+// On this machine its lock decides. Another machine's lease is compared with the
+// clock that wrote it: the observer's own plays no role.
+func (l *Ledger) alive(o Process, now int64) bool {
 	if o.ID == l.owner.ID {
 		return true
 	}
-	if o.Host == l.owner.Host {
-		if _, err := os.Stat(o.lock); err == nil {
-			probe := flock.New(o.lock)
-			if free, err := probe.TryLock(); err == nil && free {
-				_ = probe.Unlock()
-				return false
-			}
-			return true
-		}
-		// No file to ask: another container with the same name, or a folder
-		// that is gone. The lease decides.
+	if locked, there := l.locked(o); there {
+		return locked
 	}
-	return l.now().Before(o.ExpiresAt)
+	return now < millis(o.ExpiresAt)
 }
 
-// owners lists every process on the list, the oldest first, without looking
-// whether it lives.
+// locked reports whether the owner's lock can be seen, and is held.
+func (l *Ledger) locked(o Process) (held, there bool) {
+	if o.Host != l.owner.Host {
+		return false, false
+	}
+	if _, err := os.Stat(o.lock); err != nil {
+		// No file to ask: another container with the same name, or a folder
+		// that is gone. The lease decides.
+		return false, false
+	}
+	probe := flock.New(o.lock)
+	if free, err := probe.TryLock(); err == nil && free {
+		_ = probe.Unlock()
+		return false, true
+	}
+	return true, true
+}
+
+// owners lists every process on the list, the oldest first, and which of them
+// live.
 func (l *Ledger) owners(ctx context.Context, q querier) ([]Process, error) {
 	var all []Process
-	err := drain(q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at, what, places, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id) FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+l.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
 		var p Process
-		var started, expires int64
-		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &p.Placing)
-		p.StartedAt, p.ExpiresAt = moment(started), moment(expires)
+		var started, expires, timeout, now int64
+		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
+		p.StartedAt, p.ExpiresAt, p.Timeout = moment(started), moment(expires), time.Duration(timeout)*time.Millisecond
+		if err == nil {
+			p.Alive = l.alive(p, now)
+		}
 		all = append(all, p)
 		return err
 	})
@@ -170,11 +252,7 @@ func (l *Ledger) owners(ctx context.Context, q querier) ([]Process, error) {
 // Processes lists who has the ledger open, the oldest first, and those who died
 // and are not struck off yet.
 func (l *Ledger) Processes(ctx context.Context) ([]Process, error) {
-	all, err := l.owners(ctx, l.read)
-	for i := range all {
-		all[i].Alive = l.alive(all[i])
-	}
-	return all, err
+	return l.owners(ctx, l.read)
 }
 
 // Others counts the living processes besides this one that place.
@@ -198,7 +276,7 @@ func (l *Ledger) Crew(ctx context.Context) (string, error) {
 	}
 	var ids []string
 	for _, o := range owners {
-		if l.alive(o) {
+		if o.Alive {
 			ids = append(ids, o.ID)
 		}
 	}
@@ -266,9 +344,15 @@ func (l *Ledger) giveBack(ctx context.Context, r Row) error {
 	return nil
 }
 
+// Orphan is a row in placing whose process is gone.
+type Orphan struct {
+	Row
+	Due time.Time // until then the service may still be at work on its order
+}
+
 // Orphans finds the rows in placing whose process is gone, and strikes such
 // processes off the list once nothing of theirs is left.
-func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
+func (l *Ledger) Orphans(ctx context.Context) ([]Orphan, error) {
 	// The rows first: whoever owns one of them is on the list by now, unless it
 	// is gone. The other way round a process that has just begun would be missed.
 	var placing []Row
@@ -282,12 +366,13 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	living := make(map[string]bool, len(owners))
+	known := make(map[string]Process, len(owners))
 	for _, o := range owners {
-		if living[o.ID] = l.alive(o); living[o.ID] {
+		known[o.ID] = o
+		if o.Alive {
 			continue
 		}
-		struck, err := affected(l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID))
+		struck, err := affected(l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, millis(o.ExpiresAt)))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}
@@ -297,12 +382,37 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Row, error) {
 			_ = os.Remove(o.lock)
 		}
 	}
+	var orphans []Orphan
 	for _, r := range placing {
-		if r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}) {
+		o, listed := known[r.Owner]
+		switch {
+		case r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}):
 			if err := l.giveBack(ctx, r); err != nil {
 				return nil, err
 			}
+		case o.Alive:
+		case !listed:
+			orphans = append(orphans, Orphan{r, r.UpdatedAt.Add(unlistedTimeout)})
+		default:
+			orphans = append(orphans, Orphan{r, l.quiet(r, o)})
 		}
 	}
-	return slices.DeleteFunc(placing, func(r Row) bool { return living[r.Owner] }), nil
+	return orphans, nil
+}
+
+// unlistedTimeout is taken for the time-out of a process that is not on the list.
+const unlistedTimeout = time.Minute
+
+// quiet is when the request of a dead process has ended. One that is known to be
+// dead sent it when the attempt began; one that is only silent may have sent it
+// until its lease ran out.
+func (l *Ledger) quiet(r Row, o Process) time.Time {
+	sent := r.UpdatedAt
+	if _, there := l.locked(o); !there && o.ExpiresAt.After(sent) {
+		sent = o.ExpiresAt
+	}
+	if o.Timeout == 0 {
+		o.Timeout = unlistedTimeout // a process of an earlier version
+	}
+	return sent.Add(o.Timeout)
 }

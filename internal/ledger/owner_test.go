@@ -77,7 +77,7 @@ func (s *store) killed() {
 // every other that looks, however often.
 func TestKilledProcess(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		s.config.Now = nil // the child's clock is the wall's
+		s.config.Clock = nil // the child's clock is the wall's
 		l, other := s.open(), s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
 		s.killed()
@@ -148,7 +148,7 @@ func TestLeaseOfAnotherMachine(t *testing.T) {
 // Crew is one name for all who look, and another whenever a process comes or goes.
 func TestCrew(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		s.config.Now = nil
+		s.config.Clock = nil
 		one, two := s.open(), s.open()
 		seen := make(map[string]bool)
 		changed := func() {
@@ -195,7 +195,7 @@ func TestClosedProcess(t *testing.T) {
 // The lease is renewed while the process lives.
 func TestLeaseIsRenewed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		s.config.Lease, s.config.Now = 60*time.Millisecond, nil
+		s.config.Lease, s.config.Clock = 60*time.Millisecond, nil
 		l := s.open()
 		var first, now int64
 		db := s.sql()
@@ -390,6 +390,71 @@ func TestProcesses(t *testing.T) {
 		s.must(worker.Announce(ctx, "worker", true)) // it was only silent
 		if all, err := page.Processes(ctx); err != nil || len(all) != 2 || !all[0].ExpiresAt.After(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
+		}
+	})
+}
+
+// A repeatable order that a dead process left is not sent before its request has
+// ended: the time-out that counts is that of the process that sent it.
+func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ended string // the statement that makes the process a dead one
+		after time.Duration
+	}{
+		{"killed", "", 45 * time.Second},
+		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`, 10*time.Second + 45*time.Second},
+		{"of an earlier version", `UPDATE owners SET host = 'elsewhere', expires_at = started_at, timeout = 0 WHERE timeout = 45000`, time.Minute},
+		{"not on the list", `DELETE FROM owners WHERE timeout = 45000`, time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onBothDatabases(t, func(s *store) {
+				s.config.Timeout = 5 * time.Second
+				l := s.open()
+				s.config.Timeout = 45 * time.Second
+				dead := s.open()
+				row := s.add(l, "a", agentOrder("comp_1"))[0]
+				s.send(dead, row)
+				began := s.clock()
+				s.pass(5 * time.Second)
+				if c.ended == "" {
+					s.must(dead.Close()) // in the middle of an order
+				} else {
+					s.exec(c.ended)
+				}
+				s.pass(5 * time.Second)
+				if n := s.sweep(l); n != 1 {
+					s.Fatalf("%d orphans", n)
+				}
+				s.want(l, row, filing.Ready, cost)
+				s.pass(began.Add(c.after - time.Millisecond).Sub(s.clock()))
+				if begun := s.begin(l, intent(s.row(l, row.ID))); begun.Try != 0 || !begun.Lost {
+					s.Fatalf("sent while the first request may be at work: %+v", begun)
+				}
+				s.pass(time.Millisecond)
+				s.send(l, row)
+				s.answer(l, row, filing.Accepted)
+			})
+		})
+	}
+}
+
+// A process that stood still knows that it may have been given up for dead.
+func TestProcessThatStoodStillMayNotSend(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Lease = 9 * time.Hour
+		l := s.open()
+		for _, c := range []struct {
+			after time.Duration
+			may   bool
+		}{{0, true}, {6*time.Hour - time.Second, true}, {time.Second, false}, {12 * time.Hour, false}} {
+			if s.pass(c.after); l.MaySend() != c.may {
+				s.Errorf("%s later: %v", c.after, !c.may)
+			}
+		}
+		s.must(l.Announce(s.Context(), "worker", true)) // which renews the lease
+		if !l.MaySend() {
+			s.Error("its lease is renewed")
 		}
 	})
 }

@@ -241,7 +241,7 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err e
 			return err
 		}
 		for _, o := range owners {
-			if o.ID == owner && l.alive(o) {
+			if o.ID == owner && o.Alive {
 				return nil
 			}
 		}

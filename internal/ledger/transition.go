@@ -218,9 +218,13 @@ func (l *Ledger) commit(group []*transition) {
 func (l *Ledger) commitTogether(group []*transition) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err := l.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		// The time is that of the group's turn: a lease may run out in the wait for it.
-		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: c.now}
 		return g.write(group)
 	})
+	if err == nil {
+		l.history.remember(group, l.clock.uptime())
+	}
+	return err
 }

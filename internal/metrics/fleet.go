@@ -133,7 +133,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	if r.book.Declared {
 		set(dollars, float64(r.book.Available())/100, "available")
 	}
-	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate} {
+	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate, filing.ForRestore, filing.ForVersion} {
 		set(halted, one(r.halted.Reason == reason), string(reason))
 	}
 	set(haltedSince, timestamp(r.halted.Since))

@@ -64,9 +64,16 @@ func HaltText(h ledger.Halted) string {
 		return fmt.Sprintf("the service refuses the API key (%s)", h.Note)
 	case filing.ForRate:
 		return "the service asked for a pause until " + clock(h)
+	case filing.ForRestore:
+		return fmt.Sprintf("the ledger went back in time (%s): what was sent since may look unsent, so nothing is sent", h.Note)
+	case filing.ForVersion:
+		return h.Note
 	}
 	return ""
 }
+
+// AfterRestore is what to do about a ledger that went back in time.
+const AfterRestore = "hold the rows that a process which is gone may have sent: importer resolve --all --doubt; then go on: importer resolve --restored"
 
 // HaltWords is HaltText in two or three words.
 func HaltWords(h ledger.Halted) string {
@@ -77,6 +84,10 @@ func HaltWords(h ledger.Halted) string {
 		return "key refused"
 	case filing.ForRate:
 		return "asked to wait until " + clock(h)
+	case filing.ForRestore:
+		return "ledger restored"
+	case filing.ForVersion:
+		return "newer ledger"
 	}
 	return ""
 }

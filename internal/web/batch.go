@@ -216,6 +216,10 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. Nothing is lost.", "/balance", "Declare a deposit"
 		case filing.ForKey:
 			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; nothing is lost.", "/settings", "Settings"
+		case filing.ForRestore:
+			h.Class, h.Do = "bad", "An operator has to "+report.AfterRestore+"."
+		case filing.ForVersion:
+			h.Class = "bad"
 		default:
 			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
 		}

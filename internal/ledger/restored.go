@@ -1,0 +1,367 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/filing"
+
+	"github.com/gofrs/flock"
+)
+
+// A ledger goes back in time where a stand-by takes over that lacks the last
+// commits, or where a backup is restored while processes run: what was sent
+// since looks unsent, and would be bought once more. Commits are therefore
+// numbered, and every process remembers the highest number that it has seen.
+// Whoever finds a lower one halts the fleet until a person ends it. Every living
+// process then writes back what it knows of the attempts that the ledger lost.
+
+// Memory of what this process sent: long enough for a database that is away for
+// a while, and small enough to carry along.
+const (
+	rememberFor = time.Hour
+	rememberMax = 20000
+)
+
+// history is what this process remembers of the ledger's commits.
+type history struct {
+	mu       sync.Mutex
+	numbers  map[string]int64 // the highest commit seen, by lineage
+	lineage  string           // of the last commit
+	changed  bool             // since the numbers were saved
+	attempts map[attempt]*remembered
+	order    []attempt // the oldest first
+}
+
+// remembered is an attempt that this process began.
+type remembered struct {
+	intent  Intent
+	outcome *Outcome // nil while it is out
+	at      time.Duration
+}
+
+// highest returns the highest commit seen, by lineage, as of before a reading of
+// the control row.
+func (h *history) highest() map[string]int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	numbers := make(map[string]int64, len(h.numbers))
+	for lineage, n := range h.numbers {
+		numbers[lineage] = n
+	}
+	return numbers
+}
+
+// saw notes a commit number.
+func (h *history) saw(lineage string, number int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.numbers == nil {
+		h.numbers = make(map[string]int64)
+	}
+	if number > h.numbers[lineage] {
+		h.numbers[lineage], h.changed = number, true
+	}
+}
+
+// committed notes a commit of this process.
+func (h *history) committed(c *control) {
+	h.saw(c.lineage, c.commits)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lineage = c.lineage
+}
+
+// strange reports whether the ledger's lineage is another one than that of this
+// process's last commit: somebody found the ledger restored meanwhile.
+func (h *history) strange(c *control) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lineage != "" && h.lineage != c.lineage
+}
+
+// remember keeps the attempts of a committed group.
+func (h *history) remember(group []*transition, at time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.attempts == nil {
+		h.attempts = make(map[attempt]*remembered)
+	}
+	for _, t := range group {
+		switch {
+		case t.intent != nil && t.begun.Try != 0:
+			a := attempt{t.intent.Row, t.begun.Try}
+			h.attempts[a] = &remembered{intent: *t.intent, at: at}
+			h.order = append(h.order, a)
+		case t.outcome != nil && t.err == nil:
+			if r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]; r != nil {
+				r.outcome, r.at = t.outcome, at
+			}
+		}
+	}
+	for len(h.order) > 0 {
+		r := h.attempts[h.order[0]]
+		if len(h.order) <= rememberMax && (r.outcome == nil || at-r.at < rememberFor) {
+			break
+		}
+		delete(h.attempts, h.order[0])
+		h.order = h.order[1:]
+	}
+}
+
+// recall returns what is remembered, the oldest first.
+func (h *history) recall() []remembered {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]remembered, 0, len(h.order))
+	for _, a := range h.order {
+		all = append(all, *h.attempts[a])
+	}
+	return all
+}
+
+// Commits returns the ledger's lineage and the highest commit that this process
+// knows of.
+func (l *Ledger) Commits() (lineage string, number int64) {
+	l.history.mu.Lock()
+	defer l.history.mu.Unlock()
+	return l.history.lineage, l.history.numbers[l.history.lineage]
+}
+
+// Saw tells the ledger of a commit that somebody else has seen.
+func (l *Ledger) Saw(lineage string, number int64) {
+	if lineage != "" {
+		l.history.saw(lineage, number)
+	}
+}
+
+// newLineage begins the numbering of a ledger, or begins it anew.
+func newLineage() string { return rand.Text()[:16] }
+
+// compare compares the control row with what this process remembers of it: known
+// is the highest commit by lineage, as of before the row was read.
+func (l *Ledger) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
+	if c.lineage == "" {
+		c.lineage = newLineage()
+	}
+	if c.server != c.serverStarted {
+		// What the other processes remember is known one renewal of their leases later.
+		if c.serverStarted != "" {
+			c.settlingUntil = c.now + (l.lease / 3).Milliseconds()
+		}
+		c.serverStarted = c.server
+	}
+	if n := known[c.lineage]; n > c.commits {
+		c.restoredAt = c.now
+		c.restoredNote = fmt.Sprintf("it holds %d commits and had %d", c.commits, n)
+		c.lineage = newLineage()
+	}
+	if !l.history.strange(c) {
+		return nil
+	}
+	return l.writeBack(ctx, tx, c)
+}
+
+// writeBack writes what this process knows of the attempts that the ledger lost:
+// each is in doubt again, and what was answered is settled by its answer.
+func (l *Ledger) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
+	all := l.history.recall()
+	for len(all) > 0 {
+		some := all[:min(maxGroup, len(all))]
+		all = all[len(some):]
+		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: c.now}
+		var group []*transition
+		for i := range some {
+			group = append(group, &transition{intent: &some[i].intent})
+			if some[i].outcome != nil {
+				group = append(group, &transition{outcome: some[i].outcome})
+			}
+		}
+		if err := g.readAll(group); err != nil {
+			return err
+		}
+		recorded, err := g.recorded(some)
+		if err != nil {
+			return err
+		}
+		for _, r := range some {
+			if err := g.writeBack(r, recorded); err != nil {
+				return fmt.Errorf("write back what row %d was sent: %w", r.intent.Row, err)
+			}
+		}
+		if err := g.writeAll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recorded returns the attempts whose answers the ledger has.
+func (g *groupWriter) recorded(some []remembered) (map[attempt]bool, error) {
+	rows := make([]record, len(some))
+	for i, r := range some {
+		rows[i] = record{r.intent.Row}
+	}
+	all := make(map[attempt]bool)
+	err := g.l.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+string(filing.NoAnswer)+`'`, columns{"id bigint"}, rows, func(scan func(...any) error) error {
+		var a attempt
+		err := scan(&a.row, &a.try)
+		all[a] = true
+		return err
+	})
+	return all, wrap("read which answers the ledger has", err)
+}
+
+func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
+	s, ok := g.rows[r.intent.Row]
+	try := r.intent.Tries + 1
+	if !ok || recorded[attempt{r.intent.Row, try}] {
+		return nil // its whole batch is lost, or nothing of it is
+	}
+	if s.tries < try && s.result == filing.Ready {
+		// Another row may have the key by now: the answer says whose it is.
+		in := r.intent
+		in.Claims = nil
+		for _, claim := range r.intent.Claims {
+			if p, held := g.purchases[claim.Key]; !held || p.row == s.id {
+				in.Claims = append(in.Claims, claim)
+			}
+		}
+		s.tries = r.intent.Tries
+		g.reserve(s, &in)
+		s.message, s.due, s.waits, s.doubt = "sent before the ledger went back in time; the answer is not known", 0, "", false
+		s.owner, s.since = g.l.owner.ID, g.now
+		g.move(s, filing.Placing)
+	}
+	if r.outcome == nil {
+		return nil // the answer is still out
+	}
+	err := g.settle(r.outcome, false)
+	if errors.Is(err, ErrTransition) {
+		return nil
+	}
+	return err
+}
+
+// restored is the halt of a ledger that went back in time.
+func (c *control) restored() Halted {
+	return Halted{Reason: filing.ForRestore, Note: c.restoredNote, Since: moment(c.restoredAt)}
+}
+
+// outdated is the halt of a process whose ledger a newer version has prepared.
+func (l *Ledger) outdated(c *control) Halted {
+	return Halted{Reason: filing.ForVersion, Note: newer(c.schema, l.schema, c.writtenBy).Error()}
+}
+
+// EndRestored lets orders be sent again after the ledger went back in time: a
+// person has dealt with the rows that may have been sent meanwhile.
+func (l *Ledger) EndRestored(ctx context.Context) error {
+	return l.change(ctx, func(_ *sql.Tx, c *control) error {
+		c.restoredAt, c.restoredNote = 0, ""
+		return nil
+	})
+}
+
+// look compares the ledger with what this process remembers, without waiting for
+// other writers unless they differ.
+func (l *Ledger) look(ctx context.Context) error {
+	if !l.dialect.together {
+		if err := l.followFile(); err != nil {
+			return err
+		}
+	}
+	known := l.history.highest()
+	c, err := l.readControl(ctx, l.read)
+	if err != nil {
+		return err
+	}
+	l.history.saw(c.lineage, c.commits)
+	if known[c.lineage] <= c.commits && !l.history.strange(c) && c.server == c.serverStarted {
+		return nil
+	}
+	return l.commitChange(unasked(ctx), func(*sql.Tx, *control) error { return nil })
+}
+
+// followFile opens the SQLite file anew where another one has taken its place:
+// what was written to the old one, nobody would find.
+func (l *Ledger) followFile() error {
+	l.following.Lock()
+	defer l.following.Unlock()
+	file, err := os.Stat(l.path())
+	if err != nil {
+		return fmt.Errorf("the ledger's file has gone while it is open: %w", err)
+	}
+	if l.file != nil && !os.SameFile(l.file, file) {
+		l.statements.forget()
+		for _, db := range []*sql.DB{l.write, l.read} {
+			db.SetMaxIdleConns(0)
+			db.SetMaxIdleConns(2)
+		}
+	}
+	l.file = file
+	return nil
+}
+
+// path is where the SQLite file is.
+func (l *Ledger) path() string { return filepath.Join(l.dir, "ledger.db") }
+
+// The highest commits are kept in a file beside the ledger, too: a process that
+// starts finds there what those before it have seen.
+
+const commitsFile = "commits.json"
+
+// loadCommits reads the numbers that processes of this data folder have seen.
+func (l *Ledger) loadCommits() error {
+	content, err := os.ReadFile(filepath.Join(l.dir, commitsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the numbers of the last commits: %w", err)
+	}
+	var numbers map[string]int64
+	if json.Unmarshal(content, &numbers) != nil {
+		return nil // a machine that lost its power left it half written: it is not needed
+	}
+	for lineage, n := range numbers {
+		l.history.saw(lineage, n)
+	}
+	return nil
+}
+
+// saveCommits writes the numbers down where they have changed.
+func (l *Ledger) saveCommits() error {
+	l.history.mu.Lock()
+	changed := l.history.changed
+	l.history.changed = false
+	l.history.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	guard := flock.New(filepath.Join(l.dir, "locks", "commits"))
+	if err := guard.Lock(); err != nil {
+		return fmt.Errorf("wait to save the number of the last commit: %w", err)
+	}
+	defer guard.Unlock()
+	if err := l.loadCommits(); err != nil { // what the others have saved
+		return err
+	}
+	content, err := json.Marshal(l.history.highest())
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(l.dir, commitsFile)
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return fmt.Errorf("save the number of the last commit: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+)
+
+// ErrNewer is returned for a ledger that a newer version of the program has
+// prepared: this one does not know what it would have to observe.
+var ErrNewer = errors.New("the ledger was prepared by a newer version")
+
+// newer says which version has prepared the ledger, and what to do.
+func newer(schema, known int64, by string) error {
+	if by == "" {
+		by = "a later version"
+	}
+	return fmt.Errorf("%w: %s wrote its tables (schema %d), and this program knows schema %d at most; use that version or a newer one (back to this one: restore the backup from before the update)", ErrNewer, by, schema, known)
+}
+
+// refuseUnknown refuses a ledger with a migration that this program does not have.
+func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
+	var known []int64
+	for _, s := range p.ListSources() {
+		known = append(known, s.Version)
+	}
+	l.schema = slices.Max(known)
+	there := `SELECT COUNT(*) FROM sqlite_master WHERE name = 'goose_db_version'`
+	if l.dialect.together {
+		there = `SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'goose_db_version'`
+	}
+	var n int
+	if err := l.write.QueryRowContext(ctx, there).Scan(&n); err != nil || n == 0 {
+		return wrap("look for the ledger's tables", err)
+	}
+	var unknown int64
+	err := drain(l.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`))(func(scan func(...any) error) error {
+		var version int64
+		err := scan(&version)
+		if version > 0 && !slices.Contains(known, version) {
+			unknown = version
+		}
+		return err
+	})
+	if err != nil || unknown == 0 {
+		return wrap("read which version prepared the ledger", err)
+	}
+	var by string
+	_ = l.write.QueryRowContext(ctx, `SELECT written_by FROM control`).Scan(&by) // it may have another shape by now
+	return newer(unknown, l.schema, by)
+}
+
+// sign notes which program prepared the tables.
+func (l *Ledger) sign(ctx context.Context) error {
+	_, err := l.write.ExecContext(ctx, `UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, l.schema, program())
+	return wrap("note which version prepared the ledger", err)
+}
+
+// program names the version of this program; "" where it was built without one.
+func program() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return ""
+	}
+	return "version " + info.Main.Version
+}

@@ -1,0 +1,19 @@
+//go:build !linux && !windows
+
+package ledger
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// uptime is how long the machine has been up, its sleep included: every process
+// reads the same, and nobody sets it.
+func uptime() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		panic("the machine has no monotonic clock: " + err.Error())
+	}
+	return time.Duration(t.Nano())
+}
