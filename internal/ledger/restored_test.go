@@ -1,0 +1,181 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
+)
+
+// onRestorable runs a suite on a ledger that can be taken back in time.
+func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
+	ledgertest.OnBothRestorable(t, func(t *testing.T, r *ledgertest.Restorable) {
+		s := &store{T: t, config: ledger.Config{Dir: r.Dir, DatabaseURL: r.Database, RepeatAgents: true, Lease: 30 * time.Second}}
+		suite(s, r)
+		if err := s.open().Audit(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// halted waits until the ledger can be reached, and checks that it is halted.
+func (s *store) halted(l *ledger.Ledger) {
+	s.Helper()
+	h, err := l.Standstill(s.Context())
+	if err != nil {
+		h, err = l.Standstill(s.Context()) // the connection that broke is not used again
+	}
+	if s.must(err); h.Reason != filing.ForRestore || !strings.Contains(h.Note, "commits") {
+		s.Fatalf("%+v", h)
+	}
+}
+
+// A ledger that went back in time under living processes sends nothing before a
+// person ends that, and gets back what the processes know.
+func TestLedgerThatWentBackInTime(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		ctx := s.Context()
+		one, two := s.open(), s.open()
+		rows := s.add(one, "a", append(reports("a", 6), agentOrder("comp_x"))...)
+		s.must(one.Deposit(ctx, 100_000, ""))
+		s.place(one, rows[0])
+		place.Keep()
+		s.await(one)
+		s.await(two)
+		s.place(one, rows[1])
+		s.send(one, rows[2]) // whose answer is out
+		s.place(two, rows[3])
+		s.send(two, rows[4])
+		s.answer(two, rows[4], filing.NoAnswer)
+		s.send(two, rows[6])
+		s.answer(two, rows[6], filing.NoAnswer)
+		s.send(two, rows[6])
+		s.answer(two, rows[6], filing.Accepted)
+		place.Restore()
+
+		for _, l := range []*ledger.Ledger{one, two} {
+			for _, r := range []ledger.Row{rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]} {
+				begun, err := l.Begin(ctx, intent(r))
+				for tries := 0; err != nil && tries < 20; tries++ { // its connections have to break first
+					begun, err = l.Begin(ctx, intent(r))
+				}
+				if s.must(err); begun.Try != 0 {
+					s.Fatalf("row %d goes out: %+v", r.ID, begun)
+				}
+			}
+		}
+		s.halted(one)
+		s.must(one.Deposit(ctx, 1, ""))
+		s.must(two.AskAgain(ctx))
+		s.must(two.KeyAccepted(ctx))
+		s.halted(two)
+
+		s.want(one, rows[0], filing.Placed, 0)
+		s.want(one, rows[1], filing.Placed, 0)
+		s.want(one, rows[2], filing.Placing, cost)
+		s.want(one, rows[3], filing.Placed, 0)
+		s.want(one, rows[4], filing.Uncertain, cost)
+		s.want(one, rows[5], filing.Ready, 0)
+		if r := s.want(one, rows[6], filing.Placed, 0); r.Tries != 2 {
+			s.Errorf("%d tries of the row that was sent twice", r.Tries)
+		}
+		s.answer(one, rows[2], filing.Accepted)
+		s.want(two, rows[2], filing.Placed, 0)
+
+		late := s.open() // a process that starts meanwhile
+		if begun := s.begin(late, intent(rows[5])); begun.Halted.Reason != filing.ForRestore {
+			s.Errorf("%+v", begun)
+		}
+		s.must(one.EndRestored(ctx))
+		s.exec(`UPDATE control SET settling_until = 0`)
+		s.send(two, rows[5])
+		s.answer(two, rows[5], filing.Accepted)
+		if n := s.sweep(late); n != 0 {
+			s.Errorf("%d orphans", n)
+		}
+	})
+}
+
+// await makes a ledger notice that its connections were broken.
+func (s *store) await(l *ledger.Ledger) {
+	s.Helper()
+	for tries := 0; ; tries++ {
+		if err := l.AskAgain(s.Context()); err == nil || tries > 20 {
+			s.must(err)
+			s.exec(`UPDATE control SET settling_until = 0`)
+			return
+		}
+	}
+}
+
+// A process that starts on a ledger older than those before it have seen finds
+// that out by the number that they have left in the data folder.
+func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		before := s.open()
+		rows := s.add(before, "a", reports("a", 3)...)
+		place.Keep()
+		s.await(before)
+		s.place(before, rows[0])
+		s.must(before.Close())
+		place.Restore()
+		after := s.open()
+		s.halted(after)
+		if begun := s.begin(after, intent(rows[0])); begun.Halted.Reason != filing.ForRestore {
+			s.Errorf("%+v", begun)
+		}
+		s.must(after.EndRestored(s.Context()))
+		if h, err := s.open().Standstill(s.Context()); err != nil || h.Reason == filing.ForRestore {
+			s.Errorf("found restored once more: %+v, %v", h, err)
+		}
+		// The same backup once more.
+		place.Restore()
+		s.await(after)
+		s.halted(after)
+	})
+}
+
+// What another machine has seen counts as well.
+func TestCommitThatSomebodyElseSaw(t *testing.T) {
+	onRestorable(t, func(s *store, place *ledgertest.Restorable) {
+		before := s.open()
+		row := s.add(before, "a", reports("a", 1)...)[0]
+		place.Keep()
+		s.await(before)
+		s.place(before, row)
+		lineage, number := before.Commits()
+		s.must(before.Close())
+		place.Restore()
+		s.config.Dir = s.TempDir()
+		if s.config.DatabaseURL == "" {
+			return // its folder goes with it
+		}
+		elsewhere := s.open()
+		elsewhere.Saw(lineage, number)
+		s.must(elsewhere.AskAgain(s.Context()))
+		s.halted(elsewhere)
+	})
+}
+
+// After a start of the database server nothing is sent for a while: a process
+// that knows more than the ledger says so meanwhile.
+func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // it has no server
+		}
+		l := s.open()
+		row := s.add(l, "a", reports("a", 1)...)[0]
+		s.exec(`UPDATE control SET server_started = 'before'`)
+		begun := s.begin(l, intent(row))
+		if begun.Halted.Reason != filing.ForRate || !begun.Halted.Until.Equal(s.clock().Add(8*time.Hour)) { // a third of the lease
+			s.Fatalf("%+v", begun)
+		}
+		s.pass(8 * time.Hour)
+		s.send(l, row)
+		s.answer(l, row, filing.Accepted)
+	})
+}
