@@ -112,7 +112,7 @@ The same command again is always safe: it resumes.`,
 	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
 	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.retryCommand(), a.resolveCommand())
 	add("season", a.seasonCommand(), a.submitCommand(), a.approveCommand())
-	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.notifyCommand())
+	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(), a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(), a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())

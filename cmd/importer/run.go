@@ -315,6 +315,15 @@ func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
 	if q.Total.IsUnknown() {
 		r.say("  Some state fees are not known yet, by state or by entity type: the true cost may be higher. FILING_FEES can name fees.")
 	}
+	for _, note := range q.Notes() {
+		r.say("  %s", r.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.What)))
+		for _, name := range note.Names[:min(len(note.Names), 10)] {
+			r.say("    %s", name)
+		}
+		if more := note.Count - 10; more > 0 {
+			r.say("    … and %d more", more)
+		}
+	}
 	if book.Declared {
 		r.say("  available %s", book.Available().Dollars())
 		if short := q.Total.Amount - book.Available(); short > 0 {

@@ -27,6 +27,14 @@ var EventTypes = []string{StatusChanged, DocumentUploaded}
 // section 3.
 const FiledStatus = "filed"
 
+// IsCanceled reports whether a status says that a filing, or a subscription, was
+// canceled. Source: spec section 2, subscriptionStatus; that filingStatus uses
+// the same word is an Assumption.
+func IsCanceled(status string) bool {
+	folded := FoldName(status)
+	return folded == "canceled" || folded == "cancelled"
+}
+
 // maxEventID bounds an id in an event: it is a key under which things are kept.
 const maxEventID = 200
 
@@ -56,6 +64,10 @@ type Event struct {
 	CompanyID     string // comp_<id>
 	FilingState   State
 	FilingYear    string
+
+	// Of the subscription that the order established; empty where the event does
+	// not speak of it.
+	SubscriptionStatus string
 }
 
 // Product is the product that the event's order is of, where its type says so.
@@ -82,6 +94,7 @@ var eventFields = map[string][]string{
 	"company":       {"companyid", "company"},
 	"state":         {"filingstate"},
 	"year":          {"filingyear"},
+	"subscription":  {"subscriptionstatus"},
 }
 
 // ParseEvent reads the body of a delivery. What it does not know it leaves
@@ -123,6 +136,7 @@ func ParseEvent(body []byte) (Event, error) {
 	e.CompanyID = word(inner(find("company"), "id"))
 	e.FilingState, _ = ParseState(word(find("state")))
 	e.FilingYear = word(find("year"))
+	e.SubscriptionStatus = word(inner(find("subscription"), "status"))
 	for _, id := range []*string{&e.OrderID, &e.DocumentID} {
 		if len(*id) > maxEventID { // a whole document, perhaps; it stays in the body
 			*id = ""

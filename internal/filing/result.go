@@ -41,6 +41,7 @@ var Edges = []Edge{
 	{Placing, Rejected, "the service refused it"},
 	{Placing, Uncertain, "sent, and no trustworthy answer came"},
 	{Placing, Ready, "not sent, or safe to send again"},
+	{Skipped, Exists, "the subscription that covers it renewed it"},
 	{Rejected, Ready, "retried after a correction"},
 	{Canceled, Ready, "wanted after all"},
 	{Uncertain, Placed, "resolved: the order exists"},

@@ -594,7 +594,7 @@ var monthWords = func() map[string]string {
 // answers are the columns that a results workbook adds. A sheet that is fed
 // back has them, and they are passed over without a word.
 var answers = map[string]bool{
-	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true, "attempts": true, "updatedat": true,
+	"result": true, "message": true, "orderids": true, "filingstatus": true, "filingdate": true, "cost": true, "attempts": true, "updatedat": true, "subscription": true,
 }
 
 // strength is how surely a header means a column.

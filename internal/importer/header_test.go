@@ -149,7 +149,7 @@ func TestOpen(t *testing.T) {
 		{why: "mapped to the beginning of a column of ours", text: "Company ID\n", options: Options{Map: map[string]string{"a": "Compny"}}, err: `did you mean "Company ID"`},
 		{why: "no rows", text: "Company ID" + rest, err: "no rows below the header in row 1"},
 		{why: "no such column", text: "Company ID,Filing Year,Filing State\ncomp_1,2026,DE\n", product: filing.AnnualReport, note: "No column gives the User ID or the User Email"},
-		{why: "our answers are passed over", text: "Company ID,Filing Year,Filing State,Result,Message,Order IDs,Filing Status,Filing Date,Cost,Attempts,Updated At\ncomp_1,2026,DE\n", product: filing.AnnualReport, not: "Not used"},
+		{why: "our answers are passed over", text: "Company ID,Filing Year,Filing State,Result,Message,Order IDs,Filing Status,Filing Date,Cost,Attempts,Updated At,Subscription\ncomp_1,2026,DE\n", product: filing.AnnualReport, not: "Not used"},
 		{why: "a CSV has no sheets", text: "Company ID" + rest, options: Options{Sheet: "June"}, err: "--sheet"},
 		{why: "agents in a sheet of agent changes", text: "Company ID,State,Change Of Agent,Agent Company Name\ncomp_1,DE,yes,Acme Agents\n", product: filing.AgentChange, note: "service's own agent"},
 	} {

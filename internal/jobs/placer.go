@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 			return err
 		}
 		order = order.Drop(held.product)
-		notes = append(notes, fmt.Sprintf("the %s was bought before (%s) and not ordered again", held.product.Title(), held.where))
+		notes = append(notes, held.note)
 	}
 }
 
@@ -99,7 +100,7 @@ func differences(sheet, service filing.Company) []string {
 // another one.
 type itemHeld struct {
 	product filing.Product
-	where   string
+	note    string // for the reader
 }
 
 func (*itemHeld) Error() string { return "an item is bought already" }
@@ -349,11 +350,19 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 	aside := ledger.Aside{Row: row.ID}
 	switch {
 	case t.Covers:
-		aside.Next = filing.Skipped
-		aside.Message = fmt.Sprintf("covered by the annual subscription that %s opened; to order it all the same, hand it in to buy again (--again)", where)
+		if err := p.ledger.RecordCoverage(ctx, ledger.Coverage{Batch: row.Batch, Number: row.Number, Cover: t.Claim.Cover, Year: t.Claim.Year, Opened: t.Row}); err != nil {
+			return true, err
+		}
+		note := "the annual report is " + coveredBy(where, holder)
+		if len(order.Products()) > 1 {
+			return false, &itemHeld{t.Claim.Product, note}
+		}
+		aside.Next, aside.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
 	case !t.Bought:
 		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
 		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it", t.Claim.Product.Title(), where)
+	case canceledItem(holder, t.Claim.Product) != nil && len(order.Products()) == 1:
+		aside.Next, aside.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:
 		aside.Next = filing.Exists
 		aside.Message = fmt.Sprintf("bought before in %s; nothing was ordered", where)
@@ -362,12 +371,45 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 			aside.Items = append(aside.Items, item)
 		}
 	default:
-		return false, &itemHeld{t.Claim.Product, where}
+		note := fmt.Sprintf("the %s was bought before (%s) and not ordered again", t.Claim.Product.Title(), where)
+		if canceledItem(holder, t.Claim.Product) != nil {
+			note = boughtAndCanceled(t.Claim.Product, where, holder)
+		}
+		return false, &itemHeld{t.Claim.Product, note}
 	}
 	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return true, err
 	}
 	return true, nil
+}
+
+// coveredBy says which subscription covers a report.
+func coveredBy(where string, holder ledger.Row) string {
+	order := where
+	for _, i := range holder.Items {
+		if i.Product == filing.AnnualReport && i.OrderID != "" {
+			order = i.OrderID + " (" + where + ")"
+		}
+	}
+	return "covered by the annual subscription of order " + order + "; to order it all the same, run it with --again=\"why\""
+}
+
+// canceledItem is the item of a row that was canceled after it was bought.
+func canceledItem(holder ledger.Row, product filing.Product) *ledger.Item {
+	for i := range holder.Items {
+		if item := &holder.Items[i]; item.Product == product && filing.IsCanceled(item.FilingStatus) {
+			return item
+		}
+	}
+	return nil
+}
+
+// boughtAndCanceled says that a filing does not exist although it was bought. It
+// is not bought again by itself: one key is one purchase.
+// Source: spec section 7 (a canceled qualification does not block another).
+func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) string {
+	return fmt.Sprintf("the %s was bought before (%s, %s) and is canceled now; nothing was ordered. To order it again, run it with --again=\"why\"",
+		product.Title(), where, cmp.Or(canceledItem(holder, product).OrderID, "no order id"))
 }
 
 // place says where another row is, in the words of somebody reading row.

@@ -15,6 +15,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 	"bulkfiling/internal/season"
 )
 
@@ -40,6 +41,7 @@ type Plan struct {
 	// What becomes of their rows, as far as the ledger knows.
 	Filings int  `json:"filings"` // to be placed
 	Covered Some `json:"covered"` // by a subscription bought earlier
+	Lapsed  Some `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
 	Bought  Some `json:"bought"`  // before, the very same
 	Invalid Some `json:"invalid"`
 	Skipped int  `json:"skipped"`          // repeats, and companies of other states
@@ -108,6 +110,8 @@ type weigher struct {
 	plan   *Plan
 	names  map[int]string // by row
 	quote  BatchQuote
+
+	covered []ledger.Coverage // of the rows at hand
 }
 
 // CreateBatch begins the batch.
@@ -132,6 +136,11 @@ func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 	if w.to == nil {
 		return nil
 	}
+	covered := w.covered
+	w.covered = nil
+	if err := w.ledger.RecordCoverage(ctx, covered...); err != nil {
+		return err
+	}
 	return w.to.AddRows(ctx, batch, rows)
 }
 
@@ -147,12 +156,25 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 		return nil
 	}
 	order, by := left.of(*r)
+	for _, c := range left.claims(*r) {
+		if s, lapsed := left.lapsed[c.Key]; lapsed {
+			w.plan.Lapsed.add(fmt.Sprintf("%s: order %s, %s", name, cmp.Or(s.Order, "without an id"), s.Lapsed))
+		}
+	}
 	switch {
 	case by != nil:
 		where := fmt.Sprintf("row %d of batch %s", by.Number, by.Batch)
+		if by.Order != "" {
+			where = by.Order + " (" + where + ")"
+		}
 		r.Result = filing.Skipped
-		r.Message = "covered by the annual subscription that " + where + " opened; to order it all the same, hand it in to buy again (--again)"
-		w.plan.Covered.add(name + ": by " + where)
+		r.Message = "covered by the annual subscription of order " + where + "; to order it all the same, run it with --again=\"why\""
+		w.plan.Covered.add(name + ": by order " + where)
+		for _, c := range left.claims(*r) {
+			if c.Cover != "" {
+				w.covered = append(w.covered, ledger.Coverage{Batch: left.batch, Number: r.Number, Cover: c.Cover, Year: c.Year, Opened: by.Row})
+			}
+		}
 		return nil
 	case len(order.Products()) == 0:
 		// The placer answers it, with the order ids of then.
@@ -276,11 +298,21 @@ type Remark struct {
 	Some
 }
 
+// Text is the remark in one line, with some of the names.
+func (r Remark) Text() string {
+	text := fmt.Sprintf("%s %s: %s", report.Count(r.Count, "row"), r.What, strings.Join(r.Names, "; "))
+	if more := r.Count - len(r.Names); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
 // Remarks are what a person should know of companies that are not just filed.
 func (p *Plan) Remarks() []Remark {
 	var all []Remark
 	for _, r := range []Remark{
 		{"skipped, covered by a subscription bought earlier", p.Covered},
+		{"filed although a subscription was opened before", p.Lapsed},
 		{"bought before, nothing is ordered", p.Bought},
 		{"to correct, never sent", p.Invalid},
 		{"filed, though by the rules nothing is due of them this year", p.NotDue},

@@ -65,8 +65,13 @@ func unhindered(err error) error {
 type BatchQuote struct {
 	Rows   int
 	Before int // ready rows besides that others have bought before, or that a subscription covers
-	Total  money.Cost
-	Lines  []ProductQuote // by product, in the order of filing.Products
+
+	Covered  Some // those of them that a subscription covers, with its order
+	Canceled Some // those of them whose filing was canceled since
+	Lapsed   Some // rows to be ordered although there is a subscription, and why it does not cover them
+
+	Total money.Cost
+	Lines []ProductQuote // by product, in the order of filing.Products
 }
 
 // ProductQuote sums one product up.
@@ -99,6 +104,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 			if by == nil && len(order.Products()) == 0 {
 				by = p.buyer(row)
 			}
+			q.tell(row, &p)
 			if quotes[i].Row = row.ID; by != nil {
 				q.Before++
 				quotes[i].Note = boughtBefore(by)
@@ -115,6 +121,43 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 		}
 	}
 	return q, nil
+}
+
+// tell notes what a person should know of a row's subscriptions and earlier
+// purchases before they approve.
+func (q *BatchQuote) tell(row ledger.Row, p *left) {
+	name := fmt.Sprintf("row %d", row.Number)
+	if legal := row.Request.LegalName(); legal != "" {
+		name = legal + " (" + name + ")"
+	}
+	for _, c := range p.claims(row) {
+		switch h, taken := p.held[c.Key]; {
+		case taken && h.Batch == p.batch:
+		case taken && h.Covers && p.again == "":
+			q.Covered.add(fmt.Sprintf("%s: %s, order %s", name, c.Product.Title(), cmp.Or(h.Order, fmt.Sprintf("of row %d of batch %s", h.Number, h.Batch))))
+		case taken && h.Canceled:
+			q.Canceled.add(fmt.Sprintf("%s: %s, bought by row %d of batch %s", name, c.Product.Title(), h.Number, h.Batch))
+		}
+		if s, lapsed := p.lapsed[c.Key]; lapsed && p.again == "" && s.Batch != p.batch {
+			q.Lapsed.add(fmt.Sprintf("%s: the subscription of order %s: %s", name, cmp.Or(s.Order, fmt.Sprintf("(row %d of batch %s)", s.Number, s.Batch)), s.Lapsed))
+		}
+	}
+}
+
+// Notes are what a person should know before they approve, the headings with up
+// to a few of the rows below each.
+func (q *BatchQuote) Notes() []Remark {
+	var all []Remark
+	for _, r := range []Remark{
+		{"not ordered: an annual subscription covers them", q.Covered},
+		{"not ordered: bought before and canceled since; --again=\"why\" orders them again", q.Canceled},
+		{"ordered although an annual subscription was opened before", q.Lapsed},
+	} {
+		if r.Count > 0 {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // add adds the quote of a row.
@@ -144,6 +187,7 @@ type left struct {
 	again     string
 	companies map[string]filing.Company
 	held      map[filing.Key]ledger.Holding
+	lapsed    map[filing.Key]ledger.Subscription
 }
 
 // whatIsLeft looks the ready ones of the rows up.
@@ -165,7 +209,10 @@ func whatIsLeft(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []le
 			all = append(all, some.claims(r)...)
 		}
 	}
-	some.held, err = l.Holdings(ctx, all)
+	if some.held, err = l.Holdings(ctx, all); err != nil {
+		return some, err
+	}
+	some.lapsed, err = l.Lapsed(ctx, all)
 	return some, err
 }
 
@@ -184,7 +231,9 @@ func (s *left) buyer(r ledger.Row) *ledger.Holding {
 func boughtBefore(by *ledger.Holding) string {
 	switch {
 	case by.Covers:
-		return fmt.Sprintf("%s: the subscription that row %d of batch %s opened covers it", ledger.BoughtBefore, by.Number, by.Batch)
+		return fmt.Sprintf("%s: the annual subscription of order %s (row %d of batch %s) covers it", ledger.BoughtBefore, cmp.Or(by.Order, "without an id"), by.Number, by.Batch)
+	case by.Canceled:
+		return fmt.Sprintf("%s, by row %d of batch %s, and canceled since: nothing will be ordered; --again=\"why\" orders it again", ledger.BoughtBefore, by.Number, by.Batch)
 	case by.Batch == "":
 		return ledger.BoughtBefore + ": nothing will be ordered"
 	}
@@ -214,20 +263,23 @@ func (s *left) claims(r ledger.Row) []ledger.Claim {
 	return ledger.ClaimsOf(&o, s.again)
 }
 
-// of is a row's order without what was bought before, in another batch; by is
-// the subscription that covers the whole of it, if one does.
+// of is a row's order without what was bought before, in another batch, or is
+// covered by a subscription; by is that subscription where nothing else is left.
 func (s *left) of(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
 	rest = s.order(r)
 	for _, c := range s.claims(r) {
 		switch h, taken := s.held[c.Key]; {
 		case !taken || h.Batch == s.batch:
 		case h.Covers && s.again == "":
-			return rest, &h
+			rest, by = rest.Drop(c.Product), &h
 		case h.Bought && !h.Covers:
 			rest = rest.Drop(c.Product)
 		}
 	}
-	return rest, nil
+	if len(rest.Products()) > 0 {
+		by = nil // what is left is ordered
+	}
+	return rest, by
 }
 
 func (s *left) facts(r ledger.Row) balance.Facts {

@@ -26,7 +26,7 @@ func ClaimsOf(o *filing.Order, again string) []Claim {
 			c.Key += filing.Key("|again|" + again)
 		}
 		if product == filing.AnnualReport && o.CompanyID != "" {
-			c.Cover = "annual-report|" + o.CompanyID + "|" + string(o.FilingState)
+			c.Cover = coverOf(o.CompanyID, o.FilingState)
 			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
 		}
 		all = append(all, c)

@@ -79,13 +79,13 @@ func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
 
 var newEvent = columns{
 	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text", "status text", "date text", "filing_type text",
-	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "filing_state text", "filing_year text", "body text", "state text", "note text",
+	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "filing_state text", "filing_year text", "subscription_status text", "body text", "state text", "note text",
 }
 
 const (
 	readEventIDs = `SELECT e.id {{v}} JOIN events e ON e.id = v.id`
-	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year, body, state, note)
-		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.filing_state, v.filing_year, v.body, v.state, v.note {{v}}
+	writeEvents  = `INSERT INTO events (id, type, created_at, received_at, order_id, order_type, product, filing_status, filing_date, filing_type, exception, exception_note, document_id, document_type, company_id, filing_state, filing_year, subscription_status, body, state, note)
+		SELECT v.id, v.type, v.created, v.received, v.order_id, v.order_type, v.product, v.status, v.date, v.filing_type, v.exception, v.note_of_exception, v.document_id, v.document_type, v.company_id, v.filing_state, v.filing_year, v.subscription_status, v.body, v.state, v.note {{v}}
 		WHERE TRUE ON CONFLICT (id) DO NOTHING`
 	// A row that has just got its orders takes what was told of them before.
 	wakeEvents = `UPDATE events SET state = 'new' {{v}} WHERE events.state = 'unknown' AND events.order_id = v.order_id`
@@ -101,7 +101,7 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	product, _ := e.Product()
 	g.events = append(g.events, record{
 		e.ID, plain(e.Type), millis(e.CreatedAt), g.now, plain(e.OrderID), plain(e.OrderType), string(product), plain(e.FilingStatus), plain(e.FilingDate), plain(e.FilingType),
-		int64(e.Exception), plain(filing.HideSSNs(e.ExceptionNote)), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), plain(filing.HideSSNs(e.Note)),
+		int64(e.Exception), plain(filing.HideSSNs(e.ExceptionNote)), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), plain(e.SubscriptionStatus), bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), plain(filing.HideSSNs(e.Note)),
 	})
 	return true
 }
@@ -130,7 +130,7 @@ func bodyOf(text string) []byte {
 	return []byte(text)
 }
 
-const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.filing_state, e.filing_year, e.body, e.state, e.row, e.note`
+const eventColumns = `e.seq, e.id, e.type, e.created_at, e.received_at, e.order_id, e.order_type, e.filing_status, e.filing_date, e.filing_type, e.exception, e.exception_note, e.document_id, e.document_type, e.company_id, e.filing_state, e.filing_year, e.subscription_status, e.body, e.state, e.row, e.note`
 
 // bodiless are the same without the body, which may be a megabyte.
 var bodiless = strings.Replace(eventColumns, "e.body", "''", 1)
@@ -139,7 +139,7 @@ func scanEvent(scan func(...any) error) (Event, error) {
 	var e Event
 	var created, received int64
 	var body string
-	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState, &e.FilingYear, &body, &e.State, &e.Row, &e.Note)
+	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState, &e.FilingYear, &e.SubscriptionStatus, &body, &e.State, &e.Row, &e.Note)
 	e.CreatedAt, e.ReceivedAt, e.Body = moment(created), moment(received), bodyOf(body)
 	return e, err
 }
@@ -197,7 +197,7 @@ func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, 
 	var idle bool
 	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
 		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
-			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent')))`).Scan(&idle)
+			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent') OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
 	if err != nil {
 		return 0, nil, fmt.Errorf("look for events: %w", err)
 	}
@@ -212,6 +212,11 @@ func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, 
 	}
 	if done < maxApplied {
 		settled, err = l.settleByEvents(ctx)
+		if renewed, failed := l.takeRenewals(ctx); failed != nil {
+			err = errors.Join(err, failed)
+		} else {
+			done += renewed
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("apply events: %w", err)
@@ -280,6 +285,8 @@ type told struct {
 	exception    int
 	note         string
 	at           int64
+	subscription string
+	subscribed   int64 // when that was last told
 	changed      bool
 	touched      bool // a document arrived
 }
@@ -313,11 +320,11 @@ func (a *applier) readItems(events []Event) error {
 			orders = append(orders, record{e.OrderID})
 		}
 	}
-	err := a.l.query(a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
+	err := a.l.query(a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
 		columns{"order_id text"}, orders, func(scan func(...any) error) error {
 			var order string
 			var t told
-			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at); err != nil {
+			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at, &t.subscription, &t.subscribed); err != nil {
 				return err
 			}
 			a.items[order] = append(a.items[order], &t)
@@ -333,7 +340,7 @@ func (a *applier) readItems(events []Event) error {
 func (a *applier) look(e Event) (EventState, string) {
 	items := a.items[e.OrderID]
 	switch {
-	case e.Type != filing.StatusChanged && e.Type != filing.DocumentUploaded:
+	case e.Type != filing.StatusChanged && e.Type != filing.DocumentUploaded && e.SubscriptionStatus == "":
 		return EventIgnored, "nothing here listens to this type"
 	case e.OrderID == "":
 		return EventIgnored, "it names no order"
@@ -352,12 +359,25 @@ func (a *applier) look(e Event) (EventState, string) {
 	}
 	moved := false
 	for _, t := range items {
-		moved = t.move(e) || moved
+		moved = t.subscribe(e) || moved
+		if e.Type == filing.StatusChanged {
+			moved = t.move(e) || moved
+		}
 	}
 	if !moved {
 		return EventStale, ""
 	}
 	return EventApplied, ""
+}
+
+// subscribe takes over what an event says of the order's subscription, unless
+// something newer is known.
+func (t *told) subscribe(e Event) bool {
+	if e.SubscriptionStatus == "" || e.at() < t.subscribed {
+		return false
+	}
+	t.subscription, t.subscribed, t.changed = e.SubscriptionStatus, e.at(), true
+	return true
 }
 
 // move takes an event's news over, unless newer are known. A filing that was
@@ -407,7 +427,7 @@ func (a *applier) write() error {
 	for _, all := range a.items {
 		for _, t := range all {
 			if t.changed {
-				items = append(items, record{t.id, t.status, t.date, int64(t.exception), plain(t.note), t.at})
+				items = append(items, record{t.id, t.status, t.date, int64(t.exception), plain(t.note), t.at, plain(t.subscription), t.subscribed})
 			}
 			if (t.changed || t.touched) && !seen[t.row] {
 				seen[t.row] = true
@@ -416,8 +436,8 @@ func (a *applier) write() error {
 		}
 	}
 	return a.exec([]statement{
-		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at {{v}} WHERE items.id = v.id`,
-			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint"}, items},
+		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed {{v}} WHERE items.id = v.id`,
+			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint", "subscription text", "subscribed bigint"}, items},
 		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`, columns{"id bigint", "at bigint"}, rows},
 		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at) SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`,
 			columns{"key text", "id text", "type text", "order_id text", "event text", "created bigint", "received bigint"}, a.documents},

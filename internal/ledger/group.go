@@ -455,7 +455,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 	err = g.l.queryAll(g.ctx, g.tx, g.addPurchase,
 		statement{"read the claims of a group", readClaims, columns{"id bigint"}, settled},
 		statement{"read the purchases of a group", readPurchases, columns{"key text"}, keys},
-		statement{"read the subscriptions of a group", readCovers, columns{"cover text"}, covers})
+		statement{"read the subscriptions of a group", selectCovers + coversNow(g.now), columns{"cover text"}, covers})
 	return err
 }
 
@@ -465,8 +465,8 @@ const (
 	readPurchase  = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch {{v}} JOIN purchases p ON `
 	readClaims    = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
 	readPurchases = `SELECT 0, ` + readPurchase + `p.key = v.key JOIN rows o ON o.id = p.row`
-	readCovers    = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
-		WHERE p.cover <> '' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`
+	selectCovers  = `SELECT 1, ` + readPurchase + `p.cover = v.cover JOIN rows o ON o.id = p.row
+		WHERE p.cover <> '' AND `
 )
 
 func (g *groupWriter) addStanding(scan func(...any) error) error {

@@ -245,7 +245,7 @@ func intent(r ledger.Row) ledger.Intent {
 	for _, p := range o.Products() {
 		c := ledger.Claim{Product: p, Key: keys[p]}
 		if p == filing.AnnualReport {
-			c.Cover = o.CompanyID + "|DE"
+			c.Cover = "annual-report|" + o.CompanyID + "|DE"
 			c.Year, _ = strconv.Atoi(o.AnnualReport.FilingYear)
 		}
 		in.Claims = append(in.Claims, c)

@@ -55,6 +55,7 @@ type Row struct {
 	Creating  bool             // the attempt under way, or in doubt, creates the company
 	Owner     string           // the process that is placing it
 	Waits     string           // what a ready row waits for: funds, or another row's purchase
+	CoveredBy *Subscription    // what covers the row's report, which is not ordered; nil where nothing does
 	Priority  int64            // lower numbers go first; 0 where nothing is known of it
 	UpdatedAt time.Time
 }

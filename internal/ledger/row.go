@@ -130,7 +130,10 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 		i.Cost.Amount = money.Cents(cost)
 		page[at[row]].Items = append(page[at[row]].Items, i)
 	}
-	return page, items.Err()
+	if err := items.Err(); err != nil {
+		return nil, fmt.Errorf("read items: %w", err)
+	}
+	return page, l.coverPage(ctx, page)
 }
 
 // Row reads one row with its items.

@@ -301,27 +301,28 @@ type Holding struct {
 	Number int  // of the row that has it, in its sheet
 	Bought bool // false while that row's answer is out
 	Covers bool // not the same purchase: its subscription covers this one
+
+	Row      int64
+	Canceled bool   // its filing was canceled
+	Order    string // the order that opened the subscription
+	Status   string // the service's word for it
 }
 
 // Holdings says which of the claims that a new batch would make are held by
 // others already, as Begin will see it. It decides nothing.
 func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]Holding, error) {
 	var keys []filing.Key
-	var covers []string
 	for _, c := range claims {
 		keys = append(keys, c.Key)
-		if c.Cover != "" {
-			covers = append(covers, c.Cover)
-		}
 	}
 	held := make(map[filing.Key]Holding)
-	subscribed := make(map[string]map[int]Holding) // by cover and year
 	if len(keys) > 0 {
 		in, args := list(keys)
-		err := drain(l.read.QueryContext(ctx, `SELECT p.key, o.batch, o.number, p.bought FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+		err := drain(l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
+				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND lower(i.filing_status) IN ('canceled', 'cancelled')) FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
 			var key filing.Key
 			var h Holding
-			err := scan(&key, &h.Batch, &h.Number, &h.Bought)
+			err := scan(&key, &h.Row, &h.Batch, &h.Number, &h.Bought, &h.Canceled)
 			held[key] = h
 			return err
 		})
@@ -329,33 +330,18 @@ func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]H
 			return nil, fmt.Errorf("look for purchases: %w", err)
 		}
 	}
-	if len(covers) > 0 {
-		in, args := list(covers)
-		err := drain(l.read.QueryContext(ctx, `SELECT p.cover, p.year, o.batch, o.number FROM purchases p JOIN rows o ON o.id = p.row WHERE p.bought = 1 AND p.cover <> '' AND p.cover IN (`+in+`)
-			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_status = 'canceled')`, args...))(func(scan func(...any) error) error {
-			var cover string
-			var year int
-			h := Holding{Bought: true, Covers: true}
-			if err := scan(&cover, &year, &h.Batch, &h.Number); err != nil {
-				return err
-			}
-			if subscribed[cover] == nil {
-				subscribed[cover] = make(map[int]Holding)
-			}
-			subscribed[cover][year] = h
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("look for subscriptions: %w", err)
-		}
+	subscribed, err := l.subscriptionsOf(ctx, claims)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range claims {
 		if _, same := held[c.Key]; same {
 			continue
 		}
-		for year, h := range subscribed[c.Cover] {
-			if year < c.Year {
-				held[c.Key] = h
+		for _, s := range subscribed[c.Cover] {
+			if s.Year < c.Year && s.Lapsed == "" {
+				held[c.Key] = Holding{Batch: s.Batch, Number: s.Number, Row: s.Row, Bought: true, Covers: true, Order: s.Order, Status: s.Status}
+				break
 			}
 		}
 	}

@@ -198,9 +198,9 @@ func TestHoldings(t *testing.T) {
 		held, err := l.Holdings(ctx, []ledger.Claim{same, out, free, next, before, never})
 		s.must(err)
 		want := map[filing.Key]ledger.Holding{
-			same.Key: {Batch: "a", Number: 2, Bought: true},
-			out.Key:  {Batch: "a", Number: 3},
-			next.Key: {Batch: "a", Number: 2, Bought: true, Covers: true},
+			same.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true},
+			out.Key:  {Batch: "a", Number: 3, Row: rows[1].ID},
+			next.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true, Covers: true, Order: s.row(l, rows[0].ID).Items[0].OrderID},
 		}
 		if !maps.Equal(held, want) {
 			s.Errorf("%+v, want %+v", held, want)

@@ -240,10 +240,11 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 }
 
 // final reports whether no row of a batch can change its state any more: such
-// batches are counted once, whatever their number.
+// batches are counted once, whatever their number. A skipped row whose report is
+// renewed later is not worth counting them all anew.
 func final(c ledger.Counts) bool {
 	for state, n := range c {
-		if n > 0 && !state.Terminal() {
+		if n > 0 && !state.Terminal() && state != filing.Skipped {
 			return false
 		}
 	}

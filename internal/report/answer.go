@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // Columns are the answers, in the order in which they follow the input's own
 // columns on Results and in the CSV.
 var Columns = []string{
-	"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At",
+	"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At", "Subscription",
 }
 
 // The index of each answer in Columns.
@@ -25,6 +26,7 @@ const (
 	colCost
 	colAttempts
 	colUpdatedAt
+	colSubscription
 	answerColumns // how many there are
 )
 
@@ -87,6 +89,11 @@ func message(row *ledger.Row, to medium) string {
 	if news := ExceptionText(row.Items); news != "" {
 		text = news + " " + text
 	}
+	if news := standingText(row); uncovered(row) && row.Result == filing.Skipped {
+		text = news
+	} else if news != "" {
+		text = news + " " + text
+	}
 	if text == "" {
 		v := verdicts[row.Result]
 		text = v.advice
@@ -128,6 +135,25 @@ func ExceptionText(items []ledger.Item) string {
 	return strings.Join(texts, ". ") + "."
 }
 
+// uncovered reports whether the row's report was not ordered because of a
+// subscription that does not cover it any more.
+func uncovered(row *ledger.Row) bool { return row.CoveredBy != nil && row.CoveredBy.Lapsed != "" }
+
+// standingText says where a filing that the reader may rely on is not there: it
+// was canceled, or the subscription that should bring it is not sound any more.
+func standingText(row *ledger.Row) string {
+	var texts []string
+	for _, i := range row.Items {
+		if filing.IsCanceled(i.FilingStatus) {
+			texts = append(texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"why\".", itemName(i), i.OrderID))
+		}
+	}
+	if by := row.CoveredBy; uncovered(row) {
+		texts = append(texts, fmt.Sprintf("Not covered any more: the subscription of order %s: %s. To order the report, run this row in a file of its own, such as the Needs Attention sheet.", cmp.Or(by.Order, "without an id"), by.Lapsed))
+	}
+	return strings.Join(texts, " ")
+}
+
 // hasException reports whether some filing of the row stands still.
 func hasException(row *ledger.Row) bool {
 	return slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
@@ -139,12 +165,13 @@ func moved(r filing.Result) bool {
 }
 
 // correctable reports whether the row belongs on Needs Attention: it was not
-// sent and must be corrected, or its filing has met with an exception. Fed back,
-// the latter is found bought and left alone. Uncertain rows do not belong there:
+// sent and must be corrected, or its filing has met with an exception, or the
+// subscription that covered it is not sound any more. Fed back, a filing with an
+// exception is found bought and left alone. Uncertain rows do not belong there:
 // there is nothing in them to correct, and fed back they would ask for a filing
 // that may have been bought. Canceled rows are as their owner wants them.
 func correctable(row *ledger.Row) bool {
-	return row.Result == filing.Invalid || row.Result == filing.Rejected || hasException(row)
+	return row.Result == filing.Invalid || row.Result == filing.Rejected || hasException(row) || uncovered(row)
 }
 
 func orderIDs(items []ledger.Item) string {
@@ -159,6 +186,28 @@ func orderIDs(items []ledger.Item) string {
 
 func filingStatus(items []ledger.Item) string {
 	return ofItems(items, func(i ledger.Item) string { return i.FilingStatus })
+}
+
+// subscription is the service's word for the subscriptions of a row's orders, or
+// for the one that covers its report.
+func subscription(row *ledger.Row) string {
+	var words, named []string
+	for _, i := range row.Items {
+		if i.SubscriptionStatus == "" {
+			continue
+		}
+		if !slices.Contains(words, i.SubscriptionStatus) {
+			words = append(words, i.SubscriptionStatus)
+		}
+		named = append(named, i.SubscriptionStatus+" ("+itemName(i)+")")
+	}
+	if len(words) == 0 && row.CoveredBy != nil {
+		return row.CoveredBy.Status
+	}
+	if len(words) == 1 {
+		return words[0]
+	}
+	return strings.Join(named, ", ")
 }
 
 func filingDate(items []ledger.Item) string {

@@ -129,6 +129,7 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 	l.widen(colOrderIDs, orderIDs(row.Items))
 	l.widen(colFilingStatus, filingStatus(row.Items))
 	l.widen(colFilingDate, filingDate(row.Items))
+	l.widen(colSubscription, subscription(row))
 	l.widen(colCost, row.Cost.String())
 }
 

@@ -91,6 +91,7 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 		colCost:         cost,
 		colAttempts:     sheet.Int(int64(row.Attempts)),
 		colUpdatedAt:    stamp(row.UpdatedAt, to),
+		colSubscription: sheet.Str(subscription(row)),
 	}
 	p.cells = append(p.echo(cells), answers[:]...)
 	return p.cells

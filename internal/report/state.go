@@ -135,6 +135,10 @@ func (s Summary) Lines() []Line {
 			lines = append(lines, line)
 		}
 	}
+	if s.Uncovered > 0 {
+		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Uncovered, Tone: Bad,
+			Text: "not covered any more: the subscription is not sound (" + strings.TrimPrefix(invalid, "invalid under Result: ") + ")"})
+	}
 	return lines
 }
 

@@ -36,6 +36,7 @@ type Summary struct {
 	// an agent is no filing and is not among them.
 	Filings    map[string]int
 	Exceptions int // rows with a filing that stands still
+	Uncovered  int // rows whose report a subscription covered that is not sound any more
 
 	Output string // the file written; empty where none was
 }
@@ -84,6 +85,9 @@ func (s *Summary) add(row *ledger.Row) error {
 	s.Counts[row.Result]++
 	if hasException(row) {
 		s.Exceptions++
+	}
+	if uncovered(row) {
+		s.Uncovered++
 	}
 	if row.Result == filing.Placed {
 		for _, item := range row.Items {
@@ -152,12 +156,15 @@ var exitCodes = []struct {
 
 // ExitCode is the exit status that the batch's rows call for: 4 where some are
 // uncertain, else 3 where some are still ready, else 2 where some need
-// correction, else 0.
+// correction or are not covered any more, else 0.
 func (s Summary) ExitCode() int {
 	for _, e := range exitCodes {
 		if slices.ContainsFunc(e.of, func(r filing.Result) bool { return s.Counts[r] > 0 }) {
 			return e.code
 		}
+	}
+	if s.Uncovered > 0 {
+		return 2
 	}
 	return 0
 }

@@ -126,6 +126,7 @@ func season() book {
 	}
 	filed := row(2, filing.Placed, dollars(225), items("order_1", "order_2")...)
 	filed.Items[0].FilingStatus, filed.Items[0].FilingDate = "filed", "2026-03-15"
+	filed.Items[0].SubscriptionStatus, filed.Items[1].SubscriptionStatus = "active", "active"
 	least := row(3, filing.Placed, money.Cost{Amount: 5000, Certainty: money.Unknown}, items("order_3")...)
 	return book{
 		batch: ledger.Batch{
@@ -153,7 +154,7 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	got := read(t, path, "Results")
 	if want := []string{
 		"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date",
-		"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At",
+		"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At", "Subscription",
 	}; !slices.Equal(words(got[0]), want) {
 		t.Fatalf("columns %q\nwant %q", words(got[0]), want)
 	}
@@ -163,7 +164,7 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	want := []sheet.Cell{
 		text("comp_2"), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01"),
 		text("placed"), got[1][6], text("order_1,order_2"), text("filed"), date("2026-03-15"),
-		number("225"), number("1"), date("2026-03-01T12:30:15"),
+		number("225"), number("1"), date("2026-03-01T12:30:15"), text("active"),
 	}
 	if !slices.Equal(got[1], want) {
 		t.Errorf("row  %v\nwant %v", got[1], want)
@@ -176,8 +177,8 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	if panes, err := f.GetPanes("Results"); err != nil || !panes.Freeze || panes.YSplit != 1 {
 		t.Errorf("the header is not frozen: %+v (%v)", panes, err)
 	}
-	if content := unzip(t, path)["xl/worksheets/sheet1.xml"]; !bytes.Contains(content, []byte(`<autoFilter ref="$A$1:$M$11"`)) &&
-		!bytes.Contains(content, []byte(`<autoFilter ref="A1:M11"`)) {
+	if content := unzip(t, path)["xl/worksheets/sheet1.xml"]; !bytes.Contains(content, []byte(`<autoFilter ref="$A$1:$N$11"`)) &&
+		!bytes.Contains(content, []byte(`<autoFilter ref="A1:N11"`)) {
 		t.Error("the results cannot be filtered")
 	}
 }
@@ -569,7 +570,7 @@ func TestCSVIsTheResultsTable(t *testing.T) {
 	}
 	want := []string{
 		"comp_3", "+1 Fitness LLC", "02134", "2026", "2019-04-01", "placed",
-		"Ordered. Cost: at least $50.00, for a part of it is not known.", "order_3", "submitted", "", "50.00", "1", "2026-03-01T12:30:15Z",
+		"Ordered. Cost: at least $50.00, for a part of it is not known.", "order_3", "submitted", "", "50.00", "1", "2026-03-01T12:30:15Z", "",
 	}
 	if !slices.Equal(words(got[2]), want) {
 		t.Errorf("row  %q\nwant %q", words(got[2]), want)

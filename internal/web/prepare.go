@@ -30,6 +30,8 @@ type quoted struct {
 	Lines   []jobs.ProductQuote `json:"lines"`
 	Trouble string              `json:"trouble,omitempty"` // why there is none
 	Notes   []string            `json:"notes,omitempty"`   // what is to be known of the sheet
+
+	Standing []string `json:"-"` // what is to be known of subscriptions and earlier purchases: a part of Notes
 }
 
 func quoteOf(u ledger.Upload) (*quoted, error) {
@@ -145,7 +147,7 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 	}
 	now.stage.Store(stageLooksUp)
 	q := p.site.quote(ctx, batch, true, func(s stage) { now.stage.Store(s) })
-	q.Notes = notes
+	q.Notes = append(notes, q.Standing...)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -262,6 +264,9 @@ func (s *Site) quote(ctx context.Context, batch string, lookUp bool, at func(sta
 				return err
 			}
 			q.Rows, q.Total, q.Lines, q.Before = sum.Rows, sum.Total, sum.Lines, sum.Before
+			for _, note := range sum.Notes() {
+				q.Standing = append(q.Standing, note.Text())
+			}
 		}
 		q.Plan, _, err = jobs.PlanHash(ctx, s.Ledger, batch)
 		return err

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+
+	"github.com/spf13/cobra"
+)
+
+// subscriptionStatuses are the words of the service. Source: spec section 2,
+// Order item.
+var subscriptionStatuses = []string{"active", "canceled", "past_due"}
+
+func (a *app) subscriptionsCommand() *cobra.Command {
+	var status, note, renews string
+	var asJSON, missing bool
+	c := &cobra.Command{
+		Use:   "subscriptions [ORDER]",
+		Short: "List the reports that subscriptions cover, and say what became of one",
+		Long: `subscriptions lists the rows that were not ordered because the annual
+subscription of an earlier report covers them, and whose renewal the filing
+service has not reported yet: by which order, its status, and when the report is
+due. --missing shows only those that need a person: due within 30 days without a
+renewal, or not covered any more.
+
+ORDER --status records what you have found out about the subscription of an
+order: canceled and past_due end its coverage, and the rows can be run again.
+ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
+		Example: `  importer subscriptions --missing
+  importer subscriptions order_81 --status canceled --note "seen on the dashboard"
+  importer subscriptions order_97 --renews 8c1f:17`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && (status != "" || renews != ""):
+				return usage("say of which order")
+			case len(args) == 1 && (status == "") == (renews == ""):
+				return usage("say what became of %s: --status, or --renews BATCH:ROW", args[0])
+			case status != "" && !slices.Contains(subscriptionStatuses, status):
+				return usage("--status is active, canceled or past_due, not %s", status)
+			}
+			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
+				ctx := c.Context()
+				switch {
+				case status != "":
+					if err := l.TellSubscription(acting(ctx, "subscription", args[0], cmp.Or(note, "found out by a person")+": "+status), args[0], status); err != nil {
+						return fmt.Errorf("%s: %w", args[0], err)
+					}
+				case renews != "":
+					batch, text, _ := strings.Cut(renews, ":")
+					number, err := strconv.Atoi(text)
+					if err != nil {
+						return usage("--renews is BATCH:ROW, such as 8c1f:17")
+					}
+					row, err := l.RowNumbered(ctx, batch, number)
+					if err != nil {
+						return err
+					}
+					if err := l.Renew(acting(ctx, "renewal", args[0], note), row.ID, args[0]); err != nil {
+						return fmt.Errorf("%s as the renewal of row %d: %w", args[0], row.Number, err)
+					}
+				}
+				return a.listRenewals(c, l, missing, asJSON)
+			})
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "what the filing service says of the subscription of ORDER: active, canceled or past_due")
+	c.Flags().StringVar(&renews, "renews", "", "ORDER is the renewal of this row: BATCH:ROW")
+	c.Flags().StringVar(&note, "note", "", "where it was seen; kept in the audit log")
+	c.Flags().BoolVar(&missing, "missing", false, "only those that need a person")
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per row")
+	return c
+}
+
+func (a *app) listRenewals(c *cobra.Command, l *ledger.Ledger, missing, asJSON bool) error {
+	renewals, err := jobs.Renewals(c.Context(), l, season.Builtin(), "")
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if missing {
+		renewals = slices.DeleteFunc(renewals, func(r jobs.Renewal) bool { return r.Missing(now) == "" })
+	}
+	if asJSON {
+		lines := json.NewEncoder(a.out)
+		for _, r := range renewals {
+			line := struct {
+				Company string `json:"companyId"`
+				Name    string `json:"legalName,omitempty"`
+				State   string `json:"filingState"`
+				Year    int    `json:"filingYear"`
+				Batch   string `json:"batch"`
+				Row     int    `json:"row"`
+				Order   string `json:"orderId,omitempty"`
+				Status  string `json:"subscriptionStatus,omitempty"`
+				Due     string `json:"due"`
+				Missing string `json:"missing,omitempty"`
+			}{r.CompanyID, r.Name, string(r.State), r.Year, r.Batch, r.Number, r.By.Order, r.By.Status, r.Due.When(), r.Missing(now)}
+			if err := lines.Encode(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(renewals) == 0 {
+		a.say("No report waits for a renewal.")
+		return nil
+	}
+	table := lineUp(a.out)
+	fmt.Fprintln(table, "COMPANY\tSTATE\tYEAR\tROW\tCOVERED BY\tSTATUS\tDUE\tNEEDS")
+	for _, r := range renewals {
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s:%d\t%s\t%s\t%s\t%s\n", legible(cmp.Or(r.Name, r.CompanyID)), r.State, r.Year, r.Batch, r.Number,
+			legible(cmp.Or(r.By.Order, "-")), legible(cmp.Or(r.By.Status, "-")), r.Due.When(), legible(cmp.Or(r.Missing(now), "-")))
+	}
+	return table.Flush()
+}

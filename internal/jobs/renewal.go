@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/season"
+)
+
+// renewalNotice is how long before its due date a report that a subscription
+// covers must have been heard of.
+const renewalNotice = 30 * 24 * time.Hour
+
+// Renewal is a report that was not ordered because a subscription covers it, and
+// that the service has not told of yet.
+type Renewal struct {
+	ledger.Covered
+	Name string // the company's legal name; empty where nobody knows it
+	Due  season.Due
+}
+
+// Missing says why a person should look at it; empty while there is time. A
+// report whose due date is not known is missing from the first day of its year.
+func (r Renewal) Missing(now time.Time) string {
+	soon := season.DateOf(now.Add(renewalNotice))
+	switch {
+	case r.By.Lapsed != "":
+		return "not covered any more: " + r.By.Lapsed
+	case r.Due.Verdict == season.Dated && !soon.Before(r.Due.Date):
+		return "due " + r.Due.When() + ", and no renewal was heard of"
+	case r.Due.Verdict == season.AskState && r.Year <= now.Year():
+		return "no renewal was heard of, and the due date is not known"
+	}
+	return ""
+}
+
+// Renewals lists the reports that subscriptions cover and that were not heard of
+// yet, of one batch or of all for "".
+func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, batch string) ([]Renewal, error) {
+	covered, err := l.Covered(ctx, batch)
+	if err != nil || len(covered) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(covered))
+	refs := make([]string, len(covered))
+	for i, c := range covered {
+		ids[i], refs[i] = c.Row, c.CompanyID
+	}
+	rows, err := l.RowsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	known, err := l.Companies(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Renewal, len(covered))
+	for i, c := range covered {
+		r := Renewal{Covered: c, Name: known[c.CompanyID].LegalName}
+		company := known[c.CompanyID]
+		if row := rows[c.Row]; row.Request != nil {
+			sheet := row.Request.Company.Sheet
+			facts := factsOf(company, sheet)
+			company.EntityType, company.FormationState = facts.EntityType, facts.FormationState
+			if company.FormationDate == "" {
+				company.FormationDate = sheet.FormationDate
+			}
+			if company.FiscalEndMonth == "" {
+				company.FiscalEndMonth = sheet.FiscalEndMonth
+			}
+			if sheet.LegalName != "" {
+				r.Name = sheet.LegalName
+			}
+		}
+		r.Due, _ = rules.Due(season.FactsOf(c.State, company), c.Year)
+		all[i] = r
+	}
+	return all, nil
+}

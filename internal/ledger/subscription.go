@@ -1,0 +1,414 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+)
+
+// An annual report establishes a subscription of its company and state, under
+// which the service makes the reports of later years. A row for such a year is
+// not ordered while the subscription is known to be sound.
+// Source: spec section 4, rule 9; section 2, subscriptionStatus.
+
+// subscriptionTrust is how long a subscription counts as active after it was
+// last heard of. One that renews every year is heard of every year.
+// Assumption: how renewals are told is not shown in the spec.
+const subscriptionTrust = 400 * 24 * time.Hour
+
+// trustedSince is the moment since when a subscription must have been heard of.
+// It is the same for a day, and so is the text of the statements with it.
+func trustedSince(now int64) int64 {
+	const day = int64(24 * time.Hour / time.Millisecond)
+	return (now - subscriptionTrust.Milliseconds()) / day * day
+}
+
+// coversNow is the condition under which a purchase p of the row o has a
+// subscription that covers later years.
+func coversNow(now int64) string {
+	since := trustedSince(now)
+	return fmt.Sprintf(`o.result <> 'uncertain'
+		AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product IN (p.product, '')
+			AND (lower(i.filing_status) IN ('canceled', 'cancelled') OR lower(i.subscription_status) NOT IN ('', 'active')))
+		AND (p.at >= %d OR EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND i.subscription_at >= %d))`, since, since)
+}
+
+// Subscription is what is known of a subscription to annual reports.
+type Subscription struct {
+	CompanyID string
+	State     filing.State
+	Year      int       // of the report that opened it
+	Order     string    // its order id; empty where the service never told it
+	Status    string    // the service's word; empty where there is none
+	HeardAt   time.Time // when the service last spoke of it
+	Row       int64     // the row that opened it
+	Batch     string
+	Number    int
+	Lapsed    string // why it does not cover later years; empty while it does
+}
+
+// lapsed is why a subscription does not cover later years.
+func lapsed(status, filingStatus string, result filing.Result, heard, now int64) string {
+	switch word := strings.ToLower(status); {
+	case filing.IsCanceled(filingStatus):
+		return "its first report was canceled"
+	case filing.IsCanceled(word):
+		return "it is canceled"
+	case word == "past_due":
+		return "it is past due"
+	case word != "" && word != "active":
+		return fmt.Sprintf("its status is %q", status)
+	case result == filing.Uncertain:
+		return "the order that opened it is uncertain"
+	case heard < trustedSince(now):
+		return "nothing was heard of it since " + moment(heard).UTC().Format(time.DateOnly)
+	}
+	return ""
+}
+
+const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.batch, o.number, COALESCE(i.order_id, ''), COALESCE(i.subscription_status, ''), COALESCE(i.filing_status, ''), COALESCE(i.subscription_at, 0)
+	FROM purchases p JOIN rows o ON o.id = p.row LEFT JOIN items i ON i.row = p.row AND i.product IN (p.product, '') WHERE p.bought = 1 AND p.cover <> '' AND `
+
+// subscriptions reads those of the given covers, by cover, the newest year first.
+func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
+	all := make(map[string][]Subscription)
+	now := millis(l.now())
+	err := drain(l.read.QueryContext(ctx, selectSubscription+where, args...))(func(scan func(...any) error) error {
+		var s Subscription
+		var cover, filingStatus string
+		var result filing.Result
+		var bought, heard int64
+		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Number, &s.Order, &s.Status, &filingStatus, &heard); err != nil {
+			return err
+		}
+		heard = max(heard, bought)
+		s.HeardAt, s.Lapsed = moment(heard), lapsed(s.Status, filingStatus, result, heard, now)
+		s.CompanyID, s.State = splitCover(cover)
+		// A purchase with several items is read once for each.
+		at := slices.IndexFunc(all[cover], func(other Subscription) bool { return other.Row == s.Row && other.Year == s.Year })
+		if at < 0 {
+			all[cover] = append(all[cover], s)
+			return nil
+		}
+		seen := &all[cover][at]
+		seen.Lapsed, seen.Status, seen.Order = cmp.Or(seen.Lapsed, s.Lapsed), cmp.Or(seen.Status, s.Status), cmp.Or(seen.Order, s.Order)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for subscriptions: %w", err)
+	}
+	for _, of := range all {
+		slices.SortStableFunc(of, func(a, b Subscription) int { return cmp.Or(b.Year-a.Year, cmp.Compare(b.Row, a.Row)) })
+	}
+	return all, nil
+}
+
+// coverOf names the subscription of a company and a state.
+func coverOf(company string, state filing.State) string {
+	return "annual-report|" + company + "|" + string(state)
+}
+
+func splitCover(cover string) (company string, state filing.State) {
+	parts := strings.Split(cover, "|")
+	if len(parts) != 3 {
+		return "", ""
+	}
+	return parts[1], filing.State(parts[2])
+}
+
+// subscriptionsOf reads the subscriptions that claims are about.
+func (l *Ledger) subscriptionsOf(ctx context.Context, claims []Claim) (map[string][]Subscription, error) {
+	var covers []string
+	for _, c := range claims {
+		if c.Cover != "" {
+			covers = append(covers, c.Cover)
+		}
+	}
+	if len(covers) == 0 {
+		return nil, nil
+	}
+	in, args := list(covers)
+	return l.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+}
+
+// Lapsed finds, for claims that no other purchase and no subscription keeps from
+// being ordered, the subscription that would cover them if it were sound.
+func (l *Ledger) Lapsed(ctx context.Context, claims []Claim) (map[filing.Key]Subscription, error) {
+	all, err := l.subscriptionsOf(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[filing.Key]Subscription)
+	for _, c := range claims {
+		earlier := slices.DeleteFunc(slices.Clone(all[c.Cover]), func(s Subscription) bool { return s.Year >= c.Year })
+		if len(earlier) > 0 && !slices.ContainsFunc(earlier, func(s Subscription) bool { return s.Lapsed == "" }) {
+			found[c.Key] = earlier[0]
+		}
+	}
+	return found, nil
+}
+
+// Coverage is a row that orders nothing because a subscription covers it.
+type Coverage struct {
+	Batch  string
+	Number int
+	Cover  string
+	Year   int   // that the row asks for
+	Opened int64 // the row that opened the subscription
+}
+
+// RecordCoverage notes what covers rows that are about to be skipped for it. It
+// comes before they are: one that is not skipped after all is not looked at.
+func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	now := millis(l.now())
+	records := make([]record, len(rows))
+	for i, c := range rows {
+		records[i] = record{c.Batch, int64(c.Number), c.Cover, int64(c.Year), c.Opened, now}
+	}
+	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+		return l.exec(ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
+			WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year, opened = excluded.opened, at = excluded.at`,
+			columns{"batch text", "number bigint", "cover text", "year bigint", "opened bigint", "at bigint"}, records)
+	})
+	if err != nil {
+		return fmt.Errorf("note what covers %d rows: %w", len(rows), err)
+	}
+	return nil
+}
+
+// Covered is a row that a subscription covers, with what is known of that now.
+type Covered struct {
+	Row       int64
+	Batch     string
+	Number    int
+	Year      int
+	CompanyID string
+	State     filing.State
+	By        Subscription // of several the soundest
+}
+
+const selectCovered = `SELECT r.id, c.batch, c.number, c.cover, c.year FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number 
+	WHERE r.result IN ('skipped', 'placed') AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')
+		AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.cover = c.cover AND p.year = c.year AND p.bought = 1)`
+
+// Covered lists the rows that wait for a renewal: their report was not ordered because
+// a subscription covers it, no renewal of their year was seen, and nobody ordered
+// that year since. batch "" means all.
+func (l *Ledger) Covered(ctx context.Context, batch string) ([]Covered, error) {
+	return l.covered(ctx, ` AND ($1 = '' OR c.batch = $1) ORDER BY c.year, c.batch, c.number`, batch)
+}
+
+func (l *Ledger) covered(ctx context.Context, where string, args ...any) ([]Covered, error) {
+	var all []Covered
+	var covers []string
+	err := drain(l.read.QueryContext(ctx, selectCovered+where, args...))(func(scan func(...any) error) error {
+		var c Covered
+		var cover string
+		if err := scan(&c.Row, &c.Batch, &c.Number, &cover, &c.Year); err != nil {
+			return err
+		}
+		c.CompanyID, c.State = splitCover(cover)
+		all, covers = append(all, c), append(covers, cover)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the rows that subscriptions cover: %w", err)
+	}
+	subscribed := make(map[string][]Subscription)
+	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(covers))), pageSize) {
+		in, args := list(some)
+		more, err := l.subscriptions(ctx, `p.cover IN (`+in+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		for cover, of := range more {
+			subscribed[cover] = of
+		}
+	}
+	for i, cover := range covers {
+		all[i].By = soundest(subscribed[cover], all[i].Year)
+	}
+	return all, nil
+}
+
+// soundest is the subscription that speaks for a year: one that covers it, or
+// else the newest.
+func soundest(of []Subscription, year int) Subscription {
+	var best Subscription
+	for _, s := range of {
+		if s.Year < year && (best.Row == 0 || best.Lapsed != "" && s.Lapsed == "") {
+			best = s
+		}
+	}
+	return best
+}
+
+// coverPage adds to the rows of a page what covers their reports.
+func (l *Ledger) coverPage(ctx context.Context, page []Row) error {
+	var ids []int64
+	for _, r := range page {
+		if (r.Result == filing.Skipped || r.Result == filing.Placed) && r.Request != nil && r.Request.Order.AnnualReport != nil {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	in, args := list(ids)
+	covered, err := l.covered(ctx, ` AND r.id IN (`+in+`)`, args...)
+	if err != nil {
+		return err
+	}
+	by := make(map[int64]*Subscription, len(covered))
+	for i := range covered {
+		by[covered[i].Row] = &covered[i].By
+	}
+	for i := range page {
+		page[i].CoveredBy = by[page[i].ID]
+	}
+	return nil
+}
+
+// ErrNoSubscription is returned for an order that opened no subscription here.
+var ErrNoSubscription = errors.New("no annual report of this ledger has this order id")
+
+// TellSubscription records what a person has found out about the subscription
+// that an order opened: the service's word for it, and where it was seen.
+func (l *Ledger) TellSubscription(ctx context.Context, order, status string) error {
+	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		done, err := tx.ExecContext(ctx, `UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
+			order, status, millis(l.now()))
+		if err != nil {
+			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, ErrNoSubscription)
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, millis(l.now()))
+		return err
+	})
+}
+
+// Renewed is a covered row whose renewal was seen.
+type Renewed struct {
+	Order string
+	Covered
+}
+
+// matchRenewals finds the reports that nobody ordered and that can only be the
+// renewals of covered rows: they name the company, the state and the year, or
+// all but the year where one year alone is waited for. A company with an order
+// whose outcome is not known is left alone: the report may be that one.
+func (l *Ledger) matchRenewals(ctx context.Context, now int64) ([]Renewed, error) {
+	waiting, err := l.Covered(ctx, "")
+	if err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	events, err := l.strangeEvents(ctx, l.read, now-subscriptionTrust.Milliseconds(), now)
+	if err != nil {
+		return nil, err
+	}
+	var found []Renewed
+	taken := make(map[int64]bool)
+	for _, s := range strangers(events) {
+		if s.product != filing.AnnualReport || s.company == "" || s.state == "" {
+			continue
+		}
+		var fit []Covered
+		for _, c := range waiting {
+			if c.CompanyID == s.company && c.State == s.state && !taken[c.Row] && (s.year == "" || s.year == fmt.Sprint(c.Year)) {
+				fit = append(fit, c)
+			}
+		}
+		if len(fit) == 0 || s.year == "" && slices.ContainsFunc(fit, func(c Covered) bool { return c.Year != fit[0].Year }) {
+			continue
+		}
+		var doubtful bool
+		err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`, coverOf(s.company, s.state)).Scan(&doubtful)
+		if err != nil {
+			return nil, fmt.Errorf("look for orders whose outcome is not known: %w", err)
+		}
+		if !doubtful {
+			taken[fit[0].Row] = true
+			found = append(found, Renewed{s.order, fit[0]})
+		}
+	}
+	return found, nil
+}
+
+// ErrNotCovered is returned where a renewal is given to a row that no
+// subscription covers.
+var ErrNotCovered = errors.New("the row does not wait for a renewal")
+
+// Renew gives the order of a renewal to the row that its subscription covers: the
+// report exists, and is not bought again whatever becomes of the subscription.
+func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
+	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var cover string
+		var year, opened int64
+		err := tx.QueryRowContext(ctx, `SELECT c.cover, c.year, c.opened FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
+			WHERE r.id = $1 AND r.result IN ('skipped', 'placed') AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`, row).Scan(&cover, &year, &opened)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotCovered
+		}
+		if err != nil {
+			return fmt.Errorf("read what covers row %d: %w", row, err)
+		}
+		var known bool
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM items WHERE order_id = $1)`, order).Scan(&known); err != nil {
+			return fmt.Errorf("look for the order %s: %w", order, err)
+		}
+		if known {
+			return ErrOrderTaken
+		}
+		now := millis(l.now())
+		company, state := splitCover(cover)
+		o := filing.Order{CompanyID: company, FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: fmt.Sprint(year)}}
+		for _, s := range []struct {
+			query string
+			args  []any
+		}{
+			{`INSERT INTO items (row, product, order_type, order_id, subscription_status, certainty, created_at, subscription_at) VALUES ($1, 'annual-report', 'annual_report', $2, 'active', 0, $3, $3)`,
+				[]any{row, order, now}},
+			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought) VALUES ($1, $2, 'annual-report', $3, $4, '', $5, 1) ON CONFLICT (key) DO NOTHING`,
+				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
+			{`UPDATE rows SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END, result = CASE WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3 WHERE id = $1`,
+				[]any{row, "renewed under its annual subscription as " + order + "; nothing was ordered. The service charges renewals by itself: importer deposit --adjust enters it", now}},
+			{`UPDATE items SET subscription_at = $2 WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{opened, now}},
+			{`UPDATE events SET state = 'new' WHERE state = 'unknown' AND order_id = $1`, []any{order}},
+		} {
+			if _, err := tx.ExecContext(ctx, s.query, s.args...); err != nil {
+				return fmt.Errorf("give the renewal %s to row %d: %w", order, row, err)
+			}
+		}
+		return nil
+	})
+}
+
+// takeRenewals gives the renewals that can only be of one covered row to it.
+func (l *Ledger) takeRenewals(ctx context.Context) (int, error) {
+	found, err := l.matchRenewals(ctx, millis(l.now()))
+	if err != nil {
+		return 0, err
+	}
+	done := 0
+	for _, r := range found {
+		switch err := l.Renew(ctx, r.Row, r.Order); {
+		case err == nil:
+			done++
+		case !errors.Is(err, ErrNotCovered) && !errors.Is(err, ErrOrderTaken): // else somebody was quicker
+			return done, err
+		}
+	}
+	return done, nil
+}
