@@ -16,6 +16,7 @@ type sheetFlags struct {
 	product, state, year, user, sheet, again string
 	columns                                  map[string]string
 	header                                   importer.HeaderRow
+	visible                                  bool
 }
 
 func (f *sheetFlags) register(c *cobra.Command) {
@@ -30,6 +31,7 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet to read, where a workbook has several")
 	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
 	c.Flags().Var(&f.header, "header-row", "the row of the headers, or none (default: the one that looks like it)")
+	c.Flags().BoolVar(&f.visible, "visible-only", false, "leave out the rows that are hidden, by hand or by a filter")
 	c.Flags().StringVar(&f.again, "again", "", `buy again what was bought before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
@@ -38,7 +40,7 @@ func (f *sheetFlags) register(c *cobra.Command) {
 func (f *sheetFlags) options() importer.Options {
 	return importer.Options{
 		Product: filing.Product(f.product), State: filing.State(f.state), FilingYear: f.year, User: f.user,
-		Map: f.columns, Sheet: f.sheet, HeaderRow: f.header, Again: f.again, Now: time.Now(),
+		Map: f.columns, Sheet: f.sheet, HeaderRow: f.header, VisibleOnly: f.visible, Again: f.again, Now: time.Now(),
 	}
 }
 

@@ -231,6 +231,9 @@ func mark(cell *sheet.OutCell, p *Problem) {
 		cell.Comment += "\n"
 	}
 	cell.Comment += p.Message
+	if p.Rule == columns[filingYear].rule && cell.Kind == sheet.Date { // else a year that is typed there becomes a date, too
+		*cell = sheet.Str(cell.Text).With(cell.Comment)
+	}
 	if p.Severity == Error {
 		cell.Style = sheet.StyleFault
 	} else if cell.Style == sheet.StylePlain {

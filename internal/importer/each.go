@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -176,16 +178,55 @@ type last struct {
 	hidden   int
 	noAgent  int
 	founds   int
-	noFiling []int
-	odd      []int // they have a warning, and would be filed
+	noFiling []string // row numbers, the first with what stands there
+	odd      []string // row numbers; they have a warning, and would be filed
+
+	shortYear            string           // the first date with a year of two digits
+	dayFirst, monthFirst map[int]cellText // the first such date of each column
 }
 
-func (im *Import) newLast() *last { return &last{im: im, seen: repeats{}} }
+func (im *Import) newLast() *last {
+	return &last{im: im, seen: repeats{}, dayFirst: map[int]cellText{}, monthFirst: map[int]cellText{}}
+}
+
+// dates gathers the dates of a row that say something of the whole sheet.
+func (l *last) dates(r *Row) {
+	if d := r.shortYear; d != nil && l.shortYear == "" {
+		l.shortYear = fmt.Sprintf("%q (%s) is %s", d.text, sheet.CellName(d.column, r.Number), d.read)
+	}
+	keep := func(seen map[int]cellText, d *dateNote) {
+		if d == nil {
+			return
+		}
+		if _, known := seen[d.column]; !known {
+			seen[d.column] = cellText{sheet.CellName(d.column, r.Number), strings.Clone(d.text)}
+		}
+	}
+	keep(l.dayFirst, r.dayFirst)
+	keep(l.monthFirst, r.monthFirst)
+}
+
+// noteDates says what the dates of the sheet are taken for.
+func (l *last) noteDates() (notes []string) {
+	if l.shortYear != "" {
+		notes = append(notes, "Years of two digits in dates are read as 1930 to 2029, as Excel does: "+l.shortYear+".")
+	}
+	for _, column := range slices.Sorted(maps.Keys(l.dayFirst)) {
+		if month, both := l.monthFirst[column]; both {
+			day := l.dayFirst[column]
+			notes = append(notes, fmt.Sprintf("ATTENTION: %q in %s has the day first, and %q in %s was read with the month first: check the dates of this column, and write them as YYYY-MM-DD.", day.text, day.cell, month.text, month.cell))
+		}
+	}
+	return notes
+}
 
 func (l *last) look(rows []Row) {
 	for i := range rows {
 		r := &rows[i]
 		l.rows++
+		if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
+			l.dates(r)
+		}
 		if r.Result == filing.Ready {
 			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
 				r.skip(fmt.Sprintf("the same filing as row %d", first))
@@ -194,23 +235,46 @@ func (l *last) look(rows []Row) {
 				l.noAgent += count(r.noAgent)
 				l.founds += count(r.founds)
 				if slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == Warning }) {
-					l.odd = append(l.odd, r.Number)
+					l.odd = append(l.odd, strconv.Itoa(r.Number))
 				}
 			}
 		}
-		if r.noFiling {
-			l.noFiling = append(l.noFiling, r.Number)
-		} else if r.hidden {
+		switch {
+		case r.noFiling && len(l.noFiling) < quotedRows:
+			l.noFiling = append(l.noFiling, fmt.Sprintf("%d (%s)", r.Number, l.quote(r)))
+		case r.noFiling:
+			l.noFiling = append(l.noFiling, strconv.Itoa(r.Number))
+		case r.hidden:
 			l.hidden++
 		}
 	}
 }
 
+// quotedRows is how many rows that are no filings are quoted.
+const quotedRows = 5
+
+// quote is the first text of a row.
+func (l *last) quote(r *Row) string {
+	for _, cell := range l.im.masked(r.Cells) {
+		if cell.Text != "" {
+			text := []rune(hideSSN(cell.Text))
+			if len(text) > 60 {
+				text = append(text[:60], '…')
+			}
+			return strconv.Quote(string(text))
+		}
+	}
+	return ""
+}
+
 // note writes down what was found in the rows.
 func (l *last) note() {
-	var notes []string
-	if l.hidden > 0 {
-		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too.", l.hidden, l.rows-len(l.noFiling)))
+	notes := l.noteDates()
+	switch {
+	case l.hidden > 0 && l.im.options.VisibleOnly:
+		notes = append(notes, fmt.Sprintf("%s hidden, by hand or by a filter, and left out.", plural(l.hidden, "row is", "rows are")))
+	case l.hidden > 0:
+		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too: %s to leave them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
 	}
 	if n := len(l.odd); n > 0 {
 		notes = append(notes, fmt.Sprintf("ATTENTION: %s is odd, and would be filed all the same: %s. %s.", plural(n, "row of which something", "rows of which something"), listed(l.odd), l.im.options.tell(showOdd)))
@@ -244,7 +308,7 @@ func plural(n int, one, many string) string {
 }
 
 // listed names row numbers, the first twenty of them.
-func listed(rows []int) string {
+func listed(rows []string) string {
 	var b strings.Builder
 	for i, n := range rows {
 		if i > 0 {
@@ -254,7 +318,7 @@ func listed(rows []int) string {
 			fmt.Fprintf(&b, "and %d more", len(rows)-i)
 			break
 		}
-		fmt.Fprint(&b, n)
+		b.WriteString(n)
 	}
 	return b.String()
 }

@@ -372,7 +372,34 @@ type plan struct {
 	parts    [parts][]binding // read where the row has the part; those of ofEvery always
 	officers []int            // which officers the sheet has columns for, from 0
 	bindings []*binding
-	secret   []int // columns that hold Social Security numbers
+	secret   []int            // columns that hold Social Security numbers
+	watched  []watched        // columns that may say that a row is not to be filed
+	dayFirst map[int]cellText // columns with a date that has the day before the month, and where
+}
+
+// cellText is what stands in a cell.
+type cellText struct{ cell, text string }
+
+// findDayFirst finds the columns of which a date among the first rows can only
+// have the day before the month: then nothing tells how the others are meant.
+func (p *plan) findDayFirst(row int, rows []sheet.Row) {
+	for _, b := range p.bindings {
+		if b == nil || b.kind != dateKind || b.index < 0 {
+			continue
+		}
+		for _, r := range rows {
+			if r.Number <= row || b.index >= len(r.Cells) || r.Cells[b.index].Kind != sheet.Text {
+				continue
+			}
+			if _, ok := dayFirst(r.Cells[b.index].Text); ok {
+				if p.dayFirst == nil {
+					p.dayFirst = make(map[int]cellText)
+				}
+				p.dayFirst[b.index] = cellText{sheet.CellName(b.index, r.Number), r.Cells[b.index].Text}
+				break
+			}
+		}
+	}
 }
 
 // binding finds the sheet's column; nil where it has none.
@@ -438,7 +465,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 		}
 	}
 	p := &plan{product: product, bindings: make([]*binding, len(columns))}
-	var unused, ofNew, behind []string
+	var unused, ofNew, behind, instead []string
 	for id := range columnID(len(columns)) {
 		claimed := claims[id]
 		if len(claimed) == 0 {
@@ -470,9 +497,14 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 			}
 		}
 		for _, h := range claimed {
-			if h.index != winner.index {
-				unused = append(unused, h.name(l.row))
+			if h.index == winner.index {
+				continue
 			}
+			if h.strength < weak+1 || l.row == 0 {
+				unused = append(unused, h.name(l.row))
+				continue
+			}
+			instead = append(instead, fmt.Sprintf("%s is read from %s, not from %s. If that is wrong, %s.", c.header, winner.name(l.row), h.name(l.row), o.tell(readAs, h.text, c.header, l.mapName(&h)+"="+c.header)))
 		}
 		b := &binding{column: c, id: id, index: winner.index, header: winner.text, said: l.mapName(&winner), aside: slices.Contains(c.aside, product)}
 		p.bindings[id] = b
@@ -495,7 +527,8 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 			p.secret = append(p.secret, h.index)
 		}
 	}
-	notes := p.notes(l, unused, ofNew)
+	p.watch(l)
+	notes := append(instead, p.notes(l, unused, ofNew)...)
 	if len(behind) > 0 {
 		notes = append(notes, "Read as of the address that they stand behind: "+strings.Join(behind, ", ")+".")
 	}

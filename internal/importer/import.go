@@ -18,20 +18,21 @@ import (
 // Options are how a file is to be read. They are part of the batch's identity,
 // but for OnPage, Now and Limits.
 type Options struct {
-	Product    filing.Product    // empty: told from the columns
-	State      filing.State      // keeps only companies of this state, or fills it in where no column has it
-	FilingYear string            // four digits; fills the year in
-	User       string            // user_… or an e-mail address; fills the user in
-	Map        map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
-	Sheet      string            // the sheet to read; empty: the one that holds filings
-	HeaderRow  HeaderRow
-	Again      string    // why purchases made before are wanted once more; empty for never
-	Season     *Season   // the firing of a season that reads the file; nil for none
-	Edits      []Edit    // typed over the cells; the last of several for one cell counts
-	EditSalt   string    // kept as secret as the edits, whose hash nobody can then try values against
-	OnPage     bool      // what to choose is told in the words of the page instead of a command's flags
-	Now        time.Time // decides which filing years are unlikely; zero: the present
-	Limits     sheet.Limits
+	Product     filing.Product    // empty: told from the columns
+	State       filing.State      // keeps only companies of this state, or fills it in where no column has it
+	FilingYear  string            // four digits; fills the year in
+	User        string            // user_… or an e-mail address; fills the user in
+	Map         map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
+	Sheet       string            // the sheet to read; empty: the one that holds filings
+	HeaderRow   HeaderRow
+	VisibleOnly bool      // rows that are hidden, by hand or by a filter, are left out
+	Again       string    // why purchases made before are wanted once more; empty for never
+	Season      *Season   // the firing of a season that reads the file; nil for none
+	Edits       []Edit    // typed over the cells; the last of several for one cell counts
+	EditSalt    string    // kept as secret as the edits, whose hash nobody can then try values against
+	OnPage      bool      // what to choose is told in the words of the page instead of a command's flags
+	Now         time.Time // decides which filing years are unlikely; zero: the present
+	Limits      sheet.Limits
 }
 
 // Season is what a firing of a season adds to how its roster is read.
@@ -227,6 +228,7 @@ func (im *Import) recognise(m *matcher) error {
 		return err
 	}
 	im.plan = plan
+	plan.findDayFirst(im.layout.row, im.head)
 	if err := im.checkState(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -231,9 +232,9 @@ func (im *Import) match(list *officerList) error {
 	}
 	slices.SortFunc(list.orphans, func(a, b orphan) int { return a.at.row - b.at.row })
 	if len(list.orphans) > 0 {
-		var rows []int
+		var rows []string
 		for _, o := range list.orphans {
-			rows = append(rows, o.at.row)
+			rows = append(rows, strconv.Itoa(o.at.row))
 		}
 		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.", plural(len(rows), "officer belongs to no row", "officers belong to no row"), list.sheet, listed(rows)))
 	}
@@ -305,18 +306,19 @@ func (im *Import) orphans() (all []Problem) {
 // sheet of officers. c.officers then tells where each of them stands.
 func (c *checker) readOfficers() []filing.Officer {
 	var all []filing.Officer
+	said := "" // of the last officer: whether it is the primary one
 	c.officers = c.officers[:0]
 	c.readPart(ofOfficers)
 	for _, n := range c.im.plan.officers {
 		get := func(part columnID) string { return c.values[officerColumn(n, part)] }
 		if o, ok := c.officer(get, officerColumn(n, 0)); ok {
-			all = append(all, o)
+			all, said = append(all, o), get(officerPrimary)
 			c.officers = append(c.officers, officerAt{first: officerColumn(n, 0)})
 		}
 	}
 	list := c.im.officers
 	if list == nil {
-		return all
+		return c.soleOfficer(all, said)
 	}
 	name := filing.FoldLegalName(c.values[legalName])
 	for i := range list.orphans {
@@ -328,7 +330,7 @@ func (c *checker) readOfficers() []filing.Officer {
 	}
 	places := list.of[name]
 	if name == "" || len(places) == 0 {
-		return all
+		return c.soleOfficer(all, said)
 	}
 	if len(all) > 0 {
 		b := c.filled(ofOfficers)
@@ -350,7 +352,17 @@ func (c *checker) readOfficers() []filing.Officer {
 		}
 		o, _ := c.officer(func(part columnID) string { return values[part] }, first)
 		all = append(all, o)
+		said = values[officerPrimary]
 		c.officers = append(c.officers, officerAt{first: first, listed: p})
+	}
+	return c.soleOfficer(all, said)
+}
+
+// soleOfficer makes the only officer of a company the primary one, unless the
+// sheet says something of it.
+func (c *checker) soleOfficer(all []filing.Officer, said string) []filing.Officer {
+	if len(all) == 1 && said == "" && !c.isBroken(c.officers[0].first+officerPrimary) {
+		all[0].IsPrimary = true
 	}
 	return all
 }

@@ -165,7 +165,7 @@ func TestRulesAtTheirCells(t *testing.T) {
 		{"half an employee", filing.EIN, anEINOrder.with(cells{otherEmployees: "1.5"}), otherEmployees, "ein.otherEmployeesCount", false},
 		{"employees not expected", filing.EIN, anEINOrder.with(cells{agricultureEmployees: "2"}), w2Expected, "ein.employees-unexpected", true},
 		{"no first wages", filing.EIN, anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2.0"}), firstWagesDate, "ein.firstWagesDate", false},
-		{"first wages in no form", filing.EIN, anEINOrder.with(cells{firstWagesDate: "1/9/26"}), firstWagesDate, "ein.firstWagesDate", false},
+		{"first wages in no form", filing.EIN, anEINOrder.with(cells{firstWagesDate: "31.9.2026"}), firstWagesDate, "ein.firstWagesDate", false},
 		{"no first name of the party", filing.EIN, anEINOrder.with(cells{partyFirstName: ""}), partyFirstName, "ein.responsiblePartyFirstName", false},
 		{"no last name of the party", filing.EIN, anEINOrder.with(cells{partyLastName: ""}), partyLastName, "ein.responsiblePartyLastName", false},
 		{"no title of the party", filing.EIN, anEINOrder.with(cells{partyTitle: ""}), partyTitle, "ein.responsiblePartyTitle", false},
@@ -186,11 +186,11 @@ func TestRulesAtTheirCells(t *testing.T) {
 		{"a change without an order", filing.ForeignQualification, aQualification.with(cells{changeOfAgent: "yes"}), changeOfAgent, "registered-agent.change", false},
 
 		{"part of a company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: ""}), companyID, "company.required", false},
-		{"the date of a new company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: "4/30/19"}), formationDate, "company.formationDate", false},
+		{"the date of a new company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: "April 2019"}), formationDate, "company.formationDate", false},
 		{"a new company of the future", filing.ForeignQualification, aNewCompany.with(cells{formationDate: "2030-01-01"}), formationDate, "company.formationDate", false},
 		{"the structure of a new company", filing.ForeignQualification, aNewCompany.with(cells{structureType: "x y"}), structureType, "company.structureType", false},
 		{"the ZIP of a new company", filing.ForeignQualification, aNewCompany.with(cells{principalPostalCode: "x"}), principalPostalCode, "company.principalAddress.postalCode", false},
-		{"the officers of a new company", filing.ForeignQualification, aNewCompany.with(anOfficer(0, "Member", "")), first(officerPrimary), "officer.primary", false},
+		{"the officers of a new company", filing.ForeignQualification, aNewCompany.with(anOfficer(0, "Member", "no")), first(officerPrimary), "officer.primary", false},
 	} {
 		t.Run(string(c.product)+" "+c.why, func(t *testing.T) {
 			text, order := csvOf(c.row)

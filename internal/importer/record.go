@@ -181,6 +181,9 @@ func (im *Import) identity() string {
 	for _, m := range maps {
 		option("--map", m)
 	}
+	if o.VisibleOnly {
+		parts = append(parts, "--visible-only")
+	}
 	option("--edits", im.edits.hash(o.EditSalt))
 	option("--again", o.Again)
 	if o.Season != nil {

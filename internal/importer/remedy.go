@@ -24,6 +24,7 @@ const (
 	sayYear                         // the year that was said
 	sayUser                         // the user who was said
 	showOdd                         // nothing
+	visibleOnly                     // nothing
 	saidHeaderRow                   // nothing
 )
 
@@ -48,6 +49,7 @@ var remedies = map[remedy]struct{ command, page string }{
 	sayYear:       {"--filing-year says %s", "the sheet is read for %s"},
 	sayUser:       {"--user says %s", "the sheet is read for the user %s"},
 	saidHeaderRow: {"leave --header-row out if that is wrong", "let the headers be found by themselves if that is wrong"},
+	visibleOnly:   {"say --visible-only", "tick “Leave out hidden rows” below"},
 	showOdd:       {`"importer check" says what at each cell`, "“With remarks” says what at each cell"},
 }
 

@@ -27,6 +27,8 @@ type Row struct {
 	noAgent  bool // neither orders nor supplies an agent
 	founds   bool // its company is to be created first
 	keys     []key
+
+	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none
 }
 
 // skip takes the row out with a reason.
@@ -65,15 +67,17 @@ type checker struct {
 	broken []columnID
 	isNew  bool // the row names no company, and so describes one
 	phones map[string]string
-	keys   keyMaker
-	turn   Turn // of the row at hand
+
+	refusals map[string]refusal
+	keys     keyMaker
+	turn     Turn // of the row at hand
 
 	row      *Row
 	officers []officerAt // of the row's request
 }
 
 func (im *Import) newChecker() *checker {
-	return &checker{im: im, year: im.options.Now.Year(), values: make([]string, len(columns)), phones: map[string]string{}}
+	return &checker{im: im, year: im.options.Now.Year(), values: make([]string, len(columns)), phones: map[string]string{}, refusals: map[string]refusal{}}
 }
 
 // check reads one row. What it finds is in out, whose request is in d.
@@ -87,6 +91,10 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 			return
 		}
 		out.Priority = c.turn.Priority
+	}
+	if in.Hidden && c.im.options.VisibleOnly {
+		out.skip(isHidden)
+		return
 	}
 	if why := c.noFiling(); why != "" {
 		out.skip(why)
@@ -111,6 +119,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		return
 	}
 	out.Read = &d.request
+	c.warnOfRefusal(in.Struck)
 	c.violated(d.request.Violations(c.year))
 	if len(out.Problems) > 1 {
 		slices.SortStableFunc(out.Problems, byColumn)
@@ -226,6 +235,9 @@ func (c *checker) fillUser(user string) {
 	}
 }
 
+// isHidden is why a row is left out of which a person does not see that it is there.
+const isHidden = "the row is hidden, and only visible rows are asked for"
+
 // Reasons for which a row is no filing.
 const (
 	isTotal    = "a row of totals, not a filing"
@@ -317,7 +329,7 @@ func (c *checker) isNote(i int) bool {
 		}
 		switch b.kind {
 		case companyKind, userKind, emailKind:
-			return strings.ContainsAny(text, " *:") && !strings.Contains(text, "@")
+			return strings.ContainsAny(text, " *:") && !filing.IsEmail(text)
 		case nameKind:
 			return !endsAsCompany(text)
 		case textKind:

@@ -230,7 +230,7 @@ func TestNoFiling(t *testing.T) {
 				t.Errorf("%s: %s", r.result, r.message)
 			}
 			noted := slices.ContainsFunc(im.Notes(), func(n string) bool {
-				return strings.Contains(n, "1 row is no filing and was skipped: 3.")
+				return strings.Contains(n, "1 row is no filing and was skipped: 3 (")
 			})
 			if noted != (c.want == filing.Skipped) {
 				t.Errorf("notes %q", im.Notes())

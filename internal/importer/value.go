@@ -1,12 +1,14 @@
 package importer
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/encoding/charmap"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
@@ -47,6 +49,10 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 			return ""
 		}
 	case companyKind:
+		if id, ok := idInAddress(text); ok {
+			c.fault(b, text, strconv.Quote(text)+" is a web address: write "+id)
+			return ""
+		}
 		if cell.Kind == sheet.Number {
 			c.fault(b, text, "the cell holds the number "+text+", whatever its format shows of it, and company ids and slugs are text: format the column as text and type what it is to say")
 			return ""
@@ -123,16 +129,61 @@ func isErrorText(s string) bool {
 var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ", "\u202f", " ")
 
 // plain makes typographic quotation marks plain, as the states' forms have
-// them, and warns of letters that were lost before the file was saved.
+// them. A text whose letters were lost is at fault; one whose letters only look
+// wrong is warned of with what it was.
 func (c *checker) plain(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
-		c.warn(b, text, "text.lost-letters", "letters of this text were lost when the file was saved, and show as \uFFFD: type them again and save as UTF-8")
+		c.problem(b, text, severityOf(b), "text.lost-letters", "letters of this text were lost when the file was saved, and show as \uFFFD: type them again and save as UTF-8")
+		if !b.unsent {
+			c.broken = append(c.broken, b.id)
+		}
+		return text
+	}
+	if was, ok := unmangled(text); ok {
+		c.warn(b, text, "text.mangled", fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file anew as UTF-8", text, was))
 	}
 	return typographic.Replace(text)
 }
 
+// severityOf is how grave it is that a value cannot be trusted.
+func severityOf(b *binding) Severity {
+	if b.unsent {
+		return Warning
+	}
+	return Error
+}
+
+// unmangled is the text that was UTF-8 and then read as if it were of another
+// encoding, once or several times: "CafÃ©" was "Café".
+func unmangled(text string) (was string, ok bool) {
+	was = text
+	for range 3 {
+		before := was
+		for _, wrong := range []*charmap.Charmap{charmap.Windows1252, charmap.Macintosh} {
+			bytes, err := wrong.NewEncoder().String(was)
+			if err == nil && utf8.ValidString(bytes) && !isASCII(bytes) && strings.IndexFunc(bytes, isUnusual) < 0 {
+				was = bytes
+				break
+			}
+		}
+		if was == before {
+			break
+		}
+	}
+	return was, was != text
+}
+
+// isUnusual reports whether a character is hardly ever in a name or an address
+// here: "CAFÉ’S" must not pass for a letter of another alphabet gone wrong.
+func isUnusual(r rune) bool {
+	return r > 'ſ' && (r < '‐' || r > '›') && r != '€' && r != '™'
+}
+
 func (c *checker) readState(b *binding, text string) string {
 	state, ok := filing.ParseState(text)
+	if !ok {
+		state, ok = filing.ParseState(strings.Join(strings.Fields(text), " "))
+	}
 	if !ok {
 		c.fault(b, text, strconv.Quote(text)+" is not a US state: use a two-letter code such as DE")
 		return ""
@@ -140,22 +191,66 @@ func (c *checker) readState(b *binding, text string) string {
 	return string(state)
 }
 
-// readYear takes four digits, also where a program made "2026.0" of them. What
-// is not a year is handed on for the order's own rule to refuse, but for a
-// date, from which a year might wrongly be taken.
+// readYear takes four digits, also where a program made "2026.0" of them, or
+// where people write FY2026 or '2026. A date is a year where its cell shows the
+// year alone, or where the year was typed into a cell that makes a date of it.
 func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	if cell.Kind == sheet.Date {
+		if year, ok := yearOf(cell); ok {
+			return year
+		}
 		c.fault(b, text, "the cell holds the date "+text+", not a year: type the four digits of the year, and format the cell as a number or as text")
 		return ""
 	}
-	if whole, zeros, found := strings.Cut(text, "."); found && len(whole) == 4 && strings.Trim(zeros, "0") == "" {
-		text = whole
+	if len(text) == 4 && isDigits(text) {
+		return text
 	}
-	if len(text) == 2 && isDigits(text) || len(text) == 3 && text[0] == '\'' && isDigits(text[1:]) {
-		c.fault(b, text, strconv.Quote(text)+" has two digits: write the filing year with four, such as 20"+text[len(text)-2:])
-		return ""
+	year := strings.Map(narrow, text)
+	if whole, zeros, found := strings.Cut(year, "."); found && len(whole) == 4 && strings.Trim(zeros, "0") == "" {
+		year = whole
 	}
-	return text
+	year = strings.TrimLeft(year, "'")
+	if len(year) > 2 && strings.EqualFold(year[:2], "FY") {
+		year = strings.TrimLeft(year[2:], " -'")
+	}
+	zeros := strings.NewReplacer("O", "0", "o", "0", "l", "1", "I", "1").Replace(year)
+	switch {
+	case len(year) == 4 && isDigits(year):
+		return year
+	case len(year) == 2 && isDigits(year):
+		c.fault(b, text, strconv.Quote(text)+" has two digits: write the filing year with four, such as 20"+year)
+	case len(zeros) == 4 && isDigits(zeros):
+		c.fault(b, text, strconv.Quote(text)+" has letters for digits: write "+zeros)
+	default:
+		c.fault(b, text, fmt.Sprintf("%q is not a year: write the filing year with four digits, such as %d", text, c.year))
+	}
+	return ""
+}
+
+// narrow makes the wide digits of East Asian keyboards plain.
+func narrow(r rune) rune {
+	if r >= '０' && r <= '９' {
+		return r - '０' + '0'
+	}
+	return r
+}
+
+// yearOf is the year that a cell with a date means: of a date of which it shows
+// the year alone, and of the day that has the year for its serial number, which a
+// person who types 2026 into a cell with a date's format never sees.
+func yearOf(cell sheet.Cell) (string, bool) {
+	day, err := time.Parse(time.DateOnly, cell.Text)
+	if err != nil {
+		return "", false
+	}
+	serial := int(day.Sub(time.Date(1899, time.December, 30, 0, 0, 0, 0, time.UTC)) / (24 * time.Hour))
+	const days1904 = 1462 // by which the day system of 1904 runs behind
+	for _, year := range []int{serial, serial - days1904} {
+		if year >= 1990 && year <= 2100 {
+			return strconv.Itoa(year), true
+		}
+	}
+	return strconv.Itoa(day.Year()), cell.Year
 }
 
 func isDigits(s string) bool {
@@ -212,6 +307,13 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 			return text
 		}
 	}
+	if isEitherWay(text) {
+		if other, known := c.im.plan.dayFirst[b.index]; known {
+			c.fault(b, text, fmt.Sprintf("%q may have the day first or the month, for %q in %s has the day first%s", text, other.text, other.cell, remedy))
+			return ""
+		}
+		c.row.monthFirst = &dateNote{b.index, text, ""}
+	}
 	for _, form := range dateForms {
 		if t, err := time.Parse(form, text); err == nil {
 			if t.Year() < 1000 {
@@ -220,12 +322,71 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 			return t.Format(time.DateOnly)
 		}
 	}
+	if day, ok := shortYear(text); ok {
+		if c.row.shortYear == nil {
+			c.row.shortYear = &dateNote{b.index, text, day.Format(time.DateOnly)}
+		}
+		return day.Format(time.DateOnly)
+	}
 	message := strconv.Quote(text) + " is not a date that can be read without guessing" + remedy
-	if hasTwoDigitYear(text) {
+	switch day, ok := dayFirst(text); {
+	case ok:
+		c.row.dayFirst = &dateNote{b.index, text, ""}
+		message = strconv.Quote(text) + " has the day before the month: write it as " + day.Format(time.DateOnly)
+	case hasTwoDigitYear(text):
 		message = strconv.Quote(text) + " has a year of two digits" + remedy
 	}
 	c.fault(b, text, message)
 	return ""
+}
+
+// dateNote is a date of a row that is to be noted of the whole sheet.
+type dateNote struct {
+	column int
+	text   string
+	read   string
+}
+
+// shortYearForms are the forms of dates whose years have two digits.
+var shortYearForms = []string{"1/2/06", "2-Jan-06", "2 Jan 06", "Jan 2, 06", "Jan 2 06", "1-2-06"}
+
+// shortYear reads a year of two digits as Excel does: 00 to 29 are of this
+// century, 30 to 99 of the last.
+func shortYear(text string) (time.Time, bool) {
+	for _, form := range shortYearForms {
+		day, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		year := 2000 + day.Year()%100
+		if year >= 2030 {
+			year -= 100
+		}
+		if moved := time.Date(year, day.Month(), day.Day(), 0, 0, 0, 0, time.UTC); moved.Day() == day.Day() {
+			return moved, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// dayFirst reads a date that can only have the day before the month: 13/02/2019.
+func dayFirst(text string) (time.Time, bool) {
+	for _, form := range []string{"2/1/2006", "2-1-2006", "2.1.2006"} {
+		if day, err := time.Parse(form, text); err == nil && day.Day() > 12 && day.Year() >= 1000 {
+			return day, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// isEitherWay reports whether a date can have its day first or its month.
+func isEitherWay(text string) bool {
+	for _, form := range []string{"1/2/2006", "1-2-2006", "1/2/06", "1-2-06"} {
+		if day, err := time.Parse(form, text); err == nil {
+			return day.Day() <= 12 && day.Day() != int(day.Month())
+		}
+	}
+	return false
 }
 
 // hasTwoDigitYear reports whether a text that looks like a date ends in, or

@@ -116,6 +116,11 @@ func (c *corrections) begin() error {
 	return c.writer.Row(c.header(Columns[colMessage])...)
 }
 
+// yearField is the column whose cells take a year. One that holds a date is
+// written as text: the format of a date would make a date of the year, too, that
+// a person types in its place.
+const yearField = "annualReport.filingYear"
+
 // mark fills a cell at fault and says at the cell what is wrong with it.
 func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 	for _, f := range faults {
@@ -124,6 +129,9 @@ func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 		}
 		if !f.Warning {
 			cell.Style = sheet.StyleFault
+			if column.field == yearField && cell.Kind == sheet.Date {
+				*cell = sheet.Str(cell.Text).In(cell.Style).With(cell.Comment)
+			}
 		} else if cell.Style == sheet.StylePlain {
 			cell.Style = sheet.StyleWarn
 		}

@@ -247,7 +247,7 @@ func BenchmarkEncodingCSV(b *testing.B) {
 func BenchmarkEncodeCells(b *testing.B) {
 	var cells []Cell
 	for _, text := range benchRecord(12345) {
-		cells = append(cells, Cell{text, Text})
+		cells = append(cells, Cell{Text: text, Kind: Text})
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -258,7 +258,7 @@ func BenchmarkEncodeCells(b *testing.B) {
 func BenchmarkDecodeCells(b *testing.B) {
 	var cells []Cell
 	for _, text := range benchRecord(12345) {
-		cells = append(cells, Cell{text, Text})
+		cells = append(cells, Cell{Text: text, Kind: Text})
 	}
 	data := EncodeCells(cells)
 	b.ReportAllocs()

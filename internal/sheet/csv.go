@@ -287,7 +287,7 @@ func (s *csvSource) record(b *Block) error {
 			b.cells = append(b.cells, Cell{})
 			continue
 		}
-		b.cells = append(b.cells, Cell{field, Text})
+		b.cells = append(b.cells, Cell{Text: field, Kind: Text})
 	}
 	b.endRow(row)
 	return nil

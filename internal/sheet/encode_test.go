@@ -10,8 +10,8 @@ import (
 
 func TestEncodeCells(t *testing.T) {
 	cells := []Cell{
-		{}, {"Acme \"A\" \\ LLC\n", Text}, {"2026", Number}, {"-0.5", Number}, {"02134", Number}, {"2026-03-01", Date},
-		{"TRUE", Bool}, {"FALSE", Bool}, {"#N/A", Error}, {"", Formula}, {"Café\u2028", Text}, {"", Text},
+		{}, {Text: "Acme \"A\" \\ LLC\n", Kind: Text}, {Text: "2026", Kind: Number}, {Text: "-0.5", Kind: Number}, {Text: "02134", Kind: Number}, {Text: "2026-03-01", Kind: Date},
+		{Text: "TRUE", Kind: Bool}, {Text: "FALSE", Kind: Bool}, {Text: "#N/A", Kind: Error}, {Text: "", Kind: Formula}, {Text: "Café\u2028", Kind: Text}, {Text: "", Kind: Text},
 	}
 	const want = `[null,"Acme \"A\" \\ LLC\u000a",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,{"error":"#N/A"},{"formula":""},"Café` + "\u2028" + `",""]`
 	got := EncodeCells(cells)
@@ -35,7 +35,7 @@ func TestEncodeCellsIsTheIdentity(t *testing.T) {
 				return Cell{}
 			}
 			text := rapid.OneOf(rapid.String(), rapid.StringMatching(`-?[0-9.eE+]{1,6}`), rapid.Just("TRUE")).Draw(t, "text")
-			return Cell{text, kind}
+			return Cell{Text: text, Kind: kind}
 		})).Draw(t, "cells")
 		data := EncodeCells(cells)
 		if !json.Valid(data) {

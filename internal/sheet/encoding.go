@@ -63,17 +63,18 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	if err != nil {
 		return charset{}, err
 	}
-	// A few broken sequences among many whole ones are damage to a UTF-8 text, not another encoding.
-	if invalid == 0 || valid > 4*invalid {
+	// Text in Windows-1252 hardly ever holds a whole sequence of UTF-8 by chance, so that as many whole ones as broken
+	// ones are a UTF-8 text that was damaged. Its damage stays where it is: every other letter is read as it was meant.
+	if invalid == 0 || valid > 0 && valid >= invalid {
 		return charset{name: "UTF-8"}, nil
 	}
 	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder}, nil
 }
 
-// countSequences counts the multi-byte characters of UTF-8 and the bytes that belong to none.
+// countSequences counts the multi-byte characters of UTF-8 and the runs of bytes that belong to none.
 func countSequences(r io.Reader) (valid, invalid int, err error) {
 	buf := make([]byte, headBytes)
-	kept := 0
+	kept, broken := 0, false
 	for {
 		n, err := io.ReadFull(r, buf[kept:])
 		chunk := buf[:kept+n]
@@ -84,6 +85,7 @@ func countSequences(r io.Reader) (valid, invalid int, err error) {
 		for len(chunk) > 0 {
 			ascii := asciiPrefix(chunk)
 			chunk = chunk[ascii:]
+			broken = broken && ascii == 0
 			if len(chunk) < utf8.UTFMax && !last && !utf8.FullRune(chunk) {
 				break
 			}
@@ -91,11 +93,14 @@ func countSequences(r io.Reader) (valid, invalid int, err error) {
 				break
 			}
 			r, size := utf8.DecodeRune(chunk)
-			if r == utf8.RuneError && size <= 1 {
-				invalid++
-			} else {
+			isBroken := r == utf8.RuneError && size <= 1
+			switch {
+			case !isBroken:
 				valid++
+			case !broken:
+				invalid++
 			}
+			broken = isBroken
 			chunk = chunk[size:]
 		}
 		if last {

@@ -17,6 +17,7 @@ type numberFormat struct {
 type formatSection struct {
 	condition  func(float64) bool // nil where the position of the section decides
 	date, time bool
+	year       bool        // a date of which the year alone is shown
 	digits     []digitPart // what places the digits of a whole number
 }
 
@@ -63,7 +64,7 @@ func parseNumberFormat(code string) (format numberFormat) {
 }
 
 func parseSection(tokens []nfp.Token) (section formatSection) {
-	months, elapsed, other := false, false, false
+	months, days, elapsed, other := false, false, false, false
 	zeros, places, literals := 0, 0, 0
 	var parts []digitPart
 	for _, t := range tokens {
@@ -74,6 +75,7 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 				section.time = true
 			case strings.ContainsAny(code, "yd"):
 				section.date = true
+				days = days || strings.Contains(code, "d")
 			case strings.Contains(code, "m"):
 				months = true
 			}
@@ -104,6 +106,7 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 	if elapsed { // a duration, which is a number of days and no date
 		return formatSection{condition: section.condition}
 	}
+	section.year = section.date && !section.time && !months && !days
 	if months && !section.time {
 		section.date = true // otherwise they are minutes
 	}

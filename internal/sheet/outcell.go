@@ -58,7 +58,13 @@ func Time(t time.Time) OutCell {
 }
 
 // Echo is a cell as it was read.
-func Echo(c Cell) OutCell { return OutCell{Cell: c} }
+func Echo(c Cell) OutCell {
+	out := OutCell{Cell: c}
+	if c.Year {
+		out.Format = "yyyy"
+	}
+	return out
+}
 
 // In is the cell in another style.
 func (c OutCell) In(style StyleID) OutCell {

@@ -48,6 +48,7 @@ func (k Kind) String() string {
 type Cell struct {
 	Text string
 	Kind Kind
+	Year bool // of a Date: its format shows the year alone
 }
 
 // Row is one row that holds at least one cell that is not blank. Cells has no trailing blanks; its index is the column.
@@ -55,6 +56,7 @@ type Row struct {
 	Number int  // the row number a spreadsheet program shows for it, from 1; blank rows count, quoted line breaks do not
 	Line   int  // CSV: the physical line, from 1, on which the record starts; 0 for XLSX
 	Hidden bool // hidden by hand or by a filter; XLSX only
+	Struck bool // most of its cells are struck through; XLSX only
 	Cells  []Cell
 }
 

@@ -95,21 +95,21 @@ func sample(t testing.TB, path string) *Workbook {
 	}
 	must(results.Row(Str("Company").In(StyleHeader), Str("ZIP").In(StyleHeader), Str("Cost").In(StyleHeader),
 		Str("Date").In(StyleHeader), Str("Result").In(StyleHeader)))
-	must(results.Row(Str("+1 Fitness LLC"), Echo(Cell{"02134", Number}), Money(123450),
+	must(results.Row(Str("+1 Fitness LLC"), Echo(Cell{Text: "02134", Kind: Number}), Money(123450),
 		Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), Str("placed").In(StyleOK)))
 	must(results.Row(Str("=1+1"), Int(2026).In(StyleFault).With("Filing Year must be four digits."), Money(-5),
 		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").In(StyleBad)))
 	must(results.Row())
-	must(results.Row(Echo(Cell{}), Echo(Cell{"TRUE", Bool}), Echo(Cell{"12345678901234567", Number}),
-		Echo(Cell{"1899-01-01", Date}), OutCell{Cell: Cell{"open", Text}, Link: "https://example.com/?a=1&b=2"}))
-	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap), Echo(Cell{"#N/A", Error}), Str("uncertain").In(StyleWarn)))
+	must(results.Row(Echo(Cell{}), Echo(Cell{Text: "TRUE", Kind: Bool}), Echo(Cell{Text: "12345678901234567", Kind: Number}),
+		Echo(Cell{Text: "1899-01-01", Kind: Date}), OutCell{Cell: Cell{Text: "open", Kind: Text}, Link: "https://example.com/?a=1&b=2"}))
+	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap), Echo(Cell{Text: "#N/A", Kind: Error}), Str("uncertain").In(StyleWarn)))
 	summary, err := w.Sheet("Summary", SheetOptions{Widths: []float64{24, 12}})
 	must(err)
 	must(summary.Row(Str("Summary").In(StyleTitle)))
 	must(summary.Row(Str("placed"), Int(40)))
 	must(summary.Row(Str("invalid"), Int(7)))
 	must(summary.Row(Str("ready"), Int(3)))
-	must(summary.Row(Str("all").In(StyleBold), OutCell{Cell: Cell{"50", Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
+	must(summary.Row(Str("all").In(StyleBold), OutCell{Cell: Cell{Text: "50", Kind: Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
 	w.Chart(Chart{Sheet: "Summary", Kind: Pie, Title: "Rows", Labels: 0, Values: 1, FirstRow: 2, LastRow: 4,
 		Colors: []string{"2E7D32", "C62828", "9E9E9E"}, At: "D2"})
 	return w

@@ -31,6 +31,7 @@ type workbook struct {
 	tabs     []tab
 	date1904 bool
 	formats  []*numberFormat // by the style of a cell; nil for General
+	struck   []bool          // by the style of a cell: its text is struck through
 	strings  func() (*stringTable, error)
 
 	stringsPart string // "" if there is none
@@ -376,17 +377,29 @@ func quoteAll(names []string) string {
 
 func isTrue(value string) bool { return value == "1" || strings.EqualFold(value, "true") }
 
-// readStyles reads the number format of each style that a cell can have.
+// readStyles reads the number format of each style that a cell can have, and
+// whether it strikes its text through.
 func (w *workbook) readStyles(part string) error {
 	codes := map[int]string{}
 	var ids []int
+	var fonts []bool // by their ids: struck through
+	cellFont := false
 	err := w.walk(part, func(e element) {
 		switch {
 		case e.name == "numFmt" && e.parent == "numFmts":
 			if id, err := strconv.Atoi(e.attributes["numFmtId"]); err == nil {
 				codes[id] = e.attributes["formatCode"]
 			}
+		case e.name == "font":
+			if cellFont = e.parent == "fonts"; cellFont { // others are of conditional formats
+				fonts = append(fonts, false)
+			}
+		case e.name == "strike" && e.parent == "font" && cellFont:
+			value, said := e.attributes["val"]
+			fonts[len(fonts)-1] = !said || isTrue(value)
 		case e.name == "xf" && e.parent == "cellXfs":
+			font, err := strconv.Atoi(e.attributes["fontId"])
+			w.struck = append(w.struck, err == nil && font >= 0 && font < len(fonts) && fonts[font])
 			id, err := strconv.Atoi(e.attributes["numFmtId"])
 			if err != nil {
 				id = 0

@@ -21,6 +21,8 @@ type sheetSource struct {
 	number    int   // of the last row
 	cellCount int64 // so far
 	value     []byte
+
+	filled, struckOut int // cells of the row at hand
 }
 
 func (s *sheetSource) close() error { return s.content.Close() }
@@ -125,6 +127,7 @@ func (s *sheetSource) row(b *Block) error {
 		}
 	}
 	start := len(b.cells)
+	s.filled, s.struckOut = 0, 0
 	next := 0 // the column of a cell that does not name its own
 	for {
 		t, err := s.scanner.next()
@@ -154,6 +157,7 @@ func (s *sheetSource) row(b *Block) error {
 		return s.rowError(fmt.Sprintf("there are more than %d rows", s.limits.Rows))
 	}
 	s.number = row.Number
+	row.Struck = s.struckOut*2 > s.filled
 	if s.cellCount += int64(len(b.cells) - start); s.cellCount > s.limits.Cells {
 		return &FormatError{Reason: fmt.Sprintf("there are more than %d cells", s.limits.Cells), Remedy: remedySplit}
 	}
@@ -197,6 +201,12 @@ func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err er
 	}
 	if err := s.readValue(b, start+col, kind, style); err != nil {
 		return 0, located(err, FormatError{Cell: CellName(col, max(row.Number, s.number+1))})
+	}
+	if b.cells[start+col].Kind != Blank {
+		s.filled++
+		if style < len(s.struck) && s.struck[style] {
+			s.struckOut++
+		}
 	}
 	return col + 1, nil
 }
@@ -369,6 +379,7 @@ func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) bool {
 			}
 			if text, ok := appendSerial(b.scratch, value, section.date, section.time); ok {
 				b.setScratch(text, start, at, Date)
+				b.cells[at].Year = section.year
 				return true
 			}
 		case section.digits != nil && value >= 0 && value < 1e15 && value == math.Trunc(value):

@@ -1,0 +1,123 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/sheet"
+)
+
+// refusals are what people write beside a row that is not to be filed, wherever
+// in the row it stands.
+var refusals = []string{
+	"do not file", "don t file", "dont file", "do not send", "do not submit", "do not process", "not to be filed", "not yet approved", "not approved", "on hold",
+}
+
+// endings are what a column of remarks says of a company that is no more, or for
+// which nothing is to be done.
+var endings = []string{
+	"dissolved", "inactive", "withdrawn", "terminated", "canceled", "cancelled", "revoked", "closed", "hold", "skip", "merged", "sold", "former client",
+}
+
+// remarks are the words of headers under which people write such things.
+var remarks = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction", "instructions", "action", "flag", "memo", "todo"}
+
+// watched is a column that is not sent, and may say that a row is not to be filed.
+type watched struct {
+	index  int
+	header string
+	remark bool
+}
+
+// watch finds the columns that are of no use to the order but may speak against it.
+func (p *plan) watch(l *layout) {
+	for _, h := range l.headings {
+		bound := slices.ContainsFunc(p.bindings, func(b *binding) bool { return b != nil && b.listed == nil && b.index == h.index && !b.unsent })
+		if bound || answers[h.folded] || slices.Contains(p.secret, h.index) {
+			continue
+		}
+		isRemark := slices.ContainsFunc(headerWords(h.text), func(w string) bool { return slices.Contains(remarks, w) })
+		p.watched = append(p.watched, watched{h.index, h.text, isRemark})
+	}
+}
+
+// maxRemarks bounds the remarks that a checker remembers.
+const maxRemarks = 4096
+
+// warnOfRefusal warns of a row that its own sheet says is not to be filed: in
+// words, or by striking it through.
+func (c *checker) warnOfRefusal(struck bool) {
+	for _, w := range c.im.plan.watched {
+		if w.index >= len(c.row.Cells) || c.row.Cells[w.index].Kind != sheet.Text {
+			continue
+		}
+		text := c.row.Cells[w.index].Text
+		says, known := c.refusals[text]
+		if !known {
+			says = whatItRefuses(text)
+			if len(c.refusals) < maxRemarks {
+				c.refusals[strings.Clone(text)] = says
+			}
+		}
+		if says == refusesNothing || says == refusesAsRemark && !w.remark {
+			continue
+		}
+		b := &binding{column: &column{}, id: none, index: w.index, header: w.header}
+		c.warn(b, shorten(hideSSN(text)), "row.refused", fmt.Sprintf("%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell", shorten(hideSSN(text))))
+	}
+	if struck {
+		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
+		b := &binding{column: &column{}, id: none, index: first}
+		c.warn(b, "", "row.struck", "the row is struck through, and would be filed: take it out of the sheet, or take the line away")
+	}
+}
+
+// refusal is how clearly a text says that a row is not to be filed.
+type refusal uint8
+
+const (
+	refusesNothing  refusal = iota
+	refusesAsRemark         // where it stands under a header of remarks
+	refuses
+)
+
+// whatItRefuses looks for the words in a text.
+func whatItRefuses(text string) refusal {
+	if len(text) < 4 {
+		return refusesNothing
+	}
+	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), " ") + " "
+	says := func(phrase string) bool { return strings.Contains(words, " "+phrase+" ") }
+	switch {
+	case slices.ContainsFunc(refusals, says):
+		return refuses
+	case slices.ContainsFunc(endings, says):
+		return refusesAsRemark
+	}
+	return refusesNothing
+}
+
+// idInAddress is the company id or slug at the end of a web address.
+func idInAddress(text string) (id string, ok bool) {
+	rest, isAddress := text, strings.HasPrefix(strings.ToLower(text), "www.")
+	if _, after, found := strings.Cut(text, "://"); found {
+		rest, isAddress = after, true
+	}
+	if !isAddress {
+		return "", false
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	rest, _, _ = strings.Cut(rest, "#")
+	parts := strings.Split(strings.TrimRight(rest, "/"), "/")
+	for _, part := range slices.Backward(parts[1:]) {
+		if filing.IsCompanyID(part) {
+			return part, true
+		}
+	}
+	id = parts[len(parts)-1]
+	return id, len(parts) > 1 && filing.IsSlug(id)
+}
