@@ -49,7 +49,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 		since, _ := c.PgConn().CustomData()[connected].(int64)
 		return since < lost.Load()
 	}
-	return stdlib.OpenDB(*config,
+	return openClean(stdlib.GetConnector(*config,
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			c.PgConn().CustomData()[connected] = time.Now().UnixNano()
 			// A statement, for poolers refuse to start with settings that they do not know.
@@ -64,7 +64,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 				return driver.ErrBadConn
 			}
 			return nil
-		})), nil
+		}))), nil
 }
 
 // impatient is a connection on which no read waits longer than silence.

@@ -70,6 +70,7 @@ func (l *Ledger) KeepGarbled(ctx context.Context, body []byte, why string) (fres
 }
 
 func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
+	e.ID = storable(e.ID) // as the database has it: it may be told again
 	t := &transition{event: &e}
 	if err := l.submit(ctx, t); err != nil {
 		return false, fmt.Errorf("keep the event %s: %w", e.ID, err)
@@ -100,15 +101,10 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	g.told[e.ID] = true
 	product, _ := e.Product()
 	g.events = append(g.events, record{
-		e.ID, plain(e.Type), millis(e.CreatedAt), g.now, plain(e.OrderID), plain(e.OrderType), string(product), plain(e.FilingStatus), plain(e.FilingDate), plain(e.FilingType),
-		int64(e.Exception), plain(filing.HideSSNs(e.ExceptionNote)), plain(e.DocumentID), plain(e.DocumentType), plain(e.CompanyID), string(e.FilingState), plain(e.FilingYear), plain(e.SubscriptionStatus), bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), plain(filing.HideSSNs(e.Note)),
+		e.ID, e.Type, millis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus, e.FilingDate, e.FilingType,
+		int64(e.Exception), filing.HideSSNs(e.ExceptionNote), e.DocumentID, e.DocumentType, e.CompanyID, string(e.FilingState), e.FilingYear, e.SubscriptionStatus, bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), filing.HideSSNs(e.Note),
 	})
 	return true
-}
-
-// plain is a text that both databases take: PostgreSQL refuses the byte 0.
-func plain(s string) string {
-	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 }
 
 const base64Body = "base64:"
@@ -254,7 +250,7 @@ func (l *Ledger) applyApart(ctx context.Context) (done int, err error) {
 			if try < 3 {
 				continue
 			}
-			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq, string(EventIgnored), plain(failed.Error())); err != nil {
+			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq, string(EventIgnored), failed.Error()); err != nil {
 				return done, errors.Join(failed, err)
 			}
 			break
@@ -427,7 +423,7 @@ func (a *applier) write() error {
 	for _, all := range a.items {
 		for _, t := range all {
 			if t.changed {
-				items = append(items, record{t.id, t.status, t.date, int64(t.exception), plain(t.note), t.at, plain(t.subscription), t.subscribed})
+				items = append(items, record{t.id, t.status, t.date, int64(t.exception), t.note, t.at, t.subscription, t.subscribed})
 			}
 			if (t.changed || t.touched) && !seen[t.row] {
 				seen[t.row] = true

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // database/sql driver "sqlite"
+	sqlitedriver "modernc.org/sqlite"
 )
 
 //go:embed migrations
@@ -155,13 +155,9 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 		// synchronous=FULL makes a committed intent survive a power cut.
 		name := "file:" + (&url.URL{Path: l.path()}).EscapedPath() +
 			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_txlock=immediate"
-		if l.write, err = sql.Open("sqlite", name); err != nil {
-			return fmt.Errorf("open the ledger: %w", err)
-		}
+		l.write = openClean(named{&sqlitedriver.Driver{}, name})
 		l.write.SetMaxOpenConns(1)
-		if l.read, err = sql.Open("sqlite", name+"&_pragma=query_only(1)"); err != nil {
-			return fmt.Errorf("open the ledger: %w", err)
-		}
+		l.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
 		l.read.SetMaxOpenConns(4)
 	} else {
 		l.dialect = postgres

@@ -1,0 +1,89 @@
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// spoil puts a text into every text of a value, but for names that are ours.
+func spoil(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() && v.CanSet() {
+			v.SetString(text + v.String())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			spoil(v.Field(i), text)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			spoil(v.Index(i), text)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			spoil(v.Elem(), text)
+		}
+	}
+}
+
+// Whatever bytes the service answers with, the answer is recorded, and what is
+// recorded is text.
+func TestAnyTextIsRecorded(t *testing.T) {
+	texts := []string{"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "\xed\xb0\x80x", "\xc3", "\u2028", "\U0001F600", "\ufffd\x00\xff", "'; --", "\\u0000", strings.Repeat("\x00", 300)}
+	random := rand.New(rand.NewPCG(7, 11))
+	for range 20 {
+		b := make([]byte, random.IntN(40))
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		texts = append(texts, string(b))
+	}
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		rows := s.add(l, "a", reports("a", 3*len(texts))...)
+		for i, text := range texts {
+			for j, class := range []filing.Class{filing.Accepted, filing.Refused, filing.NoAnswer} {
+				row := rows[3*i+j]
+				out := outcome(row, s.send(l, row), class)
+				out.Company, out.Made = "comp", &ledger.MadeCompany{Ref: fmt.Sprint("ref", i, j), Record: filing.Company{ID: "comp", LegalName: "x"}}
+				spoil(reflect.ValueOf(&out).Elem(), text)
+				s.must(l.Settle(ctx, out))
+				got := s.row(l, row.ID)
+				for _, stored := range append([]string{got.Message, got.Company}, itemTexts(got)...) {
+					if !utf8.ValidString(stored) || strings.Contains(stored, "\x00") {
+						t.Errorf("%q became %q", text, stored)
+					}
+				}
+				if class == filing.Accepted && (got.Result != filing.Placed || len(got.Items) != 1 || !strings.HasSuffix(got.Items[0].OrderID, "annual-report")) {
+					t.Errorf("%q: %+v", text, got)
+				}
+			}
+			e := filing.Event{ID: fmt.Sprint("event", i), Type: "order.updated", CreatedAt: time.UnixMilli(1)}
+			spoil(reflect.ValueOf(&e).Elem(), text)
+			for try := range 2 { // the service tells it again
+				if fresh, err := l.KeepEvent(ctx, e, []byte(text)); err != nil || fresh != (try == 0) {
+					t.Errorf("an event with %q: %v, %v", text, fresh, err)
+				}
+			}
+			s.must(l.Deposit(ctx, 100_000, text))
+			s.must(l.KeyRefused(ctx, text))
+			s.must(l.KeyAccepted(ctx))
+		}
+	})
+}
+
+func itemTexts(r ledger.Row) (texts []string) {
+	for _, i := range r.Items {
+		texts = append(texts, i.OrderID, i.OrderType, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, i.ExceptionNote)
+	}
+	return texts
+}
