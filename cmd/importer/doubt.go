@@ -67,7 +67,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 	}
 	if rows == 0 {
 		fmt.Fprintln(r.out, "There is no ready row to suppose anything of.")
-		return nil
+		return r.dealtWith(ctx)
 	}
 	if !r.flags.yes {
 		if err := r.confirm(ctx, fmt.Sprintf("Make %s uncertain?", count(rows, "row")), "Nothing was changed."); err != nil {
@@ -95,6 +95,24 @@ func (r *resolver) suppose(ctx context.Context) error {
 	if failed > 0 {
 		return fmt.Errorf("%s could not be looked up and may still be sent: let nothing be placed before the same command has ended well", count(failed, "row"))
 	}
+	return r.dealtWith(ctx)
+}
+
+// dealtWith ends the halt of a ledger that went back in time, where every row
+// that may have been sent since is held.
+func (r *resolver) dealtWith(ctx context.Context) error {
+	halted, err := r.ledger.Standstill(ctx)
+	if err != nil || !r.flags.all || halted.Reason != filing.ForRestore {
+		return err
+	}
+	return r.sendAgain(ctx, halted)
+}
+
+func (r *resolver) sendAgain(ctx context.Context, halted ledger.Halted) error {
+	if err := r.ledger.EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, "Orders are sent again.")
 	return nil
 }
 
@@ -160,9 +178,5 @@ func (r *resolver) endRestored(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.ledger.EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
-		return err
-	}
-	fmt.Fprintln(r.out, "Orders are sent again.")
-	return nil
+	return r.sendAgain(ctx, halted)
 }

@@ -59,9 +59,10 @@ each is settled. --since is the moment of the backup (or else the last sending
 that the ledger knows of), --row picks some, --all takes every batch. The same
 command again is harmless.
 
---restored lets orders be sent again after the ledger was found to have gone back
-in time. Running processes have written back by then what they know; rows that a
-process which is gone may have sent are held first, with --doubt.
+A ledger that is found to have gone back in time sends nothing, until --all --doubt
+has held every row that may have been sent since. Running processes have written
+back by then what they know; where no other process can have sent anything,
+--restored ends the halt and holds no row.
 
 A dashboard link signs whoever has it in for seven days, and so does a sheet that
 holds some: --no-links leaves them out.`,

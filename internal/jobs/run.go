@@ -82,6 +82,8 @@ func (w *Worker) ended(ctx context.Context, batch string, p Patience) (Ending, e
 		return Ending{}, err
 	case left.Placing > 0:
 		return Ending{}, nil // answers are out: they may change anything
+	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys > 0:
+		return end, nil
 	case end.Reason != "" && left.Sendable+left.Later > 0:
 		return end, nil // what waits for one of these stands as still as they do
 	case left.Sendable+left.Later+left.Moving > 0:

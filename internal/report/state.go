@@ -73,7 +73,7 @@ func HaltText(h ledger.Halted) string {
 }
 
 // AfterRestore is what to do about a ledger that went back in time.
-const AfterRestore = "hold the rows that a process which is gone may have sent: importer resolve --all --doubt; then go on: importer resolve --restored"
+const AfterRestore = "hold the rows that may have been sent since and go on: importer resolve --all --doubt (where no process that is gone can have sent any: importer resolve --restored)"
 
 // HaltWords is HaltText in two or three words.
 func HaltWords(h ledger.Halted) string {
