@@ -132,7 +132,22 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		return nil
 	}
 	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File, f.options.String())
-	return a.sayNext(ctx, l, done.Season)
+	if err := a.sayNext(ctx, l, done.Season); err != nil {
+		return err
+	}
+	a.sayWhy(done.Next)
+	return nil
+}
+
+// sayWhy says which rows of the next firing cannot be filed, and why.
+func (a *app) sayWhy(next *jobs.Plan) {
+	if next == nil || next.Invalid.Count == 0 {
+		return
+	}
+	a.say("%s", a.paint.red(fmt.Sprintf("On %s it files %d; %s cannot be filed:", next.Date, next.Filings, count(next.Invalid.Count, "row"))))
+	for _, why := range next.Why {
+		a.say("  %s: %s", count(why.Rows, "row"), why.Text)
+	}
 }
 
 func readFile(roster string) ([]byte, error) {
@@ -257,7 +272,11 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			return nil
 		}
 		a.showChanges(done.Changes)
-		return a.sayNext(ctx, l, done.Season)
+		if err := a.sayNext(ctx, l, done.Season); err != nil {
+			return err
+		}
+		a.sayWhy(done.Next)
+		return nil
 	})
 	c.Flags().StringVar(&file, "roster", "", "the new sheet of companies, read as the old one was")
 	return c

@@ -214,7 +214,11 @@ func (c *checker) fillYear() {
 	v := c.values
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.at(filingYear)
-		c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
+		if c.im.options.Season != nil {
+			c.fault(b, c.stands(b), "the sheet says filing year "+y+", the season files "+year+": remove the column from the sheet, or correct it")
+		} else {
+			c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
+		}
 	}
 	v[filingYear] = year
 }

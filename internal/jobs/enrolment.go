@@ -32,6 +32,7 @@ type Enrolled struct {
 	Roster  *Roster     // as it was read, also where nothing of it can be filed; nil where it could not be
 	Same    bool        // it was so already: nothing was changed
 	Changes season.Plan // of a new version of the roster, against the one before
+	Next    *Plan       // what it does next, as far as is known today; nil where it does not fire
 }
 
 // ErrSeason is true of what keeps a season from being kept as it was asked for,
@@ -62,7 +63,7 @@ func CheckSeasonName(name string) error {
 }
 
 // AddSeason checks a season and keeps it with its roster. The same again changes
-// nothing. It returns ErrSeason and ErrRoster, and then has kept nothing.
+// nothing. It returns ErrSeason and ErrRoster, and then has kept no season.
 func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, error) {
 	var done Enrolled
 	if err := CheckSeasonName(e.Name); err != nil {
@@ -85,6 +86,14 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 	s := ledger.Season{Name: e.Name, File: filepath.Base(e.File), Options: body, Schedule: cmp.Or(e.Options.At, e.Options.Due), Approval: e.Approval, Since: time.Now(), Version: 1, CreatedBy: e.By}
 	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
+	}
+	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
+		return done, err
+	}
+	if done.Next != nil {
+		if why := done.Next.Nothing(); why != "" {
+			return done, refused("the season would file nothing: %s", why)
+		}
 	}
 	added, err := l.AddSeason(ctx, s)
 	if err != nil || added {
@@ -124,6 +133,14 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file s
 	if s.Roster == done.Season.Roster {
 		done.Same = true
 		return done, nil
+	}
+	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
+		return done, err
+	}
+	if done.Next != nil {
+		if why := done.Next.Nothing(); why != "" {
+			return done, refused("the season would file nothing with it: %s", why)
+		}
 	}
 	if err := l.ChangeSeason(ctx, s); err != nil {
 		return done, err

@@ -44,6 +44,41 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 	}
 }
 
+// A season that would file nothing is refused with the reason; one that files a
+// part of its rows says how many it does not file, and why.
+func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	l := f.openLedger()
+	sheet := func(years ...string) []byte {
+		text := "Company ID,Filing State,Filing Year,User ID\n"
+		for i, year := range years {
+			text += fmt.Sprintf("comp_%d,DE,%s,user_1\n", i, year)
+		}
+		return []byte(text)
+	}
+	now := time.Now().UTC()
+	this, next := fmt.Sprint(now.Year()), fmt.Sprint(now.Year()+1)
+	ask := jobs.Enrolment{Name: "new-year", File: "roster.csv", By: "Ana", Content: sheet(this, this),
+		Options: jobs.SeasonOptions{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"}}
+	_, err := jobs.AddSeason(f.Context(), l, ask)
+	want := "the season would file nothing: 2 of the 2 rows on " + next + "-01-01 cannot be filed; 2: the sheet says filing year " + this + ", the season files " + next + ": remove the column from the sheet, or correct it"
+	if !errors.Is(err, jobs.ErrSeason) || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if all, err := l.Seasons(f.Context()); err != nil || len(all) != 0 {
+		t.Errorf("kept %+v, %v", all, err)
+	}
+	ask.Content = sheet(this, "")
+	done, err := jobs.AddSeason(f.Context(), l, ask)
+	f.must(err)
+	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 || !strings.Contains(p.Text(), "1 row cannot be filed: the sheet says filing year "+this) {
+		t.Errorf("%+v", p)
+	}
+	if _, err := jobs.UpdateSeason(f.Context(), l, done.Season, "roster.csv", sheet(this, this), "Ana"); !errors.Is(err, jobs.ErrSeason) {
+		t.Errorf("the new roster: %v", err)
+	}
+}
+
 // The same season again is the same season, and another of its name is refused;
 // a new version of its roster says what it changes.
 func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {

@@ -39,15 +39,16 @@ type Plan struct {
 	Unchanged int    `json:"unchanged"`
 
 	// What becomes of their rows, as far as the ledger knows.
-	Filings int  `json:"filings"` // to be placed
-	Covered Some `json:"covered"` // by a subscription bought earlier
-	Lapsed  Some `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
-	Bought  Some `json:"bought"`  // before, the very same
-	Invalid Some `json:"invalid"`
-	Skipped int  `json:"skipped"`          // repeats, and companies of other states
-	Undated Some `json:"undated"`          // no due date can be told, so that nothing files them by it
-	NotDue  Some `json:"notDue"`           // filed all the same: by the rules nothing is due of them
-	Beyond  int  `json:"beyond,omitempty"` // companies of the roster that are not due now
+	Filings int   `json:"filings"` // to be placed
+	Covered Some  `json:"covered"` // by a subscription bought earlier
+	Lapsed  Some  `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
+	Bought  Some  `json:"bought"`  // before, the very same
+	Invalid Some  `json:"invalid"`
+	Why     []Why `json:"why,omitempty"`    // what is wrong with those, the most frequent first
+	Skipped int   `json:"skipped"`          // repeats, and companies of other states
+	Undated Some  `json:"undated"`          // no due date can be told, so that nothing files them by it
+	NotDue  Some  `json:"notDue"`           // filed all the same: by the rules nothing is due of them
+	Beyond  int   `json:"beyond,omitempty"` // companies of the roster that are not due now
 
 	Priced    bool            `json:"priced"` // false: the service could not be asked what it costs
 	Cost      money.Cents     `json:"cost"`
@@ -82,6 +83,46 @@ type DueCount struct {
 type Some struct {
 	Count int      `json:"count"`
 	Names []string `json:"names,omitempty"`
+}
+
+// Why is a reason for which rows cannot be filed.
+type Why struct {
+	Text string `json:"text"`
+	Rows int    `json:"rows"`
+}
+
+// maxWhys is how many reasons a plan keeps.
+const maxWhys = 5
+
+// addWhys counts why a row cannot be filed.
+func (p *Plan) addWhys(faults []ledger.Fault) {
+	for _, f := range faults {
+		if f.Warning {
+			continue
+		}
+		text := f.Message
+		if f.Header != "" {
+			text = f.Header + ": " + text
+		}
+		if i := slices.IndexFunc(p.Why, func(w Why) bool { return w.Text == text }); i >= 0 {
+			p.Why[i].Rows++
+		} else {
+			p.Why = append(p.Why, Why{text, 1})
+		}
+	}
+}
+
+// Nothing says why a firing would file nothing although it has rows to file;
+// empty where it files some, or where they are bought or covered already.
+func (p *Plan) Nothing() string {
+	if p.Filings > 0 || p.Invalid.Count == 0 || p.Covered.Count+p.Bought.Count > 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count, report.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
+	for _, why := range p.Why {
+		text += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
+	}
+	return text
 }
 
 // someNames is how many are named: a plan is for reading.
@@ -150,6 +191,7 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 	switch r.Result {
 	case filing.Invalid:
 		w.plan.Invalid.add(name)
+		w.plan.addWhys(r.Faults)
 		return nil
 	case filing.Skipped:
 		w.plan.Skipped++
@@ -197,6 +239,8 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 // settle sums up what was weighed, against the funds of the moment.
 func (w *weigher) settle(ctx context.Context) error {
 	p := w.plan
+	slices.SortStableFunc(p.Why, func(a, b Why) int { return b.Rows - a.Rows })
+	p.Why = p.Why[:min(len(p.Why), maxWhys)]
 	total := w.quote.Total
 	p.Priced, p.Cost, p.Certainty, p.AtLeast = w.quoter != nil, total.Amount, total.Certainty, total.IsUnknown()
 	for _, line := range w.quote.Lines {
@@ -349,6 +393,9 @@ func (p *Plan) Text() string {
 	for _, r := range p.Remarks() {
 		line("%d %s", r.Count, r.What)
 		r.text(line, "")
+	}
+	for _, why := range p.Why {
+		line("  %s cannot be filed: %s", report.Count(why.Rows, "row"), why.Text)
 	}
 	if p.Skipped > 0 {
 		line("%d skipped: repeats, other states, no filings", p.Skipped)

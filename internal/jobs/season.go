@@ -335,6 +335,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 	if err := keepPlan(f, plan); err != nil {
 		return err
 	}
+	f.Note = plan.Nothing()
 	// Before the opening: from there on nobody can make the plan any more.
 	f.State = ledger.FiringBegun
 	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
@@ -342,6 +343,11 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 	}
 	what := fmt.Sprintf("the season %s fired: %d filings", f.Season, plan.Filings)
 	next := "Follow it: importer status " + batch
+	if why := plan.Nothing(); why != "" {
+		what = fmt.Sprintf("the season %s files nothing", f.Season)
+		next = why + "\nCorrect the roster: importer season update " + f.Season + " --roster FILE"
+		s.c.Log.Error("season files nothing", "season", f.Season, "firing", f.ID, "why", why)
+	}
 	if plan.Approval != "" {
 		what = fmt.Sprintf("the season %s waits for approval: %d filings", f.Season, plan.Filings)
 		next = "Look at it and approve: importer approve " + batch
