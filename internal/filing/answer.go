@@ -8,14 +8,14 @@ import (
 // Class is what became of one attempt to send an order.
 type Class string
 
-// The classes of answers, one per line of the table in Decide.
+// The classes of answers, one per line of the table below.
 const (
 	NotSent     Class = "not-sent"     // nothing was written to the wire: dial, TLS, DNS, breaker open; also a 409 cut off before it named its item
 	Accepted    Class = "accepted"     // 2xx, readable, with order ids
 	Unreadable  Class = "unreadable"   // 2xx that cannot be read or has no order ids; also 1xx and 3xx
 	NoAnswer    Class = "no-answer"    // written, then time-out, reset, EOF or a crash of ours
-	ServerError Class = "server-error" // 5xx other than 503
-	Busy        Class = "busy"         // 429, 503
+	ServerError Class = "server-error" // 5xx other than a 503 with Retry-After: a gateway may answer it after the order was made
+	Busy        Class = "busy"         // 429; 503 with Retry-After
 	NoFunds     Class = "no-funds"     // 402
 	KeyRefused  Class = "key-refused"  // 401, 403
 	HasItem     Class = "has-item"     // 409 that names one product of the order
@@ -30,19 +30,10 @@ type Answer struct {
 	Detail     string        // the network's own words, for those who look into it; empty where they are the message
 	RetryAfter time.Duration // of Busy; 0 where the service named none
 	Has        Product       // of HasItem: the product that is already there
+	Ordered    bool          // of HasItem: an order bought it; false where the company got it elsewhere
 	CompanyID  string
 	Items      []Item
 }
-
-// Funds says what happens to the money set aside for the attempt.
-type Funds string
-
-// The fates of a reservation.
-const (
-	Post Funds = "post" // it was spent; with Verdict.Drop, the item's share of it
-	Void Funds = "void" // it was not
-	Hold Funds = "hold" // not known: it stays set aside
-)
 
 // Halt says what the answer stops beyond its own row.
 type Halt string
@@ -58,102 +49,67 @@ const (
 	ForVersion Halt = "version"  // this process: a newer version has prepared the ledger
 )
 
-// Verdict is what an answer means for the row, its money and the fleet.
-type Verdict struct {
-	Next    Result
-	Funds   Funds
-	Halt    Halt
-	Doubt   bool // the row goes back to ready with an attempt in doubt behind it
-	Attempt bool // the attempt counts against the row's limit
-	Drop    bool // the item of Answer.Has is there: the rest is sent again without it
-}
-
-// Standing is what the decision depends on besides the answer.
-type Standing struct {
-	Repeatable bool // every item of the order may be sent twice without harm
-	Doubt      bool // an earlier attempt to send this row has no known outcome
-	LastItem   bool // the order has only one item left
-	Exhausted  bool // the row has used up its attempts
-}
-
-// verdicts is the table of answers: the left column for orders whose repetition
-// is harmless, the right for those with an annual report or a formation in them.
-//
+// answers is the table of answers: what each class shows of the items of its
+// attempt, what it stops, and whether it counts against the attempts of the row.
 // A crash or a lost worker after the intent is NoAnswer.
-var verdicts = map[Class]struct{ repeatable, once Verdict }{
-	NotSent:     same(Verdict{Next: Ready, Funds: Void}),
-	Accepted:    same(Verdict{Next: Placed, Funds: Post, Attempt: true}),
-	Unreadable:  doubtful,
-	NoAnswer:    doubtful,
-	ServerError: doubtful,
-	Busy:        same(Verdict{Next: Ready, Funds: Void, Halt: ForRate}),
-	NoFunds:     same(Verdict{Next: Ready, Funds: Void, Halt: ForFunds}),
-	KeyRefused:  same(Verdict{Next: Ready, Funds: Void, Halt: ForKey}),
-	HasItem:     same(Verdict{Next: Exists, Funds: Void, Attempt: true}),
-	Refused:     same(Verdict{Next: Rejected, Funds: Void, Attempt: true}),
+// Source: spec section 7; the statuses that it does not show are an Assumption.
+var answers = map[Class]struct {
+	shows  shows
+	halt   Halt
+	counts bool
+}{
+	NotSent:     {shows: nothingMade},
+	Accepted:    {shows: itemsMade, counts: true},
+	Unreadable:  {shows: nothingKnown, counts: true},
+	NoAnswer:    {shows: nothingKnown, counts: true},
+	ServerError: {shows: nothingKnown, counts: true},
+	Busy:        {shows: nothingMade, halt: ForRate},
+	NoFunds:     {shows: nothingMade, halt: ForFunds},
+	KeyRefused:  {shows: nothingMade, halt: ForKey},
+	HasItem:     {shows: oneThere, counts: true},
+	Refused:     {shows: nothingMade, counts: true},
 }
 
-var doubtful = struct{ repeatable, once Verdict }{
-	repeatable: Verdict{Next: Ready, Funds: Hold, Doubt: true, Attempt: true},
-	once:       Verdict{Next: Uncertain, Funds: Hold, Attempt: true},
-}
+// shows is what a class says of the items of an attempt.
+type shows int
 
-func same(v Verdict) struct{ repeatable, once Verdict } {
-	return struct{ repeatable, once Verdict }{v, v}
-}
+const (
+	nothingKnown shows = iota // they may have been made
+	nothingMade               // none was made
+	itemsMade                 // those with an order id were made
+	oneThere                  // one is there already, and none was made now
+)
 
-// Decide is the one place that says what an answer means.
-//
-// Three things bend the table, all of them about attempts in doubt. A 409 after
-// one shows that the item was ours: its money is spent, and the row is placed
-// unless other items are left, which are sent again, for the 409 says nothing of
-// them. An answer that sends nothing leaves the earlier doubt, and its
-// reservation, as they were. And a row in doubt that has used up its attempts is
-// uncertain: a person decides.
-func Decide(a Answer, s Standing) Verdict {
-	row := verdicts[a.Class]
-	v := row.once
-	if s.Repeatable {
-		v = row.repeatable
-	}
-	switch {
-	case a.Class == HasItem && s.Doubt && !s.LastItem:
-		// It has been answered: the attempts of the rest begin anew.
-		return Verdict{Next: Ready, Funds: Post, Doubt: true, Attempt: true, Drop: true}
-	case a.Class == HasItem && s.Doubt:
-		v.Next, v.Funds = Placed, Post
-	case a.Class == HasItem && !s.LastItem:
-		v.Next, v.Drop = Ready, true
-	case a.Class == Refused && s.Doubt:
-		// The repetition was refused; whether the first attempt was, nobody knows.
-		v.Next, v.Funds = Uncertain, Hold
-	case v.Next == Ready && s.Doubt:
-		v.Doubt, v.Funds = true, Hold
-	}
-	if v.Doubt && v.Attempt && s.Exhausted {
-		v.Next, v.Doubt = Uncertain, false
-	}
-	return v
-}
+// Halts is what an answer of the class stops beyond its own row.
+func (c Class) Halts() Halt { return answers[c].halt }
 
-// conflicts maps what the service says with 409 to the product that is there.
+// Counts reports whether an attempt that ends so counts against the row's limit.
+func (c Class) Counts() bool { return answers[c].counts }
+
+// Lost reports whether an attempt that ends so may have made its order.
+func (c Class) Lost() bool { return c != "" && answers[c].shows == nothingKnown }
+
+// conflicts maps what the service says with 409 to the product that is there,
+// and to whether an order bought it: a company may have got its EIN elsewhere.
 // Source: spec section 7. A message is matched without regard to case.
 var conflicts = []struct {
-	says string
-	has  Product
+	says    string
+	has     Product
+	ordered bool
 }{
-	{"ein already exists", EIN},
-	{"ein already requested", EIN},
-	{"foreign qualification already purchased", ForeignQualification},
+	{"ein already exists", EIN, false},
+	{"ein already requested", EIN, true},
+	{"foreign qualification already purchased", ForeignQualification, true},
 }
 
-// ConflictOf finds the product that a 409 message names.
-func ConflictOf(message string) (Product, bool) {
+// ConflictOf finds the product that a 409 message names, and whether an order of
+// the organization bought it.
+func ConflictOf(message string) (has Product, ordered, ok bool) {
 	lower := strings.ToLower(message)
 	for _, c := range conflicts {
 		if strings.Contains(lower, c.says) {
-			return c.has, true
+			return c.has, c.ordered, true
 		}
 	}
-	return "", false
+	return "", false, false
 }

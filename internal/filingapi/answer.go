@@ -48,6 +48,16 @@ func (o outcome) class() filing.Class {
 	}
 }
 
+// boughtClass is class for a request that buys or creates. A 503 with Retry-After
+// is the service's own, before it looked at the request; one without it may be a
+// gateway's, and the order may have been made behind it.
+func (o outcome) boughtClass() filing.Class {
+	if o.err == nil && o.status == http.StatusServiceUnavailable && o.header.Get("Retry-After") == "" {
+		return filing.ServerError
+	}
+	return o.class()
+}
+
 // message is the outcome in words: the service's, else those of its status
 // line, else ours for what the network did, with the network's own as the detail.
 func (c *Client) message(o outcome) (text, detail string) {

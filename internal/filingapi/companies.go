@@ -76,7 +76,7 @@ func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) f
 
 // created types what became of a creation.
 func (c *Client) created(o outcome) filing.Answer {
-	a := filing.Answer{Class: o.class(), Status: o.status}
+	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:
 		var made filing.Company

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"bulkfiling/internal/filing"
 )
 
-// PlaceOrder sends an order, once. Every outcome is an answer: filing.Decide
-// says what it means for the row.
+// PlaceOrder sends an order, once. Every outcome is an answer: filing.Fold says
+// what it means for the row.
 //
 // The context should be one that Ctrl-C does not cancel: an order that is
 // cancelled after it was written is an order in doubt. The client's own time-out
@@ -25,7 +26,7 @@ func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Ans
 
 // answer types what became of an order.
 func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
-	a := filing.Answer{Class: o.class(), Status: o.status}
+	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:
 		return c.accepted(o, a, order)
@@ -39,8 +40,8 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+"), but "+why), detail
 			return a
 		}
-		if has, ok := c.conflict(o, order); ok {
-			a.Class, a.Has = filing.HasItem, has
+		if has, ordered, ok := c.conflict(o, order); ok {
+			a.Class, a.Has, a.Ordered = filing.HasItem, has, ordered
 		}
 	}
 	a.Message, a.Detail = c.message(o)
@@ -85,19 +86,11 @@ func orderIDs(items []filing.Item) []string {
 
 // conflict finds the product of the order that a 409 says is already there. One
 // that the order does not hold explains nothing.
-func (c *Client) conflict(o outcome, order *filing.Order) (filing.Product, bool) {
+func (c *Client) conflict(o outcome, order *filing.Order) (has filing.Product, ordered, ok bool) {
 	if o.status != http.StatusConflict {
-		return "", false
+		return "", false, false
 	}
 	text, _ := c.message(o)
-	has, ok := filing.ConflictOf(text)
-	if !ok {
-		return "", false
-	}
-	for _, p := range order.Products() {
-		if p == has {
-			return has, true
-		}
-	}
-	return "", false
+	has, ordered, ok = filing.ConflictOf(text)
+	return has, ordered, ok && slices.Contains(order.Products(), has)
 }

@@ -18,7 +18,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: company.Key()}
 	begun, err := p.attempt(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Claims: []ledger.Claim{claim}, Creating: true},
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
-		func(try int, a filing.Answer) error { return p.settleCreation(row, company, try, a) })
+		func(try int, a filing.Answer) error { return p.settleCreation(row, company, claim, try, a) })
 	if err != nil || len(begun.Taken) == 0 {
 		return err
 	}
@@ -40,26 +40,23 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 
 // settleCreation records what became of a creation: made, and the row goes on
 // to its order; or what the table of answers says of what must not be repeated.
-func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, try int, a filing.Answer) error {
-	v := filing.Decide(a, filing.Standing{LastItem: true})
-	out := ledger.Outcome{Row: row.ID, Try: try, Answer: a, Verdict: v, Message: message(a, v, &filing.Order{}, nil)}
+func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int, a filing.Answer) error {
+	out := ledger.Outcome{Row: row.ID, Try: try, Answer: a, Claims: []ledger.Claim{claim}, Creates: true, Due: p.now().Add(retryAfter(a, row.Attempts))}
 	switch {
-	case v.Next == filing.Placed:
+	case a.Class == filing.Accepted:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
 		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", "" // the request of a creation has no field for them: describe sends them
-		out.Verdict = filing.Verdict{Next: filing.Ready, Funds: filing.Void}
-		out.Drop = []filing.Product{filing.CompanyRecord}
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
 		out.Message = "the company was created as " + a.CompanyID
 		p.directory.learn(out.Made.Ref, made)
-	case v.Next == filing.Uncertain:
+	case a.Class.Lost():
 		out.Message = creationInDoubt(a)
-	case v.Next == filing.Rejected:
-		out.Message = "the service refused to create the company: " + a.Message
-	case v.Next == filing.Ready:
-		out.Due = p.now().Add(retryAfter(a, row.Attempts))
+	case a.Class == filing.Refused:
+		out.Message = "the filing service refused to create the company: " + a.Message
+	default:
+		out.Message = message(a, filing.RowState{}, &filing.Order{}, nil)
 	}
 	return p.record(row, out)
 }

@@ -134,7 +134,7 @@ func TestABrokenConnectionIsToldInPlainWords(t *testing.T) {
 	var said logged
 	f.run(l, "a", patient, said.to())
 	row := f.rows(l, "a")[0]
-	const message = "sent, without an answer that can be trusted: the connection was closed before an answer came. The order may or may not have been placed. Look at"
+	const message = "sent, but the filing service did not confirm it: the connection was closed before an answer came. The order may or may not have been placed. Check"
 	if row.Result != filing.Uncertain || !strings.HasPrefix(row.Message, message) || strings.Contains(row.Message, "EOF") {
 		t.Errorf("%s: %s", row.Result, row.Message)
 	}

@@ -188,7 +188,7 @@ func TestBehindAnotherBatch(t *testing.T) {
 	begun, err := l.Begin(t.Context(), ledger.Intent{Row: row.ID, Claims: []ledger.Claim{{Product: filing.AgentChange, Key: key}}})
 	f.must(err)
 	a := filing.Answer{Class: filing.NoAnswer}
-	f.must(l.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: a, Verdict: filing.Decide(a, filing.Standing{Repeatable: true}), Message: "lost"}))
+	f.must(l.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: a, Repeatable: true, Message: "lost"}))
 	f.add(l, "b", agentChange(0), report(1))
 	if end := f.run(l, "b", patient); end.Reason != jobs.Finished || end.Behind != 1 {
 		t.Errorf("%+v", end)

@@ -114,7 +114,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
-				return p.record(row, ledger.Outcome{Row: row.ID, Try: try, Answer: a, Verdict: filing.Verdict{Next: filing.Uncertain, Funds: filing.Hold},
+				return p.record(row, ledger.Outcome{Row: row.ID, Try: try, Answer: a, Claims: intent.Claims, Exhausted: true,
 					Message: "sent without an answer, and it cannot be sent again, for the Social Security number was sealed with another key, or is gone: look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page"})
 			})
 		return true, err
@@ -207,31 +207,19 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 
 // settle records the outcome of an attempt.
 func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote balance.Quote, notes []string) error {
-	verdict := filing.Decide(a, filing.Standing{
-		Repeatable: p.ledger.Repeatable(order),
-		Doubt:      row.Doubt,
-		LastItem:   len(order.Products()) <= 1,
-		Exhausted:  row.Attempts+1 >= maxAttempts,
-	})
 	out := ledger.Outcome{
-		Row: row.ID, Try: try, Answer: a, Verdict: verdict,
-		Message: message(a, verdict, order, notes), Cost: quote.Total, Claims: claims,
+		Row: row.ID, Try: try, Answer: a, Claims: claims, Cost: quote.Total,
+		Repeatable: p.ledger.Repeatable(order),
+		Exhausted:  row.Attempts+1 >= maxAttempts,
+		Explain:    func(s filing.RowState) string { return message(a, s, order, notes) },
+		Due:        p.now().Add(retryAfter(a, row.Attempts)),
 	}
-	switch verdict.Next {
-	case filing.Placed, filing.Exists:
+	switch a.Class {
+	case filing.Accepted:
 		out.Items = items(order, a, quote)
-		if a.Class == filing.HasItem && verdict.Next == filing.Placed {
-			out.Items = bought(order.Products(), quote)
-		}
-	case filing.Ready:
-		out.Due = p.now().Add(retryAfter(a, row.Attempts))
-	}
-	if verdict.Drop {
-		out.Drop, out.Due = []filing.Product{a.Has}, time.Time{}
-		if verdict.Funds == filing.Post {
-			out.Items = bought([]filing.Product{a.Has}, quote)
-			out.Cost = out.Items[0].Cost
-		}
+	case filing.HasItem:
+		out.Items = []ledger.Item{{Product: a.Has, Cost: costOf(quote, a.Has)}}
+		out.Due = time.Time{}
 	}
 	if order.Formation != nil && a.CompanyID != "" {
 		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(order, a.CompanyID)
@@ -249,7 +237,7 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), level(out.Verdict), "answered", append(about, "result", out.Verdict.Next)...)
+			p.log.Log(context.Background(), level(out.Answer), "answered", about...)
 			return nil
 		}
 		p.log.Error("an answer could not be recorded", append(about, "error", err)...)
@@ -262,11 +250,11 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 
 // level is how much an answer matters to whoever reads the log: a row that was
 // not sent and goes again says nothing, and a fleet that is halted has many.
-func level(v filing.Verdict) slog.Level {
+func level(a filing.Answer) slog.Level {
 	switch {
-	case v.Next == filing.Uncertain:
+	case a.Class.Lost():
 		return slog.LevelWarn
-	case v.Next == filing.Ready && !v.Doubt && !v.Drop:
+	case !a.Class.Counts():
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -285,50 +273,46 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 }
 
 // items matches what the service made to what was ordered. An order type that
-// says nothing to us is matched by elimination, and recorded in any case.
+// says nothing to us is matched by elimination, as far as that is certain, and is
+// recorded in any case.
 func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.Item {
 	left := order.Products()
 	made := make([]ledger.Item, len(a.Items))
+	var unmatched []int
 	for i, item := range a.Items {
 		made[i] = ledger.Item{OrderType: item.OrderType, OrderID: item.OrderID, FilingStatus: item.FilingStatus, FilingDate: item.FilingDate, SubscriptionStatus: item.SubscriptionStatus}
 		product, known := filing.ProductOfType(item.OrderType)
-		if !known {
+		at := slices.IndexFunc(left, func(p filing.Product) bool {
+			return known && (p == product || p == filing.AgentChange && product == filing.RegisteredAgent)
+		})
+		if at < 0 {
+			unmatched = append(unmatched, i)
 			continue
 		}
-		at := slices.IndexFunc(left, func(p filing.Product) bool {
-			return p == product || p == filing.AgentChange && product == filing.RegisteredAgent
-		})
-		if at >= 0 {
-			made[i].Product = left[at]
-			left = slices.Delete(left, at, at+1)
+		made[i].Product = left[at]
+		left = slices.Delete(left, at, at+1)
+	}
+	if len(unmatched) >= len(left) {
+		for n, p := range left {
+			made[unmatched[n]].Product = p
 		}
 	}
 	for i := range made {
-		if made[i].Product == "" && len(left) == 1 {
-			made[i].Product, left = left[0], nil
-		}
-		for _, line := range quote.Lines {
-			if line.Product == made[i].Product && made[i].Product != "" {
-				made[i].Cost = line.Cost()
-			}
+		if made[i].Product != "" {
+			made[i].Cost = costOf(quote, made[i].Product)
 		}
 	}
 	return made
 }
 
-// bought are items that the service has from us, and whose order ids it never
-// told: an event may.
-func bought(products []filing.Product, quote balance.Quote) []ledger.Item {
-	all := make([]ledger.Item, len(products))
-	for i, p := range products {
-		all[i].Product = p
-		for _, line := range quote.Lines {
-			if line.Product == p {
-				all[i].Cost = line.Cost()
-			}
+// costOf is what the quote says of one product.
+func costOf(quote balance.Quote, p filing.Product) money.Cost {
+	for _, line := range quote.Lines {
+		if line.Product == p {
+			return line.Cost()
 		}
 	}
-	return all
+	return money.Cost{}
 }
 
 func orderIDs(items []filing.Item) []string {
@@ -446,43 +430,56 @@ func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 }
 
 // message tells the reader of the results what happened and what to do.
-func message(a filing.Answer, v filing.Verdict, order *filing.Order, notes []string) string {
+func message(a filing.Answer, s filing.RowState, order *filing.Order, notes []string) string {
+	said := strings.TrimSuffix(a.Message, ".")
 	var text string
 	switch {
-	case v.Drop && v.Doubt:
-		text = fmt.Sprintf("the %s is placed: an earlier attempt got no answer, and the service now says that it has the order (%s); the rest is sent again without it", a.Has.Title(), a.Message)
-	case v.Drop:
-		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), a.Message)
-	case v.Next == filing.Placed && a.Class == filing.HasItem:
-		text = "placed: an earlier attempt got no answer, and the service now says that it has the order (" + a.Message + ")"
-	case v.Next == filing.Placed:
-		titles := make([]string, 0, 2)
-		for _, p := range order.Products() {
-			titles = append(titles, p.Title())
-		}
-		text = "placed: " + strings.Join(titles, " and ")
+	case s.Result == filing.Placed && a.Class == filing.HasItem:
+		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" + said + ")"
+	case s.Result == filing.Placed:
+		text = "placed: " + titles(order.Products())
 		if order.Formation != nil && a.CompanyID != "" {
 			text += "; the new company is " + a.CompanyID
 		}
-	case v.Next == filing.Exists:
-		text = "the service has it already: " + a.Message
-	case v.Next == filing.Rejected:
-		text = "the service refused it: " + a.Message
-	case v.Next == filing.Uncertain:
-		text = "sent, without an answer that can be trusted: " + strings.TrimSuffix(a.Message, ".") + ". The order may or may not have been placed. Look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page; it is not sent again by itself"
-	case v.Halt == filing.ForFunds:
+	case a.Class == filing.Accepted && len(s.Open) > 0:
+		text = fmt.Sprintf("the filing service confirmed only a part of the order: the %s is not confirmed", titles(s.Open))
+		if s.Result == filing.Uncertain {
+			text += ". " + checkDashboard
+		} else {
+			text += ", and is ordered again without what is placed, which costs nothing twice"
+		}
+	case a.Class == filing.HasItem && len(s.Done()) > 0 && s.Result != filing.Exists && s.Result != filing.Uncertain:
+		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), said)
+	case s.Result == filing.Exists:
+		text = "the filing service has it already: " + said
+	case s.Result == filing.Uncertain:
+		text = "sent, but the filing service did not confirm it: " + said + ". " + checkDashboard
+	case a.Class == filing.Refused:
+		text = "the filing service refused it: " + a.Message
+	case a.Class == filing.NoFunds:
 		text = "waits for funds: " + a.Message
-	case v.Halt == filing.ForKey:
-		text = "waits: the service refuses the API key"
-	case v.Halt == filing.ForRate:
-		text = "waits: the service asked for a pause"
-	case v.Doubt:
-		text = "sent without an answer; it is sent again, which is harmless for this product"
+	case a.Class == filing.KeyRefused:
+		text = "waits: the filing service refuses the API key"
+	case a.Class == filing.Busy:
+		text = "waits: the filing service asked for a pause"
+	case s.Doubt:
+		text = "sent without an answer; it is sent again, which costs nothing twice for this product"
 	default:
 		text = "not sent yet: " + a.Message
 	}
-	if v.Next == filing.Placed && len(notes) > 0 {
+	if s.Result == filing.Placed && len(notes) > 0 {
 		text += "; " + strings.Join(notes, "; ")
 	}
 	return text
+}
+
+// checkDashboard tells what a person does about an uncertain order.
+const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the row (importer resolve, or Uncertain on the page); it is not sent again by itself"
+
+func titles(products []filing.Product) string {
+	all := make([]string, len(products))
+	for i, p := range products {
+		all[i] = p.Title()
+	}
+	return strings.Join(all, " and ")
 }

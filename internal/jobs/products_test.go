@@ -315,7 +315,7 @@ func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
 	r := f.rows(l, "a")[0]
 	begun, err := l.Begin(t.Context(), ledger.Intent{Row: r.ID, Claims: []ledger.Claim{{Product: filing.EIN, Key: order.Keys()[filing.EIN]}}, Cost: money.Cost{Amount: priceEIN}})
 	f.must(err)
-	f.must(l.Settle(t.Context(), ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: filing.Answer{Class: filing.NoAnswer}, Verdict: filing.Verdict{Next: filing.Ready, Funds: filing.Hold, Doubt: true, Attempt: true}}))
+	f.must(l.Settle(t.Context(), ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: filing.Answer{Class: filing.NoAnswer}, Repeatable: true}))
 	f.must(l.Close())
 	l, err = ledger.Open(t.Context(), ledger.Config{Dir: f.dir, SealKey: strings.Repeat("0e", 32)})
 	f.must(err)

@@ -262,16 +262,22 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			order = order.Drop(p)
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
-		v := filing.Decide(a, filing.Standing{Repeatable: l.Repeatable(&order) && !row.Creating, Doubt: row.Doubt, LastItem: len(order.Products()) <= 1, Exhausted: row.Attempts >= maxAttempts})
-		text := message(a, v, &order, nil)
-		if row.Creating {
-			text = creationInDoubt(a)
+		out := ledger.Outcome{
+			Row: row.ID, Try: row.Tries, Owner: row.Owner, Answer: a, Creates: row.Creating,
+			Repeatable: l.Repeatable(&order) && !row.Creating, Due: row.Due,
+			Exhausted: row.Attempts >= maxAttempts,
+			Explain: func(s filing.RowState) string {
+				if row.Creating {
+					return creationInDoubt(a)
+				}
+				return message(a, s, &order, nil)
+			},
 		}
-		err := l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: a, Verdict: v, Message: text, Due: row.Due})
+		err := l.Settle(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
 			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
 		}
-		log.Warn("settled after a crash", "batch", row.Batch, "row", row.Number, "id", row.ID, "result", v.Next)
+		log.Warn("settled after a crash", "batch", row.Batch, "row", row.Number, "id", row.ID)
 	}
 	return nil
 }

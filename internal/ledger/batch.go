@@ -247,11 +247,15 @@ func (l *Ledger) onBatch(ctx context.Context, batch, query string, then func(con
 	return nil
 }
 
-const takenBack = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
+const (
+	takenBack        = "taken back before it was sent; to send it after all: importer retry BATCH --canceled"
+	takenBackInDoubt = "canceled after it was sent without an answer: check the dashboard, then resolve it"
+)
 
 // CancelBatch takes back every row that was not sent and returns their number.
 // Rows at the service follow when they come back unsent. Those with an attempt
-// in doubt are left: they are settled by sending again.
+// in doubt become uncertain: sending them again, which would settle them, could
+// buy what is not wanted any more.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`, batch, actor(ctx), millis(l.now())); err != nil {
@@ -260,6 +264,10 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
 			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack))
 		if err != nil {
+			return err
+		}
+		if _, err = tx.ExecContext(ctx, `UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, millis(l.now()), takenBackInDoubt); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
@@ -438,7 +446,7 @@ type Progress struct {
 // Progress sums a batch up, for the progress line and the end of a run.
 func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	p := Progress{Counts: make(Counts)}
-	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(CASE WHEN result = 'placed' THEN cost ELSE spent END), 0), MAX(CASE WHEN result = 'placed' THEN certainty ELSE spent_certainty END),
+	rows, err := l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty),
 			COALESCE(SUM(held), 0), MAX(CASE WHEN result IN ('placing', 'uncertain') OR held > 0 THEN certainty ELSE 0 END),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch)

@@ -13,8 +13,8 @@ import (
 // ErrAmount is returned for a deposit that is not positive.
 var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to take money off the book")
 
-// weighs is a row whose cost is posted or reserved, in whole or in part.
-const weighs = `(result IN ('placed', 'placing', 'uncertain') OR held > 0)`
+// weighs is a row for which money is reserved.
+const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
 
 // Book reads the sums of the book.
 func (l *Ledger) Book(ctx context.Context) (Book, error) {
@@ -23,8 +23,8 @@ func (l *Ledger) Book(ctx context.Context) (Book, error) {
 		return Book{}, err
 	}
 	b := Book{Declared: c.declared, Deposits: c.deposits, Adjustments: c.adjustments, Posted: c.posted, Reserved: c.reserved}
-	err = l.read.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE certainty >= 2 AND `+weighs+`) THEN 2
-		WHEN EXISTS (SELECT 1 FROM rows WHERE certainty = 1 AND `+weighs+`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
+	err = l.read.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+`) THEN 2
+		WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
 	if err != nil {
 		return b, fmt.Errorf("read the book: %w", err)
 	}

@@ -4,26 +4,24 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"bulkfiling/internal/money"
 )
 
 // Where the book cannot pay for every ready row, those that have a priority go
 // in its order, the earliest due first, up to the first that does not fit, and
 // the others wait for funds. Rows without one go as they come: whatever the book
 // can pay for. Rows in doubt come before all of them, and are never kept back.
+//
+// Who waits follows from the state alone: what is available, what the rows need
+// that may go already, and who waits, in due order.
 
-// eligible are the ready rows that money alone could keep from being sent: those
-// in doubt go whatever became of their batch, as the question is whether they
-// were bought already.
+// eligible are the ready rows that money alone could keep from being sent.
 const eligible = `FROM rows r JOIN batches b ON b.id = r.batch
-	WHERE r.result = 'ready' AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'))`
+	WHERE r.result = 'ready' AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
-// need is what a row would take from what is available. The cost of one in doubt
-// is that of its whole order, with what is spent of it, until it came to wait for
-// funds: that is by the cost of what is left.
-const (
-	need = `CASE WHEN r.cost > ` + paid + ` THEN r.cost - ` + paid + ` ELSE 0 END`
-	paid = `(r.held + CASE WHEN r.doubt = 1 AND r.waits = '' THEN r.spent ELSE 0 END)`
-)
+// need is what a row would take from what is available.
+const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
 
 // inTurn numbers rows in the order of their turn, those in doubt first, and adds
 // up what they need. One in doubt or without a priority that nothing available
@@ -51,34 +49,67 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	}
 	for _, query := range []string{
 		`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (SELECT id FROM (` + inTurn + `) AS q WHERE q.total <= $1 AND q.waits = 'funds')`,
-		`UPDATE rows SET waits = 'funds', message = 'waits for funds: what is available pays for others that are due earlier, or came first'
+		`UPDATE rows SET waits = 'funds', message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
 			WHERE waits = '' AND id IN (SELECT id FROM (` + inTurn + `) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, available); err != nil {
 			return fmt.Errorf("ration the funds: %w", err)
 		}
 	}
-	return nil
+	return l.wakeFunded(ctx, tx, c)
 }
 
-// maxWoken bounds how many rows money that was set free wakes at once.
+// maxWoken bounds how many rows are woken at once, and of how many that may go
+// already it is asked what they need: where there are more, they have their turn
+// first, and each of them that is sent, or refused, asks again.
 const maxWoken = 1000
 
-// wakeFunded wakes rows that waited for funds, in their order, as far as the
-// money goes that was set free: what else is available is meant for rows that
-// may go already. Those in doubt come before these, and wake for whatever can pay
-// for them. Those without a priority wake all, for whoever of them can be paid.
-func (g *groupWriter) wakeFunded() error {
-	// However many wait, each of the two reads but the first of an index of its
-	// own, whose condition stands in it.
-	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible + ` AND r.waits = 'funds'`
-	_, err := g.tx.ExecContext(g.ctx, fmt.Sprintf(`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (
-			SELECT q.id FROM (SELECT t.id, t.priority, t.doubt, SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
-				FROM (SELECT * FROM (%[1]s AND r.doubt <> 0) AS d WHERE d.need <= $2
-					UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.waits <> '' ORDER BY r.priority, r.id LIMIT %[2]d) AS s) AS t) AS q
-			WHERE q.total <= CASE WHEN q.doubt = 1 THEN $2 ELSE $1 END OR q.priority = 0)`, waiting, maxWoken),
-		int64(min(g.spare, g.c.available())), int64(g.c.available()))
+// wakeFunded wakes the rows that wait for funds and that the book can pay for.
+// Those with a priority leave what the rows need that may go already: these are
+// due earlier.
+func (l *Ledger) wakeFunded(ctx context.Context, tx *sql.Tx, c *control) error {
+	available := c.available()
+	if !c.declared || available < 0 {
+		available = 0
+	}
+	var awake int
+	var needed money.Cents
+	err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT) FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake, &needed)
 	if err != nil {
+		return fmt.Errorf("sum up what the rows need that may go: %w", err)
+	}
+	free := max(available-needed, 0) // for rows with a priority
+	if awake > maxWoken {
+		free = 0
+	}
+	// Each part reads the first of an index of its own, whose condition stands in it.
+	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible + ` AND r.waits = 'funds' AND r.waits <> ''`
+	var woken []record
+	blocked := false
+	err = drain(tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need FROM (
+			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
+			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
+			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
+		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken), int64(available)))(func(scan func(...any) error) error {
+		var id, priority int64
+		var doubt bool
+		var need money.Cents
+		if err := scan(&id, &priority, &doubt, &need); err != nil {
+			return err
+		}
+		due := !doubt && priority != 0
+		if need > available || due && (blocked || need > free) {
+			blocked = blocked || due
+			return nil
+		}
+		available, free = available-need, max(free-need, 0)
+		woken = append(woken, record{id})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look for rows that wait for funds: %w", err)
+	}
+	if err := l.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`, columns{"id bigint"}, woken); err != nil {
 		return fmt.Errorf("wake rows that wait for funds: %w", err)
 	}
 	return nil

@@ -182,74 +182,95 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 }
 
 // A row in doubt that became dearer than what it holds is sent as soon as there
-// is money for the difference, before all others, and whatever became of its
-// batch: nobody knows whether it is bought.
+// is money for the difference, before all others: nobody knows whether it is
+// bought.
 func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
 	const dearer = cost + 1000
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		s.must(l.Deposit(ctx, 2*cost, ""))
+		agent := agentOrder("comp_1")
+		agent.Priority = 99
+		row := s.add(l, "a", agent)[0]
+		others := reports("b", 3)
+		for i := range others {
+			others[i].Priority = int64(10 + i)
+		}
+		short := func() {
+			s.Helper()
+			s.send(l, row)
+			s.answer(l, row, filing.NoAnswer)
+			in := intent(s.row(l, row.ID))
+			in.Cost.Amount = s.row(l, row.ID).Held + dearer - cost
+			if begun := s.begin(l, in); !begun.Short {
+				s.Fatalf("%+v", begun)
+			}
+		}
+		sendable := func(want bool) {
+			s.Helper()
+			ids, err := l.Sendable(ctx, "", 10)
+			if s.must(err); slices.Contains(ids, row.ID) != want {
+				s.Fatalf("%v may go (%+v)", ids, s.row(l, row.ID))
+			}
+		}
+		s.send(l, row)
+		s.answer(l, row, filing.NoAnswer)
+		others = s.add(l, "b", others...)
+		s.send(l, others[0]) // all that was there is held now
+		short()
+		s.must(l.Adjust(ctx, dearer-cost-1, "a cent is missing"))
+		sendable(false)
+		s.must(l.Deposit(ctx, 1, ""))
+		sendable(true)
+		s.must(l.Deposit(ctx, cost-1, "what one of the others needs, but for a cent"))
+		ids, err := l.Sendable(ctx, "b", 10)
+		if s.must(err); len(ids) > 0 {
+			s.Errorf("%v take what the row in doubt needs", ids)
+		}
+		s.send(l, row)
+		s.want(l, row, filing.Placing, dearer)
+		s.must(l.Audit(ctx))
+		s.answer(l, row, filing.NoAnswer)
+
+		// Money that is set free wakes it, too.
+		s.must(l.Adjust(ctx, 1-cost, "nothing is left"))
+		short()
+		s.answer(l, others[0], filing.Refused)
+		sendable(true)
+		s.send(l, row)
+		s.want(l, row, filing.Placing, dearer+1000)
+	})
+}
+
+// Nothing of a batch that is paused, canceled or not approved is sent, a row in
+// doubt neither: sending it again may buy it.
+func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 	for name, c := range map[string]struct {
-		priority int64
-		fate     func(*store, *ledger.Ledger) error
+		word   func(*store, *ledger.Ledger) error
+		result filing.Result
 	}{
-		"a batch that goes on":  {99, func(*store, *ledger.Ledger) error { return nil }},
-		"paused":                {0, func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") }},
-		"canceled":              {99, func(s *store, l *ledger.Ledger) error { _, err := l.CancelBatch(s.Context(), "a"); return err }},
-		"an approval is wanted": {0, func(s *store, l *ledger.Ledger) error { return l.WantApproval(s.Context(), "a", "plan") }},
+		"paused":                {func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") }, filing.Ready},
+		"canceled":              {func(s *store, l *ledger.Ledger) error { _, err := l.CancelBatch(s.Context(), "a"); return err }, filing.Uncertain},
+		"an approval is wanted": {func(s *store, l *ledger.Ledger) error { return l.WantApproval(s.Context(), "a", "plan") }, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
-				l, ctx := s.open(), s.Context()
-				s.must(l.Deposit(ctx, 2*cost, ""))
-				agent := agentOrder("comp_1")
-				agent.Priority = c.priority
-				row := s.add(l, "a", agent)[0]
-				others := reports("b", 3)
-				for i := range others {
-					others[i].Priority = int64(10 + i)
-				}
-				short := func() {
-					s.Helper()
-					s.send(l, row)
-					s.answer(l, row, filing.NoAnswer)
-					in := intent(s.row(l, row.ID))
-					in.Cost.Amount = s.row(l, row.ID).Held + dearer - cost
-					if begun := s.begin(l, in); !begun.Short {
-						s.Fatalf("%+v", begun)
+				l := s.open()
+				rows := s.add(l, "a", agentOrder("comp_1"), agentOrder("comp_2"))
+				s.send(l, rows[0])
+				s.answer(l, rows[0], filing.NoAnswer)
+				s.send(l, rows[1])
+				s.must(c.word(s, l))
+				s.answer(l, rows[1], filing.NoAnswer) // it was out while the word was given
+				for _, r := range rows {
+					r = s.want(l, r, c.result, cost)
+					if begun := s.begin(l, intent(r)); begun.Try != 0 {
+						s.Errorf("row %d was sent again: %+v", r.Number, begun)
 					}
 				}
-				sendable := func(want bool) {
-					s.Helper()
-					ids, err := l.Sendable(ctx, "", 10)
-					if s.must(err); slices.Contains(ids, row.ID) != want {
-						s.Fatalf("%v may go (%+v)", ids, s.row(l, row.ID))
-					}
+				if ids, err := l.Sendable(s.Context(), "", 10); err != nil || len(ids) > 0 {
+					s.Errorf("%v may be sent, %v", ids, err)
 				}
-				s.send(l, row)
-				s.answer(l, row, filing.NoAnswer)
-				others = s.add(l, "b", others...)
-				s.send(l, others[0]) // all that was there is held now
-				s.must(c.fate(s, l))
-				short()
-				s.must(l.Adjust(ctx, dearer-cost-1, "a cent is missing"))
-				sendable(false)
-				s.must(l.Deposit(ctx, 1, ""))
-				sendable(true)
-				s.must(l.Deposit(ctx, cost-1, "what one of the others needs, but for a cent"))
-				ids, err := l.Sendable(ctx, "b", 10)
-				if s.must(err); len(ids) > 0 {
-					s.Errorf("%v take what the row in doubt needs", ids)
-				}
-				s.send(l, row)
-				s.want(l, row, filing.Placing, dearer)
-				s.must(l.Audit(ctx))
-				s.answer(l, row, filing.NoAnswer)
-
-				// Money that is set free wakes it, too.
-				s.must(l.Adjust(ctx, 1-cost, "nothing is left"))
-				short()
-				s.answer(l, others[0], filing.Refused)
-				sendable(true)
-				s.send(l, row)
-				s.want(l, row, filing.Placing, dearer+1000)
 			})
 		})
 	}

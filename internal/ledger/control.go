@@ -118,13 +118,14 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	return Halted{}, false
 }
 
-// learn takes from an answer what concerns everybody.
-func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64) {
+// learn takes from an answer what concerns everybody; ordered says that it is the
+// answer to an order, and not to the creation of a company or a look-up.
+func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	probing := c.probeRow == row
 	if probing {
 		c.probeRow = 0
 	}
-	switch v.Halt {
+	switch a.Class.Halts() {
 	case filing.ForFunds:
 		if c.paused == filing.Nothing {
 			c.paused, c.pausedAt, c.probeWait = filing.ForFunds, now, 0
@@ -151,7 +152,7 @@ func (c *control) learn(row int64, a filing.Answer, v filing.Verdict, now int64)
 		// A company costs nothing: that it was created says nothing about funds,
 		// and its row asks next. Were it not let through, a batch of new
 		// companies alone could never ask.
-		if probing && c.paused == filing.ForFunds && v.Funds == filing.Post {
+		if probing && c.paused == filing.ForFunds && ordered {
 			c.resume()
 		}
 	}
@@ -220,7 +221,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 // KeyRefused stops everything: a look-up was answered 401 or 403.
 func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, filing.Verdict{Halt: filing.ForKey}, c.now)
+		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
 }
@@ -228,7 +229,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
 func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, filing.Verdict{Halt: filing.ForRate}, c.now)
+		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
 	})
 }

@@ -70,33 +70,10 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.waits, s.doubt = why, 0, "", false
-	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why, ""})
+	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why, "",
+		joinProducts(productsOf(in.Claims)), flag(in.Creating), int64(0), "", int64(0)})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil
-}
-
-// reserve begins an attempt: it takes its purchases and sets its money aside.
-func (g *groupWriter) reserve(s *standing, in *Intent) {
-	for _, claim := range in.Claims {
-		if _, mine := g.purchases[claim.Key]; mine {
-			continue // an attempt in doubt kept it
-		}
-		p := &purchase{key: claim.Key, row: s.id, product: claim.Product, cover: claim.Cover, year: claim.Year, batch: s.batch}
-		g.purchases[claim.Key] = p
-		s.claims = append(s.claims, p)
-		g.claims = append(g.claims, record{string(claim.Key), s.id, string(claim.Product), claim.Cover, int64(claim.Year), claim.Why, g.now})
-	}
-	s.tries++
-	s.attempts++
-	s.creating = in.Creating
-	if in.Company != "" {
-		s.company = in.Company
-	}
-	need := max(in.Cost.Amount-s.held, 0)
-	s.held += need
-	s.cost = in.Cost
-	g.entry(Reserve, need, s.id, "")
-	g.c.reserved += need
 }
 
 // supposed reports whether the row's present attempt is one that a person
@@ -143,7 +120,7 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 // creation and its order: a person has seen both. Known are the purchases that
 // the order made, by the company's id.
 func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company, known []Claim, why string) error {
-	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
 		if supposed, err := g.supposed(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)
 		}
@@ -151,22 +128,27 @@ func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs [
 		if err != nil {
 			return err
 		}
-		if err := g.created(s, company); err != nil {
+		if err := g.rememberCreated(s, company); err != nil {
 			return err
 		}
-		s.message = why
-		left := make([]filing.Product, len(known))
-		for i, claim := range known {
-			left[i] = claim.Product
+		// What was supposed is the creation alone; a person has seen the order, too.
+		left := productsOf(known)
+		for i := range s.attempts {
+			if a := &s.attempts[i]; a.Try == s.tries {
+				a.Creates, a.Products = false, append(a.Products, left...)
+			}
 		}
-		g.placedAs(s, orderIDs, of, left)
-		g.alsoKnown(s, known)
+		g.placedAs(s, orderIDs, of, left, []filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
+		for _, c := range known {
+			g.own(s, c, s.tries)
+		}
 		return nil
 	})
 }
 
-// created records that a row's company, whose creation was in doubt, is there.
-func (g *groupWriter) created(s *standing, company filing.Company) error {
+// rememberCreated records the company of a row, whose creation was in doubt.
+func (g *groupWriter) rememberCreated(s *standing, company filing.Company) error {
+	s.company = company.ID
 	for _, claim := range s.claims {
 		if claim.product != filing.CompanyRecord {
 			continue
@@ -177,7 +159,5 @@ func (g *groupWriter) created(s *standing, company filing.Company) error {
 		}
 		g.remember(f)
 	}
-	s.creating, s.company = false, company.ID
-	g.buy(s, filing.CompanyRecord)
 	return nil
 }

@@ -287,18 +287,18 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 func (a *applier) own(c *control, d doubtful, s stranger) error {
 	if d.nameless == 0 {
 		g := &groupWriter{l: a.l, ctx: a.ctx, tx: a.tx, c: c, now: a.now}
-		return g.resolve(d.row, func(row *standing) error {
+		return g.resolve(d.row, nil, func(row *standing) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
 			}
-			row.message, row.doubt = "placed: no answer came, but the service told of the order "+s.order+" (event "+s.event+"), which can only be this row's", false
+			message := "placed: no answer came, but the service told of the order " + s.order + " (event " + s.event + "), which can only be this row's"
 			switch {
 			case s.product == filing.Formation && s.company != "":
 				row.company = s.company
 			case s.product == filing.Formation:
-				row.message += "; it does not name the company that was formed: importer resolve --row with --company does"
+				message += "; it does not name the company that was formed: importer resolve --row with --company does"
 			}
-			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product})
+			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product}, message)
 			return nil
 		})
 	}
@@ -309,22 +309,18 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 	})
 }
 
-// placed settles an uncertain row's order as made. What an order id is of is
-// told by its event, or else by its place; an item without an id waits for the
+// placed decides that an uncertain row's order was made. What an order id is of
+// is told by its event, or else by its place; an item without an id waits for the
 // event that tells it.
-func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filing.Product) {
-	left := make([]filing.Product, 0, len(s.claims))
-	for _, p := range s.claims {
-		if !p.bought {
-			left = append(left, p.product)
-		}
-	}
-	g.placedAs(s, orderIDs, of, left)
+func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filing.Product, message string) {
+	state := filing.Fold(s.attempts, filing.Limits{})
+	g.placedAs(s, orderIDs, of, state.Open, nil, message)
 }
 
-// placedAs settles it where the products that are left to have an order are
-// known otherwise.
-func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product) {
+// placedAs decides it where the products that are left to have an order are known
+// otherwise, and something besides is known to be made.
+func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product, besides []filing.Purchase, message string) {
+	left = slices.Clone(left)
 	take := func(p filing.Product) bool {
 		at := slices.Index(left, p)
 		if at >= 0 {
@@ -348,15 +344,21 @@ func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]fil
 	for _, p := range left {
 		items = append(items, Item{Product: p})
 	}
-	g.move(s, filing.Placed)
-	g.post(s, money.Cost{Amount: s.held, Certainty: s.cost.Certainty})
-	g.buy(s, "")
+	made := slices.Clone(besides)
+	cost := money.Cost{Amount: s.held, Certainty: s.cost.Certainty} // what was reserved is spent, whatever of it is whose
+	for _, i := range items {
+		if i.Product != "" {
+			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})
+			cost.Amount = 0
+		}
+	}
+	g.decide(s, filing.DecidedPlaced, made, message)
 	g.addItems(s, items)
 }
 
 // resolve changes one uncertain row.
-func (g *groupWriter) resolve(row int64, decide func(*standing) error) error {
-	if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
+func (g *groupWriter) resolve(row int64, known []Claim, decide func(*standing) error) error {
+	if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 		return err
 	}
 	s, ok := g.rows[row]

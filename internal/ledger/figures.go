@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"bulkfiling/internal/filing"
@@ -11,8 +12,8 @@ import (
 // Figures are the rows of a batch and their money, summed up.
 type Figures struct {
 	Counts  Counts
-	Spent   money.Cost // by placed rows
-	Held    money.Cost // by uncertain rows, and by those under way
+	Spent   money.Cost
+	Held    money.Cost // reserved for uncertain rows, and for those under way
 	Needed  money.Cost // by ready rows, as far as is known
 	Waiting int        // ready rows that wait for funds or for another row
 	Short   int        // those of them that wait for funds
@@ -21,29 +22,26 @@ type Figures struct {
 // Figures sums the rows of a batch up.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	purses := map[filing.Result]*money.Cost{
-		filing.Placed: &f.Spent, filing.Uncertain: &f.Held, filing.Placing: &f.Held, filing.Ready: &f.Needed,
-	}
-	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(cost), 0), MAX(certainty),
+	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0), COALESCE(SUM(cost), 0), MAX(certainty),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch))(func(scan func(...any) error) error {
 		var result filing.Result
-		var cost money.Cost
+		var spent, held, left money.Cost
 		var n, waiting, short int
-		if err := scan(&result, &n, &cost.Amount, &cost.Certainty, &waiting, &short); err != nil {
+		if err := scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &left.Amount, &left.Certainty, &waiting, &short); err != nil {
 			return err
 		}
 		f.Counts[result] = n
 		if result == filing.Ready {
-			f.Waiting, f.Short = waiting, short
+			f.Waiting, f.Short, f.Needed = waiting, short, left
 		}
-		purse := purses[result]
-		if purse == nil {
-			return nil
+		held.Certainty = left.Certainty
+		var err, err2 error
+		f.Spent, err = f.Spent.Plus(spent)
+		if held.Amount > 0 || result == filing.Uncertain || result == filing.Placing {
+			f.Held, err2 = f.Held.Plus(held)
 		}
-		sum, err := purse.Plus(cost)
-		*purse = sum
-		return err
+		return errors.Join(err, err2)
 	})
 	if err != nil {
 		return Figures{}, fmt.Errorf("sum the rows of batch %s up: %w", batch, err)

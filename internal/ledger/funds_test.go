@@ -63,7 +63,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 		`DELETE FROM entries WHERE kind = 'reserve'`,
 		`UPDATE entries SET amount = amount + 1 WHERE kind = 'post'`,
 		`UPDATE rows SET held = held + 1 WHERE result = 'placing'`,
-		`UPDATE rows SET cost = cost + 1 WHERE result = 'placed'`,
+		`UPDATE rows SET spent = spent + 1 WHERE result = 'placed'`,
 	} {
 		t.Run(spoil, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {

@@ -206,9 +206,8 @@ func (s *sent) answers() []filing.Class {
 
 func (w *world) settle(t *rapid.T, s *sent, l *ledger.Ledger) {
 	class := rapid.SampledFrom(s.answers()).Draw(t, "class")
-	o := s.row.Request.Order
 	out := outcome(s.row, s.try, class)
-	out.Verdict = filing.Decide(out.Answer, filing.Standing{Repeatable: l.Repeatable(&o), Doubt: s.row.Doubt, LastItem: true, Exhausted: s.row.Attempts+1 >= 3})
+	out.Exhausted = s.row.Attempts+1 >= 3
 	out.Answer.RetryAfter = time.Second
 	w.must(l.Settle(w.Context(), out))
 	if rapid.IntRange(0, 5).Draw(t, "twice") == 0 {
@@ -268,8 +267,7 @@ func (w *world) sweep(t *rapid.T) {
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "its process is gone"}
 		o := r.Request.Order
-		v := filing.Decide(a, filing.Standing{Repeatable: l.Repeatable(&o), Doubt: r.Doubt, LastItem: true, Exhausted: r.Attempts >= 3})
-		w.must(l.Settle(w.Context(), ledger.Outcome{Row: r.ID, Try: r.Tries, Answer: a, Verdict: v}))
+		w.must(l.Settle(w.Context(), ledger.Outcome{Row: r.ID, Try: r.Tries, Owner: r.Owner, Answer: a, Repeatable: l.Repeatable(&o), Exhausted: r.Attempts >= 3}))
 	}
 }
 

@@ -129,7 +129,9 @@ func TestWaitingForADoubt(t *testing.T) {
 		s.answer(l, again, filing.NoFunds)
 		s.must(l.Deposit(s.Context(), 1, ""))
 		s.must(l.AskAgain(s.Context()))
-		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); !begun.Short {
+		dearer := intent(s.row(l, rows[0].ID))
+		dearer.Cost.Amount += 2
+		if begun := s.begin(l, dearer); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
 		if u, err := l.Unfinished(s.Context(), "a"); err != nil || u != (ledger.Unfinished{Funds: 1, Keys: 1}) {

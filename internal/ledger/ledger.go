@@ -180,7 +180,8 @@ func (l *Ledger) migrate(ctx context.Context, databaseURL string) error {
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	options := []goose.ProviderOption{goose.WithGoMigrations(refolding)}
+	// Migrations that were made side by side run in either order.
+	options := []goose.ProviderOption{goose.WithGoMigrations(refolding), goose.WithAllowOutofOrder(true)}
 	db := l.write
 	if databaseURL == "" {
 		guard := flock.New(filepath.Join(l.dir, "locks", "migrate"))

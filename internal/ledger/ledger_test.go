@@ -256,13 +256,26 @@ func intent(r ledger.Row) ledger.Intent {
 // outcome is what the placer makes of an answer to an attempt of a row.
 func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
-	out := ledger.Outcome{Row: r.ID, Try: try, Answer: a, Message: "it is " + string(class), Cost: r.Cost}
+	in := intent(r)
+	out := ledger.Outcome{Row: r.ID, Try: try, Owner: r.Owner, Answer: a, Message: "it is " + string(class), Cost: r.Cost, Claims: in.Claims}
 	o := r.Request.Order
-	out.Verdict = filing.Decide(a, filing.Standing{Repeatable: o.Repeatable(true), Doubt: r.Doubt, LastItem: len(o.Products()) == 1})
-	if class == filing.Accepted {
-		for _, p := range o.Products() {
-			out.Items = append(out.Items, ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: r.Cost})
+	for _, p := range r.Dropped {
+		o = o.Drop(p)
+	}
+	out.Repeatable = o.Repeatable(true) // as with FILING_REPEAT_AGENT
+	share := r.Cost                     // the first item costs it all
+	for _, p := range o.Products() {
+		switch class {
+		case filing.Accepted:
+			i := ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: share}
+			out.Items = append(out.Items, i)
+		case filing.HasItem:
+			if len(out.Items) == 0 {
+				out.Answer.Has, out.Answer.Ordered = p, true
+				out.Items = []ledger.Item{{Product: p, Cost: share}}
+			}
 		}
+		share.Amount = 0
 	}
 	return out
 }

@@ -224,7 +224,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 }
 
 // The true answer of a process that was given up for dead settles what was
-// uncertain, and never moves a row that has gone on since.
+// uncertain.
 func TestLateAnswer(t *testing.T) {
 	for _, c := range []struct {
 		class  filing.Class
@@ -232,7 +232,7 @@ func TestLateAnswer(t *testing.T) {
 		held   bool
 	}{
 		{filing.Accepted, filing.Placed, false},
-		{filing.Refused, filing.Ready, false}, // it may go again, and is refused again
+		{filing.Refused, filing.Rejected, false},
 		{filing.NoFunds, filing.Ready, false},
 		{filing.NoAnswer, filing.Uncertain, true},
 		{filing.ServerError, filing.Uncertain, true},
@@ -256,7 +256,9 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-func TestLateAnswerMovesNothingThatWentOn(t *testing.T) {
+// A late answer outweighs what was decided meanwhile, and what it bought besides
+// a repetition is bought, too.
+func TestLateAnswerToARowThatWentOn(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		slow, l := s.open(), s.open()
 		rows := s.add(l, "a", report("comp_1", "2026"), agentOrder("comp_1"))
@@ -270,12 +272,14 @@ func TestLateAnswerMovesNothingThatWentOn(t *testing.T) {
 		for _, r := range rows {
 			s.must(slow.Settle(s.Context(), outcome(r, 1, filing.Accepted)))
 		}
-		if r := s.want(l, rows[0], filing.Placed, 0); len(r.Items) != 2 {
-			s.Errorf("the late answer's order id is evidence: %+v", r.Items)
+		if r := s.want(l, rows[0], filing.Placed, 0); len(r.Items) != 1 || r.Items[0].OrderID == "order_seen" {
+			s.Errorf("the answer names the order, not who guessed: %+v", r.Items)
 		}
 		s.want(l, rows[1], filing.Placing, cost)
-		s.answer(l, rows[1], filing.Accepted)
-		if b := s.book(l); b.Posted != 2*cost || b.Reserved != 0 {
+		if r := s.answer(l, rows[1], filing.Accepted); r.Result != filing.Placed || len(r.Items) != 2 || !strings.Contains(r.Message, "bought twice by this row") {
+			s.Errorf("%s: %s %+v", r.Result, r.Message, r.Items)
+		}
+		if b := s.book(l); b.Posted != 3*cost || b.Reserved != 0 {
 			s.Errorf("%+v", b)
 		}
 		// A sweeper that read its orphans long ago changes nothing either.

@@ -45,7 +45,9 @@ type Row struct {
 	Result    filing.Result
 	Message   string           // for a person: what happened and what to do
 	Items     []Item           // what the service made of it, or already had
-	Cost      money.Cost       // spent for placed; held for placing and uncertain; expected otherwise
+	Cost      money.Cost       // spent for placed; spent and still expected otherwise
+	Spent     money.Cost       // for what the row has bought
+	Approved  money.Cost       // what may be spent for it in all; an amount below zero where nobody approved one
 	Attempts  int              // orders sent, as far as is known
 	Tries     int              // attempts ever begun, counted or not; names the present one
 	Doubt     bool             // an attempt without a known outcome is behind it

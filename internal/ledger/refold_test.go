@@ -30,7 +30,7 @@ func TestOldKeysAreKnown(t *testing.T) {
 		}}
 		begun, err := l.Begin(s.Context(), in)
 		s.must(err)
-		s.must(l.Settle(s.Context(), ledger.Outcome{Row: rows[0].ID, Try: begun.Try, Verdict: filing.Verdict{Next: filing.Placed, Attempt: true}, Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"}}}))
+		s.must(l.Settle(s.Context(), ledger.Outcome{Row: rows[0].ID, Try: begun.Try, Answer: filing.Answer{Class: filing.Accepted}, Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"}, {Product: filing.EIN, OrderID: "order_2"}, {Product: filing.CompanyRecord, OrderID: "comp_1"}}}))
 		s.must(l.RememberCompany(s.Context(), company, filing.Company{ID: "comp_1"}))
 
 		// The version after which names are folded as now has not run yet.

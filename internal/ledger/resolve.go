@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -31,7 +32,7 @@ func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs
 }
 
 func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string, known []Claim, why string) error {
-	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -39,12 +40,11 @@ func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs
 		if err != nil {
 			return err
 		}
-		s.message, s.doubt = why, false
-		if company != "" {
-			s.company = company
+		s.company = cmp.Or(company, s.company)
+		g.placed(s, orderIDs, of, why)
+		for _, c := range known {
+			g.own(s, c, s.tries)
 		}
-		g.placed(s, orderIDs, of)
-		g.alsoKnown(s, known)
 		return nil
 	})
 }
@@ -81,17 +81,15 @@ var ErrCreating = errors.New("what is in doubt is the creation of the company: g
 // ResolveCreated settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
 func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
-	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *standing) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
 		}
-		if err := g.created(s, company); err != nil {
+		if err := g.rememberCreated(s, company); err != nil {
 			return err
 		}
-		s.message, s.due, s.attempts = why, 0, 0
-		g.move(s, filing.Ready)
-		g.void(s)
-		g.takeBack(s)
+		g.decide(s, filing.DecidedPlaced, []filing.Purchase{{Product: filing.CompanyRecord, OrderID: company.ID}}, why)
+		s.counted = 0
 		return nil
 	})
 }
@@ -99,20 +97,17 @@ func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company
 // ResolveNotPlaced settles an uncertain row as never made: its money is free
 // and it may be sent again.
 func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why string) error {
-	return l.resolve(ctx, row, try, func(g *groupWriter, s *standing) error {
-		s.message, s.doubt, s.due, s.attempts, s.creating = why, false, 0, 0, false
-		g.move(s, filing.Ready)
-		g.void(s)
-		g.free(s)
-		g.takeBack(s)
+	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *standing) error {
+		g.decide(s, filing.DecidedNotPlaced, nil, why)
+		s.counted = 0
 		return endNotice(ctx, g.tx, NoticeBatch, s.batch) // the batch will end once more
 	})
 }
 
-func (l *Ledger) resolve(ctx context.Context, row int64, try int, decide func(*groupWriter, *standing) error) error {
+func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim, decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
-		err := g.resolve(row, func(s *standing) error {
+		err := g.resolve(row, known, func(s *standing) error {
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
 			}
@@ -188,7 +183,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
-		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row}}}); err != nil {
+		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err
 		}
 		s, ok := g.rows[row]
@@ -202,7 +197,9 @@ func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, kno
 		}
 		s.company, s.message = company, why
 		g.touch(s)
-		g.alsoKnown(s, known)
+		for _, c := range known {
+			g.own(s, c, s.tries)
+		}
 		return g.writeAll()
 	})
 	if err != nil {

@@ -12,17 +12,23 @@ import (
 	"bulkfiling/internal/money"
 )
 
-const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty, r.held, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
+const rowColumns = `r.id, r.batch, r.number, r.cells, r.faults, r.request, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.waits, r.priority, r.updated_at`
 
 func scanRow(scan func(...any) error) (Row, error) {
 	var r Row
 	var cells, faults, request, dropped string
 	var updated int64
-	var cost, held int64
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &cost, &r.Cost.Certainty, &held, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
+	var left, held, spent money.Cost
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount, &left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
 		return r, err
 	}
-	r.Cells, r.Cost.Amount, r.Held = []byte(cells), money.Cents(cost), money.Cents(held)
+	r.Cells, r.Held, r.Spent = []byte(cells), held.Amount, spent
+	switch r.Result {
+	case filing.Placed, filing.Exists, filing.Skipped:
+		r.Cost = spent
+	default:
+		r.Cost = money.Cost{Amount: left.Amount + spent.Amount, Certainty: max(left.Certainty, spent.Certainty)}
+	}
 	r.Dropped, r.UpdatedAt = splitProducts(dropped), moment(updated)
 	if faults != "" {
 		if err := json.Unmarshal([]byte(faults), &r.Faults); err != nil {
@@ -166,7 +172,7 @@ func (l *Ledger) RowsByID(ctx context.Context, ids []int64) (map[int64]Row, erro
 }
 
 // sendable is what Begin will let through, but for what halts everybody.
-const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'))`
+const sendable = `r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
 
 // ReadyRows reads those of the given rows that may be sent now.
 func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
@@ -181,39 +187,30 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // that a small one is not stuck behind a large one, and not more than limit.
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
-	type work struct {
-		batch string
-		free  bool // otherwise only rows with an attempt in doubt may go
-	}
-	const free = `b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted'`
-	var all []work
-	err := drain(l.read.QueryContext(ctx, `SELECT b.id, CASE WHEN `+free+` THEN 1 ELSE 0 END FROM batches b WHERE b.open = 1 AND ($1 = '' OR b.id = $1) AND CASE WHEN `+free+`
-		THEN EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '')
-		ELSE EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.doubt <> 0) END ORDER BY b.created_at`, only))(func(scan func(...any) error) error {
-		var w work
-		err := scan(&w.batch, &w.free)
-		all = append(all, w)
+	var batches []string
+	err := drain(l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' AND ($1 = '' OR b.id = $1)
+		AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`, only))(func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		batches = append(batches, id)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list batches with work: %w", err)
 	}
 	var ids []int64
-	for _, w := range all {
+	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
-		query := `SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1`
-		if !w.free {
-			query += ` AND r.doubt = 1 AND r.doubt <> 0` // the latter as its index has it
-		}
-		err := drain(l.read.QueryContext(ctx, query+` ORDER BY r.priority, r.id LIMIT $3`, millis(l.now()), w.batch, max(limit/len(all), 1)))(func(scan func(...any) error) error {
+		err := drain(l.read.QueryContext(ctx, `SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
+			millis(l.now()), batch, max(limit/len(batches), 1)))(func(scan func(...any) error) error {
 			var id int64
 			err := scan(&id)
 			ids = append(ids, id)
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("list rows to send of batch %s: %w", w.batch, err)
+			return nil, fmt.Errorf("list rows to send of batch %s: %w", batch, err)
 		}
 	}
 	return ids, nil
@@ -242,6 +239,7 @@ type Unfinished struct {
 	Placing  int
 	Funds    int // wait for money
 	Keys     int // wait for another row's purchase to be decided
+	Dearer   int // cost more than was approved, and wait for a new approval
 	Moving   int // those of them whose other row is at the service, or in this batch and on its way there
 }
 
@@ -249,16 +247,17 @@ type Unfinished struct {
 func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, error) {
 	var u Unfinished
 	err := l.read.QueryRowContext(ctx, `SELECT
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND (r.doubt = 1 OR (b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted')) THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due <= $1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN 1 ELSE 0 END), 0),
 			COALESCE(MIN(CASE WHEN r.result = 'ready' AND r.waits = '' AND r.due > $1 THEN r.due END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'placing' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'funds' THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND r.waits <> 'funds' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits > 'funds' THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'approval' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row
 				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
 		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`, millis(l.now()), batch).
-		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Moving)
+		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {
 		return u, fmt.Errorf("see what is left of batch %s: %w", batch, err)
 	}

@@ -397,7 +397,7 @@ func TestErasedOnceDecided(t *testing.T) {
 		{"one item is there, the rest is sent", applicationAndReport, func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.send(l, r)
 			o := outcome(s.row(l, r.ID), 1, filing.HasItem)
-			o.Drop = []filing.Product{filing.AnnualReport}
+			o.Answer.Has, o.Items[0].Product = filing.AnnualReport, filing.AnnualReport
 			s.must(l.Settle(s.Context(), o))
 		}, filing.Ready, true},
 		{"retried", application, func(s *store, l *ledger.Ledger, r ledger.Row) {
@@ -423,7 +423,7 @@ func TestErasedOnceDecided(t *testing.T) {
 			settled(filing.NoAnswer)(s, l, r)
 			_, err := l.CancelBatch(s.Context(), r.Batch)
 			s.must(err)
-		}, filing.Ready, true},
+		}, filing.Uncertain, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,11 +15,12 @@ import (
 // waits when the last commit ends: nobody lingers for company.
 const maxGroup = 512
 
-// waitsForFunds marks a ready row that the book cannot pay for. Rows that wait
-// for another row's purchase carry "key:" and the key.
+// What a ready row waits for: money, the approval of a higher cost, or, with the
+// key behind it, another row's purchase.
 const (
-	waitsForFunds = "funds"
-	waitsForKey   = "key:"
+	waitsForApproval = "approval"
+	waitsForFunds    = "funds"
+	waitsForKey      = "key:"
 )
 
 // Intent is what must be durable before the first byte of an order leaves.
@@ -38,6 +39,7 @@ type Begun struct {
 	Try    int    // the attempt that began; 0 where none did
 	Halted Halted // the fleet may not send now
 	Short  bool   // the book cannot pay: the row waits for funds
+	Dearer bool   // it would cost more than was approved: the row waits for a new approval
 	Lost   bool   // the row is no longer ours to send: taken, sent since it was read, canceled, paused
 	Taken  []Taken
 }
@@ -52,19 +54,49 @@ type Taken struct {
 
 // Outcome is what became of an attempt.
 type Outcome struct {
-	Row     int64
-	Try     int
-	Answer  filing.Answer
-	Verdict filing.Verdict
-	Message string           // for the reader
-	Cost    money.Cost       // spent, where the verdict posts
-	Items   []Item           // what was bought, or found
-	Drop    []filing.Product // items found to be there: their claims become purchases
-	Company string           // the id of the company that the attempt made
-	Known   []Claim          // names under which, too, what was bought is known from now on
-	Claims  []Claim          // those of the attempt, for an answer that comes after the row gave them back
-	Made    *MadeCompany     // what to remember of a company that was created
-	Due     time.Time        // the earliest next attempt of a row that goes back to ready
+	Row    int64
+	Try    int
+	Owner  string // the process that began the attempt; "" for this one
+	Answer filing.Answer
+
+	Claims     []Claim    // those of the attempt: an answer may come after the row gave them back
+	Creates    bool       // the attempt creates the company
+	Repeatable bool       // the service guards against a repetition of the whole order
+	Exhausted  bool       // the row has no more attempts of its own accord
+	Cost       money.Cost // of the whole attempt
+
+	Explain func(filing.RowState) string // says for the reader where the row stands now; nil for Message
+	Message string
+	Items   []Item       // what was made, at its price; of a 409 the item that is there, at the price of an order
+	Company string       // the id of the company that the attempt made
+	Known   []Claim      // names under which, too, what was bought is known from now on
+	Made    *MadeCompany // what to remember of a company that was created
+	Due     time.Time    // the earliest next attempt of a row that goes back to ready
+}
+
+// bought are the purchases that the answer shows: what has an order id, or is
+// there already.
+func (o *Outcome) bought() []filing.Purchase {
+	var all []filing.Purchase
+	switch {
+	case o.Answer.Class == filing.Accepted && o.Creates:
+		all = append(all, filing.Purchase{Product: filing.CompanyRecord, OrderID: o.Company})
+	case o.Answer.Class == filing.Accepted:
+		for _, i := range o.Items {
+			if i.Product != "" && i.OrderID != "" {
+				all = append(all, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: i.Cost})
+			}
+		}
+	case o.Answer.Class == filing.HasItem:
+		there := filing.Purchase{Product: o.Answer.Has}
+		for _, i := range o.Items {
+			if i.Product == o.Answer.Has {
+				there.Cost = i.Cost
+			}
+		}
+		all = append(all, there)
+	}
+	return all
 }
 
 // MadeCompany is a created company and the reference under which rows find it.

@@ -186,7 +186,7 @@ func TestDroppedItem(t *testing.T) {
 		row := s.add(l, "a", r)[0]
 		s.send(l, row)
 		out := outcome(row, 1, filing.HasItem)
-		out.Drop = []filing.Product{filing.EIN}
+		out.Answer.Has, out.Items[0].Product = filing.EIN, filing.EIN
 		s.must(l.Settle(s.Context(), out))
 		got := s.want(l, row, filing.Ready, 0)
 		if len(got.Dropped) != 1 || got.Dropped[0] != filing.EIN {
@@ -211,9 +211,9 @@ func TestPostDiffersFromReserve(t *testing.T) {
 		for i, spent := range []money.Cents{cost + 100, cost - 200} {
 			s.send(l, rows[i])
 			out := outcome(rows[i], 1, filing.Accepted)
-			out.Cost = money.Cost{Amount: spent, Certainty: money.Certainty(2 * (1 - i))}
+			out.Items[0].Cost = money.Cost{Amount: spent, Certainty: money.Certainty(2 * (1 - i))}
 			s.must(l.Settle(s.Context(), out))
-			if got := s.want(l, rows[i], filing.Placed, 0); got.Cost != out.Cost {
+			if got := s.want(l, rows[i], filing.Placed, 0); got.Cost != out.Items[0].Cost {
 				s.Errorf("%+v", got.Cost)
 			}
 			s.must(l.Audit(s.Context()))
@@ -236,11 +236,11 @@ func TestGroupIsolation(t *testing.T) {
 		var flying sync.WaitGroup
 		errs := make([]error, 44)
 		flying.Go(func() { // fails the whole statement: no such row
-			errs[40] = l.Settle(ctx, ledger.Outcome{Row: 1 << 40, Try: 1, Verdict: filing.Verdict{Next: filing.Placed}})
+			errs[40] = l.Settle(ctx, ledger.Outcome{Row: 1 << 40, Try: 1, Answer: filing.Answer{Class: filing.Accepted}})
 		})
-		flying.Go(func() { // not an edge
+		flying.Go(func() { // it does not say how the attempt ended
 			out := outcome(rows[0], 1, filing.Accepted)
-			out.Verdict.Next = filing.Canceled
+			out.Answer.Class = ""
 			errs[41] = l.Settle(ctx, out)
 		})
 		flying.Go(func() { // a key that no text column takes, on PostgreSQL

@@ -132,7 +132,7 @@ func (s *season) answer(class filing.Class, rows ...ledger.Row) {
 			continue
 		}
 		a := filing.Answer{Class: class, Message: "said the service"}
-		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Verdict: filing.Decide(a, filing.Standing{LastItem: true}), Message: "no answer came in 30 s", Cost: r.Cost}
+		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Message: "no answer came in 30 s", Cost: r.Cost}
 		if class == filing.Accepted {
 			out.Items = []ledger.Item{{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost}}
 		}

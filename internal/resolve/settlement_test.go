@@ -209,7 +209,7 @@ func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
 	must(err)
 	lost := filing.Answer{Class: filing.NoAnswer}
-	must(l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost, Verdict: filing.Decide(lost, filing.Standing{})}))
+	must(l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
 	doubts, err := report.Uncertain(ctx, l, batch)
 	must(err)
 	if len(doubts) != 1 {

@@ -58,7 +58,7 @@ func TestARowTellsWhatBroke(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Roles...)
 	batch, _ := s.inDoubt(v, doubtfulClients)
-	const meaning = "sent, without an answer that can be trusted: the connection broke before an answer came. The order may or may not have been placed."
+	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. The order may or may not have been placed."
 	_, body := v.get("/batches/" + batch + "/rows/2")
 	v.wants(body, meaning, "no answer: the connection broke before an answer came", "as the network put it", "connection reset by peer")
 	plain, _, _ := strings.Cut(body, "<details><summary>as the network put it")

@@ -87,7 +87,7 @@ func (s *store) place(l *ledger.Ledger, rows []ledger.Row) {
 			if err == nil {
 				answer := filing.Answer{Class: filing.Accepted}
 				err = l.Settle(s.Context(), ledger.Outcome{
-					Row: r.ID, Try: begun.Try, Answer: answer, Verdict: filing.Decide(answer, filing.Standing{LastItem: true}), Cost: cost,
+					Row: r.ID, Try: begun.Try, Answer: answer, Cost: cost,
 					Items: []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: order(r.Number), FilingStatus: "submitted", Cost: cost}},
 				})
 			}

@@ -1,0 +1,263 @@
+package filing
+
+import (
+	"slices"
+
+	"bulkfiling/internal/money"
+)
+
+// Attempt is what is known of one sending of a row. It only grows: Learn adds
+// what arrives, in whatever order it arrives, and Fold says where a row stands.
+type Attempt struct {
+	Try        int
+	Creates    bool      // it creates the company; the order comes after
+	Products   []Product // what it asks for; CompanyRecord where it creates
+	Repeatable bool      // the service guards against a repetition of the whole order
+
+	Class   Class      // how it ended; "" while its process waits for the answer
+	Made    []Purchase // what it bought; of HasItem the item that is there, at the price of an order
+	Ordered bool       // of HasItem: an order bought the item
+
+	Decision Decision // what a person or an event says of an attempt without a trustworthy answer
+	Over     Class    // the class that the decision was made over
+}
+
+// Purchase is an item that an attempt bought.
+type Purchase struct {
+	Product Product    `json:"product"`
+	OrderID string     `json:"order,omitempty"` // empty where the service never named it
+	Cost    money.Cost `json:"cost"`
+}
+
+// Decision is what a person, an event or a statement says of an attempt whose
+// answer is missing. It outweighs no answer.
+type Decision string
+
+// The decisions on an attempt.
+const (
+	Undecided        Decision = ""
+	DecidedPlaced    Decision = "placed"
+	DecidedNotPlaced Decision = "not-placed"
+)
+
+// Learn adds to an attempt what another reading of it knows, and reports whether
+// that is news. An answer outweighs the guess that none will come, and neither is
+// ever replaced by a lesser or a second one.
+func (a Attempt) Learn(ended Attempt) (Attempt, bool) {
+	if a.Class != "" && (!a.Class.Lost() || ended.Class.Lost()) {
+		return a, false
+	}
+	ended.Try, ended.Decision, ended.Over = a.Try, a.Decision, a.Over
+	if len(ended.Products) == 0 {
+		ended.Products, ended.Creates = a.Products, a.Creates
+	}
+	if a.Decision == DecidedPlaced && len(ended.Made) == 0 {
+		ended.Made = a.Made // what the decision names, in case it stands
+	}
+	return ended, true
+}
+
+// RowState is where the attempts of a row lead.
+type RowState struct {
+	Result Result     // "" where the attempts decide nothing: nothing is bought, and nothing may have been
+	Doubt  bool       // ready, and an earlier attempt may have bought what is open
+	Bought []Purchase // by this row
+	There  []Product  // there already, and not by this row
+	Open   []Product  // may have been bought
+	Last   Class      // how the newest attempt ended
+
+	Twice        []Product // bought by two attempts of this row
+	Contradicted bool      // an answer says the opposite of a decision
+}
+
+// Spent is what the row's purchases cost.
+func (s *RowState) Spent() money.Cost {
+	var sum money.Cost
+	for _, p := range s.Bought {
+		sum, _ = sum.Plus(p.Cost)
+	}
+	return sum
+}
+
+// Done are the products that the row need not order any more.
+func (s *RowState) Done() []Product {
+	done := slices.Clone(s.There)
+	for _, p := range s.Bought {
+		if !slices.Contains(done, p.Product) {
+			done = append(done, p.Product)
+		}
+	}
+	return done
+}
+
+// Limits is what a row's attempts are bound by.
+type Limits struct {
+	Exhausted bool // no more attempts of its own accord
+	Canceled  bool // nothing of the batch is sent any more
+}
+
+// Fold is the one place that says what answers mean for a row. It is a function
+// of the set of its attempts alone:
+//
+// What an answer shows as bought is bought, whatever was decided or guessed. An
+// item that a 409 shows as ordered was ordered by the row's own earlier attempt,
+// if one of those may have ordered it. What a decision says counts where no
+// answer speaks; an answer that contradicts it opens the question again. What an
+// attempt without an answer asked for is open until a decision, and is sent again
+// where the service guards every item of it.
+//
+// Source: spec sections 4 (rule 8) and 7; see docs/assumptions.md.
+func Fold(attempts []Attempt, limits Limits) RowState {
+	attempts = slices.Clone(attempts)
+	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Try - b.Try })
+	f := folding{bought: make(map[Product][]Purchase)}
+	for i := range attempts {
+		f.answered(attempts[i], attempts[:i])
+	}
+	for i := range attempts {
+		f.decided(attempts[i])
+	}
+	return f.state(attempts, limits)
+}
+
+// folding gathers what the attempts of one row show.
+type folding struct {
+	order  []Product // of bought, as it was found
+	bought map[Product][]Purchase
+	there  []Product
+	open   []Product
+
+	again        bool // whatever is open may be sent again
+	contradicted bool
+}
+
+// answered takes what the answer to an attempt shows.
+func (f *folding) answered(a Attempt, before []Attempt) {
+	switch answers[a.Class].shows {
+	case itemsMade:
+		for _, p := range a.Made {
+			f.buy(p)
+		}
+	case oneThere:
+		for _, p := range a.Made {
+			if a.Ordered && slices.ContainsFunc(before, func(b Attempt) bool {
+				return b.Class.Lost() && slices.Contains(b.Products, p.Product)
+			}) {
+				f.buy(p)
+			} else {
+				f.there = append(f.there, p.Product)
+			}
+		}
+	}
+}
+
+// buy counts a purchase once by its order id. One without an id is the one that
+// another attempt names.
+func (f *folding) buy(p Purchase) {
+	same := f.bought[p.Product]
+	if len(same) == 0 {
+		f.order = append(f.order, p.Product)
+	}
+	for i, q := range same {
+		switch {
+		case q.OrderID == p.OrderID || p.OrderID == "":
+			return
+		case q.OrderID == "":
+			same[i] = p
+			return
+		}
+	}
+	f.bought[p.Product] = append(same, p)
+}
+
+// decided takes what a decision says, and finds what is open.
+func (f *folding) decided(a Attempt) {
+	left := a.Products
+	switch shows := answers[a.Class].shows; {
+	case a.Class == "":
+		return
+	case shows == oneThere:
+		return
+	case shows == itemsMade:
+		left = f.unanswered(a)
+	case shows == nothingMade && a.Decision != DecidedPlaced:
+		return
+	case shows == nothingMade && a.Over != a.Class:
+		f.contradicted = true
+		f.hold(left, false)
+		return
+	}
+	switch {
+	case a.Class == Accepted && a.Over != a.Class:
+		// A decision that was made before the answer came knew nothing of its items.
+		f.hold(left, a.Repeatable)
+	case a.Decision == DecidedPlaced:
+		for _, p := range a.Made {
+			f.buy(p)
+		}
+	case a.Decision == Undecided:
+		f.hold(left, a.Repeatable)
+	}
+}
+
+// unanswered are the products of an accepted attempt that got no order id.
+func (f *folding) unanswered(a Attempt) []Product {
+	return slices.DeleteFunc(slices.Clone(a.Products), func(p Product) bool {
+		return slices.ContainsFunc(a.Made, func(m Purchase) bool { return m.Product == p })
+	})
+}
+
+func (f *folding) hold(products []Product, again bool) {
+	if len(f.open) == 0 {
+		f.again = true
+	}
+	f.again = f.again && again
+	f.open = append(f.open, products...)
+}
+
+func (f *folding) state(attempts []Attempt, limits Limits) RowState {
+	s := RowState{There: f.there, Contradicted: f.contradicted}
+	for _, product := range f.order {
+		s.Bought = append(s.Bought, f.bought[product]...)
+		if len(f.bought[product]) > 1 {
+			s.Twice = append(s.Twice, product)
+		}
+	}
+	done := s.Done()
+	for _, p := range f.open {
+		if !slices.Contains(done, p) && !slices.Contains(s.Open, p) {
+			s.Open = append(s.Open, p)
+		}
+	}
+	s.There = slices.DeleteFunc(s.There, func(p Product) bool { return len(f.bought[p]) > 0 })
+	if len(attempts) == 0 {
+		return s
+	}
+	newest := attempts[len(attempts)-1]
+	s.Last = newest.Class
+	switch {
+	case newest.Class == "":
+		s.Result = Placing
+	case len(s.Open) > 0 && f.again && !limits.Exhausted && !limits.Canceled && newest.Class != Refused:
+		s.Result, s.Doubt = Ready, true
+	case len(s.Open) > 0:
+		// After a refusal, too: the repetition was refused, and nobody knows whether
+		// the attempt before it was.
+		s.Result = Uncertain
+	case satisfied(attempts, done) && len(s.Bought) > 0 && slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
+		s.Result = Placed
+	case satisfied(attempts, done):
+		s.Result = Exists
+	}
+	return s
+}
+
+// satisfied reports whether all that the newest order asked for is bought or there.
+func satisfied(attempts []Attempt, done []Product) bool {
+	for _, a := range slices.Backward(attempts) {
+		if !a.Creates {
+			return len(a.Products) > 0 && !slices.ContainsFunc(a.Products, func(p Product) bool { return !slices.Contains(done, p) })
+		}
+	}
+	return false
+}

@@ -1,0 +1,332 @@
+package filing
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/money"
+)
+
+// allClasses are the classes of answers, "" for none yet included.
+var allClasses = []Class{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem, Refused}
+
+// sent is an attempt that asks for products and ended so. Accepted makes all of
+// them; HasItem finds the first.
+func sent(try int, class Class, products ...Product) Attempt {
+	a := Attempt{Try: try, Class: class, Products: products, Ordered: true, Repeatable: !slices.ContainsFunc(products, func(p Product) bool { return p != EIN && p != ForeignQualification })}
+	for i, p := range products {
+		switch {
+		case class == Accepted:
+			a.Made = append(a.Made, Purchase{Product: p, OrderID: fmt.Sprintf("order_%d_%s", try, p), Cost: money.Cost{Amount: 100}})
+		case class == HasItem && i == 0:
+			a.Made = []Purchase{{Product: p, Cost: money.Cost{Amount: 100}}}
+		}
+	}
+	return a
+}
+
+// Every cell of the table of answers: each class, for an order that the service
+// guards against repetition and for one that it does not, as the first attempt
+// and after one whose outcome is not known, for one item and for two, before and
+// after the attempts are used up, and in a batch that was canceled.
+// Source: the table of answers in docs/service-rules.md; spec section 7.
+func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
+	type cell struct {
+		result Result // "" where nothing is bought and nothing open
+		doubt  bool
+		bought int
+		open   int
+	}
+	lost := func(again bool, open int) cell {
+		if again {
+			return cell{Ready, true, 0, open}
+		}
+		return cell{Uncertain, false, 0, open}
+	}
+	for _, repeatable := range []bool{true, false} {
+		for _, items := range []int{1, 2} {
+			for _, after := range []bool{false, true} {
+				for _, limits := range []Limits{{}, {Exhausted: true}, {Canceled: true}} {
+					products := []Product{EIN, ForeignQualification}
+					if !repeatable {
+						products = []Product{AnnualReport, RegisteredAgent}
+					}
+					products = products[:items]
+					again := repeatable && limits == Limits{}
+					for _, class := range allClasses {
+						var attempts []Attempt
+						if after {
+							attempts = append(attempts, sent(1, NoAnswer, products...))
+						}
+						attempts = append(attempts, sent(2, class, products...))
+						var want cell
+						switch class {
+						case "":
+							want = cell{result: Placing}
+							if after {
+								want.open = items
+							}
+						case Accepted:
+							want = cell{Placed, false, items, 0}
+						case Unreadable, NoAnswer, ServerError:
+							want = lost(again, items)
+						case HasItem:
+							switch {
+							case after && items == 1: // it was ours
+								want = cell{Placed, false, 1, 0}
+							case after: // it was ours; of the rest the answer says nothing
+								want = lost(again, 1)
+								want.bought = 1
+							case items == 1:
+								want = cell{result: Exists}
+							}
+						case Refused: // the repetition was refused; whether the first attempt was, nobody knows
+							if after {
+								want = lost(false, items)
+							}
+						default: // nothing was made now; an earlier doubt is as it was
+							if after {
+								want = lost(again, items)
+							}
+						}
+						s := Fold(attempts, limits)
+						if got := (cell{s.Result, s.Doubt, len(s.Bought), len(s.Open)}); got != want {
+							t.Errorf("%q, repeatable %t, %d items, after a lost attempt %t, %+v:\ngot  %+v\nwant %+v", class, repeatable, items, after, limits, got, want)
+						}
+						if s.Last != class {
+							t.Errorf("the newest ended with %q, not %q", class, s.Last)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	decided := func(a Attempt, d Decision, over Class, order string) Attempt {
+		a.Decision, a.Over = d, over
+		if d == DecidedPlaced {
+			a.Made = append(a.Made, Purchase{Product: a.Products[0], OrderID: order, Cost: money.Cost{Amount: 100}})
+		}
+		return a
+	}
+	partly := func(a Attempt) Attempt { a.Made = a.Made[:1]; return a }
+	elsewhere := func(a Attempt) Attempt { a.Ordered = false; return a }
+	creation := func(class Class) Attempt {
+		a := sent(1, class, CompanyRecord)
+		a.Creates = true
+		return a
+	}
+	for _, c := range []struct {
+		name     string
+		attempts []Attempt
+		want     string // result, what is bought, there, open, twice, contradicted
+	}{
+		{"an answer names some of the items", []Attempt{partly(sent(1, Accepted, AnnualReport, RegisteredAgent))}, "uncertain bought annual-report open registered-agent"},
+		{"the rest of it may be sent again", []Attempt{partly(sent(1, Accepted, ForeignQualification, EIN))}, "ready doubt bought foreign-qualification open ein"},
+		{"the rest was decided", []Attempt{decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, Accepted, "")}, " bought annual-report"},
+		{"the rest was decided before the answer came", []Attempt{decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, NoAnswer, "")}, "uncertain bought annual-report open registered-agent"},
+		{"a person says placed", []Attempt{decided(sent(1, NoAnswer, AnnualReport), DecidedPlaced, NoAnswer, "order_9")}, "placed bought annual-report"},
+		{"a person says not placed", []Attempt{decided(sent(1, NoAnswer, AnnualReport), DecidedNotPlaced, NoAnswer, "")}, ""},
+		{"accepted after not placed", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, "")}, "placed bought annual-report"},
+		{"refused after placed", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedPlaced, NoAnswer, "order_9")}, "uncertain open annual-report contradicted"},
+		{"placed all the same", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedPlaced, Refused, "order_9")}, "placed bought annual-report"},
+		{"not placed after all", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedNotPlaced, Refused, "")}, ""},
+		{"accepted after it was sent again", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, Accepted, AnnualReport)}, "placed bought annual-report annual-report twice annual-report"},
+		{"accepted while it is sent again", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, "", AnnualReport)}, "placing bought annual-report"},
+		{"accepted, and the second refused", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, Refused, AnnualReport)}, "placed bought annual-report"},
+		{"a 409 after not placed shows the purchase", []Attempt{decided(sent(1, NoAnswer, EIN), DecidedNotPlaced, NoAnswer, ""), sent(2, HasItem, EIN)}, "placed bought ein"},
+		{"a 409, and the first turns out refused", []Attempt{sent(1, Refused, EIN), sent(2, HasItem, EIN)}, "exists there ein"},
+		{"a 409, and the first turns out accepted", []Attempt{sent(1, Accepted, EIN), sent(2, HasItem, EIN)}, "placed bought ein"},
+		{"an EIN from elsewhere is never ours", []Attempt{sent(1, NoAnswer, EIN), elsewhere(sent(2, HasItem, EIN))}, "exists there ein"},
+		{"the company is made", []Attempt{creation(Accepted)}, " bought company"},
+		{"its order after it", []Attempt{creation(Accepted), sent(2, Accepted, AnnualReport)}, "placed bought company annual-report"},
+		{"its creation is not known", []Attempt{creation(NoAnswer)}, "uncertain open company"},
+		{"an item was dropped meanwhile", []Attempt{decided(sent(1, NoAnswer, AnnualReport, RegisteredAgent), DecidedNotPlaced, NoAnswer, ""), sent(2, Accepted, AnnualReport)}, "placed bought annual-report"},
+	} {
+		s := Fold(c.attempts, Limits{})
+		if got := s.describe(); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// describe writes a state on one line.
+func (s RowState) describe() string {
+	parts := []string{string(s.Result)}
+	add := func(what string, products ...Product) {
+		if len(products) > 0 {
+			parts = append(parts, what)
+		}
+		for _, p := range products {
+			parts = append(parts, string(p))
+		}
+	}
+	if s.Doubt {
+		parts = append(parts, "doubt")
+	}
+	var bought []Product
+	for _, p := range s.Bought {
+		bought = append(bought, p.Product)
+	}
+	add("bought", bought...)
+	add("there", s.There...)
+	add("open", s.Open...)
+	add("twice", s.Twice...)
+	if s.Contradicted {
+		parts = append(parts, "contradicted")
+	}
+	return strings.Join(parts, " ")
+}
+
+// every builds all rows of two attempts, each with every class, every decision
+// that may stand on it, and one item or two.
+func every(each func([]Attempt)) {
+	var shapes [][]Product
+	for _, p := range []Product{AnnualReport, EIN} {
+		shapes = append(shapes, []Product{p}, []Product{p, ForeignQualification})
+	}
+	var one func(try int, products []Product) []Attempt
+	one = func(try int, products []Product) []Attempt {
+		var all []Attempt
+		for _, class := range allClasses {
+			a := sent(try, class, products...)
+			all = append(all, a)
+			if class == "" {
+				continue
+			}
+			if class == Accepted && len(a.Made) > 1 {
+				part := a
+				part.Made = part.Made[:1]
+				all = append(all, part)
+			}
+			for _, over := range []Class{NoAnswer, class} {
+				no, yes := a, a
+				no.Decision, no.Over = DecidedNotPlaced, over
+				yes.Decision, yes.Over = DecidedPlaced, over
+				if class != Accepted && class != HasItem {
+					yes.Made = []Purchase{{Product: products[0], OrderID: fmt.Sprintf("order_seen_%d", try), Cost: money.Cost{Amount: 100}}}
+				}
+				all = append(all, no, yes)
+			}
+		}
+		return all
+	}
+	for _, products := range shapes {
+		for _, first := range one(1, products) {
+			each([]Attempt{first})
+			if first.Class == "" {
+				continue // nothing is sent while an attempt is under way
+			}
+			for _, second := range one(2, products) {
+				each([]Attempt{first, second})
+			}
+		}
+	}
+}
+
+// What is true of every set of facts.
+func TestFoldProperties(t *testing.T) {
+	rows := 0
+	every(func(attempts []Attempt) {
+		rows++
+		s := Fold(attempts, Limits{})
+		where := fmt.Sprintf("%+v: %s", attempts, s.describe())
+		reversed := slices.Clone(attempts)
+		slices.Reverse(reversed)
+		if !reflect.DeepEqual(s, Fold(reversed, Limits{})) {
+			t.Fatalf("the order of the facts changes where the row ends: %s", where)
+		}
+		for _, a := range attempts {
+			for _, p := range a.Made {
+				if a.Class == Accepted && !slices.ContainsFunc(s.Bought, func(q Purchase) bool { return q.OrderID == p.OrderID }) {
+					t.Fatalf("a purchase that an answer names is lost: %s", where)
+				}
+			}
+		}
+		switch {
+		case s.Result == Placed && (len(s.Bought) == 0 || len(s.Open) > 0),
+			s.Result == Exists && (len(s.Bought) > 0 || len(s.There) == 0 || len(s.Open) > 0),
+			s.Result == Uncertain && (len(s.Open) == 0 || s.Doubt),
+			s.Result == Ready && !s.Doubt,
+			s.Result == "" && len(s.Open) > 0,
+			s.Doubt && len(s.Open) == 0:
+			t.Fatalf("the state contradicts itself: %s", where)
+		case s.Doubt && !slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Repeatable }):
+			t.Fatalf("what the service does not guard is to be sent again: %s", where)
+		case s.Doubt && (Fold(attempts, Limits{Canceled: true}).Doubt || Fold(attempts, Limits{Exhausted: true}).Doubt):
+			t.Fatalf("it is sent again although it must not be: %s", where)
+		}
+		for _, p := range s.Open {
+			if slices.Contains(s.Done(), p) {
+				t.Fatalf("%s is bought and open: %s", p, where)
+			}
+		}
+	})
+	if rows < 5000 {
+		t.Errorf("only %d rows were tried", rows)
+	}
+}
+
+// What is learned of an attempt is the same in whatever order it arrives: an
+// answer outweighs a guess, and nothing outweighs an answer.
+func TestLearnInAnyOrder(t *testing.T) {
+	begun := sent(1, "", EIN)
+	for _, x := range allClasses[1:] {
+		for _, y := range allClasses[1:] {
+			first, second := sent(1, x, EIN), sent(1, y, EIN)
+			xy, _ := begun.Learn(first)
+			xy, news := xy.Learn(second)
+			yx, _ := begun.Learn(second)
+			yx, _ = yx.Learn(first)
+			switch {
+			case x.Lost() != y.Lost():
+				if !reflect.DeepEqual(xy, yx) || xy.Class.Lost() {
+					t.Errorf("%s and %s: %s one way, %s the other", x, y, xy.Class, yx.Class)
+				}
+			case xy.Class != x || news:
+				t.Errorf("%s is replaced by %s", x, y)
+			}
+		}
+	}
+}
+
+// A late answer to a decided attempt never makes less known than the answer in
+// time would have.
+func TestAnAnswerOutweighsADecision(t *testing.T) {
+	for _, class := range allClasses[1:] {
+		for _, d := range []Decision{DecidedPlaced, DecidedNotPlaced} {
+			a := sent(1, NoAnswer, AnnualReport)
+			a.Decision, a.Over = d, NoAnswer
+			if d == DecidedPlaced {
+				a.Made = []Purchase{{Product: AnnualReport, OrderID: "order_seen"}}
+			}
+			late, _ := a.Learn(sent(1, class, AnnualReport))
+			got, inTime := Fold([]Attempt{late}, Limits{}), Fold([]Attempt{sent(1, class, AnnualReport)}, Limits{})
+			switch {
+			case class.Lost(): // no answer: the decision stands
+				want := Fold([]Attempt{a}, Limits{})
+				if got.describe() != want.describe() {
+					t.Errorf("%s after %s: %q", class, d, got.describe())
+				}
+			case d == DecidedPlaced && answers[class].shows == nothingMade:
+				if got.Result != Uncertain || !got.Contradicted {
+					t.Errorf("%s after %s: %q", class, d, got.describe())
+				}
+			case got.describe() != inTime.describe():
+				t.Errorf("%s after %s: %q, in time %q", class, d, got.describe(), inTime.describe())
+			}
+		}
+	}
+}
+
+func TestSpentIsWhatWasBought(t *testing.T) {
+	s := Fold([]Attempt{sent(1, Accepted, AnnualReport, RegisteredAgent)}, Limits{})
+	if got := s.Spent(); got != (money.Cost{Amount: 200}) {
+		t.Errorf("%s", got)
+	}
+}

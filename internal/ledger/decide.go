@@ -1,0 +1,578 @@
+package ledger
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// What a group decides, on what readAll has read and before writeAll writes it.
+// Nothing in this file asks the database.
+
+// settle adds what became of an attempt to what is known of its row, and takes
+// the row to where its attempts lead.
+func (g *groupWriter) settle(o *Outcome, unsent bool) error {
+	s, ok := g.rows[o.Row]
+	if !ok {
+		return ErrNotFound
+	}
+	if o.Answer.Class == "" {
+		return fmt.Errorf("%w: an outcome says how the attempt ended", ErrTransition)
+	}
+	owner := cmp.Or(o.Owner, g.l.owner.ID)
+	current := s.result == filing.Placing && s.tries == o.Try && s.owner == owner
+	if unsent && !current {
+		return nil // the attempt is on record as ended
+	}
+	a := g.attemptOf(s, o, current)
+	before := *a
+	bought, foreign := g.ownOrders(s, o)
+	news := false
+	*a, news = a.Learn(filing.Attempt{
+		Class:      o.Answer.Class,
+		Products:   productsOf(o.Claims),
+		Creates:    o.Creates,
+		Repeatable: o.Repeatable,
+		Made:       bought,
+		Ordered:    o.Answer.Ordered,
+	})
+	if !news {
+		return nil
+	}
+	g.end(s, *a, cmp.Or(owner, s.owner), o)
+	if current {
+		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
+		s.due, s.owner = millis(o.Due), ""
+	}
+	if made := o.Creates && o.Answer.Class == filing.Accepted; made || !o.Answer.Class.Counts() {
+		s.counted--
+	}
+	s.company = cmp.Or(o.Company, s.company)
+	if o.Made != nil {
+		f, err := newFact("companies", o.Made.Ref, o.Made.Record, g.now)
+		if err != nil {
+			return err
+		}
+		g.remember(f)
+	}
+	state := filing.Fold(s.attempts, filing.Limits{Exhausted: o.Exhausted, Canceled: s.canceled})
+	g.correctItems(s, o, before, state, foreign)
+	message := o.Message
+	if o.Explain != nil {
+		message = o.Explain(state)
+	}
+	for _, order := range slices.Sorted(maps.Keys(foreign)) {
+		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order, foreign[order].seenFrom(s.batch))
+	}
+	if !current && !o.Answer.Class.Lost() {
+		message = "answered late: " + message
+	}
+	if state.Contradicted {
+		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message + "), but the row was marked as placed: check the dashboard, then resolve it"
+		g.untold = append(g.untold, record{s.id})
+	}
+	if o.Answer.Class == filing.HasItem {
+		for _, p := range bought {
+			if slices.Contains(state.There, p.Product) {
+				s.cost.Amount = max(s.cost.Amount-p.Cost.Amount, 0) // nothing of it is to be paid
+			}
+		}
+	}
+	g.follow(s, state, o.Claims, o.Cost, message)
+	for _, c := range o.Known {
+		if len(state.Bought) > 0 {
+			g.own(s, c, o.Try)
+		}
+	}
+	return nil
+}
+
+// attemptOf finds the attempt that an outcome speaks of. One that the ledger does
+// not know was begun by a process that saw a later state of it: the ledger went
+// back in time. Where its number is another's by now it gets one of its own.
+func (g *groupWriter) attemptOf(s *standing, o *Outcome, current bool) *filing.Attempt {
+	if s.result == filing.Placing {
+		g.underWay(s)
+	}
+	try := o.Try
+	switch {
+	case current:
+	case s.result == filing.Placing && s.tries <= try:
+		try = -try
+	default:
+		s.tries = max(s.tries, try)
+	}
+	if a := s.find(try); a != nil {
+		return a
+	}
+	s.counted++
+	s.attempts = append(s.attempts, filing.Attempt{Try: try, Products: productsOf(o.Claims), Creates: o.Creates})
+	return &s.attempts[len(s.attempts)-1]
+}
+
+// underWay adds the attempt that a placing row is at: it is on record once it ends.
+func (g *groupWriter) underWay(s *standing) {
+	if s.find(s.tries) == nil {
+		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.claimed(), Creates: s.creating})
+	}
+}
+
+func (s *standing) find(try int) *filing.Attempt {
+	at := slices.IndexFunc(s.attempts, func(a filing.Attempt) bool { return a.Try == try })
+	if at < 0 {
+		return nil
+	}
+	return &s.attempts[at]
+}
+
+// ownOrders are the purchases of an answer whose order ids are no other row's,
+// and the rows of those that are: one order is that of one item of one row.
+func (g *groupWriter) ownOrders(s *standing, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
+	foreign = make(map[string]rowRef)
+	for _, p := range o.bought() {
+		other, known := g.orders[p.OrderID]
+		repeated := slices.ContainsFunc(own, func(q filing.Purchase) bool { return q.OrderID == p.OrderID })
+		switch {
+		case p.OrderID == "":
+		case known && other.id != s.id, repeated:
+			foreign[p.OrderID] = cmp.Or(other, s.ref())
+			continue
+		default:
+			g.orders[p.OrderID] = s.ref()
+		}
+		own = append(own, p)
+	}
+	return own, foreign
+}
+
+// correctItems shows what an answer made. Order ids that a decision named for
+// the attempt, and the answer does not, were another order's.
+func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attempt, state filing.RowState, foreign map[string]rowRef) {
+	if before.Decision == filing.DecidedPlaced && o.Answer.Class == filing.Accepted {
+		for _, p := range before.Made {
+			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
+				g.unnamed = append(g.unnamed, record{s.id, p.OrderID})
+			}
+		}
+	}
+	for _, i := range o.Items {
+		if other, ok := foreign[i.OrderID]; ok && other.id != s.id {
+			continue
+		}
+		if i.OrderID == "" && !slices.ContainsFunc(state.Bought, func(p filing.Purchase) bool { return p.Product == i.Product }) {
+			continue // it is not the row's: no event is to name it
+		}
+		if i.OrderID != "" && before.Class != "" { // there may be an item that waits for its id
+			g.named = append(g.named, record{s.id, string(i.Product), i.OrderID, i.OrderType})
+		}
+		g.addItems(s, []Item{i})
+	}
+}
+
+// end records how an attempt ended.
+func (g *groupWriter) end(s *standing, a filing.Attempt, owner string, o *Outcome) {
+	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Class), int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
+		joinProducts(a.Products), flag(a.Creates), flag(a.Repeatable), madeText(a.Made), flag(a.Ordered)})
+}
+
+// decide records a decision on whatever of the row is open, and takes the row to
+// where it leads. Made are the purchases that a decision for placed names.
+func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purchase, message string) {
+	last := -1
+	for i := range s.attempts {
+		a := &s.attempts[i]
+		if state := filing.Fold([]filing.Attempt{*a}, filing.Limits{}); len(state.Open) == 0 {
+			continue
+		}
+		if a.Class != filing.Accepted {
+			a.Made = nil
+		}
+		a.Decision, a.Over = d, a.Class
+		last = i
+	}
+	if last >= 0 && d == filing.DecidedPlaced {
+		s.attempts[last].Made = append(slices.Clone(s.attempts[last].Made), made...)
+	}
+	for _, a := range s.attempts {
+		if a.Decision != filing.Undecided {
+			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.Over), madeText(a.Made), joinProducts(a.Products), flag(a.Creates)})
+		}
+	}
+	s.due = 0
+	g.follow(s, filing.Fold(s.attempts, filing.Limits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{}, message)
+}
+
+// follow takes a row to where its attempts lead, with its money and its keys:
+// what it has reserved, spent and bought follows from its state. Claims are
+// those of an attempt whose row may have given them back, and cost what was
+// reserved for it.
+func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim, cost money.Cost, message string) {
+	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.doubt
+	next := state.Result
+	switch {
+	case next != "":
+	case !open:
+		next = s.result // it was decided otherwise since: a late answer that bought nothing changes nothing
+	case state.Last == filing.Refused:
+		next = filing.Rejected
+	default:
+		next = filing.Ready
+	}
+	if next == filing.Ready && !state.Doubt && s.canceled {
+		next, message = filing.Canceled, takenBack
+	}
+	if next != s.result || open || len(state.Twice) > 0 {
+		s.message = message
+	}
+	if next != s.result || next == filing.Ready {
+		s.waits = ""
+	}
+	s.doubt = state.Doubt
+	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
+	if next != filing.Placing { // an order under way is as it was sent
+		s.dropped = joinProducts(dropped(next, state))
+	}
+	g.move(s, next)
+	g.balance(s, state, open, cost)
+	g.align(s, state, claims)
+	if len(state.Twice) > 0 {
+		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one", titles(state.Twice))
+	}
+}
+
+// dropped are the products that the row's next order is made without.
+func dropped(next filing.Result, state filing.RowState) []filing.Product {
+	if next == filing.Placed {
+		return state.There
+	}
+	return slices.DeleteFunc(state.Done(), func(p filing.Product) bool { return p == filing.CompanyRecord })
+}
+
+// balance enters the difference between the money that the row has reserved and
+// spent, and what its state asks for.
+func (g *groupWriter) balance(s *standing, state filing.RowState, wasOpen bool, cost money.Cost) {
+	spent := state.Spent()
+	bought := spent.Amount - s.spent.Amount
+	var hold money.Cents
+	switch {
+	case s.result == filing.Placing:
+		hold = s.held
+	case len(state.Open) == 0:
+	case wasOpen || bought < 0:
+		hold = max(s.held-bought, 0)
+	default: // its money was free meanwhile
+		hold = max(cost.Amount-max(bought, 0), 0)
+	}
+	note := ""
+	if bought < 0 {
+		note = "open again"
+	}
+	missing := hold + bought - s.held
+	g.entry(Reserve, max(missing, 0), s.id, note)
+	g.entry(Posted, bought, s.id, note)
+	g.entry(Voided, max(-missing, 0), s.id, note)
+	g.c.posted += bought
+	g.c.reserved += hold - s.held
+	s.held, s.spent = hold, spent
+	switch s.result {
+	case filing.Placed, filing.Exists:
+		s.cost = money.Cost{}
+	default:
+		s.cost.Amount = max(s.cost.Amount-bought, 0)
+	}
+}
+
+// align gives the row the keys that its state asks for: those of what is bought
+// or there for ever, those of what is on its way or open for as long as it is.
+func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) {
+	done := state.Done()
+	for _, p := range s.claims {
+		if !p.bought && slices.Contains(done, p.product) {
+			p.bought = true
+			g.bought = append(g.bought, p.key)
+		}
+	}
+	for _, c := range claims {
+		mine := slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key })
+		switch {
+		case mine:
+		case slices.Contains(done, c.Product):
+			g.own(s, c, s.tries)
+		case slices.Contains(state.Open, c.Product) && g.purchases[c.Key] == nil:
+			g.claim(s, c)
+		}
+	}
+	for _, product := range state.Twice {
+		for _, c := range claims {
+			if c.Product == product {
+				g.twin(s, c, s.id, s.tries)
+			}
+		}
+	}
+	if s.result == filing.Placing {
+		return
+	}
+	s.claims = slices.DeleteFunc(s.claims, func(p *purchase) bool {
+		if p.bought || slices.Contains(state.Open, p.product) {
+			return false
+		}
+		p.freed = true
+		g.freed = append(g.freed, record{string(p.key), s.id})
+		delete(g.purchases, p.key)
+		return true
+	})
+}
+
+// claim holds a key for the row.
+func (g *groupWriter) claim(s *standing, c Claim) *purchase {
+	p := &purchase{key: c.Key, row: s.id, product: c.Product, cover: c.Cover, year: c.Year, batch: s.batch, number: s.number}
+	g.purchases[c.Key] = p
+	s.claims = append(s.claims, p)
+	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now)})
+	return p
+}
+
+// own makes a key the row's for ever: it bought what the key stands for. A rival
+// that holds it, and has bought nothing yet, loses it. Where the rival has bought
+// it too, both rows say so.
+func (g *groupWriter) own(s *standing, c Claim, try int) {
+	p := g.purchases[c.Key]
+	switch {
+	case p == nil:
+		p = &purchase{key: c.Key, row: s.id, product: c.Product, cover: c.Cover, year: c.Year, batch: s.batch, number: s.number, bought: true}
+		g.purchases[c.Key] = p
+		s.claims = append(s.claims, p)
+		g.known = append(g.known, append(claimRecord(s, c, g.now), int64(0)))
+		g.bought = append(g.bought, p.key) // for whoever waits for it
+	case p.row == s.id && p.bought:
+	case p.row == s.id:
+		p.bought = true
+		g.bought = append(g.bought, p.key)
+	case p.bought:
+		const twice = "bought twice: %s bought the same %s; ask the filing service to refund one of the two"
+		g.twin(s, c, p.row, try)
+		s.message += "; " + fmt.Sprintf(twice, p.ref().seenFrom(s.batch), c.Product.Title())
+		g.notes = append(g.notes, record{p.row, fmt.Sprintf(twice, s.ref().seenFrom(p.batch), c.Product.Title())})
+	default:
+		if rival := g.rows[p.row]; rival != nil {
+			rival.claims = slices.DeleteFunc(rival.claims, func(q *purchase) bool { return q == p })
+		}
+		p.row, p.batch, p.number, p.bought = s.id, s.batch, s.number, true
+		s.claims = append(s.claims, p)
+		g.moved = append(g.moved, claimRecord(s, c, g.now))
+	}
+}
+
+// twin records a second purchase of a key that is the row other's.
+func (g *groupWriter) twin(s *standing, c Claim, other int64, try int) {
+	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
+	g.known = append(g.known, append(claimRecord(s, c, g.now), other))
+}
+
+func claimRecord(s *standing, c Claim, now int64) record {
+	return record{string(c.Key), s.id, string(c.Product), c.Cover, int64(c.Year), c.Why, now}
+}
+
+// rowRef is a row as a person finds it.
+type rowRef struct {
+	id     int64
+	batch  string
+	number int
+}
+
+func (s *standing) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
+
+// seenFrom names the row for the reader of a row of a batch.
+func (r rowRef) seenFrom(batch string) string {
+	if r.batch == batch {
+		return fmt.Sprintf("row %d", r.number)
+	}
+	return fmt.Sprintf("row %d of batch %s", r.number, r.batch)
+}
+
+// claimed are the products that the row holds keys of and has not bought.
+func (s *standing) claimed() []filing.Product {
+	var products []filing.Product
+	for _, p := range s.claims {
+		if !p.bought || s.result == filing.Placed {
+			products = append(products, p.product)
+		}
+	}
+	return products
+}
+
+func productsOf(claims []Claim) []filing.Product {
+	var products []filing.Product
+	for _, c := range claims {
+		products = append(products, c.Product)
+	}
+	return products
+}
+
+func joinProducts(products []filing.Product) string {
+	texts := make([]string, len(products))
+	for i, p := range products {
+		texts[i] = string(p)
+	}
+	return strings.Join(texts, ",")
+}
+
+func titles(products []filing.Product) string {
+	texts := make([]string, len(products))
+	for i, p := range products {
+		texts[i] = p.Title()
+	}
+	return strings.Join(texts, " and ")
+}
+
+func madeText(made []filing.Purchase) string {
+	if len(made) == 0 {
+		return ""
+	}
+	body, err := json.Marshal(made)
+	if err != nil {
+		panic(err) // strings and numbers alone
+	}
+	return string(body)
+}
+
+func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note string) {
+	if amount != 0 {
+		g.entries = append(g.entries, record{g.now, string(kind), int64(amount), row, note})
+	}
+}
+
+// setAside moves a ready row that need not, or cannot, be sent.
+func (g *groupWriter) setAside(a *Aside) error {
+	s, ok := g.rows[a.Row]
+	if !ok {
+		return ErrNotFound
+	}
+	if s.result != filing.Ready {
+		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
+	}
+	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
+		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
+	}
+	if a.Wait != "" {
+		p, held := g.purchases[a.Wait]
+		if !held || p.bought || p.row == s.id {
+			return nil // it was decided meanwhile: the row may try again at once
+		}
+		s.waits = waitsForKey + string(a.Wait)
+	}
+	s.message, s.due = a.Message, millis(a.Due)
+	switch {
+	case a.Next != filing.Ready && s.doubt:
+		// It cannot be sent again, and whether it was bought nobody knows.
+		s.doubt = false
+		s.message = "sent without an answer, and it cannot be sent again: " + a.Message + ". Check the dashboard, then resolve it"
+		g.move(s, filing.Uncertain)
+		return nil
+	case a.Next != filing.Ready:
+		s.cost = money.Cost{}
+	}
+	g.move(s, a.Next)
+	g.addItems(s, a.Items)
+	return nil
+}
+
+// begin lets a row be sent, or says why not.
+func (g *groupWriter) begin(in *Intent) (Begun, error) {
+	s, ok := g.rows[in.Row]
+	switch {
+	case !ok:
+		return Begun{}, ErrNotFound
+	case !g.leased:
+		return Begun{}, fmt.Errorf("this process was silent for longer than its lease")
+	case s.result != filing.Ready || s.tries != in.Tries || s.waits != "" || s.due > g.now, s.paused || s.canceled:
+		return Begun{Lost: true}, nil
+	}
+	if g.c.schema > g.l.schema {
+		return Begun{Halted: g.l.outdated(g.c)}, nil
+	}
+	if h, halted := g.c.halted(in.Row, g.now); halted {
+		return Begun{Halted: h}, nil
+	}
+	if taken := g.taken(s, in.Claims); len(taken) > 0 {
+		return Begun{Taken: taken}, nil
+	}
+	if !in.Creating && s.dearer(in.Cost) {
+		s.waits = waitsForApproval
+		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved", in.Cost, s.approved)
+		s.cost = in.Cost
+		g.touch(s)
+		return Begun{Dearer: true}, nil
+	}
+	need := max(in.Cost.Amount-s.held, 0)
+	if g.c.declared && need > 0 && need > g.c.available() {
+		s.waits = waitsForFunds
+		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost, g.c.available().Dollars())
+		s.cost = in.Cost
+		g.touch(s)
+		g.short = true
+		return Begun{Short: true}, nil
+	}
+	g.reserve(s, in)
+	s.owner, s.message, s.due = g.l.owner.ID, "", 0
+	if g.c.paused == filing.ForFunds {
+		g.c.probeRow = s.id
+	}
+	g.move(s, filing.Placing)
+	return Begun{Try: s.tries}, nil
+}
+
+// dearer reports whether an order would take the row beyond the cost that was
+// approved. An approval of a cost of which a part was not known has no limit.
+func (s *standing) dearer(cost money.Cost) bool {
+	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount
+}
+
+// reserve begins an attempt: it takes its keys and reserves its money.
+func (g *groupWriter) reserve(s *standing, in *Intent) {
+	for _, c := range in.Claims {
+		if _, mine := g.purchases[c.Key]; !mine { // an attempt in doubt kept it
+			g.claim(s, c)
+		}
+	}
+	s.tries++
+	s.counted++
+	s.creating = in.Creating
+	s.company = cmp.Or(in.Company, s.company)
+	need := max(in.Cost.Amount-s.held, 0)
+	s.held += need
+	if !in.Creating { // a company costs nothing: what its order will cost stays
+		s.cost = in.Cost
+	}
+	g.entry(Reserve, need, s.id, "")
+	g.c.reserved += need
+}
+
+// taken lists the claims that other rows hold, and the subscriptions bought in
+// other batches that cover a later year. Within one file two years of one
+// company are both meant.
+func (g *groupWriter) taken(s *standing, claims []Claim) []Taken {
+	var taken []Taken
+	for _, claim := range claims {
+		if p, ok := g.purchases[claim.Key]; ok && p.row != s.id {
+			taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: p.bought})
+			continue
+		}
+		if claim.Cover == "" || claim.Why != "" {
+			continue
+		}
+		for _, p := range g.covers[claim.Cover] {
+			if p.bought && p.batch != s.batch && p.year < claim.Year {
+				taken = append(taken, Taken{Claim: claim, Row: p.row, Bought: true, Covers: true})
+				break
+			}
+		}
+	}
+	return taken
+}
