@@ -127,7 +127,7 @@ const followEvery = 500 * time.Millisecond
 
 // follow shows progress until nothing of the batch is left to be answered.
 func (a *app) follow(ctx context.Context, l *ledger.Ledger, batch string, filed bool) error {
-	stop, err := a.watch(ctx, l, batch)
+	stop, err := a.watch(ctx, l, batch, nil)
 	if err != nil {
 		return err
 	}

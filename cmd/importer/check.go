@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"bulkfiling/internal/importer"
@@ -50,6 +51,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	lines := json.NewEncoder(a.out)
 	problems, errors := 0, 0
 	var alike problemGroups
+	step := a.phase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
@@ -61,6 +63,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 		alike.add(p)
 		return nil
 	})
+	step.end()
 	if err != nil {
 		return err
 	}

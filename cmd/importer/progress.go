@@ -19,6 +19,8 @@ type progress struct {
 	batch  string
 	live   bool
 	meter  *report.Meter
+
+	trouble func() string // why the service does not answer; nil where it is not asked from here
 }
 
 // Times between two looks.
@@ -28,8 +30,8 @@ const (
 )
 
 // watch shows progress until stop is called, which leaves the line clean.
-func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string) (stop func(), err error) {
-	p := &progress{app: a, ledger: l, batch: batch, live: a.terminal(a.err)}
+func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string, trouble func() string) (stop func(), err error) {
+	p := &progress{app: a, ledger: l, batch: batch, live: a.terminal(a.err), trouble: trouble}
 	start, err := l.Progress(ctx, batch)
 	if err != nil {
 		return nil, err
@@ -81,6 +83,8 @@ func (p *progress) loop(ctx context.Context) {
 func (p *progress) line(now report.Progress) string {
 	halted := report.HaltWords(now.Halted)
 	switch {
+	case halted == "" && p.trouble != nil && p.trouble() != "":
+		halted = p.app.paint.yellow("the service does not answer: " + p.trouble())
 	case halted == "":
 		return now.String()
 	case now.Halted.Reason == filing.ForKey:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"bulkfiling/internal/environment"
@@ -207,7 +208,7 @@ func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs
 // here that a refused key or a service that is down shows, before anything is at
 // stake.
 func (r *filingRun) patiently(ctx context.Context, what string, ask func(context.Context) error) (jobs.Ending, error) {
-	began := time.Now()
+	began, said := time.Now(), ""
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := ask(ctx)
 		answered, ofService := errors.AsType[*filingapi.Error](err)
@@ -225,6 +226,7 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
 			return jobs.Ending{Reason: jobs.ServiceDown}, nil
 		}
+		r.sayTrouble(&said)
 		pause := max(wait, answered.RetryAfter)
 		if !r.flags.wait {
 			pause = min(pause, r.flags.patience-time.Since(began))
@@ -234,6 +236,20 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 		case <-time.After(pause):
 		}
 	}
+}
+
+// sayTrouble says why the service does not answer, each reason once.
+func (r *filingRun) sayTrouble(said *string) {
+	trouble := r.client.Trouble()
+	if trouble == "" || trouble == *said {
+		return
+	}
+	*said = trouble
+	again := "Trying again"
+	if !r.flags.wait {
+		again = fmt.Sprintf("Trying again for %s", r.flags.patience)
+	}
+	r.say("%s does not answer: %s. %s.", r.env.BaseURL, trouble, again)
 }
 
 // queue opens the queue, with patience for a Redis that is away.
@@ -271,11 +287,16 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
 	if !r.flags.yes {
 		// A quote to decide on deserves the companies' real entity types.
-		if err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID); err != nil {
+		step := r.phase("Looking up companies")
+		err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
+		step.end()
+		if err != nil {
 			return false, err
 		}
 	}
+	step := r.phase("Calculating the cost")
 	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	step.end()
 	if err != nil {
 		return false, err
 	}
@@ -345,7 +366,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 	if err != nil {
 		return jobs.Ending{}, err
 	}
-	stop, err := r.watch(ctx, r.ledger, r.batch.ID)
+	stop, err := r.watch(ctx, r.ledger, r.batch.ID, r.client.Trouble)
 	if err != nil {
 		worker.Stop()
 		return jobs.Ending{}, err
@@ -362,7 +383,9 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 // finish writes the results and says how it ended.
 func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
+	step := r.phase("Writing the results")
 	summary, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
+	step.end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err, r.batch.ID)
 	}
@@ -411,7 +434,11 @@ func (r *filingRun) explain(ending jobs.Ending) {
 	case jobs.AskedToWait:
 		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"), r.stays)
 	case jobs.ServiceDown:
-		r.say("%s: no answer from %s. The same command continues later%s.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL, r.stays)
+		why := r.client.Trouble()
+		if why != "" {
+			why = ": " + why
+		}
+		r.say("%s: no answer from %s%s. The same command continues later%s.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL, why, r.stays)
 	case jobs.QueueDown:
 		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.", r.paint.yellow(ending.Redis.Error()), r.stays)
 	case jobs.LedgerHalted:
@@ -448,7 +475,9 @@ const importPause = 200 * time.Millisecond
 // that is not open yet.
 func (r *filingRun) record(ctx context.Context) error {
 	imp := r.sheet
-	id, created, err := imp.Record(ctx, r.ledger, person())
+	step := r.phase("Reading " + filepath.Base(r.path))
+	id, created, err := imp.Record(ctx, &countingRecorder{Ledger: r.ledger, phase: step}, person())
+	step.end()
 	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience && ctx.Err() == nil; waited += importPause {
 		if waited == 0 {
 			r.say("Waiting: %s.", err)

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -70,6 +71,31 @@ type Client struct {
 	foreign   bool // the transport is not ours: nothing is known of what it wrote
 
 	setPricePath string
+
+	trouble atomic.Pointer[string] // why the last request was not answered; nil where it was
+}
+
+// Trouble is why the service does not answer, in plain words with the network's own
+// behind them; "" where it answered the last request.
+func (c *Client) Trouble() string {
+	if why := c.trouble.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// noteTrouble keeps why a request was not answered.
+func (c *Client) noteTrouble(ctx context.Context, o outcome) {
+	switch o.health(ctx) {
+	case errSick:
+		why, detail := c.message(o)
+		if detail != "" {
+			why += " [" + detail + "]"
+		}
+		c.trouble.Store(&why)
+	case nil:
+		c.trouble.Store(nil)
+	}
 }
 
 // String names the service and never the key.
@@ -250,6 +276,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	o := outcome{err: errors.New("the request was abandoned")}
 	defer func() { done(o.health(ctx)) }()
 	o = c.roundTrip(ctx, method, path, body)
+	c.noteTrouble(ctx, o)
 	c.keep(ctx, o)
 	return o
 }

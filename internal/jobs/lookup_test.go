@@ -19,7 +19,7 @@ func (f *firm) lookUp(l *ledger.Ledger, batch string) {
 	client, err := newClient(f.url)
 	f.must(err)
 	defer client.Close()
-	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch))
+	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))
 }
 
 // incomplete puts companies on record that lack what the state's fee follows:
@@ -230,7 +230,7 @@ func TestLookUpEndsWithItsContext(t *testing.T) {
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := jobs.LookUp(ctx, client, l, nil, flying, "a"); err == nil {
+	if err := jobs.LookUp(ctx, client, l, nil, flying, "a", nil); err == nil {
 		t.Error("no error")
 	}
 }

@@ -21,7 +21,15 @@ import (
 // quote, each once, and remembers them. It only reads, for nobody has said yes
 // yet: a user who is not there and a company that lacks something are left for
 // the placer, and whatever stands in a row's way for the row's own answer.
-func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string) error {
+//
+// at is told how many of the rows have been gone through, and of how many; nil
+// where nobody wants to know.
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string, at func(done, total int)) error {
+	counts, err := l.Counts(ctx, batch)
+	if err != nil {
+		return err
+	}
+	done := 0
 	if pace == nil {
 		pace = unpaced{}
 	}
@@ -37,6 +45,10 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurr
 			return errors.Join(err, g.Wait())
 		}
 		for _, row := range page {
+			if at != nil {
+				at(done, counts[filing.Ready])
+			}
+			done++
 			if user := row.Request.User; user.ID == "" && !asked["user "+user.Ref()] {
 				asked["user "+user.Ref()] = true
 				g.Go(func() error { return unhindered(f.lookUpUser(ctx, user)) })

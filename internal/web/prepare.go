@@ -68,6 +68,8 @@ type preparation struct {
 	version int
 	stage   atomic.Value // a stage
 	rows    atomic.Int64
+	looked  atomic.Int64
+	toLook  atomic.Int64
 	done    chan struct{}
 	err     error // once it is done
 }
@@ -146,7 +148,11 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 		return nil
 	}
 	now.stage.Store(stageLooksUp)
-	q := p.site.quote(ctx, batch, true, func(s stage) { now.stage.Store(s) })
+	lookedUp := func(done, total int) {
+		now.looked.Store(int64(done))
+		now.toLook.Store(int64(total))
+	}
+	q := p.site.quote(ctx, batch, lookedUp, func(s stage) { now.stage.Store(s) })
 	q.Notes = append(notes, q.Standing...)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -236,8 +242,8 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 }
 
 // quote says what a prepared batch will cost. That it cannot be said is part of
-// the answer.
-func (s *Site) quote(ctx context.Context, batch string, lookUp bool, at func(stage)) quoted {
+// the answer. Companies are looked up where lookedUp is told how far that is.
+func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
 	q := quoted{At: time.Now().UTC()}
 	err := func() error {
 		counts, err := s.Ledger.Counts(ctx, batch)
@@ -249,12 +255,12 @@ func (s *Site) quote(ctx context.Context, batch string, lookUp bool, at func(sta
 			if err != nil {
 				return err
 			}
-			if lookUp {
+			if lookedUp != nil {
 				client, err := s.Service()
 				if err != nil {
 					return err
 				}
-				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch); err != nil {
+				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, lookedUp); err != nil {
 					return err
 				}
 			}

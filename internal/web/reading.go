@@ -26,7 +26,9 @@ type reading struct {
 	Sheet   string            `json:"sheet,omitempty"`
 	Map     map[string]string `json:"map,omitempty"`
 	Again   string            `json:"again,omitempty"`
+	Visible bool              `json:"visibleOnly,omitempty"`
 	Kept    string            `json:"kept,omitempty"` // whose mapping of an earlier sheet it was given
+	Keep    bool              `json:"keep,omitempty"` // the mapping is kept for the next sheet
 
 	HeaderRow importer.HeaderRow `json:"headerRow,omitempty"`
 }
@@ -62,7 +64,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, VisibleOnly: r.Visible, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
 	}, err
 }
 
@@ -123,6 +125,7 @@ func (s *Site) readAnew(v *visit) error {
 	r := reading{
 		Product: filing.Product(form.Get("product")), State: filing.State(form.Get("state")), Year: strings.TrimSpace(form.Get("year")),
 		User: strings.TrimSpace(form.Get("user")), Sheet: form.Get("sheet"), Map: make(map[string]string),
+		Visible: form.Get("visible-only") != "",
 	}
 	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
@@ -165,9 +168,16 @@ func (s *Site) readAnew(v *visit) error {
 	if err := s.desk.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
-	keep := form.Get("keep") != "" && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
+	wanted := form.Get("keep") != ""
+	keep := wanted && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
+	r.Keep = wanted
 	ctx := v.acting("read", u.File, readNote(keep))
-	if keep {
+	switch {
+	case was.Keep && !wanted && survey.Shape != "": // it was kept from here, and is not to be any more
+		if err := s.Ledger.DropMapping(ctx, survey.Shape); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+			return err
+		}
+	case keep:
 		headers := make([]string, len(survey.Columns))
 		for i, c := range survey.Columns {
 			headers[i] = c.Header

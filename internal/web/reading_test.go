@@ -50,8 +50,11 @@ func TestHiddenRowsAreTold(t *testing.T) {
 	}, rows)
 	for range 2 { // the second finds it recorded
 		_, body := v.sheet("june.xlsx", content)
-		v.wants(body, "3 of 4 rows are hidden", "Yes, place them")
+		v.wants(body, "3 of 4 rows are hidden", "Leave out hidden rows", "Yes, place them")
 	}
+	path, body := v.sheet("june.xlsx", content)
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "visible-only", "1")
+	v.wants(v.settled(path, body), "3 rows are hidden, by hand or by a filter, and left out", "Place 1 filing", `name="visible-only" value="1" checked`)
 }
 
 // The page tells what to do in its own words: nobody there can type a flag.
@@ -63,7 +66,7 @@ func TestNoFlagsOnThePage(t *testing.T) {
 	for name, c := range map[string]struct{ content, wants string }{
 		"two.xlsx":     {s.workbook(nil, [][]string{{"June"}, header, row}, [][]string{{"July"}, header, row}), "Choose one of them below"},
 		"none.csv":     {"Article,Price\nNut,1\nBolt,2\n", "Say below what the columns are"},
-		"product.csv":  {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "choose below what is ordered"},
+		"product.csv":  {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "Choose below what is ordered"},
 		"near.csv":     {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n", "read “Compnay ID” as Company ID below"},
 		"twice.csv":    {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n", "Leave out below"},
 		"optional.csv": {"Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE,Acme\n", "name one user for all rows below"},

@@ -112,6 +112,16 @@ func steps(at int) []step {
 type busy struct {
 	Stage stage
 	Rows  int
+
+	Looked, ToLook int // rows whose companies are looked up, of how many
+}
+
+func (p *preparation) busy() busy {
+	b := busy{Stage: p.stage.Load().(stage), Rows: int(p.rows.Load())}
+	if b.Stage == stageLooksUp {
+		b.Looked, b.ToLook = int(p.looked.Load()), int(p.toLook.Load())
+	}
+	return b
 }
 
 func (s *Site) sheetPage(v *visit) error {
@@ -192,7 +202,8 @@ func (p *sheetPage) busy(now *preparation) {
 		}
 	default:
 	}
-	p.Busy = &busy{now.stage.Load().(stage), int(now.rows.Load())}
+	busy := now.busy()
+	p.Busy = &busy
 }
 
 // showPrepared fills in what is known once the rows are recorded.
@@ -271,7 +282,7 @@ func (s *Site) sheetLive(v *visit) error {
 			return glance{Gone: true}, nil
 		default:
 		}
-		b := busy{now.stage.Load().(stage), int(now.rows.Load())}
+		b := now.busy()
 		panel, err := fragment("sheet.html", "preparing", b)
 		return glance{Panel: panel, Say: string(b.Stage)}, err
 	})
@@ -344,7 +355,7 @@ func (s *Site) handIn(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q := s.quote(v.ctx(), u.Batch, false, func(stage) {})
+	q := s.quote(v.ctx(), u.Batch, nil, func(stage) {})
 	if was != nil {
 		q.Notes = was.Notes
 	}

@@ -503,6 +503,32 @@ func TestKeptMapping(t *testing.T) {
 	v.wants(body, "said of an earlier sheet")
 }
 
+// What is kept for the next sheet is the mapping that was used in the end, and
+// the box stays as it was ticked.
+func TestKeptMappingIsTheLast(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer)
+	const head = "Mandant,Sitz,Jahr,Kontakt\n"
+	const ticked = `name="keep" value="1" checked`
+	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
+	right := []string{"product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year"}
+	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Name", "keep", "1"}, right...)...)
+	v.wants(body, ticked)
+	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
+	v.wants(v.settled(path, body), ticked, "Place 1 filing")
+	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
+	v.wants(body, "said of an earlier sheet", ticked, "Place 1 filing")
+
+	// What is not to be kept any more is forgotten.
+	_, body = v.get(path)
+	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email"}, right...)...)
+	if body = v.settled(path, body); strings.Contains(body, ticked) {
+		t.Error("the box is ticked again")
+	}
+	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")
+	v.wants(body, "cannot be read as a sheet of filings yet")
+}
+
 // A file that is too large, empty, or none at all leaves nothing behind.
 func TestRefusedFiles(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
