@@ -39,6 +39,42 @@ type acting struct {
 
 type actingKey struct{}
 
+// used reports whether a change has recorded the act.
+func (a *acting) used() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.recorded
+}
+
+// untilKnown makes a change under an act once, also where the database's word on
+// its commit is lost: it is tried again until it is known to be made, and the
+// act's ID tells that it was.
+func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	a, _ := ctx.Value(actingKey{}).(*acting)
+	if a == nil || a.used() {
+		return l.change(ctx, f) // nothing would tell that it was made
+	}
+	lost := false
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := l.change(ctx, f)
+		switch {
+		case lost && errors.Is(err, ErrDone):
+			return nil
+		case errors.Is(err, errCommit):
+			lost = true
+		case !lost || err == nil:
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-l.stop:
+			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("whether it was recorded is not known, look before it is given again: %w", err)
+		}
+	}
+}
+
 // Acting makes the changes under the context a person's act. It is recorded
 // once, in the transaction of the first of them; those after it belong to it.
 // Where another use of the act's ID was committed before, the first change fails

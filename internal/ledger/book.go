@@ -48,7 +48,7 @@ func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) er
 }
 
 func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string, apply func(*control)) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+	err := l.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
 		apply(c)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`, millis(l.now()), kind, int64(amount), note); err != nil {
 			return err

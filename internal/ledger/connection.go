@@ -26,6 +26,11 @@ const (
 	dialLimit = 10 * time.Second
 )
 
+// durable has every commit of a connection wait until it is on the disk, and on
+// that of a synchronous stand-by, whatever the server's default is: an intent
+// must survive the server that took it. A setting that waits for more is kept.
+const durable = `CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN set_config('synchronous_commit', 'on', false) END`
+
 // connected is the key under which a connection keeps when it was made.
 const connected = "connected"
 
@@ -53,7 +58,7 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			c.PgConn().CustomData()[connected] = time.Now().UnixNano()
 			// A statement, for poolers refuse to start with settings that they do not know.
-			_, err := c.Exec(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, unended.Milliseconds()))
+			_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `, unended.Milliseconds())+durable)
 			return err
 		}),
 		stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {

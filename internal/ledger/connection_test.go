@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 )
 
 // A connection that breaks between a commit and the database's word of it: an
@@ -127,4 +129,50 @@ func (p *proxy) carry(client net.Conn) {
 			return
 		}
 	}
+}
+
+// Money that a person declares is entered once, also where the connection breaks
+// before the database's word on it.
+func TestConnectionBreaksAtADeposit(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // there is no connection
+		}
+		l := s.open()
+		wire := newProxy(s)
+		behind := s.open()
+		act := func() context.Context {
+			return ledger.Acting(s.Context(), ledger.Act{By: "ann", What: "deposit"})
+		}
+		wire.breakAtCommit()
+		s.must(behind.Deposit(act(), 5000, ""))
+		wire.breakAtCommit()
+		s.must(behind.Adjust(act(), -100, ""))
+		s.must(behind.Deposit(act(), 5000, "")) // another one
+		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
+			s.Errorf("%+v", b)
+		}
+		if acts, err := l.Acts(s.Context(), ledger.ActQuery{}); err != nil || len(acts) != 3 {
+			s.Errorf("%+v, %v", acts, err)
+		}
+	})
+}
+
+// A commit of this product waits for the disk, whatever the server's default is.
+func TestCommitsAreDurable(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		if s.config.DatabaseURL == "" {
+			return // its file says so itself
+		}
+		for setting, want := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_apply": "remote_apply"} {
+			u, err := url.Parse(s.config.DatabaseURL)
+			s.must(err)
+			q := u.Query()
+			q.Set("synchronous_commit", setting)
+			u.RawQuery = q.Encode()
+			if got, err := ledger.SynchronousCommit(s.Context(), u.String()); err != nil || got != want {
+				s.Errorf("%s: %q, %v", setting, got, err)
+			}
+		}
+	})
 }

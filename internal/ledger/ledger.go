@@ -44,6 +44,10 @@ var (
 	ErrTransition = errors.New("the row's state does not allow it")
 )
 
+// errCommit is returned where the database's word on a commit was lost: whether
+// the change was made is not known.
+var errCommit = errors.New("commit a change of the ledger")
+
 // errNotPostgres never repeats the address: a password stands in it.
 var errNotPostgres = errors.New("DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
@@ -310,7 +314,7 @@ func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) err
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit a change of the ledger: %w", err)
+		return fmt.Errorf("%w: %w", errCommit, err)
 	}
 	l.history.committed(c)
 	return nil
