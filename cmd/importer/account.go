@@ -84,6 +84,29 @@ func (a *app) anyLedger(ctx context.Context, env *environment.Environment) (envi
 	return chosen, nil
 }
 
+// reading is withLedger for a command that must change nothing: not even what is
+// to be settled by itself.
+func (a *app) reading(ctx context.Context, do func(*ledger.Ledger) error) error {
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	chosen, err := env.UseExisting()
+	if err != nil {
+		return a.withOlder(err, &env)
+	}
+	a.sayLedger(chosen)
+	l, err := env.OpenLedger(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(l)
+	if closing := l.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
 // overLedger opens the ledger that was chosen for as long as do works with it.
 func (a *app) overLedger(ctx context.Context, env environment.Environment, do func(*ledger.Ledger) error) error {
 	l, err := env.OpenLedger(ctx)
@@ -139,7 +162,7 @@ func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
 		return ending, err
 	}
 	r.sayLedger(chosen)
-	if chosen.New {
+	if chosen.Path != "" {
 		r.fresh = fmt.Sprintf("A new ledger begins in %s (%s). It does not know orders that were placed elsewhere.", chosen.Path, chosen.Whose)
 	}
 	return ending, nil

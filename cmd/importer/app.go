@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"bulkfiling/internal/environment"
@@ -42,7 +44,26 @@ func (a *app) terminal(w any) bool {
 // complain prints an error as a person reads it: whole sentences keep their
 // form, and nothing is printed twice.
 func (a *app) complain(err error) {
+	if text, ok := inPlainWords(err); ok {
+		err = errors.New(text)
+	}
 	fmt.Fprintf(a.err, "%s %s\n", a.paint.red("importer:"), err)
+}
+
+// inPlainWords says what a person can do about a ledger that cannot be read or
+// written, in place of the database's words.
+func inPlainWords(err error) (string, bool) {
+	text := err.Error()
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
+	switch {
+	case has("file is not a database", "database disk image is malformed"):
+		return "the ledger is damaged, or is no ledger (" + text + "). Do not delete it: it alone knows what was ordered. Put it aside, restore the latest backup in its place, and then say: importer resolve --all --doubt --since MOMENT-OF-THE-BACKUP", true
+	case has("database or disk is full", "no space left on device"):
+		return "the disk is full, and nothing more can be recorded, so nothing more is sent. Make room, then give the same command again: it continues (" + text + ")", true
+	}
+	return "", false
 }
 
 // say prints a line of the story beside the results.
@@ -93,7 +114,9 @@ The same command again is always safe: it resumes.`,
   importer run roster.csv --state DE --filing-year 2026 --yes`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       cmp.Or(build(), "unknown"),
 	}
+	root.SetVersionTemplate("importer {{.Version}}\n")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -116,9 +139,16 @@ The same command again is always safe: it resumes.`,
 	add("money", a.balanceCommand(), a.depositCommand())
 	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(), a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
-	add("try", a.demoCommand(), a.sandboxCommand())
+	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.SetHelpTemplate(helpTemplate)
 	return root
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version", Example: "  importer version", Args: cobra.NoArgs,
+		Run: func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
+	}
 }
 
 // helpTemplate adds the exit codes and the environment to every help text.

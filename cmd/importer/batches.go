@@ -56,6 +56,9 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 		fmt.Fprintln(table, "BATCH\tSTARTED\tFILE\tPRODUCT\tROWS\tSTATE")
 	}
 	for _, b := range batches {
+		if b.Applied() {
+			continue // its rows are in the batch that it corrects
+		}
 		if asJSON {
 			s, err := report.Summarise(ctx, l, b.ID)
 			if err == nil {
@@ -95,7 +98,9 @@ that a run of it would have; with --filed, until every filing is filed too.`,
 				if err != nil {
 					return err
 				}
-				if watch {
+				if watch && !b.Open {
+					a.say("Batch %s has not begun: nothing of it is being sent. To send it: importer run %s", b.ID, b.File)
+				} else if watch {
 					if err := a.follow(c.Context(), l, b.ID, filed); err != nil {
 						return err
 					}
@@ -241,10 +246,11 @@ func (a *app) resultsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output, err = outputFor(output, b.File, ".results.xlsx", ".xlsx", ".csv"); err != nil {
+				o := outputOf{asked: output, input: b.File, kinds: resultsEndings, ours: oursIn(c.Context(), l)}
+				if err := o.check(); err != nil {
 					return err
 				}
-				s, err := report.Write(c.Context(), l, b.ID, output)
+				s, err := a.writeResults(c.Context(), l, b.ID, &o)
 				if err != nil {
 					return err
 				}

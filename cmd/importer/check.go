@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkfiling/internal/importer"
+	"bulkfiling/internal/sheet"
 
 	"github.com/spf13/cobra"
 )
@@ -38,8 +39,11 @@ FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`
 const shownProblems = 50
 
 func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
-	marked, err := outputFor(output, path, ".checked.xlsx", ".xlsx")
-	if err != nil {
+	o := outputOf{asked: output, input: path, ending: ".checked.xlsx", kinds: []string{".xlsx"}, ours: sheet.Unchanged}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if _, _, err := o.choose(); output != "" && err != nil {
 		return err
 	}
 	imp, err := importer.Open(path, f.options())
@@ -71,9 +75,17 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	for _, note := range imp.Notes() {
 		a.say("%s", note)
 	}
+	var marked string
 	if problems > 0 {
-		if err := imp.WriteChecked(ctx, marked); err != nil {
+		var left string
+		if marked, left, err = o.choose(); err == nil {
+			err = imp.WriteChecked(ctx, marked)
+		}
+		if err != nil {
 			return err
+		}
+		if left != "" {
+			a.say("%s was changed since it was written, or is not ours, and is left as it is.", left)
 		}
 	}
 	if asJSON {

@@ -185,3 +185,21 @@ func lastLine(ts *testscript.TestScript, file string) map[string]string {
 	}
 	return texts
 }
+
+// editSheet types texts into cells of a workbook, as somebody with another program
+// does:
+//
+//	edit roster.results.xlsx!'Needs Attention' C2 DE D3 2026
+func editSheet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args)%2 == 0 {
+		ts.Fatalf("usage: edit FILE!SHEET [CELL TEXT]...")
+	}
+	name, sheet, _ := strings.Cut(args[0], "!")
+	book, err := excelize.OpenFile(ts.MkAbs(name))
+	ts.Check(err)
+	defer book.Close()
+	for i := 1; i < len(args); i += 2 {
+		ts.Check(book.SetCellStr(sheet, args[i], args[i+1]))
+	}
+	ts.Check(book.Save())
+}

@@ -34,6 +34,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"bytes":     writeBytes,
 			"deliver":   deliver,
+			"edit":      editSheet,
 			"exits":     exits,
 			"fees":      sandboxFees,
 			"fill":      fill,

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -28,27 +31,119 @@ func legible(s string) string {
 
 const maxLegible = 500
 
-// outputFor is the file to write for an input: the one that was asked for, or
-// the input's name with another ending. It is settled before any work is done,
-// and never the input itself: nobody's own sheet is written over.
-func outputFor(asked, input, ending string, kinds ...string) (string, error) {
-	output := asked
-	if output == "" {
-		output = strings.TrimSuffix(input, filepath.Ext(input)) + ending
+// outputOf is a file that a command is to write for an input.
+type outputOf struct {
+	asked  string   // with -o; "" for a name of our own
+	input  string   // nobody's own sheet is written over; "" where there is none
+	ending string   // ".results.xlsx"
+	kinds  []string // the endings that -o may have
+
+	// ours reports whether what lies under a name was written by us and not changed
+	// since. Nothing else is written over.
+	ours func(path string) (bool, error)
+	// consumed reports whether the input itself may be written over: all that was
+	// changed in it was read.
+	consumed func() (bool, error)
+}
+
+// check makes sure, before any work is done, that the file can be written. Which
+// name it gets, choose says.
+func (o *outputOf) check() error {
+	first := o.asked
+	if first == "" {
+		first = o.name(1)
 	}
-	if !slices.Contains(kinds, strings.ToLower(filepath.Ext(output))) {
-		return "", usage("-o %s: the file is written as %s", output, strings.Join(kinds, " or "))
+	if !slices.Contains(o.kinds, strings.ToLower(filepath.Ext(first))) {
+		return usage("-o %s: the file is written as %s", first, strings.Join(o.kinds, " or "))
 	}
-	if folder, err := os.Stat(filepath.Dir(output)); err != nil || !folder.IsDir() {
-		return "", usage("-o %s: there is no folder %s", output, filepath.Dir(output))
+	folder := filepath.Dir(first)
+	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
+		return usage("-o %s: there is no folder %s", first, folder)
 	}
-	there, err := os.Stat(output)
+	if o.asked == "" {
+		return nil
+	}
+	found, err := os.Stat(o.asked)
+	if err == nil && found.IsDir() {
+		return usage("-o %s is a folder: name a file", o.asked)
+	}
+	if err == nil && o.isInput(found) {
+		return usage("-o %s is the sheet that is read: name another file", o.asked)
+	}
+	probe, err := os.CreateTemp(folder, ".bulkfiling.*.tmp")
 	if err != nil {
-		return output, nil // it is not there yet; what else is wrong with it, its writing will tell
+		return fmt.Errorf("-o %s: nothing can be written to %s: %w", o.asked, folder, err)
 	}
-	given, err := os.Stat(input)
-	if err == nil && os.SameFile(there, given) {
-		return "", usage("-o %s is the sheet that is read: name another file", output)
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+func (o *outputOf) isInput(found os.FileInfo) bool {
+	given, err := os.Stat(o.input)
+	return o.input != "" && err == nil && os.SameFile(found, given)
+}
+
+// name is the n-th name of our own: "a.results.xlsx", "a.results (2).xlsx". A file
+// that we wrote for a sheet has the names of the sheet.
+func (o *outputOf) name(n int) string {
+	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
+	if found := ownEnding.FindStringIndex(base); found != nil && found[0] > 0 && !strings.HasSuffix(base[:found[0]], string(filepath.Separator)) {
+		base = base[:found[0]]
 	}
-	return output, nil
+	if n == 1 {
+		return base + o.ending
+	}
+	kind := filepath.Ext(o.ending)
+	return fmt.Sprintf("%s%s (%d)%s", base, strings.TrimSuffix(o.ending, kind), n, kind)
+}
+
+var ownEnding = regexp.MustCompile(`\.(results|checked)( \(\d+\))?$`)
+
+// mostNames is how many files that are not to be written over may lie side by side.
+const mostNames = 100
+
+// choose finds the name under which the file may be written. left is a file that
+// has the first name of our own and is left as it is; "" for none.
+func (o *outputOf) choose() (path, left string, err error) {
+	if o.asked != "" {
+		if _, err := os.Stat(o.asked); err != nil {
+			return o.asked, "", nil
+		}
+		switch ours, err := o.ours(o.asked); {
+		case err != nil:
+			return "", "", err
+		case !ours:
+			return "", "", fmt.Errorf("%s is not a file that was written here, or was changed since. It is left as it is: name another file with -o", o.asked)
+		}
+		return o.asked, "", nil
+	}
+	for n := 1; n <= mostNames; n++ {
+		name := o.name(n)
+		found, err := os.Stat(name)
+		if err != nil {
+			return name, left, nil
+		}
+		may := o.ours
+		if o.isInput(found) {
+			may = func(string) (bool, error) {
+				if o.consumed == nil {
+					return false, nil
+				}
+				return o.consumed()
+			}
+		}
+		if found.IsDir() {
+			may = func(string) (bool, error) { return false, nil }
+		}
+		ours, err := may(name)
+		if err != nil {
+			return "", "", err
+		}
+		if ours {
+			return name, left, nil
+		}
+		if left == "" {
+			left = name
+		}
+	}
+	return "", "", fmt.Errorf("%s and %d more files of its kind were changed since they were written: name another file with -o", o.name(1), mostNames-1)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,10 @@ holds some: --no-links leaves them out.`,
 					if r.batch, err = l.Batch(c.Context(), args[0]); err != nil {
 						return err
 					}
+				} else if !f.doubt && (len(f.rows) > 0 || f.output != "" || f.from != "") {
+					if r.batch, err = onlyUncertain(c.Context(), l); err != nil {
+						return err
+					}
 				}
 				return do(r, c.Context())
 			})
@@ -112,6 +117,18 @@ holds some: --no-links leaves them out.`,
 	c.Flags().BoolVar(&f.asJSON, "json", false, "one JSON line per uncertain row")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "settle without asking, against evidence too")
 	return c
+}
+
+// onlyUncertain is the one batch that has uncertain rows.
+func onlyUncertain(ctx context.Context, l *ledger.Ledger) (ledger.Batch, error) {
+	all, err := l.UncertainBatches(ctx)
+	if err != nil {
+		return ledger.Batch{}, err
+	}
+	if len(all) != 1 {
+		return ledger.Batch{}, usage("%s uncertain rows: say which batch, its id, or the beginning of it, from `importer batches`", plural(len(all), "batch has", "batches have"))
+	}
+	return l.Batch(ctx, all[0].Batch)
 }
 
 // resolver settles uncertain rows, or shows them.
@@ -148,8 +165,6 @@ func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolve
 		return nil, usage("to settle a row give --row N and one of --order ID, --company ID and --not-placed")
 	case len(f.rows) > 1:
 		return nil, usage("give one --row at a time, or a sheet of decisions: --from FILE")
-	case (settling || f.output != "" || f.from != "") && !oneBatch:
-		return nil, usage("say which batch: its id, or the beginning of it, from `importer batches`")
 	case settling && (f.output != "" || f.from != "") || f.output != "" && f.from != "":
 		return nil, usage("give one of --row, -o and --from")
 	case f.asJSON && (settling || f.output != "" || f.from != ""):
@@ -182,9 +197,15 @@ func (r *resolver) link(ctx context.Context, doubts []report.Doubt) error {
 
 // write writes the sheet to fill in.
 func (r *resolver) write(ctx context.Context) error {
-	path, err := outputFor(r.flags.output, r.batch.File, "", ".xlsx", ".csv")
-	if err != nil {
+	path := r.flags.output
+	o := outputOf{asked: path, input: r.batch.File, kinds: resultsEndings}
+	if err := o.check(); err != nil {
 		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		if _, err := report.ReadDecisions(path); err != nil {
+			return fmt.Errorf("%s is there already, and is no sheet of uncertain rows. It is left as it is: name another file with -o", path)
+		}
 	}
 	doubts, err := r.doubts(ctx)
 	if err != nil {
@@ -241,6 +262,12 @@ func (r *resolver) one(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.flags.notPlaced && !r.flags.yes && r.terminal(r.in) {
+		question := fmt.Sprintf("Row %d is sent again then. If the order exists after all, it is bought twice. Was it looked for on the dashboard, and is not there?", r.flags.rows[0])
+		if err := r.confirm(ctx, question, "Nothing was settled."); err != nil {
+			return err
+		}
+	}
 	before, err := r.ledger.Book(ctx)
 	if err != nil {
 		return err
@@ -258,10 +285,11 @@ func (r *resolver) one(ctx context.Context) error {
 // settle settles a row and says what that did to it.
 func (r *resolver) settle(ctx context.Context, s *resolve.Settlement) error {
 	said, err := r.desk.Settle(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", s.Doubt.Row.Number)), s)
-	if err == nil {
-		fmt.Fprintln(r.out, said)
+	if err != nil {
+		return fmt.Errorf("row %d: %w", s.Doubt.Row.Number, err)
 	}
-	return err
+	fmt.Fprintln(r.out, said)
+	return nil
 }
 
 func (r *resolver) warn(against []string) {

@@ -28,7 +28,6 @@ type runFlags struct {
 	asJSON   bool
 	wait     bool
 	dryRun   bool
-	accept   bool // the names as the filing service has them
 	patience time.Duration
 	rate     float64 // requests a second; 0 for what FILING_RATE says
 	verbose  bool
@@ -58,34 +57,30 @@ computer died: it continues where it was, and buys nothing twice.`,
 	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds, and for a service that is down, instead of ending")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
-	f.registerAccept(c)
 	c.Flags().Float64Var(&f.rate, "rate", 0, "requests a second, in place of FILING_RATE")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "without --wait, give up after this long without one answer")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
 	return c
 }
 
-func (f *runFlags) registerAccept(c *cobra.Command) {
-	c.Flags().BoolVar(&f.accept, "accept-names", false, "file also for companies whose name at the filing service is another than the sheet's")
-}
-
 // filingRun is one run of one file.
 type filingRun struct {
 	*app
-	flags  runFlags
-	path   string
-	stays  string // how to have it wait instead of ending; "" where it cannot
-	env    environment.Environment
-	client *filingapi.Client
-	ledger *ledger.Ledger
-	batch  ledger.Batch
-
-	leavesLooking bool // the workers look the companies up, each before its row is sent
-
-	sheet *importer.Import
-	fresh string      // that the ledger is new, if it is
-	early jobs.Ending // of the question whose the key is: nothing is sent unless it was answered
-	log   *slog.Logger
+	flags   runFlags
+	path    string
+	stays   string // how to have it wait instead of ending; "" where it cannot
+	env     environment.Environment
+	client  *filingapi.Client
+	ledger  *ledger.Ledger
+	batch   ledger.Batch
+	output  *outputOf        // nil for submit, which writes none
+	sheet   *importer.Import // nil for a results workbook in which nothing is left to correct
+	nothing error            // that nothing is left to correct
+	before  *report.Summary  // how the batch stood when the run took it up; nil where it had not begun
+	read    bool             // what was changed in the input was read, and belongs to the batch
+	fresh   string           // that the ledger is new, if it is
+	early   jobs.Ending      // of the question whose the key is: nothing is sent unless it was answered
+	log     *slog.Logger
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
@@ -93,7 +88,8 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if r.flags.output, err = outputFor(f.output, path, ".results.xlsx", ".xlsx", ".csv"); err != nil {
+	r.output = &outputOf{asked: f.output, input: path, ending: ".results.xlsx", kinds: resultsEndings, consumed: r.consumed}
+	if err := r.output.check(); err != nil {
 		return err
 	}
 	r.stays = "; --wait stays"
@@ -129,10 +125,15 @@ func (a *app) filingRun(path string, f runFlags) (*filingRun, error) {
 
 // do opens the ledger for as long as something is done with it.
 func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (err error) {
-	if r.sheet, err = importer.Open(r.path, r.flags.sheet.options()); err != nil {
+	r.sheet, err = importer.Open(r.path, r.flags.sheet.options())
+	switch {
+	case errors.Is(err, importer.ErrAnswered):
+		r.nothing = err
+	case err != nil:
 		return err
+	default:
+		defer r.sheet.Close()
 	}
-	defer r.sheet.Close()
 	if r.early, err = r.recognize(ctx); err != nil {
 		return err
 	}
@@ -158,19 +159,31 @@ func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (e
 
 // take brings the file into the ledger and what is left of it to its answers.
 func (r *filingRun) take(ctx context.Context) error {
+	r.output.ours = oursIn(ctx, r.ledger)
+	if r.output.asked != "" { // else there is always a name
+		if _, _, err := r.output.choose(); err != nil {
+			return err
+		}
+	}
 	if err := r.record(ctx); err != nil {
+		return err
+	}
+	if err := r.correct(ctx); err != nil {
 		return err
 	}
 	counts, err := r.ledger.Counts(ctx, r.batch.ID)
 	if err != nil {
 		return err
 	}
-	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
-	if err != nil {
-		return err
+	if r.batch.Open {
+		s, err := report.Summarise(ctx, r.ledger, r.batch.ID)
+		if err != nil {
+			return err
+		}
+		r.before = &s
 	}
 	// Of a canceled batch only rows in doubt are left: they are still settled.
-	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
+	if counts[filing.Ready]+counts[filing.Placing] == 0 {
 		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
 	}
 	if r.early.Reason != jobs.Finished {
@@ -196,15 +209,7 @@ func (r *filingRun) take(ctx context.Context) error {
 		if err != nil || !agreed {
 			return err
 		}
-		if none, err := r.nothingReady(ctx); err != nil || none {
-			return errors.Join(err, r.finish(ctx, jobs.Ending{Reason: jobs.Finished}))
-		}
-		if err := r.ledger.OpenBatch(acting(ctx, "run", r.batch.ID, r.batch.File), r.batch.ID); err != nil {
-			return err
-		}
-	}
-	if held > 0 && r.batch.Open && !r.flags.dryRun && !r.batch.Canceled {
-		if agreed, err := r.reconsider(ctx, r.env.Pace(queue), quoter); err != nil || !agreed {
+		if err := r.open(ctx, "run"); err != nil {
 			return err
 		}
 	}
@@ -306,8 +311,14 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 }
 
 func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
-	if err := r.compare(ctx, pace); err != nil {
-		return false, err
+	if !r.flags.yes {
+		// A quote to decide on deserves the companies' real entity types.
+		step := r.phase("Looking up companies")
+		err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
+		step.end()
+		if err != nil {
+			return false, err
+		}
 	}
 	step := r.phase("Calculating the cost")
 	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
@@ -320,14 +331,11 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 		return false, err
 	}
 	r.showQuote(q, book)
-	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
-		return false, err
-	}
 	if r.flags.dryRun {
 		r.say("Nothing was sent (--dry-run).")
 		return false, r.endDry(ctx)
 	}
-	if r.flags.yes || q.Rows+q.Before == 0 {
+	if r.flags.yes {
 		return true, nil
 	}
 	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total), otherwise)
@@ -344,19 +352,6 @@ func (r *filingRun) stands(ctx context.Context) error {
 		return err
 	}
 	return r.summarise(s)
-}
-
-// warnOfEndpoint says where nothing will be told of what is ordered now.
-func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env environment.Environment) error {
-	secrets, err := env.WebhookSecrets()
-	if err != nil {
-		return err
-	}
-	warning, err := jobs.EndpointWarning(ctx, l, len(secrets) > 0)
-	if warning != "" {
-		a.say("%s", wrap(a.paint.yellow("ATTENTION: "+warning), lineWidth))
-	}
-	return err
 }
 
 func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
@@ -415,7 +410,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
-	summary, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
+	summary, err := r.results(ctx)
 	step.end()
 	if err != nil {
 		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err, r.batch.ID)
@@ -485,10 +480,17 @@ func (r *filingRun) explain(ending jobs.Ending) {
 
 // printSummary is the end of a run for a person.
 func (r *filingRun) printSummary(s report.Summary) {
+	if b := r.before; b != nil && b.Counts[filing.Placed] == s.Counts[filing.Placed] && b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
+		fmt.Fprintln(r.out, "Nothing new was sent. In all:")
+	}
 	for _, line := range s.Lines() {
 		fmt.Fprintln(r.out, tones[line.Tone](r.paint, fmt.Sprintf("%6d  %s", line.Rows, line.Text)))
 	}
-	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", s.MoneyText(), s.Output, s.Batch)
+	written := s.Output
+	if written == "" {
+		written = "no results were written"
+	}
+	fmt.Fprintf(r.out, "%s\n%s  (batch %s)\n", s.MoneyText(), written, s.Batch)
 	if s.Counts[filing.Uncertain] > 0 {
 		fmt.Fprintf(r.out, "Settle the uncertain rows with: importer resolve %s\n", s.Batch)
 	}
@@ -506,6 +508,12 @@ const importPause = 200 * time.Millisecond
 // that is not open yet.
 func (r *filingRun) record(ctx context.Context) error {
 	imp := r.sheet
+	if imp == nil {
+		return r.answered(ctx)
+	}
+	if _, err := r.ledger.Batch(ctx, ""); !errors.Is(err, ledger.ErrNotFound) {
+		r.fresh = "" // it holds something
+	}
 	step := r.phase("Reading " + filepath.Base(r.path))
 	id, created, err := imp.Record(ctx, &countingRecorder{Ledger: r.ledger, phase: step}, person())
 	step.end()
@@ -532,6 +540,11 @@ func (r *filingRun) record(ctx context.Context) error {
 	if r.fresh != "" {
 		r.say("%s", r.fresh)
 	}
+	if !r.batch.Open && !r.batch.Canceled {
+		if err := r.placedElsewhere(ctx); err != nil {
+			return err
+		}
+	}
 	if !created {
 		r.say("This file was taken in before (batch %s): the run continues it.", r.batch.ID)
 	}
@@ -541,7 +554,7 @@ func (r *filingRun) record(ctx context.Context) error {
 // endDry ends a dry run with the quote beside every row, and with the code of
 // what was found.
 func (r *filingRun) endDry(ctx context.Context) error {
-	s, err := report.Write(ctx, r.ledger, r.batch.ID, r.flags.output)
+	s, err := r.results(ctx)
 	if err != nil {
 		return err
 	}

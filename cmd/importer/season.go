@@ -136,11 +136,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		return err
 	}
 	a.sayWhy(done.Next)
-	env, err := a.environment()
-	if err != nil {
-		return err
-	}
-	return a.warnOfEndpoint(ctx, l, env)
+	return nil
 }
 
 // sayWhy says which rows of the next firing cannot be filed, and why.

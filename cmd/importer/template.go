@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -30,10 +31,11 @@ func (a *app) templateCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			output, err := outputFor(output, args[0], ".xlsx", ".xlsx")
-			if err != nil {
+			o := outputOf{asked: cmp.Or(output, args[0]+".xlsx"), kinds: []string{".xlsx"}}
+			if err := o.check(); err != nil {
 				return err
 			}
+			output := o.asked
 			if _, err := os.Stat(output); err == nil {
 				return usage("%s is there already, and perhaps filled in: name another file with -o", output)
 			}

@@ -187,6 +187,14 @@ func (e Environment) LedgerDir() string {
 	return e.chosen.dir
 }
 
+// LedgerName is the name of the ledger that is used.
+func (e Environment) LedgerName() string {
+	if e.chosen == nil {
+		return databaseName(e.DatabaseURL)
+	}
+	return e.chosen.name
+}
+
 // OpenQueue opens the queue that the variables name.
 func (e Environment) OpenQueue() (*jobs.Queue, error) { return jobs.OpenQueue(e.RedisURL) }
 

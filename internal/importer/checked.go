@@ -3,10 +3,12 @@ package importer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
 
@@ -35,6 +37,13 @@ func (im *Import) WriteChecked(ctx context.Context, path string) error {
 	}
 	if c.problems == 0 {
 		return nil
+	}
+	origin, err := c.origin()
+	if err != nil {
+		return err
+	}
+	if err := book.Properties(origin.Properties()); err != nil {
+		return err
 	}
 	return book.Save()
 }
@@ -90,8 +99,9 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 // checked is the workbook of WriteChecked in the making.
 type checked struct {
 	im       *Import
+	name     string
 	sheet    *sheet.Writer
-	message  int // the index of the Message column
+	message  int // the index of the Message column; that of the row's number stands behind it
 	added    bool
 	cells    []sheet.OutCell
 	problems int
@@ -100,22 +110,20 @@ type checked struct {
 
 func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 	c := &checked{im: im, message: len(im.layout.headings), added: true, officers: map[string][]Problem{}}
-	for _, h := range im.layout.headings {
-		if h.folded == filing.FoldName(messageHeader) && h.column == none {
-			c.message, c.added = h.index, false // an earlier answer, given anew
-		}
+	if im.message >= 0 && im.rowNumber == im.message+1 {
+		c.message, c.added = im.layout.headings[im.message].index, false // an earlier answer, given anew
 	}
-	widths := make([]float64, max(len(im.layout.headings), c.message+1))
+	widths := make([]float64, max(len(im.layout.headings), c.message+2))
 	for i, h := range im.layout.headings {
 		widths[i] = float64(min(max(utf8.RuneCountInString(h.text)+4, 12), 32))
 	}
 	widths[c.message] = 60
-	name := im.sheet
-	if name == "" {
-		name = "Sheet1"
+	c.name = im.sheet
+	if c.name == "" {
+		c.name = "Sheet1"
 	}
 	var err error
-	c.sheet, err = book.Sheet(name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
+	c.sheet, err = book.Sheet(c.name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +149,7 @@ func (c *checked) writeHead() error {
 			c.cells = append(c.cells, out)
 		}
 		if header {
-			c.insert(sheet.Str(messageHeader).In(sheet.StyleHeader))
+			c.insert(sheet.Str(messageHeader).In(sheet.StyleHeader), sheet.Str(rowHeader).In(sheet.StyleHeader))
 		}
 		if err := c.sheet.Row(c.cells...); err != nil {
 			return err
@@ -160,20 +168,33 @@ func (c *checked) skipTo(n int) error {
 	return nil
 }
 
-// insert puts the message into its column. Cells beyond the header, which no
-// address in a message names, give way to it.
-func (c *checked) insert(message sheet.OutCell) {
+// insert puts the message and the row's number into their columns. Cells beyond
+// the header, which no address in a message names, give way to them.
+func (c *checked) insert(ours ...sheet.OutCell) {
 	for len(c.cells) <= c.message {
 		c.cells = append(c.cells, sheet.OutCell{})
 	}
 	if c.added {
+		c.cells = slices.Insert(c.cells, c.message, make([]sheet.OutCell, len(ours))...)
+	}
+	for len(c.cells) < c.message+len(ours) {
 		c.cells = append(c.cells, sheet.OutCell{})
-		copy(c.cells[c.message+1:], c.cells[c.message:])
-		c.cells = c.cells[:min(len(c.cells), maxColumns)]
 	}
+	c.cells = c.cells[:min(len(c.cells), maxColumns)]
 	if c.message < len(c.cells) {
-		c.cells[c.message] = message
+		copy(c.cells[c.message:], ours)
 	}
+}
+
+// origin is what the workbook says of itself. One that is checked again stays the
+// workbook of the first sheet.
+func (c *checked) origin() (ledger.Origin, error) {
+	im := c.im
+	if o := im.origin; o != nil && im.rowNumber >= 0 {
+		return ledger.Origin{Batch: o.Batch, Sheet: c.name, Bought: o.Bought, Rows: o.Rows}, nil
+	}
+	id, err := im.BatchID()
+	return ledger.Origin{Batch: id, Sheet: c.name}, err
 }
 
 // maxColumns is what a workbook can hold.
@@ -221,7 +242,15 @@ func (c *checked) write(r *Row) error {
 		}
 		message += strings.Join(warnings, "; ")
 	}
-	c.insert(sheet.Str(message).In(style))
+	number := r.Number
+	if c.im.rowNumber >= 0 {
+		number = c.im.numberOf(r.Cells)
+	}
+	at := sheet.OutCell{}
+	if number > 0 {
+		at = sheet.Int(int64(number)).In(sheet.StyleGrey)
+	}
+	c.insert(sheet.Str(message).In(style), at)
 	return c.sheet.Row(c.cells...)
 }
 

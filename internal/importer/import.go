@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	OnPage      bool      // what to choose is told in the words of the page instead of a command's flags
 	Now         time.Time // decides which filing years are unlikely; zero: the present
 	Limits      sheet.Limits
+
+	ours []int // the columns that we added to a sheet that is fed back
 }
 
 // Season is what a firing of a season adds to how its roster is read.
@@ -63,6 +66,11 @@ type Import struct {
 	told     bool // the product was told from the columns
 	head     []sheet.Row
 	officers *officerList // of a second sheet; nil where there is none
+
+	origin             *ledger.Origin // of a workbook that we wrote; nil for any other
+	message, rowNumber int            // the headings that we added to it; -1 for none
+	resultAt, ordersAt int            // the columns of a sheet of answers; -1 for none
+	target             *target        // where the columns go; nil until the batch is recorded
 
 	mu    sync.Mutex
 	notes []string // found when the file was opened
@@ -201,6 +209,9 @@ func (im *Import) open(m *matcher) error {
 // recognise finds out what the columns are, from the first rows alone.
 func (im *Import) recognise(m *matcher) error {
 	if err := im.findSheet(m); err != nil {
+		return err
+	}
+	if err := im.readOrigin(); err != nil {
 		return err
 	}
 	name := im.file.Name()
@@ -346,6 +357,15 @@ func quotedList(headers []string) string {
 	return strings.Join(names, ", ")
 }
 
+// ErrAnswered is returned for a results workbook in which nothing is left to
+// correct.
+var ErrAnswered = errors.New("nothing is left to correct")
+
+type answered struct{ sheet.FormatError }
+
+func (a *answered) Is(target error) bool { return target == ErrAnswered }
+func (a *answered) Unwrap() error        { return &a.FormatError }
+
 // findSheet chooses the sheet to read. Several sheets of filings are never
 // reduced to one silently.
 func (im *Import) findSheet(m *matcher) error {
@@ -370,11 +390,11 @@ func (im *Import) findSheet(m *matcher) error {
 	}
 	if i, ours := resultsWorkbook(all); ours {
 		if all[i].layout == nil || all[i].layout.rows == 0 {
-			return &sheet.FormatError{
+			return &answered{sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
 				Reason: "this is a results workbook, and nothing in it is left to correct",
-				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) + "; what was bought is not bought again",
-			}
+				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) + "; rows that say they were placed are not sent again",
+			}}
 		}
 		if err := im.choose(m, all[i]); err != nil {
 			return err

@@ -33,6 +33,19 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		return "", false, err
 	}
 	batch.CreatedBy = by
+	original, err := im.original(ctx, to, &batch)
+	if err != nil {
+		return "", false, err
+	}
+	im.target = im.targetFor(original)
+	batch.Columns, batch.Fields = im.target.columns, im.target.fields
+	if original != nil {
+		batch.Corrects = original.ID
+	}
+	held, err := im.newElsewhere(ctx, to)
+	if err != nil {
+		return "", false, err
+	}
 	if created, err = to.CreateBatch(ctx, batch); err != nil || !created {
 		return batch.ID, false, err
 	}
@@ -44,6 +57,11 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 		return to.AddRows(ctx, batch.ID, rows)
 	}
 	err = im.stretches(ctx, func(rows []Row) error {
+		if original == nil {
+			if err := held.hold(ctx, rows); err != nil {
+				return err
+			}
+		}
 		if im.options.Season == nil {
 			out = out[:0]
 		}
@@ -70,6 +88,7 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 			}
 		}
 	}
+	held.note()
 	return batch.ID, err == nil, err
 }
 
@@ -100,14 +119,14 @@ const seasonStretch = 1000
 // record is the ledger's row of a row.
 func (im *Import) record(r *Row) ledger.Row {
 	row := ledger.Row{
-		Number: r.Number, Cells: sheet.EncodeCells(im.masked(r.Cells)),
+		Number: r.Number, Corrects: im.numberOf(r.Cells), Cells: sheet.EncodeCells(im.target.cells(im.masked(r.Cells))),
 		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
 	}
 	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) && r.Cells[name.index].Text != "" {
 		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
 	}
 	for _, p := range r.Problems {
-		fault := ledger.Fault{Column: p.ColumnIndex, Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
+		fault := ledger.Fault{Column: im.target.column(p.ColumnIndex), Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
 		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
 			fault.Header = p.Column
 		}

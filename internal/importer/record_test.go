@@ -178,12 +178,13 @@ func TestWriteChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(row) == 16 && i > 2 {
-			messages++
-			row = row[:15]
-		} else if len(row) == 16 {
-			row = row[:15] // the header
+		if len(row) == 17 && i > 2 {
+			messages += count(row[15].Text != "")
+			if row[16].Text != number {
+				t.Errorf("beside row %s stands %q", number, row[16].Text)
+			}
 		}
+		row = row[:min(len(row), 15)] // behind it Message and Row
 		for len(row) > 0 && row[len(row)-1].Kind == sheet.Blank {
 			row = row[:len(row)-1]
 		}

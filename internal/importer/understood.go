@@ -88,7 +88,7 @@ func (l *layout) noProduct(o *Options) error {
 		switch {
 		case h.column != none:
 			known = append(known, h)
-		case h.text != "" && !answers[h.folded]:
+		case h.text != "" && !answers[h.folded] && !slices.Contains(o.ours, h.index):
 			unknown = append(unknown, h.name(l.row))
 		}
 	}

@@ -26,10 +26,7 @@ func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, g *ga
 
 // resolve finds the ids that the order is sent with, and the company's facts
 // where the order depends on them.
-// A row that names another company than its Company ID is a *mismatch; one with
-// an attempt in doubt was sent already, and is settled as it is.
-func (d *directory) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
-	r := row.Request
+func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID string, company filing.Company, err error) {
 	if userID, err = d.user(ctx, r.User); err != nil {
 		return "", filing.Company{}, err
 	}
@@ -37,25 +34,15 @@ func (d *directory) resolve(ctx context.Context, row *ledger.Row) (userID string
 	case r.Order.Formation != nil:
 		return userID, filing.Company{}, nil
 	case r.CreatesCompany():
-		described := r.Company.Sheet.ForUser(userID)
-		company, err = d.named(ctx, row, described)
+		company, err = d.created(ctx, r.Company.Sheet.ForUser(userID).Key())
 		if err == nil && company.ID != "" {
-			company, err = d.describe(ctx, string(described.Key()), r.Company.Sheet, company)
-		}
-		if err == nil && company.ID != "" && r.NeedsCompanyFacts() {
-			company, err = d.complete(ctx, filing.CompanyRef{Ref: company.ID, Sheet: r.Company.Sheet}, company)
+			company, err = d.describe(ctx, string(r.Company.Sheet.ForUser(userID).Key()), r.Company.Sheet, company)
 		}
 		return userID, company, err
 	case !asksForCompany(r):
 		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
 	company, err = d.company(ctx, r.Company.Ref)
-	if err == nil && !row.Doubt {
-		company, err = d.matching(ctx, r, company)
-	}
-	if err == nil {
-		err = d.remember(ctx, r, company, userID)
-	}
 	if err == nil && r.NeedsCompanyFacts() {
 		company, err = d.complete(ctx, r.Company, company)
 	}
@@ -111,26 +98,20 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 	return u, err
 }
 
-// named finds a company that was formed, created or looked up here under the
-// name by which a row describes it. It has no id where nobody knows it.
-func (d *directory) named(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
-	key := described.Key()
+// created finds a company that was created for a row, this one or another.
+func (d *directory) created(ctx context.Context, key filing.Key) (filing.Company, error) {
 	if c, known := d.knownCompany(string(key)); known {
 		return c, nil
 	}
-	found, err := d.ledger.CompaniesNamed(ctx, []filing.NewCompany{described})
+	recalled, err := d.ledger.Companies(ctx, []string{string(key)})
 	if err != nil {
 		return filing.Company{}, err
 	}
-	n, known := found[key]
-	switch {
-	case !known:
-		return filing.Company{}, nil
-	case n.Company.ID == "":
-		return filing.Company{}, unformed(row, n, described.FormationKey())
+	c, known := recalled[string(key)]
+	if known {
+		d.learn(string(key), c)
 	}
-	d.learn(string(key), n.Company)
-	return n.Company, nil
+	return c, nil
 }
 
 // describe sends what the sheet says of a company that was created from it and

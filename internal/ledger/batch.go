@@ -54,8 +54,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 			}
 		}
 		created = true
-		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12)`,
-			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers, l.owner.ID, b.CreatedBy, millis(l.now()))
+		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at, corrects) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers, l.owner.ID, b.CreatedBy, millis(l.now()), b.Corrects)
 		return err
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 }
 
 // newRow are the columns of a row on its way in.
-var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint"}
+var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint", "corrects bigint"}
 
 // AddRows appends rows to a batch under import, in the order in which they are
 // to be sent: of rows whose ids lie together, many travel in one task. Only the
@@ -103,7 +103,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		for _, o := range r.Officers {
 			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
 		}
-		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now())}
+		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now()), int64(r.Corrects)}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -117,8 +117,8 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			columns{"batch text", "number bigint", "listed bigint", "cells text"}, officers); err != nil {
 			return err
 		}
-		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at)
-			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at {{v}} ORDER BY v.priority, v.number`, newRow, records)
+		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at, corrects)
+			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at, v.corrects {{v}} ORDER BY v.priority, v.number`, newRow, records)
 	})
 	if err != nil {
 		return fmt.Errorf("add rows to batch %s: %w", batch, err)
@@ -203,6 +203,9 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
 		return err
 	}
+	if err := l.applyCorrections(ctx, tx, batch); err != nil {
+		return err
+	}
 	return l.ration(ctx, tx, c)
 }
 
@@ -282,13 +285,12 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// RetryBatch makes every rejected row ready again, and every row that is held
-// back because of its company's record, and returns their number. In
+// RetryBatch makes every rejected row ready again and returns their number. In
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '')`, batch, millis(l.now())))
+			WHERE batch = $1 AND result = 'rejected' AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
 		if err != nil || rows == 0 {
 			return err
 		}
@@ -351,13 +353,13 @@ func affected(done sql.Result, err error) (int, error) {
 	return int(n), err
 }
 
-const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, canceled_by, canceled_at, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
+const batchColumns = `id, file, sheet, product, options, again, columns, fields, officers, rows, open, prepared, paused, canceled, canceled_by, canceled_at, corrects, created_by, created_at, approval, plan, asked_by, second, approved_by, approved_at`
 
 func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields, officers string
 	var created, approved, canceled int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.CreatedBy, &created,
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
 		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By, &approved); err != nil {
 		return b, err
 	}
@@ -376,9 +378,10 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 }
 
 // Batch finds a batch by its id, by an unambiguous beginning of it, or, for "",
-// the newest.
+// the newest of those that have begun; else the newest.
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
-	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, created_at DESC, id LIMIT 2`, len(id), id)
+	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
+		ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, CASE WHEN $2 = '' AND open = 0 THEN 1 ELSE 0 END, created_at DESC, id LIMIT 2`, len(id), id)
 	switch {
 	case err != nil:
 		return Batch{}, err

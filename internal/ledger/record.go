@@ -15,6 +15,7 @@ type Batch struct {
 	Sheet    string // the sheet that was read; empty for CSV
 	Product  filing.Product
 	Options  string   // the options that make its identity, as a reader would type them
+	Corrects string   // the batch whose rows these correct; empty for none
 	Again    string   // why repeated purchases are wanted; empty for never
 	Columns  []string // the input's headers as they were given
 	Fields   []string // the service's field that each column was read as; "" for none
@@ -33,12 +34,19 @@ type Batch struct {
 	Approval  Approval
 }
 
+// Applied reports whether the batch held corrected rows that have taken the places
+// of those they correct: their answers are in the batch that it corrects.
+func (b *Batch) Applied() bool {
+	return b.Corrects != "" && b.Open && b.Approval.State != ApprovalWanted
+}
+
 // Row is one row of a batch, its order and its answer.
 type Row struct {
 	ID        int64
 	Batch     string
 	Number    int             // the row's number in the sheet, as a spreadsheet program shows it
 	Cells     []byte          // the input's cells as they were given, in sheet's encoding; secrets masked
+	Corrects  int             // set for AddRows alone: the number of the row that it corrects; 0 for none
 	Officers  []Officer       // of a sheet of their own; set for AddRows alone, see Ledger.Officers
 	Faults    []Fault         // what is wrong with which cell
 	Request   *filing.Request // nil for a row that could not be read as an order
@@ -78,7 +86,6 @@ type Fault struct {
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
-	Suggest string `json:"s,omitempty"` // what to enter to accept it as it is
 
 	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
 }

@@ -119,7 +119,7 @@ func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
 		return l.ration(ctx, tx, c)
 	})
 	if err != nil {
-		return fmt.Errorf("resolve row %d: %w", row, err)
+		return fmt.Errorf("resolve the row: %w", err)
 	}
 	return nil
 }

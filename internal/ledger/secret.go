@@ -129,17 +129,21 @@ func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the sealed number of row %d of batch %s: %w", r.Number, r.Batch, err)
 	}
+	return l.unseal(sealed, r.Batch, r.Number)
+}
+
+func (l *Ledger) unseal(sealed, batch string, number int) (string, error) {
 	aead, err := l.sealer()
 	if err != nil {
 		return "", err
 	}
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
-		return "", fmt.Errorf("row %d of batch %s: %w", r.Number, r.Batch, ErrSealed)
+		return "", fmt.Errorf("row %d of batch %s: %w", number, batch, ErrSealed)
 	}
-	secret, err := aead.Open(nil, nil, raw, place(r.Batch, r.Number))
+	secret, err := aead.Open(nil, nil, raw, place(batch, number))
 	if err != nil {
-		return "", fmt.Errorf("row %d of batch %s: %w", r.Number, r.Batch, ErrSealed)
+		return "", fmt.Errorf("row %d of batch %s: %w", number, batch, ErrSealed)
 	}
 	return string(secret), nil
 }

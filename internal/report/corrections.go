@@ -18,6 +18,9 @@ type corrections struct {
 	book     *sheet.Workbook
 	writer   *sheet.Writer
 	officers officers
+
+	rows   int // of the batch
+	bought []ledger.BoughtRow
 }
 
 const attentionSheet = "Needs Attention"
@@ -68,14 +71,19 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if err := attention.officers.write(ctx, l, batch, book); err != nil {
 		return err
 	}
+	if err := book.Properties(attention.origin().Properties()); err != nil {
+		return err
+	}
 	return book.Save()
 }
 
 // add takes a row that a correction can help, and leaves out every other.
 func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
+	c.rows++
 	if !correctable(row) {
 		return nil
 	}
+	c.note(row)
 	if c.writer == nil {
 		if err := c.begin(); err != nil {
 			return err
@@ -99,21 +107,21 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 			text += " Type the number under " + column.header + " again: reports do not show it."
 		}
 	}
-	c.cells = append(out, sheet.Str(text).In(sheet.StyleWrap))
+	c.cells = append(out, sheet.Str(text).In(sheet.StyleWrap), sheet.Int(int64(row.Number)).In(sheet.StyleGrey))
 	return c.writer.Row(c.cells...)
 }
 
 func (c *corrections) begin() error {
 	var err error
 	c.writer, err = c.book.Sheet(attentionSheet, sheet.SheetOptions{
-		Widths:     append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth)),
+		Widths:     append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth), fit(len(rowHeader), maxWidth)),
 		HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "C00000",
 		TextColumns: c.layout.textColumns(),
 	})
 	if err != nil {
 		return err
 	}
-	return c.writer.Row(c.header(Columns[colMessage])...)
+	return c.writer.Row(c.header(Columns[colMessage], rowHeader)...)
 }
 
 // yearField is the column whose cells take a year. One that holds a date is

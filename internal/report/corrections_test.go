@@ -26,7 +26,7 @@ func TestTheSheetAloneIsThatOfTheResults(t *testing.T) {
 	if err := report.WriteAttention(t.Context(), b, b.batch.ID, alone); err != nil {
 		t.Fatal(err)
 	}
-	if got := open(t, alone).GetSheetList(); !slices.Equal(got, []string{"Needs Attention"}) {
+	if got := open(t, alone).GetSheetList(); !slices.Equal(got, []string{"Needs Attention", "Bulkfiling"}) {
 		t.Errorf("sheets %q", got)
 	}
 	want, got := read(t, whole, "Needs Attention"), read(t, alone, "Needs Attention")
@@ -99,7 +99,7 @@ func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
 	}}
 	alone := attention(t, path, o)
 	got := read(t, alone, "Needs Attention")
-	if len(got) != 2 || !slices.Equal(words(got[0]), []string{"Company ID", "User Email", "Filing State", "Filing Year", "Message"}) ||
+	if len(got) != 2 || !slices.Equal(words(got[0]), []string{"Company ID", "User Email", "Filing State", "Filing Year", "Message", "Row"}) ||
 		!slices.Equal(words(got[1])[:4], []string{"comp_2", "a@example", "MA", "26"}) {
 		t.Errorf("%v", got)
 	}

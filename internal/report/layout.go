@@ -88,6 +88,9 @@ func answersIn(b ledger.Batch) []int {
 	// Needs Attention that was saved as CSV has lost its name. Of two Messages at
 	// its end the second is ours, so that no reading adds one more for ever.
 	last := len(names) - 1
+	if last > 0 && names[last] == filing.FoldName(rowHeader) && names[last-1] == answerNames[colMessage] {
+		return []int{last - 1, last} // the row's number stands behind the message
+	}
 	if last >= 0 && names[last] == answerNames[colMessage] &&
 		(b.Sheet == attentionSheet || last > 0 && names[last-1] == answerNames[colMessage]) {
 		return []int{last}

@@ -12,6 +12,8 @@ import (
 func BatchState(b ledger.Batch, counts ledger.Counts) string {
 	var words []string
 	switch {
+	case b.Applied():
+		return "corrections of batch " + b.Corrects
 	case b.Canceled:
 		words = append(words, "canceled:")
 	case !b.Open:

@@ -108,7 +108,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 		return err
 	}
 	defer book.Abort()
-	results, err := book.Sheet("Results", p.resultsOptions())
+	results, err := book.Sheet(resultsSheet, p.resultsOptions())
 	if err != nil {
 		return err
 	}
@@ -140,6 +140,9 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	}
 	o := overview{batch: p.batch, summary: p.summary, book: funds, changed: p.changed}
 	if err := o.write(book); err != nil {
+		return err
+	}
+	if err := book.Properties(attention.origin().Properties()); err != nil {
 		return err
 	}
 	return book.Save()

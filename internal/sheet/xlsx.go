@@ -429,9 +429,11 @@ func (w *workbook) readStyles(part string) error {
 }
 
 func (w *workbook) sheets() []Info {
-	infos := make([]Info, len(w.tabs))
-	for i, t := range w.tabs {
-		infos[i] = t.Info
+	infos := make([]Info, 0, len(w.tabs))
+	for _, t := range w.tabs {
+		if t.Visible || t.Name != propertiesSheet {
+			infos = append(infos, t.Info)
+		}
 	}
 	return infos
 }

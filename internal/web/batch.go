@@ -58,6 +58,9 @@ func (s *Site) batchPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if b.Applied() {
+		return v.goTo("/batches/" + b.Corrects)
+	}
 	if !b.Open {
 		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil || at != "" {
 			return errors.Join(err, v.goTo("/sheets/"+at))

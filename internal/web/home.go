@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
@@ -48,6 +50,7 @@ func (s *Site) home(v *visit) error {
 		return err
 	}
 	batches, err := s.Ledger.Batches(v.ctx())
+	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return b.Applied() })
 	if err != nil {
 		return err
 	}

@@ -263,9 +263,6 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, lookedUp); err != nil {
 					return err
 				}
-				if _, err := jobs.Compare(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, false); err != nil {
-					return err
-				}
 			}
 			at(stageQuotes)
 			sum, err := jobs.QuoteBatch(ctx, s.Ledger, quoter, batch)
@@ -273,13 +270,6 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				return err
 			}
 			q.Rows, q.Total, q.Lines, q.Before = sum.Rows, sum.Total, sum.Lines, sum.Before
-			warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
-			if err != nil {
-				return err
-			}
-			if warning != "" {
-				q.Standing = append(q.Standing, warning)
-			}
 			for _, note := range sum.Notes() {
 				q.Standing = append(q.Standing, note.Text())
 			}

@@ -69,10 +69,9 @@ type listedCell struct {
 	Secret  bool
 	Fault   string
 	Warning bool
-	Suggest string // what to enter to accept the row as it is
 }
 
-type absence struct{ Header, Fault, Suggest string }
+type absence struct{ Header, Fault string }
 
 // listedFault is what is wrong at a cell of the sheet of officers.
 type listedFault struct {
@@ -281,12 +280,11 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 				cell.Warning = true
 			}
 			cell.Fault += f.Message
-			cell.Suggest = cmp.Or(cell.Suggest, f.Suggest)
 			cell.Warning = cell.Warning && f.Warning
 		case f.Elsewhere != nil && !f.Warning:
 			row.list(faultElsewhere(f))
 		case f.Header != "" && f.Elsewhere == nil:
-			row.Absent = append(row.Absent, absence{f.Header, f.Message, f.Suggest})
+			row.Absent = append(row.Absent, absence{f.Header, f.Message})
 		case !f.Warning:
 			row.Elsewhere = true
 		}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) auditVerifyCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove the ledger against itself; nothing is changed",
+		Long: `verify proves that the ledger is whole: every sum equals its entries, every placed
+order owns its purchase, every purchase belongs to a row that was placed or
+existed before. It changes nothing and needs neither the network nor a key.
+
+It ends with 1 where anything is wrong, and says each in words.`,
+		Example: "  importer audit verify\n  importer audit verify --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.reading(c.Context(), func(l *ledger.Ledger) error { return a.verify(c.Context(), l, asJSON) })
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per finding, the counts last")
+	return c
+}
+
+func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
+	found, err := l.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(a.out)
+	for _, wrong := range found.Wrong {
+		if asJSON {
+			err = lines.Encode(map[string]string{"wrong": wrong})
+		} else {
+			_, err = fmt.Fprintf(a.out, "%s %s\n", a.paint.red("wrong:"), wrong)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		err = lines.Encode(struct {
+			Rows      int `json:"rows"`
+			Entries   int `json:"entries"`
+			Purchases int `json:"purchases"`
+			Wrong     int `json:"wrong"`
+		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong)})
+	} else {
+		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"), plural(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
+	}
+	if err == nil && len(found.Wrong) > 0 {
+		err = exit(exitFailed)
+	}
+	return err
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,309 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// A workbook that we wrote for a batch is fed back to be corrected. It names the
+// batch, and beside each row stands the number that the row has in it.
+
+// rowHeader is the column of that number. With Message it follows the columns of
+// the sheet.
+const rowHeader = "Row"
+
+// readOrigin reads what the workbook says of itself, once its sheet is chosen.
+func (im *Import) readOrigin() error {
+	im.message, im.rowNumber, im.resultAt, im.ordersAt = -1, -1, -1, -1
+	properties, err := im.file.Properties()
+	if err != nil {
+		return err
+	}
+	im.origin = ledger.OriginOf(properties)
+	free := func(header string, from int) int {
+		folded := filing.FoldName(header)
+		i := slices.IndexFunc(im.layout.headings[from:], func(h heading) bool { return h.column == none && h.folded == folded })
+		if i < 0 {
+			return -1
+		}
+		return from + i
+	}
+	if im.origin != nil && im.origin.Sheet == im.sheet {
+		for at := free(messageHeader, 0); at >= 0; at = free(messageHeader, at+1) {
+			im.message, im.rowNumber = at, free(rowHeader, at+1)
+		}
+		for _, at := range []int{im.message, im.rowNumber} {
+			if at >= 0 {
+				im.options.ours = append(im.options.ours, im.layout.headings[at].index)
+			}
+		}
+		return nil
+	}
+	// The answers of a results sheet. A list of companies has columns of these
+	// names, but not all of them.
+	result := free("Result", 0)
+	if result < 0 {
+		return nil
+	}
+	if orders := free("Order IDs", result+1); orders >= 0 && free(messageHeader, result+1) >= 0 {
+		im.resultAt, im.ordersAt = im.layout.headings[result].index, im.layout.headings[orders].index
+	}
+	return nil
+}
+
+// isOurs reports whether a column is one that we added to the sheet.
+func (im *Import) isOurs(heading int) bool {
+	return heading >= 0 && (heading == im.message || heading == im.rowNumber)
+}
+
+// numberOf is the row's number in the batch that the workbook was written for; 0
+// where the row was added to it.
+func (im *Import) numberOf(cells []sheet.Cell) int {
+	if im.rowNumber < 0 {
+		return 0
+	}
+	at := im.layout.headings[im.rowNumber].index
+	if at >= len(cells) {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(cells[at].Text))
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+// bought is what a sheet of answers says of a row of which there is an order, or
+// may be one.
+func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
+	if im.origin != nil && im.rowNumber >= 0 {
+		n := im.numberOf(r.Cells)
+		for _, b := range im.origin.Bought {
+			if n != 0 && b.Number == n {
+				return b, true
+			}
+		}
+		return ledger.BoughtRow{}, false
+	}
+	if im.resultAt < 0 {
+		return ledger.BoughtRow{}, false
+	}
+	text := func(at int) string {
+		if at >= len(r.Cells) {
+			return ""
+		}
+		return strings.TrimSpace(r.Cells[at].Text)
+	}
+	b := ledger.BoughtRow{Number: r.Number, Result: filing.Result(strings.ToLower(text(im.resultAt))), Orders: text(im.ordersAt)}
+	switch b.Result {
+	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
+		return b, true
+	}
+	return b, b.Orders != ""
+}
+
+// knower is a ledger that can be asked what it knows.
+type knower interface {
+	KnownOrders(ctx context.Context, orders []string) (map[string]bool, error)
+	Batch(ctx context.Context, id string) (ledger.Batch, error)
+	Counts(ctx context.Context, batch string) (ledger.Counts, error)
+}
+
+// elsewhere keeps rows from being sent that were bought through another ledger:
+// this one does not hold their purchases.
+type elsewhere struct {
+	im      *Import
+	to      knower // nil where nothing can be asked
+	known   bool   // the batch of the workbook, or an order of it, is in this ledger
+	rows    int
+	ordered []string
+}
+
+func (im *Import) newElsewhere(ctx context.Context, to Recorder) (*elsewhere, error) {
+	e := &elsewhere{im: im}
+	e.to, _ = to.(knower)
+	if e.to == nil || im.origin == nil {
+		return e, nil
+	}
+	original, err := e.to.Batch(ctx, im.origin.Batch)
+	e.known = err == nil && original.ID == im.origin.Batch
+	return e, nil
+}
+
+// hold goes through some rows before they are recorded.
+func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
+	if e.to == nil || e.im.options.Again != "" || e.im.resultAt < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
+		return nil
+	}
+	var orders []string
+	all := make(map[int]ledger.BoughtRow)
+	for i := range rows {
+		if b, is := e.im.bought(&rows[i]); is && rows[i].Result == filing.Ready {
+			all[i] = b
+			orders = append(orders, ordersIn(b.Orders)...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	known, err := e.to.KnownOrders(ctx, orders)
+	if err != nil {
+		return err
+	}
+	e.known = e.known || len(known) > 0
+	for i := range rows {
+		b, is := all[i]
+		ids := ordersIn(b.Orders)
+		if !is || slices.ContainsFunc(ids, func(id string) bool { return known[id] }) || len(ids) == 0 && e.known {
+			continue
+		}
+		e.rows++
+		e.ordered = append(e.ordered, ids...)
+		r := &rows[i]
+		as := ""
+		if len(ids) > 0 {
+			as = " as " + strings.Join(ids, ", ")
+		}
+		if b.Result == filing.Uncertain || b.Result == filing.Placing {
+			r.Result, r.Request = filing.Invalid, nil
+			r.Message = "This sheet says that the order was sent and not confirmed" + as + ". This ledger does not know of it, and does not send it again. Look at the company's dashboard, or resolve it with the ledger that sent it"
+			continue
+		}
+		r.skip("This sheet says that it was placed before" + as + ". This ledger does not know the order, and does not place it again")
+	}
+	return nil
+}
+
+// note says what was held.
+func (e *elsewhere) note() {
+	if e.rows == 0 {
+		return
+	}
+	text := fmt.Sprintf("ATTENTION: %s placed or sent before, by this sheet, and not through this ledger. They are not sent again.", plural(e.rows, "row was", "rows were"))
+	if len(e.ordered) > 0 {
+		shown := e.ordered[:min(len(e.ordered), 10)]
+		text += " Their orders: " + strings.Join(shown, ", ")
+		if more := len(e.ordered) - len(shown); more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		text += "."
+	}
+	e.im.mu.Lock()
+	e.im.found = append(e.im.found, text)
+	e.im.mu.Unlock()
+}
+
+func ordersIn(text string) (ids []string) {
+	for id := range strings.SplitSeq(text, ",") {
+		if id = strings.TrimSpace(id); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// target is where the columns of the sheet go in the batch: without those that
+// we added, and, for rows that correct those of another batch, in its columns.
+type target struct {
+	columns []string
+	fields  []string
+	at      []int // of each column of the sheet; -1 for one that is left out
+}
+
+// targetFor finds the place of each column. original is the batch that is
+// corrected; nil for none.
+func (im *Import) targetFor(original *ledger.Batch) *target {
+	headers, fields := im.Columns(), im.fields()
+	t := &target{at: make([]int, len(headers))}
+	if original != nil {
+		t.columns, t.fields = slices.Clone(original.Columns), slices.Clone(original.Fields)
+		for len(t.fields) < len(t.columns) {
+			t.fields = append(t.fields, "")
+		}
+	}
+	own := len(t.columns)
+	taken := make([]bool, own)
+	for i, h := range im.layout.headings {
+		at := h.index
+		if at >= len(headers) {
+			continue
+		}
+		if im.isOurs(i) {
+			t.at[at] = -1
+			continue
+		}
+		j := slices.IndexFunc(t.columns[:own], func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
+		for j >= 0 && taken[j] {
+			next := slices.IndexFunc(t.columns[j+1:own], func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
+			if next < 0 {
+				j = -1
+				break
+			}
+			j += 1 + next
+		}
+		if j >= 0 {
+			taken[j] = true
+			if t.fields[j] == "" {
+				t.fields[j] = fields[at]
+			}
+		} else {
+			j = len(t.columns)
+			t.columns, t.fields = append(t.columns, headers[at]), append(t.fields, fields[at])
+		}
+		t.at[at] = j
+	}
+	return t
+}
+
+// cells puts the cells of a row where they go.
+func (t *target) cells(in []sheet.Cell) []sheet.Cell {
+	out := make([]sheet.Cell, len(t.columns))
+	for i, c := range in {
+		switch {
+		case i >= len(t.at): // beyond the headers
+			out = append(out, c)
+		case t.at[i] >= 0:
+			out[t.at[i]] = c
+		}
+	}
+	for len(out) > 0 && out[len(out)-1].Kind == sheet.Blank {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// column is where a column of the sheet goes; -1 for one that is left out.
+func (t *target) column(i int) int {
+	if i < 0 || i >= len(t.at) {
+		return i
+	}
+	return t.at[i]
+}
+
+// original is the batch whose rows the sheet corrects; nil where it corrects
+// none that the ledger has.
+func (im *Import) original(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
+	k, ok := to.(knower)
+	if !ok || im.origin == nil || im.rowNumber < 0 || im.options.Season != nil {
+		return nil, nil
+	}
+	b, err := k.Batch(ctx, im.origin.Batch)
+	if err != nil || b.ID != im.origin.Batch || b.ID == own.ID || b.Product != own.Product || b.Again != own.Again {
+		return nil, nil // another ledger's, or another order: a batch of its own
+	}
+	if b.Open || b.Prepared {
+		return &b, nil
+	}
+	counts, err := k.Counts(ctx, b.ID)
+	if err != nil || im.origin.Rows == 0 || counts.Total() != im.origin.Rows {
+		return nil, err // it was never recorded whole
+	}
+	return &b, nil
+}

@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"bulkfiling/internal/filing"
+)
+
+// Origin is what a workbook that was written for a batch says of itself, so that
+// its rows are known again when it is fed back.
+type Origin struct {
+	Batch string
+	Sheet string // the sheet on which the rows of the batch are to be corrected
+	Rows  int    // of the batch; 0 where it was only checked
+	// Bought are the rows on that sheet of which there is an order, or may be one.
+	Bought []BoughtRow
+}
+
+// BoughtRow is a row of which there is an order, or may be one.
+type BoughtRow struct {
+	Number int
+	Result filing.Result
+	Orders string // their ids, separated by commas
+}
+
+// Properties are the origin as a workbook holds it.
+func (o Origin) Properties() [][]string {
+	rows := [][]string{{"batch", o.Batch}, {"sheet", o.Sheet}, {"rows", strconv.Itoa(o.Rows)}}
+	for _, b := range o.Bought {
+		rows = append(rows, []string{"bought", strconv.Itoa(b.Number), string(b.Result), b.Orders})
+	}
+	return rows
+}
+
+// OriginOf reads the origin from the properties of a workbook; nil where they
+// hold none.
+func OriginOf(properties [][]string) *Origin {
+	var o Origin
+	for _, row := range properties {
+		row = append(slices.Clone(row), "", "", "", "")
+		switch row[0] {
+		case "batch":
+			o.Batch = row[1]
+		case "sheet":
+			o.Sheet = row[1]
+		case "rows":
+			o.Rows, _ = strconv.Atoi(row[1])
+		case "bought":
+			if number, err := strconv.Atoi(row[1]); err == nil {
+				o.Bought = append(o.Bought, BoughtRow{number, filing.Result(row[2]), row[3]})
+			}
+		}
+	}
+	if o.Batch == "" {
+		return nil
+	}
+	return &o
+}
+
+// KnownOrders reports which orders are those of rows of this ledger.
+func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]bool, error) {
+	known := make(map[string]bool)
+	for some := range slices.Chunk(orders, pageSize) {
+		in, args := list(some)
+		err := drain(l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			known[id] = true
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for orders: %w", err)
+		}
+	}
+	return known, nil
+}
+
+// KeepWritten notes what was written to a file, by its hash.
+func (l *Ledger) KeepWritten(ctx context.Context, hash string) error {
+	return l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash, millis(l.now()))
+		return err
+	})
+}
+
+// WasWritten reports whether that was written to a file.
+func (l *Ledger) WasWritten(ctx context.Context, hash string) (bool, error) {
+	var at int64
+	err := l.read.QueryRowContext(ctx, `SELECT at FROM written WHERE hash = $1`, hash).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, wrap("look for what was written", err)
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+)
+
+// rowHeader is the column on Needs Attention with the number of each row in its
+// batch.
+const rowHeader = "Row"
+
+const resultsSheet = "Results"
+
+// origin is what the workbook says of itself, so that the rows on Needs Attention
+// are known again when they are fed back.
+func (c *corrections) origin() ledger.Origin {
+	return ledger.Origin{Batch: c.batch.ID, Sheet: attentionSheet, Rows: c.rows, Bought: c.bought}
+}
+
+// note takes down what is known of a row on Needs Attention that was bought.
+func (c *corrections) note(row *ledger.Row) {
+	switch row.Result {
+	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
+		c.bought = append(c.bought, ledger.BoughtRow{Number: row.Number, Result: row.Result, Orders: orderIDs(row.Items)})
+	}
+}
+
+// OriginOf reads from a workbook for which batch it was written; nil where it was
+// written for none.
+func OriginOf(path string) (*ledger.Origin, error) {
+	file, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	properties, err := file.Properties()
+	return ledger.OriginOf(properties), err
+}
+
+// Fingerprint stands for what was written to a file of results, but for the sheets
+// of a workbook that people are to correct. Another program that saves the
+// workbook leaves it as it is.
+func Fingerprint(path string) (string, error) {
+	if mediumOf(path) == inCSV {
+		return sheet.HashFile(path)
+	}
+	file, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	whole := sha256.New()
+	for _, info := range file.Sheets() {
+		if info.Name == attentionSheet || strings.EqualFold(info.Name, officersSheet) {
+			continue
+		}
+		fmt.Fprintf(whole, "sheet %q\n", info.Name)
+		if err := hashRows(whole, file, info.Name); err != nil {
+			return "", err
+		}
+	}
+	return "workbook " + hex.EncodeToString(whole.Sum(nil)), nil
+}
+
+func hashRows(whole io.Writer, file *sheet.File, name string) error {
+	r, err := file.Rows(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for _, row := range block.Rows {
+			fmt.Fprintf(whole, "%d", row.Number)
+			for i, cell := range row.Cells {
+				if cell.Text != "" {
+					fmt.Fprintf(whole, " %d:%q", i, cell.Text)
+				}
+			}
+			fmt.Fprintln(whole)
+		}
+	}
+}
+
+// OrdersIn lists the orders that a results workbook names.
+func OrdersIn(path string) (orders []string, err error) {
+	file, err := sheet.Open(path, sheet.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := file.Rows(resultsSheet)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	at := -1
+	for {
+		var block sheet.Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			return orders, nil
+		} else if err != nil {
+			return nil, err
+		}
+		for _, row := range block.Rows {
+			if at < 0 {
+				if at = lastCell(row.Cells, Columns[colOrderIDs]); at < 0 {
+					return nil, nil
+				}
+				continue
+			}
+			if at < len(row.Cells) && row.Cells[at].Text != "" {
+				orders = append(orders, strings.Split(row.Cells[at].Text, ",")...)
+			}
+		}
+	}
+}
+
+func lastCell(cells []sheet.Cell, text string) int {
+	for i := len(cells) - 1; i >= 0; i-- {
+		if cells[i].Text == text {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,72 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The properties of a workbook are what the program that wrote it will want to
+// know when it comes back: rows of texts on a very hidden sheet, which every
+// spreadsheet program keeps.
+
+const (
+	propertiesSheet = "Bulkfiling"
+	propertiesMark  = "bulkfiling properties" // its first cell
+	maxProperties   = 1 << 16
+)
+
+// Properties adds the workbook's properties. It comes after all its sheets.
+func (w *Workbook) Properties(rows [][]string) error {
+	s, err := w.Sheet(propertiesSheet, SheetOptions{Hidden: true})
+	if err != nil {
+		return err
+	}
+	for _, row := range append([][]string{{propertiesMark}}, rows...) {
+		cells := make([]OutCell, len(row))
+		for i, text := range row {
+			cells[i] = Str(text)
+		}
+		if err := s.Row(cells...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Properties are those of a workbook that this package wrote; nil where it has
+// none.
+func (f *File) Properties() ([][]string, error) {
+	if f.format != XLSX {
+		return nil, nil
+	}
+	source, err := f.body.rows(propertiesSheet)
+	if err != nil {
+		return nil, nil // there is no such sheet
+	}
+	r := &Reader{file: f, sheet: propertiesSheet, source: source}
+	defer r.Close()
+	var all [][]string
+	for {
+		var block Block
+		if err := r.Read(&block); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		for _, row := range block.Rows {
+			texts := make([]string, len(row.Cells))
+			for i, c := range row.Cells {
+				texts[i] = c.Text
+			}
+			all = append(all, texts)
+			if len(all) > maxProperties {
+				return nil, &FormatError{File: f.name, Sheet: propertiesSheet, Reason: fmt.Sprintf("it has more than %d rows", maxProperties), Remedy: "Take the hidden sheet out of the workbook"}
+			}
+		}
+	}
+	if len(all) == 0 || all[0][0] != propertiesMark {
+		return nil, nil
+	}
+	return all[1:], nil
+}
