@@ -5,9 +5,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -134,6 +136,11 @@ func claimDemo(dir string) error {
 func prepareDemo(data, file, fees string) error {
 	if err := os.RemoveAll(data); err != nil {
 		return fmt.Errorf("clear the last demo away: %w", err)
+	}
+	for _, ending := range []string{".results.xlsx", ".checked.xlsx"} { // of a sandbox that is gone
+		if err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("clear the last demo away: %w", err)
+		}
 	}
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return fmt.Errorf("make the folder of the demo's ledger: %w", err)
