@@ -38,7 +38,7 @@ var rooms = map[string][]string{
 	"internal/notify":      {"filing", "ledger", "money"},
 	"internal/resolve":     {"filing", "filingapi", "jobs", "ledger", "money", "report"},
 	"internal/web":         {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "report", "resolve", "season", "sheet"},
-	"internal/environment": {"filing", "filingapi", "balance", "ledger", "jobs", "notify"},
+	"internal/environment": {"filing", "money", "filingapi", "balance", "ledger", "jobs", "notify"},
 	"samples":              {},
 	"cmd/importer":         {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "notify", "report", "resolve", "sandbox", "season", "sheet", "samples", "web", "webhook"},
 	"cmd/worker":           {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "webhook"},

@@ -41,6 +41,11 @@ the yes itself.`,
 func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
 	p, err := jobs.Propose(ctx, l, a.today(l), id)
 	b := p.Batch
+	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
+		if increase, err := l.CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
+			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
+		}
+	}
 	if b.Approval.State == ledger.ApprovalGiven {
 		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 		return nil
@@ -69,6 +74,27 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
 	return a.whoPlaces(ctx, l, b, "")
+}
+
+// approveCosts shows the rows of a batch that cost more than was approved, if
+// there are any, and asks for the approval of what they cost now.
+func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch, yes bool) error {
+	increase, err := l.CostIncrease(ctx, b.ID)
+	if err != nil || increase.Rows == 0 {
+		return err
+	}
+	a.say("%s of batch %s cost %s now, and %s was approved.", count(increase.Rows, "row"), b.ID, increase.Cost, increase.Approved.Dollars())
+	if !yes {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve %s for %s? Filings cannot be undone.", count(increase.Rows, "row"), increase.Cost), "Nothing was approved."); err != nil {
+			return err
+		}
+	}
+	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost, increase.Approved.Dollars())
+	if err := l.ApproveCosts(acting(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
+		return err
+	}
+	a.say("Approved: %s for %s.", count(increase.Rows, "row"), increase.Cost)
+	return nil
 }
 
 // today quotes at today's prices, where the environment names a service that

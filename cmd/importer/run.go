@@ -213,6 +213,11 @@ func (r *filingRun) take(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.batch.Open {
+		if err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes); err != nil && !errors.Is(err, errDeclined) {
+			return err
+		}
+	}
 	if ending, err = r.place(ctx, queue, quoter); err != nil {
 		return err
 	}
@@ -473,6 +478,8 @@ func (r *filingRun) explain(ending jobs.Ending) {
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:
 		r.say("%s: importer approve %s", r.paint.yellow("The batch waits for approval"), r.batch.ID)
+	case jobs.Dearer:
+		r.say("%s: importer approve %s shows what they cost now", r.paint.yellow("Some rows cost more than was approved, and were not sent"), r.batch.ID)
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded; the same command continues.")
 	}

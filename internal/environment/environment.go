@@ -20,6 +20,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 	"bulkfiling/internal/notify"
 )
 
@@ -38,6 +39,7 @@ var Variables = []Variable{
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
 	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data folder (look-ups, creations and orders); empty for unlimited"},
+	{"FILING_COST_TOLERANCE", "0", "dollars by which an order may cost more than was approved for its row; a dearer one waits for a new approval"},
 	{"FILING_REPEAT_AGENT", "", "1 sends an agent order again whose answer was lost: only for a service that is known not to charge it twice"},
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
@@ -51,19 +53,20 @@ var Variables = []Variable{
 
 // Environment is what the variables say.
 type Environment struct {
-	BaseURL      string
-	Live         bool
-	RepeatAgents bool // an agent order may be sent again after a lost answer
-	DataDir      string
-	DatabaseURL  string
-	RedisURL     string
-	Concurrency  int
-	Rate         float64 // requests a second; 0 for unlimited
-	Timeout      time.Duration
-	FeesFile     string
-	PriceTypes   string
-	SetPricePath string
-	Ledger       string // the ledger that --ledger names; empty for the organization's own
+	BaseURL       string
+	Live          bool
+	CostTolerance money.Cents // by which an order may cost more than was approved
+	RepeatAgents  bool        // an agent order may be sent again after a lost answer
+	DataDir       string
+	DatabaseURL   string
+	RedisURL      string
+	Concurrency   int
+	Rate          float64 // requests a second; 0 for unlimited
+	Timeout       time.Duration
+	FeesFile      string
+	PriceTypes    string
+	SetPricePath  string
+	Ledger        string // the ledger that --ledger names; empty for the organization's own
 
 	defaultDir   bool                 // DataDir is the user's own: FILING_DATA_DIR names none
 	chosen       *account             // the ledger of the data folder; nil before it is chosen
@@ -128,6 +131,9 @@ func Read(getenv func(string) string) (Environment, error) {
 			return e, errors.New("FILING_LIVE is 1 or 0")
 		}
 	}
+	if e.CostTolerance, err = money.Parse(value("FILING_COST_TOLERANCE")); err != nil || e.CostTolerance < 0 {
+		return e, errors.New("FILING_COST_TOLERANCE is an amount in dollars, such as 5.00")
+	}
 	if v := value("FILING_REPEAT_AGENT"); v != "" {
 		if e.RepeatAgents, err = strconv.ParseBool(v); err != nil {
 			return e, errors.New("FILING_REPEAT_AGENT is 1 or 0")
@@ -176,7 +182,7 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	default:
 		dir = e.chosen.dir
 	}
-	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Timeout: e.Timeout})
+	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Tolerance: e.CostTolerance, Timeout: e.Timeout})
 }
 
 // LedgerDir is the folder of the ledger that was chosen; empty where there is none.

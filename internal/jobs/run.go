@@ -30,7 +30,8 @@ const (
 	QueueDown   EndReason = "queue down"    // Redis was away for the time of patience
 	AskedToWait EndReason = "asked to wait" // the service named a time beyond the patience
 	Paused      EndReason = "paused"        // by a person
-	Unapproved  EndReason = "not approved"  // nothing goes before somebody's yes
+	Unapproved  EndReason = "not approved"  // nothing goes before somebody's approval
+	Dearer      EndReason = "costs more"    // what is left costs more than was approved
 	Interrupted EndReason = "interrupted"
 
 	LedgerHalted EndReason = "ledger halted" // it went back in time, or a newer version has prepared it
@@ -124,6 +125,8 @@ func (w *Worker) standing(ctx context.Context, batch string, left ledger.Unfinis
 		return Ending{}, nil
 	case left.Funds > 0:
 		return Ending{Reason: OutOfFunds, Short: left.Funds, Behind: left.Keys}, nil
+	case left.Dearer > 0:
+		return Ending{Reason: Dearer, Behind: left.Keys}, nil
 	case left.Keys > 0:
 		return Ending{Reason: Finished, Behind: left.Keys}, nil
 	}

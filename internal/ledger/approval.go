@@ -139,6 +139,9 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now())); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
+			return err
+		}
 		if err := l.applyCorrections(ctx, tx, batch); err != nil {
 			return err
 		}

@@ -203,6 +203,9 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
 		return err
 	}
+	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
+		return err
+	}
 	if err := l.applyCorrections(ctx, tx, batch); err != nil {
 		return err
 	}

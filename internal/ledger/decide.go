@@ -503,9 +503,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	if taken := g.taken(s, in.Claims); len(taken) > 0 {
 		return Begun{Taken: taken}, nil
 	}
-	if !in.Creating && s.dearer(in.Cost) {
+	if !in.Creating && s.dearer(in.Cost, g.l.tolerance) {
 		s.waits = waitsForApproval
-		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved", in.Cost, s.approved)
+		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost, s.approved, s.batch)
 		s.cost = in.Cost
 		g.touch(s)
 		return Begun{Dearer: true}, nil
@@ -530,8 +530,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 
 // dearer reports whether an order would take the row beyond the cost that was
 // approved. An approval of a cost of which a part was not known has no limit.
-func (s *standing) dearer(cost money.Cost) bool {
-	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount
+func (s *standing) dearer(cost money.Cost, tolerance money.Cents) bool {
+	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount+tolerance
 }
 
 // reserve begins an attempt: it takes its keys and reserves its money.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
 
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
@@ -61,6 +62,7 @@ type Config struct {
 	// RepeatAgents says that the service is known not to charge an agent order
 	// twice that is sent again after a lost answer.
 	RepeatAgents bool
+	Tolerance    money.Cents   // by which an order may cost more than was approved for its row
 	Lease        time.Duration // how long a silent process counts as alive; 0 for 30 s
 	Timeout      time.Duration // of the requests that this process sends; 0 for 30 s
 }
@@ -84,6 +86,7 @@ type Ledger struct {
 	file      os.FileInfo // the SQLite file that the connections have open
 
 	repeatAgents bool
+	tolerance    money.Cents
 
 	statements  statements
 	transitions chan *transition
@@ -114,7 +117,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	l := &Ledger{
-		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, sealKey: c.SealKey, repeatAgents: c.RepeatAgents,
+		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, sealKey: c.SealKey, repeatAgents: c.RepeatAgents, tolerance: c.Tolerance,
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
@@ -67,6 +68,38 @@ func (s *Site) approve(v *visit) error {
 		return err
 	default:
 		v.say("ok", "Approved: %s for %s. It is being placed.", count(p.Counts[filing.Ready], "filing"), p.Total)
+	}
+	return v.goTo("/batches/" + b.ID)
+}
+
+// approveCosts approves what rows cost that cost more than was approved, as it
+// was looked at.
+func (s *Site) approveCosts(v *visit) error {
+	b, err := s.theBatch(v)
+	if err != nil {
+		return err
+	}
+	looked, err := s.Ledger.CostIncrease(v.ctx(), b.ID)
+	if err != nil {
+		return err
+	}
+	form := v.r.PostForm
+	if form.Get("rows") != strconv.Itoa(looked.Rows) || form.Get("cents") != strconv.FormatInt(int64(looked.Cost.Amount), 10) {
+		err = ledger.ErrPlan
+	} else {
+		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost, looked.Approved.Dollars())
+		err = s.Ledger.ApproveCosts(v.acting("approve-costs", b.ID, note), b.ID, looked)
+	}
+	s.sights.forget(b.ID)
+	switch {
+	case errors.Is(err, ledger.ErrPlan):
+		v.say("warn", "The cost has changed since you looked: %s cost %s now. Nothing was approved.", count(looked.Rows, "row"), looked.Cost)
+	case errors.Is(err, ledger.ErrSecond):
+		v.say("warn", "You submitted this batch yourself: a second person has to approve it. Nothing was sent.")
+	case err != nil:
+		return err
+	default:
+		v.say("ok", "Approved: %s for %s.", count(looked.Rows, "row"), looked.Cost)
 	}
 	return v.goTo("/batches/" + b.ID)
 }

@@ -19,6 +19,7 @@ var batchRoutes = []route{
 	{pattern: "GET /batches/{batch}", may: everyone, serve: (*Site).batchPage},
 	{pattern: "GET /batches/{batch}/live", may: everyone, serve: (*Site).batchLive},
 	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
+	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
 	{pattern: "POST /batches/{batch}/pause", may: hands, serve: (*Site).pauseBatch},
 	{pattern: "POST /batches/{batch}/resume", may: hands, serve: (*Site).resumeBatch},
 	{pattern: "POST /batches/{batch}/cancel", may: hands, serve: (*Site).cancelBatch},
@@ -31,14 +32,15 @@ type batchPage struct {
 	Panel   *panel
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
-	Asked   *asked // an approval is waited for
-	Given   bool   // one was given, by somebody else than whoever took it in
-	Hands   bool   // whoever looks may hold it back
-	Left    int    // rows that are not answered yet
-	Back    int    // rows that a cancellation takes back, as far as is known
-	Stay    int    // rows that it cannot
-	Refused int    // rows that may be tried again
-	Correct int    // rows that a correction can help
+	Asked   *asked              // an approval is waited for
+	Dearer  ledger.CostIncrease // rows that cost more than was approved
+	Given   bool                // one was given, by somebody else than whoever took it in
+	Hands   bool                // whoever looks may hold it back
+	Left    int                 // rows that are not answered yet
+	Back    int                 // rows that a cancellation takes back, as far as is known
+	Stay    int                 // rows that it cannot
+	Refused int                 // rows that may be tried again
+	Correct int                 // rows that a correction can help
 	List    *rowList
 }
 
@@ -66,10 +68,12 @@ func (s *Site) batchPage(v *visit) error {
 			return errors.Join(err, v.goTo("/sheets/"+at))
 		}
 	}
-	p := &batchPage{Batch: b, Mark: mark(b), Steps: steps(3)}
+	p := &batchPage{Batch: b, Steps: steps(3)}
 	if p.Panel, err = (&watch{site: s, batch: b.ID}).look(v.ctx()); err != nil {
 		return err
 	}
+	p.Mark = mark(p.Panel)
+	p.Dearer = p.Panel.Dearer
 	c := p.Panel.Counts
 	p.Left = c[filing.Ready] + c[filing.Placing]
 	p.Back = c[filing.Ready]
@@ -104,8 +108,9 @@ func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
 
 // mark names what a page of a batch was made for: what there is to do on it. A
 // page of another mark is to be loaded anew.
-func mark(b ledger.Batch) string {
-	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan))
+func mark(p *panel) string {
+	b := p.Batch
+	sum := sha256.Sum256(fmt.Append(nil, b.Open, b.Paused, b.Canceled, b.Approval.State, b.Approval.Plan, p.Dearer))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -120,9 +125,10 @@ type panel struct {
 	Stack    stack
 	Book     ledger.Book
 	Holds    []hold
-	Later    int       // rows that could not be sent and are tried again
-	Due      time.Time // when the first of them is
-	Done     bool      // every row is answered
+	Dearer   ledger.CostIncrease // rows that cost more than was approved
+	Later    int                 // rows that could not be sent and are tried again
+	Due      time.Time           // when the first of them is
+	Done     bool                // every row is answered
 }
 
 type filingStatus struct {
@@ -166,6 +172,9 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		p.Due = time.UnixMilli(seen.unfinished.NextDue)
 	}
 	if p.Book, err = l.Book(ctx); err != nil {
+		return nil, err
+	}
+	if p.Dearer, err = l.CostIncrease(ctx, b.ID); err != nil {
 		return nil, err
 	}
 	now := ledger.Progress{Counts: f.Counts, Spent: f.Spent, Held: f.Held, Waiting: f.Waiting, Short: f.Short}
@@ -227,6 +236,9 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
 		}
 		p.Holds = append(p.Holds, h)
+	}
+	if p.Dearer.Rows > 0 {
+		p.Holds = append(p.Holds, hold{Word: "waiting for approval", Class: "warn", What: fmt.Sprintf("%s cost %s now, and %s was approved.", count(p.Dearer.Rows, "row"), p.Dearer.Cost, p.Dearer.Approved.Dollars()), Do: "An approver approves the new cost, or these rows stay unsent."})
 	}
 	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
 		h := hold{Word: "waits for funds", Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}
@@ -316,7 +328,7 @@ func (s *Site) batchLive(v *visit) error {
 		if err != nil {
 			return glance{}, err
 		}
-		if mark(p.Batch) != made || left > 0 && p.Done {
+		if mark(p) != made || left > 0 && p.Done {
 			return glance{Gone: true}, nil
 		}
 		left = p.Total - p.Answered

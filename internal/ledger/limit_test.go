@@ -1,0 +1,137 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// What was quoted when a batch was opened is approved, and is a limit: an order
+// that would cost more waits for a new approval, and the others go.
+func TestTheApprovedCostIsALimit(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		rows := s.quoted(l, "a", cost, cost, cost)
+		dearer := intent(s.row(l, rows[0].ID))
+		dearer.Cost.Amount = cost + 1
+		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
+			s.Fatalf("one cent more than was approved was sent: %+v", begun)
+		}
+		if r := s.want(l, rows[0], filing.Ready, 0); r.Waits != "approval" || !strings.Contains(r.Message, "$75.01") || !strings.Contains(r.Message, "$75.00 was approved") {
+			s.Errorf("%+v", r)
+		}
+		s.place(l, rows[1]) // at the approved cost
+		cheaper := intent(s.row(l, rows[2].ID))
+		cheaper.Cost.Amount = cost - 1
+		if begun := s.begin(l, cheaper); begun.Try != 1 {
+			s.Errorf("%+v", begun)
+		}
+		s.must(l.AskAgain(ctx)) // money is not what it waits for
+		increase, err := l.CostIncrease(ctx, "a")
+		if err != nil || increase != (ledger.CostIncrease{Rows: 1, Approved: cost, Cost: money.Cost{Amount: cost + 1}}) {
+			s.Fatalf("%+v, %v", increase, err)
+		}
+		if u, err := l.Unfinished(ctx, "a"); err != nil || u.Dearer != 1 || u.Keys != 0 || u.Sendable != 0 {
+			s.Errorf("%+v, %v", u, err)
+		}
+		stale := increase
+		stale.Cost.Amount--
+		if err := l.ApproveCosts(ctx, "a", stale); !errors.Is(err, ledger.ErrPlan) {
+			s.Errorf("another cost than the present one was approved: %v", err)
+		}
+		s.must(l.ApproveCosts(ctx, "a", increase))
+		dearer.Cost.Amount = cost + 2
+		if begun := s.begin(l, dearer); !begun.Dearer {
+			s.Errorf("the new limit is none: %+v", begun)
+		}
+		increase, err = l.CostIncrease(ctx, "a")
+		s.must(err)
+		s.must(l.ApproveCosts(ctx, "a", increase))
+		if begun := s.begin(l, dearer); begun.Try != 1 {
+			s.Errorf("%+v", begun)
+		}
+	})
+}
+
+// Where a second person has to approve, whoever asked does not approve a higher
+// cost either.
+func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		ana := ledger.Acting(s.Context(), ledger.Act{By: "ana"})
+		rows := s.quoted(l, "a", cost)
+		s.exec(`UPDATE batches SET second = 1, asked_by = 'ana'`)
+		dearer := intent(s.row(l, rows[0].ID))
+		dearer.Cost.Amount = cost + 1
+		s.begin(l, dearer)
+		increase, err := l.CostIncrease(s.Context(), "a")
+		s.must(err)
+		if err := l.ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecond) {
+			s.Errorf("%v", err)
+		}
+		s.must(l.ApproveCosts(ledger.Acting(s.Context(), ledger.Act{By: "ben"}), "a", increase))
+	})
+}
+
+// An approval of a cost of which a part was not known has no limit, nor has a row
+// that nobody quoted; a tolerance is what the settings say.
+func TestWhatHasNoLimit(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		s.config.Tolerance = 500
+		l := s.open()
+		unknown := reports("a", 1)
+		unknown[0].Cost = money.Cost{Amount: 2500, Certainty: money.Unknown}
+		s.begins(l, s.quotedRows(l, "a", unknown...)[0], 100000)
+		s.begins(l, s.add(l, "b", reports("b", 1)...)[0], 100000)
+		s.begins(l, s.quoted(l, "c", cost)[0], cost+500)
+		over := intent(s.quoted(l, "d", cost)[0])
+		over.Cost.Amount = cost + 501
+		if begun := s.begin(l, over); !begun.Dearer {
+			s.Errorf("%+v", begun)
+		}
+	})
+}
+
+func (s *store) begins(l *ledger.Ledger, r ledger.Row, amount money.Cents) {
+	s.Helper()
+	in := intent(r)
+	in.Cost.Amount = amount
+	if begun := s.begin(l, in); begun.Try == 0 {
+		s.Errorf("row %d of %s at %s: %+v", r.Number, r.Batch, amount, begun)
+	}
+}
+
+// quoted adds a batch of reports that are quoted before it is opened.
+func (s *store) quoted(l *ledger.Ledger, id string, costs ...money.Cents) []ledger.Row {
+	s.Helper()
+	rows := reports(id, len(costs))
+	for i, c := range costs {
+		rows[i].Cost = money.Cost{Amount: c}
+	}
+	return s.quotedRows(l, id, rows...)
+}
+
+func (s *store) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
+	s.Helper()
+	ctx := context.WithoutCancel(s.Context())
+	created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
+	if err != nil || !created {
+		s.Fatalf("CreateBatch: %v, %v", created, err)
+	}
+	for i := range rows {
+		rows[i].Number = i + 2
+	}
+	s.must(l.AddRows(ctx, id, rows))
+	var quotes []ledger.RowQuote
+	for _, r := range s.rows(l, id) {
+		quotes = append(quotes, ledger.RowQuote{Row: r.ID, Cost: r.Cost})
+	}
+	s.must(l.KeepQuotes(ctx, quotes))
+	s.must(l.OpenBatch(ctx, id))
+	return s.rows(l, id)
+}
