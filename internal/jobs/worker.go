@@ -245,6 +245,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 		return err
 	}
 	w.crew.Store(&crew)
+	w.queue.shareCommits(ctx, w.ledger)
 	return Sweep(ctx, w.ledger, w.log)
 }
 

@@ -107,6 +107,9 @@ func (g *groupWriter) write(group []*transition) error {
 	}
 	for _, t := range group {
 		if t.outcome != nil {
+			if s := g.rows[t.outcome.Row]; s != nil && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
+				g.c.wentBack(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
+			}
 			t.err = g.settle(t.outcome, t.unsent)
 		}
 	}

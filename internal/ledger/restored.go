@@ -161,14 +161,18 @@ func (l *Ledger) compare(ctx context.Context, tx *sql.Tx, c *control, known map[
 		c.serverStarted = c.server
 	}
 	if n := known[c.lineage]; n > c.commits {
-		c.restoredAt = c.now
-		c.restoredNote = fmt.Sprintf("it holds %d commits and had %d", c.commits, n)
-		c.lineage = newLineage()
+		c.wentBack(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
 	}
 	if !l.history.strange(c) {
 		return nil
 	}
 	return l.writeBack(ctx, tx, c)
+}
+
+// wentBack halts the fleet: the ledger lacks commits that there were. Every
+// process notices by the new lineage.
+func (c *control) wentBack(note string) {
+	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
 }
 
 // writeBack writes what this process knows of the attempts that the ledger lost:

@@ -160,6 +160,22 @@ func TestCommitThatSomebodyElseSaw(t *testing.T) {
 	})
 }
 
+// An answer to an attempt that the ledger does not know can only mean the same.
+func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 2)...)
+		_ = l.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
+		h, err := l.Standstill(s.Context())
+		if s.must(err); h.Reason != filing.ForRestore || !strings.Contains(h.Note, "attempt 1 of row 1") {
+			t.Errorf("%+v", h)
+		}
+		if begun := s.begin(s.open(), intent(rows[1])); begun.Halted.Reason != filing.ForRestore {
+			t.Errorf("%+v", begun)
+		}
+	})
+}
+
 // After a start of the database server nothing is sent for a while: a process
 // that knows more than the ledger says so meanwhile.
 func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
