@@ -50,8 +50,12 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 		return nil
 	}
+	var warnings jobs.Warnings
 	if p.Hash != "" {
-		a.showProposal(p)
+		var unread error
+		if warnings, unread = a.showProposal(ctx, l, p); unread != nil {
+			return unread
+		}
 	}
 	switch {
 	case errors.Is(err, ledger.ErrApproved):
@@ -65,7 +69,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	case !yes:
-		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s?", p.Total), "Nothing was approved."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s%s?", p.TotalText(), withWarnings(warnings)), "Nothing was approved."); err != nil {
 			return err
 		}
 	}
@@ -117,17 +121,21 @@ func (a *app) today(l *ledger.Ledger) jobs.Asker {
 }
 
 // showProposal shows what is to be approved.
-func (a *app) showProposal(p jobs.Proposal) {
+func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p jobs.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy, b.CreatedAt.Local().Format("2006-01-02 15:04"))
 	if p.Season != nil {
 		fmt.Fprint(a.out, p.Season.Text())
 	}
+	if p.Quote != nil {
+		a.sayQuote(*p.Quote)
+	}
 	available := "not known"
 	if p.Book.Declared {
 		available = p.Book.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.Total, available, p.Hash)
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.TotalText(), available, p.Hash)
+	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
 // whoPlaces says who goes on with a batch that was left to the workers. file is

@@ -67,6 +67,20 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	halted, err := l.Standstill(c.Context())
+	if err != nil {
+		return err
+	}
+	disagrees, err := a.disagreement(c.Context(), l, halted)
+	if err != nil {
+		return err
+	}
+	if disagrees != "" {
+		fmt.Fprintf(a.out, "\n%s.\n", a.paint.yellow(disagrees))
+	}
+	if book.Certainty == money.Estimated {
+		fmt.Fprintln(a.out, "\nSome state fees are estimates: the charges at the filing service may differ from what is posted. Correct the balance with\n  importer deposit --adjust AMOUNT")
+	}
 	if book.Unsure() {
 		fmt.Fprintln(a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  importer deposit --adjust AMOUNT")
 	}

@@ -194,6 +194,13 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if text := report.HaltText(halted); text != "" {
 		fmt.Fprintf(table, "halted\t%s%s\n", text, afterHalt[halted.Reason])
 	}
+	disagrees, err := a.disagreement(ctx, l, halted)
+	if err != nil {
+		return err
+	}
+	if disagrees != "" {
+		fmt.Fprintf(table, "balance\t%s\n", a.paint.yellow(disagrees))
+	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
@@ -220,6 +227,20 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		fmt.Fprintf(a.out, "  row %d  %s: %s\n", row.Number, row.Result, legible(cmp.Or(exception, report.Brief(row))))
 	}
 	return nil
+}
+
+// disagreement says that the recorded balance and the service disagree, and how
+// to correct the record; "" where they do not.
+func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.Halted) (string, error) {
+	book, err := l.Book(ctx)
+	if err != nil {
+		return "", err
+	}
+	text := report.DisagreeText(halted, book)
+	if text != "" {
+		text += ". Check the balance at the filing service, then record the difference: importer deposit --adjust -- AMOUNT (-" + book.Available().String() + " if nothing is left there)"
+	}
+	return text, nil
 }
 
 // afterHalt is what to do about what halts the fleet.

@@ -53,13 +53,15 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 	defer imp.Close()
 	a.understood(imp)
 	lines := json.NewEncoder(a.out)
-	problems, errors := 0, 0
+	problems, errors, warnings := 0, 0, 0
 	var alike problemGroups
 	step := a.phase("Reading " + filepath.Base(path))
 	tally, err := imp.Check(ctx, func(p importer.Problem) error {
 		problems++
 		if p.Severity == importer.Error {
 			errors++
+		} else if p.Rule != "row.repeat" { // which is skipped, not sent
+			warnings++
 		}
 		if asJSON {
 			return lines.Encode(p)
@@ -93,7 +95,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 			return err
 		}
 	} else {
-		a.showTally(tally, problems, marked, imp)
+		a.showTally(tally, problems, warnings, marked, imp)
 	}
 	if tally.Invalid > 0 || errors > 0 { // an officer may belong to no row
 		return exit(exitCorrect)
@@ -175,13 +177,16 @@ func (a *app) showGroup(g *problemGroup) {
 	fmt.Fprintf(a.out, "%s  %s\n", paint(where), message)
 }
 
-func (a *app) showTally(t importer.Tally, problems int, marked string, imp *importer.Import) {
+func (a *app) showTally(t importer.Tally, problems, warnings int, marked string, imp *importer.Import) {
 	if problems > 0 {
 		fmt.Fprintln(a.out)
 	}
 	fmt.Fprintf(a.out, "%s, %s: %d ready", count(t.Rows, "row"), imp.Product().Title(), t.Ready)
 	if t.Invalid > 0 {
 		fmt.Fprintf(a.out, ", %s", a.paint.red(fmt.Sprintf("%d to correct", t.Invalid)))
+	}
+	if warnings > 0 {
+		fmt.Fprintf(a.out, ", %s", a.paint.yellow(count(warnings, "warning")))
 	}
 	if t.Skipped > 0 {
 		fmt.Fprintf(a.out, ", %d skipped", t.Skipped)

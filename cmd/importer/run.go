@@ -336,6 +336,10 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 		return false, err
 	}
 	r.showQuote(q, book)
+	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+r.path)
+	if err != nil {
+		return false, err
+	}
 	if r.flags.dryRun {
 		r.say("Nothing was sent (--dry-run).")
 		return false, r.endDry(ctx)
@@ -343,7 +347,7 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 	if r.flags.yes {
 		return true, nil
 	}
-	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total), otherwise)
+	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s%s?", count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)), otherwise)
 	return err == nil, err
 }
 
@@ -357,31 +361,6 @@ func (r *filingRun) stands(ctx context.Context) error {
 		return err
 	}
 	return r.summarise(s)
-}
-
-func (r *filingRun) showQuote(q jobs.BatchQuote, book ledger.Book) {
-	for _, line := range q.Lines {
-		r.say("  %6d x %-24s %s", line.Count, line.Product.Title(), line.Total)
-	}
-	r.say("  %s %s", r.paint.bold("total"), r.paint.bold(q.Total.String()))
-	if q.Total.IsUnknown() {
-		r.say("  Some state fees are not known yet, by state or by entity type: the true cost may be higher. FILING_FEES can name fees.")
-	}
-	for _, note := range q.Notes() {
-		r.say("  %s", r.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.What)))
-		for _, name := range note.Names[:min(len(note.Names), 10)] {
-			r.say("    %s", name)
-		}
-		if more := note.Count - 10; more > 0 {
-			r.say("    … and %d more", more)
-		}
-	}
-	if book.Declared {
-		r.say("  available %s", book.Available().Dollars())
-		if short := q.Total.Amount - book.Available(); short > 0 {
-			r.say("  %s", r.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.", short.Dollars())))
-		}
-	}
 }
 
 // place runs the worker until nothing more can be placed for now.
@@ -459,6 +438,9 @@ func (r *filingRun) explain(ending jobs.Ending) {
 			r.say("%s: the book cannot pay for %s. After a top-up: importer deposit AMOUNT, then the same command.", r.paint.yellow("Out of funds"), count(ending.Short, "row"))
 		} else {
 			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"), ending.Halted.Note)
+			if text, err := r.disagreement(context.Background(), r.ledger, ending.Halted); err == nil && text != "" {
+				r.say("%s.", text)
+			}
 		}
 	case jobs.KeyRefused:
 		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.", r.paint.red("The service refuses the API key"), ending.Halted.Note)

@@ -2,7 +2,6 @@ package balance
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"errors"
@@ -16,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/season"
 
 	"github.com/gocarina/gocsv"
 )
@@ -52,38 +52,82 @@ type feeKey struct {
 	residence  residence
 }
 
-type feeTable map[feeKey]money.Cents
+// charged is what a line of fees says.
+type charged struct {
+	fee     season.Fee
+	builtin bool
+	none    bool   // the state asks for no report
+	minimum bool   // it can be more
+	note    string // how it varies
+	source  string // pages or statutes
+	basis   string // what the source rests on
+}
+
+// certainty is that of a figure: an operator answers for their own file, and a
+// built-in figure was read some time ago.
+func (c charged) certainty() money.Certainty {
+	if c.builtin {
+		return money.Estimated
+	}
+	return money.Known
+}
+
+type feeTable map[feeKey]charged
 
 // Fees are the state fees, one table behind another: the operator's file, then
 // the built-in figures. Within a table the most specific line wins.
 type Fees struct {
 	tables []feeTable
+	today  func() season.Date // some fees hold until a day, or from one
 }
 
-//go:embed fees.csv
-var builtinCSV []byte
+// formation.csv holds what the states charge for formations and foreign
+// qualifications; their annual reports are in the table of package season, with
+// the due dates.
+//
+//go:embed formation.csv
+var formationCSV []byte
 
-// builtin holds only figures that are sure: the fee does not vary, and it was
-// read in a statute, on the state's own page, or in 2024 or later in several
-// sources that agree. Each line names its sources and the date of the figure
-// there. What is not in it is unknown, and so is what the service charges where
-// a state asks for no report, or for a tax in its place.
+// builtin is the built-in table: every state, both entity types, at home and
+// foreign. No figure of it counts as known: each was read some time ago, most
+// from copies of the states' pages.
 var builtin = sync.OnceValue(func() feeTable {
-	table, err := parseFees("fees.csv", builtinCSV)
+	table, err := parseFees("formation.csv", formationCSV)
 	if err != nil {
 		panic(err) // it is part of the program, and a test reads it
+	}
+	for key, c := range table {
+		c.builtin = true
+		table[key] = c
+	}
+	for _, l := range season.Builtin().Lines() {
+		if len(l.Fee) == 0 {
+			continue
+		}
+		table[feeKey{annualReportFee, l.State, l.EntityType, residence(l.Company())}] = charged{
+			fee:     l.Fee,
+			builtin: true,
+			none:    l.What == "",
+			minimum: l.FeeMinimum,
+			note:    l.FeeNote,
+			source:  l.Source,
+			basis:   l.Basis,
+		}
 	}
 	return table
 })
 
-// BuiltinFees returns the fees that are known without a file.
-func BuiltinFees() *Fees { return &Fees{tables: []feeTable{builtin()}} }
+// BuiltinFees returns the fees of the built-in table.
+func BuiltinFees() *Fees { return newFees(builtin()) }
+
+func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: season.Today} }
 
 // LoadFees reads the file that FILING_FEES names, over the built-in fees:
 // CSV with the columns product, state, entityType and amount in any order and
 // case, and optionally company (domestic or foreign). product is annual-report,
 // formation, foreign-qualification or expedited-service; any other field but
-// amount may be empty and then stands for all. amount is in dollars. Other
+// amount may be empty and then stands for all. amount is in dollars, or several
+// of them with the filing years or days they hold for (300 until 2025; 400). Other
 // columns are ignored. Errors name file, line and column, all of them at once.
 func LoadFees(path string) (*Fees, error) {
 	data, err := os.ReadFile(path)
@@ -94,7 +138,7 @@ func LoadFees(path string) (*Fees, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fees{tables: []feeTable{table, builtin()}}, nil
+	return newFees(table, builtin()), nil
 }
 
 // feeLine is a line as it is written: text, so that what is wrong with it can be
@@ -105,11 +149,16 @@ type feeLine struct {
 	EntityType string `csv:"entityType"`
 	Company    string `csv:"company"`
 	Amount     string `csv:"amount"`
+	Varies     string `csv:"varies"`
+	Source     string `csv:"source"`
+	Basis      string `csv:"basis"`
 }
 
-// feeColumns are the columns by their folded names; the last is optional, for a
-// forgotten entityType would make a fee of one type a fee of both.
-var feeColumns = []string{"product", "state", "entityType", "amount", "company"}
+// feeColumns are the columns by their folded names. The first needed of them have
+// to be there: a forgotten entityType would make a fee of one type a fee of both.
+var feeColumns = []string{"product", "state", "entityType", "amount", "company", "varies", "source", "basis"}
+
+const needed = 4
 
 func parseFees(name string, data []byte) (feeTable, error) {
 	rows := &feeRows{name: name, reader: csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))}
@@ -128,7 +177,7 @@ func parseFees(name string, data []byte) (feeTable, error) {
 	at := make(map[feeKey]int, len(lines))
 	var errs []error
 	for i, line := range lines {
-		key, amount, err := line.parse()
+		key, fee, err := line.parse()
 		if err == nil && at[key] != 0 {
 			err = fmt.Errorf("it says again what line %d says", at[key])
 		}
@@ -136,7 +185,15 @@ func parseFees(name string, data []byte) (feeTable, error) {
 			errs = append(errs, fmt.Errorf("%w: %s, line %d: %w", ErrFees, name, rows.line[i], err))
 			continue
 		}
-		table[key], at[key] = amount, rows.line[i]
+		varies, note, _ := strings.Cut(line.Varies, ":")
+		table[key] = charged{
+			fee:     fee,
+			minimum: varies == "minimum",
+			note:    strings.TrimSpace(note),
+			source:  line.Source,
+			basis:   line.Basis,
+		}
+		at[key] = rows.line[i]
 	}
 	return table, errors.Join(errs...)
 }
@@ -171,7 +228,7 @@ func (r *feeRows) ReadAll() ([][]string, error) {
 			header[i] = column
 		}
 	}
-	for _, column := range feeColumns[:len(feeColumns)-1] {
+	for _, column := range feeColumns[:needed] {
 		if !slices.Contains(header, column) {
 			return nil, fmt.Errorf("%w: %s, line 1: the column %s is missing: the header is product,state,entityType,amount and not %q", ErrFees, r.name, column, given)
 		}
@@ -198,7 +255,7 @@ func (r *feeRows) ReadAll() ([][]string, error) {
 }
 
 // parse reads one line; its errors name the column.
-func (l feeLine) parse() (feeKey, money.Cents, error) {
+func (l feeLine) parse() (feeKey, season.Fee, error) {
 	var key feeKey
 	var errs []error
 	wrong := func(column, value, remedy string) {
@@ -226,16 +283,29 @@ func (l feeLine) parse() (feeKey, money.Cents, error) {
 	default:
 		wrong("company", l.Company, "domestic, foreign or nothing for both")
 	}
-	amount, err := money.Parse(l.Amount)
-	if err != nil || amount < 0 || amount > maxAmount {
+	fee, err := season.ParseFee(l.Amount)
+	if err != nil || len(fee) == 0 {
 		wrong("amount", l.Amount, "an amount in dollars, such as 138.75")
 	}
-	return key, amount, errors.Join(errs...)
+	return key, fee, errors.Join(errs...)
+}
+
+// StateFee is what is known of the state's part of a line.
+type StateFee struct {
+	State      filing.State      `json:"state,omitempty"`
+	EntityType filing.EntityType `json:"entityType,omitempty"` // "" where it is not known, or does not matter
+	Company    string            `json:"company,omitempty"`    // domestic or foreign; "" where it is not known, or does not matter
+	Minimum    bool              `json:"minimum,omitempty"`    // the fee can be more, by facts that are not known here
+	Note       string            `json:"note,omitempty"`       // how it varies
+	Read       string            `json:"read,omitempty"`       // where an estimate was read; "" for no estimate
+	NoReport   bool              `json:"noReport,omitempty"`   // the state asks for none of such a company
+	Largest    bool              `json:"largest,omitempty"`    // the type or the home of the company is not known: the largest fee it may be
 }
 
 // fee is what one charge takes of a company, as far as is known of it. Where a
-// fact is missing and the fees differ by it, the cost is at least the smallest.
-func (f *Fees) fee(c charge, state filing.State, company Facts) money.Cost {
+// fact is missing and the fees differ by it, the largest is the estimate: the
+// order then never costs more than was said.
+func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money.Cost, StateFee) {
 	types := []filing.EntityType{company.EntityType}
 	if company.EntityType == "" {
 		types = []filing.EntityType{filing.LLC, filing.Corp}
@@ -249,18 +319,32 @@ func (f *Fees) fee(c charge, state filing.State, company Facts) money.Cost {
 	case company.FormationState != "":
 		residences = residences[1:]
 	}
-	var costs []money.Cost
+	told := StateFee{State: state, EntityType: company.EntityType}
+	if c == annualReportFee && len(residences) == 1 {
+		told.Company = string(residences[0])
+	}
+	var cost money.Cost
+	first := true
 	for _, t := range types {
 		for _, r := range residences {
-			amount, ok := f.find(feeKey{c, state, t, r})
-			costs = append(costs, money.Cost{Amount: amount, Certainty: unless(ok)}) // nothing at least, where it is not known
+			amount, line, ok := f.find(feeKey{c, state, t, r}, year)
+			switch {
+			case !ok: // nothing at least, where it is not known
+				return money.Cost{Certainty: money.Unknown}, StateFee{State: state, EntityType: company.EntityType, Company: told.Company}
+			case !first && amount != cost.Amount:
+				told.Largest, cost.Certainty = true, money.Estimated
+			}
+			if first || amount > cost.Amount {
+				cost.Amount, told.Minimum, told.Note = amount, line.minimum, line.note
+				told.NoReport = line.none
+				if line.builtin {
+					told.Read = season.Read(line.source, line.basis)
+				}
+			}
+			cost.Certainty, first = max(cost.Certainty, line.certainty()), false
 		}
 	}
-	least := slices.MinFunc(costs, func(a, b money.Cost) int { return cmp.Compare(a.Amount, b.Amount) })
-	if slices.ContainsFunc(costs, func(c money.Cost) bool { return c != least }) {
-		least.Certainty = money.Unknown
-	}
-	return least
+	return cost, told
 }
 
 // unless is the certainty of what is known, or else is not known at all.
@@ -271,21 +355,26 @@ func unless(known bool) money.Certainty {
 	return money.Unknown
 }
 
-// find returns the most specific line: by state before by entity type before by
-// residence.
-func (f *Fees) find(key feeKey) (money.Cents, bool) {
+// find returns the most specific line that holds for the year of a report, or
+// today: by state before by entity type before by residence.
+func (f *Fees) find(key feeKey, year int) (money.Cents, charged, bool) {
+	today := f.today()
 	for _, table := range f.tables {
 		for _, s := range []filing.State{key.state, ""} {
 			for _, t := range []filing.EntityType{key.entityType, ""} {
 				for _, r := range []residence{key.residence, ""} {
-					if amount, ok := table[feeKey{key.charge, s, t, r}]; ok {
-						return amount, true
+					line, ok := table[feeKey{key.charge, s, t, r}]
+					if !ok {
+						continue
+					}
+					if amount, holds := line.fee.At(year, today); holds {
+						return amount, line, true
 					}
 				}
 			}
 		}
 	}
-	return 0, false
+	return 0, charged{}, false
 }
 
 // expeditedFees are the states' fees for an expedited formation of an LLC,

@@ -1,7 +1,6 @@
 package balance_test
 
 import (
-	"encoding/csv"
 	"errors"
 	"os"
 	"path/filepath"
@@ -24,7 +23,7 @@ func load(t *testing.T, text string) (*balance.Fees, error) {
 // reportCost is the state's part of an annual report, in words.
 func reportCost(fees *balance.Fees, state filing.State, company balance.Facts) string {
 	book, _ := balance.NewPriceBook(nil, "")
-	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{}}
+	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
 	return balance.NewQuoter(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
 }
 
@@ -50,8 +49,8 @@ func TestTheMostSpecificFeeWins(t *testing.T) {
 		{"TX", balance.Facts{EntityType: "CORP"}, "$4.00"},
 		{"NV", balance.Facts{EntityType: "LLC"}, "$5.00"},
 		{"NV", balance.Facts{EntityType: "CORP"}, "$2.00"},
-		{"TX", balance.Facts{}, "at least $3.00"},
-		{"NV", balance.Facts{}, "at least $2.00"},
+		{"TX", balance.Facts{}, "about $4.00"},
+		{"NV", balance.Facts{}, "about $5.00"},
 		{"FL", balance.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
 	} {
 		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
@@ -60,7 +59,7 @@ func TestTheMostSpecificFeeWins(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInTheFileIsBuiltInOrUnknown(t *testing.T) {
+func TestWhatIsNotInTheFileIsAnEstimate(t *testing.T) {
 	fees, err := load(t, "product,state,entityType,amount\nannual-report,DE,LLC,300\n")
 	if err != nil {
 		t.Fatal(err)
@@ -71,20 +70,20 @@ func TestWhatIsNotInTheFileIsBuiltInOrUnknown(t *testing.T) {
 		want    string
 	}{
 		{"DE", balance.Facts{EntityType: "LLC"}, "$300.00"},
-		{"DE", balance.Facts{EntityType: "CORP"}, "at least $0.00"},
-		{"DE", balance.Facts{}, "at least $0.00"}, // a corporation's may be less than 300
-		{"FL", balance.Facts{EntityType: "LLC"}, "$138.75"},
-		{"FL", balance.Facts{EntityType: "CORP"}, "$150.00"},
-		{"FL", balance.Facts{}, "at least $138.75"},
-		{"NY", balance.Facts{}, "$9.00"}, // the same whatever it is
-		{"VT", balance.Facts{EntityType: "LLC", FormationState: "VT"}, "$45.00"},
-		{"VT", balance.Facts{EntityType: "LLC", FormationState: "DE"}, "$170.00"},
-		{"VT", balance.Facts{EntityType: "LLC"}, "at least $45.00"},
-		{"VT", balance.Facts{EntityType: "CORP"}, "at least $60.00"},
-		{"VT", balance.Facts{FormationState: "DE"}, "at least $170.00"},
-		{"MN", balance.Facts{EntityType: "CORP", FormationState: "MN"}, "$0.00"},
-		{"MN", balance.Facts{EntityType: "CORP", FormationState: "DE"}, "at least $0.00"},
-		{"AL", balance.Facts{EntityType: "LLC", FormationState: "AL"}, "at least $0.00"},
+		{"DE", balance.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
+		{"DE", balance.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
+		{"DE", balance.Facts{}, "about $300.00"}, // the largest that it may be
+		{"FL", balance.Facts{EntityType: "LLC"}, "about $138.75"},
+		{"FL", balance.Facts{EntityType: "CORP"}, "about $150.00"},
+		{"FL", balance.Facts{}, "about $150.00"},
+		{"NY", balance.Facts{}, "about $9.00"}, // the same whatever it is
+		{"VT", balance.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
+		{"VT", balance.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
+		{"VT", balance.Facts{EntityType: "LLC"}, "about $170.00"},
+		{"VT", balance.Facts{FormationState: "DE"}, "about $250.00"},
+		{"MN", balance.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
+		{"AL", balance.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
+		{"PR", balance.Facts{EntityType: "LLC"}, "at least $0.00"},
 	} {
 		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
 			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
@@ -156,23 +155,71 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 	}
 }
 
-// Every built-in figure says where it comes from and of when it is.
-func TestBuiltInFeesNameTheirSource(t *testing.T) {
-	f, err := os.Open("fees.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, row := range rows[1:] {
-		if row[0] != "annual-report" || row[1] == "" || row[2] == "" || row[5] == "" || !strings.HasPrefix(row[6], "http") {
-			t.Errorf("line %d: %q", i+2, row)
+// Every state has a fee for every filing of every kind of company, and says where
+// it was read.
+func TestTheBuiltInTableIsWhole(t *testing.T) {
+	lines := balance.BuiltinFees().Lines()
+	count := make(map[string]int)
+	for _, l := range lines {
+		count[l.Product]++
+		if !l.Builtin || l.Read == "" || l.Fee == "" || l.State == "" || l.EntityType == "" {
+			t.Errorf("%+v", l)
 		}
 	}
-	if got := reportCost(balance.BuiltinFees(), "FL", balance.Facts{EntityType: "CORP"}); got != "$150.00" {
-		t.Errorf("got %s", got)
+	states := len(filing.States())
+	if count["annual-report"] != states*4 || count["formation"] != states*2 || count["foreign-qualification"] != states*2 {
+		t.Errorf("got %v for %d states", count, states)
+	}
+}
+
+// The fee of Delaware's LLCs depends on the year of the report.
+func TestAFeeOfAFilingYear(t *testing.T) {
+	book, _ := balance.NewPriceBook(nil, "")
+	own, err := load(t, "product,state,entityType,amount\nannual-report,TX,LLC,\"1 until 2025; 2\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		fees  *balance.Fees
+		state filing.State
+		year  string
+		want  string
+	}{
+		{balance.BuiltinFees(), "DE", "2025", "about $300.00"},
+		{balance.BuiltinFees(), "DE", "2026", "about $400.00"},
+		{balance.BuiltinFees(), "DE", "2027", "about $400.00"},
+		{own, "TX", "2025", "$1.00"},
+		{own, "TX", "2026", "$2.00"},
+	} {
+		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
+		line := balance.NewQuoter(book, tc.fees).Quote(o, balance.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
+		if got := line.StateFee.String(); got != tc.want {
+			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
+		}
+	}
+}
+
+// A quote says of each fee whose it is and what it rests on.
+func TestAFeeSaysWhatItIs(t *testing.T) {
+	book, _ := balance.NewPriceBook(nil, "")
+	for _, tc := range []struct {
+		state   filing.State
+		company balance.Facts
+		want    balance.StateFee
+	}{
+		{"DE", balance.Facts{EntityType: filing.Corp, FormationState: "DE"}, balance.StateFee{State: "DE", EntityType: filing.Corp, Company: "domestic", Minimum: true}},
+		{"DE", balance.Facts{EntityType: filing.LLC, FormationState: "NV"}, balance.StateFee{State: "DE", EntityType: filing.LLC, Company: "foreign"}},
+		{"VT", balance.Facts{EntityType: filing.LLC}, balance.StateFee{State: "VT", EntityType: filing.LLC, Largest: true}},
+		{"PA", balance.Facts{}, balance.StateFee{State: "PA"}},
+		{"PR", balance.Facts{EntityType: filing.LLC}, balance.StateFee{State: "PR", EntityType: filing.LLC}},
+	} {
+		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
+		got := *balance.NewQuoter(book, balance.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
+		if (got.Read == "") != (tc.state == "PR") {
+			t.Errorf("%s: read at %q", tc.state, got.Read)
+		}
+		if got.Read, got.Note = "", ""; got != tc.want {
+			t.Errorf("%s %+v: got %+v, want %+v", tc.state, tc.company, got, tc.want)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
+	"bulkfiling/internal/season"
 )
 
 // FeeLine is a fee as a reader of the table sees it. An empty field stands for
@@ -15,7 +15,10 @@ type FeeLine struct {
 	State      filing.State
 	EntityType filing.EntityType
 	Residence  string // domestic or foreign
-	Amount     money.Cents
+	Fee        string // dollars, with the periods they hold for
+	Minimum    bool
+	Note       string
+	Read       string // where a built-in figure was read
 	Builtin    bool
 }
 
@@ -23,10 +26,23 @@ type FeeLine struct {
 // before the built-in ones.
 func (f *Fees) Lines() []FeeLine {
 	var all []FeeLine
-	for i, table := range f.tables {
+	for _, table := range f.tables {
 		var lines []FeeLine
-		for key, amount := range table {
-			lines = append(lines, FeeLine{Product: string(key.charge), State: key.state, EntityType: key.entityType, Residence: string(key.residence), Amount: amount, Builtin: i == len(f.tables)-1})
+		for key, c := range table {
+			line := FeeLine{
+				Product:    string(key.charge),
+				State:      key.state,
+				EntityType: key.entityType,
+				Residence:  string(key.residence),
+				Fee:        c.fee.String(),
+				Minimum:    c.minimum,
+				Note:       c.note,
+				Builtin:    c.builtin,
+			}
+			if c.builtin {
+				line.Read = season.Read(c.source, c.basis)
+			}
+			lines = append(lines, line)
 		}
 		slices.SortFunc(lines, func(a, b FeeLine) int {
 			return cmp.Or(cmp.Compare(a.EntityType, b.EntityType), cmp.Compare(a.Residence, b.Residence))

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"math"
+	"strconv"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
@@ -19,6 +20,7 @@ type Line struct {
 	Product   filing.Product
 	Wholesale money.Cost // what the service charges, with the service charge of an expedited formation
 	StateFee  money.Cost // what the state charges, passed on at cost
+	Of        *StateFee  // whose fee that is; nil where the product has none
 }
 
 // Cost is the whole of the line.
@@ -61,24 +63,31 @@ func (q *Quoter) Quote(o *filing.Order, company Facts, active func(filing.State)
 
 func (q *Quoter) line(p filing.Product, o *filing.Order, company Facts, active func(filing.State) bool) Line {
 	line := Line{Product: p}
+	state := func(c charge, year int) {
+		fee, of := q.fees.fee(c, o.FilingState, company, year)
+		line.StateFee, line.Of = fee, &of
+	}
 	switch p {
 	case filing.Formation:
 		line.Wholesale = q.prices.price(tier1)
 		if o.EIN != nil {
 			line.Wholesale = q.prices.price(tier2)
 		}
-		line.StateFee = q.fees.fee(formationFee, o.FilingState, company)
+		state(formationFee, 0)
 		if o.Formation.Expedited {
 			fee, offered := expeditedFees[o.FilingState]
 			line.StateFee = money.Cost{Amount: fee, Certainty: unless(offered)}
-			line.Wholesale = sum(line.Wholesale, q.fees.fee(expeditedService, o.FilingState, company))
+			line.Of = &StateFee{State: o.FilingState, EntityType: company.EntityType, Note: "expedited"}
+			charge, _ := q.fees.fee(expeditedService, o.FilingState, company, 0)
+			line.Wholesale = sum(line.Wholesale, charge)
 		}
 	case filing.AnnualReport:
 		line.Wholesale = q.prices.price(annualReport)
-		line.StateFee = q.fees.fee(annualReportFee, o.FilingState, company)
+		year, _ := strconv.Atoi(o.AnnualReport.FilingYear) // which the rules have read
+		state(annualReportFee, year)
 	case filing.ForeignQualification:
 		line.Wholesale = q.prices.price(foreignQualification)
-		line.StateFee = q.fees.fee(foreignQualificationFee, o.FilingState, company)
+		state(foreignQualificationFee, 0)
 	case filing.EIN:
 		if o.Formation == nil { // else it is part of tier 2
 			line.Wholesale = q.prices.price(ein)

@@ -100,7 +100,7 @@ func TestBillingRules(t *testing.T) {
 			want: "foreign-qualification $60.00 + $100.00, registered-agent $50.00 + $0.00 = $210.00"},
 		{name: "a qualification of a type that is not known",
 			order: filing.Order{FilingState: "CA", CompanyID: "comp_1", ForeignQualification: &filing.QualificationItem{}},
-			want:  "foreign-qualification $60.00 + at least $70.00 = at least $130.00"},
+			want:  "foreign-qualification $60.00 + about $100.00 = about $160.00"},
 		{name: "an annual report and the state's fee",
 			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: llc,
 			want: "annual-report $25.50 + $300.00 = $325.50"},
@@ -110,8 +110,11 @@ func TestBillingRules(t *testing.T) {
 		{name: "a state that charges nothing, for certain",
 			order: filing.Order{FilingState: "TX", CompanyID: "comp_1", AnnualReport: report}, company: llc,
 			want: "annual-report $25.50 + $0.00 = $25.50"},
-		{name: "a fee that is not known is not zero",
+		{name: "a fee of the built-in table is an estimate",
 			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: corp,
+			want: "annual-report $25.50 + about $225.00 = about $250.50"},
+		{name: "a fee that is not known is not zero",
+			order: filing.Order{FilingState: "PR", CompanyID: "comp_1", AnnualReport: report}, company: corp,
 			want: "annual-report $25.50 + at least $0.00 = at least $25.50"},
 		{name: "nothing", order: filing.Order{}, want: " = $0.00"},
 	} {
@@ -197,11 +200,11 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 			t.Fatalf("%s: got %s, want %s", written(quote), quote.Total, want)
 		}
 
-		// Knowing more never makes an order cheaper than was said.
+		// Knowing more never makes an order dearer than was said.
 		if company.EntityType == "" {
 			for _, known := range []filing.EntityType{filing.LLC, filing.Corp} {
 				company.EntityType = known
-				if more := q.Quote(o, company, func(filing.State) bool { return active }); more.Total.Amount < quote.Total.Amount {
+				if more := q.Quote(o, company, func(filing.State) bool { return active }); more.Total.Amount > quote.Total.Amount {
 					t.Fatalf("%s, and %s for a %s", quote.Total, more.Total, known)
 				}
 			}

@@ -2,6 +2,16 @@ package filing
 
 import "strconv"
 
+// A report for next year may be filed ahead, and one of some years ago may have to
+// be made up for. Whatever is further off is a slip of the pen: the service takes
+// any four digits, and their fee.
+//
+// Assumption: the range of years that the service accepts is not shown.
+const (
+	lateYears   = 5  // more than these are worth a look
+	reportYears = 10 // more than these are refused
+)
+
 // checkAnnualReport. Source: spec section 4, rule 9; section 8, filingYear.
 func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
@@ -9,10 +19,15 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	case y == "":
 		vs.add("annual-report.year", "annualReport.filingYear", "", "the filing year is missing: give four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
-		vs.add("annual-report.year", "annualReport.filingYear", y, "the filing year must be four digits, for example %d", thisYear)
+		vs.add("annual-report.year", "annualReport.filingYear", y, "%q is not a filing year: give four digits, for example %d", y, thisYear)
 	default:
-		if n, _ := strconv.Atoi(y); n < thisYear-5 || n > thisYear+1 {
-			vs.warn("annual-report.year-range", "annualReport.filingYear", y, "the filing year %s is far from %d: is it a slip of the pen?", y, thisYear)
+		switch n, _ := strconv.Atoi(y); {
+		case n > thisYear+1:
+			vs.add("annual-report.year-range", "annualReport.filingYear", y, "the filing year %s is too far ahead: a report can be filed for %d at the latest", y, thisYear+1)
+		case n < thisYear-reportYears:
+			vs.add("annual-report.year-range", "annualReport.filingYear", y, "the filing year %s is more than %d years ago: correct it, or file such a report elsewhere", y, reportYears)
+		case n < thisYear-lateYears:
+			vs.warn("annual-report.year-late", "annualReport.filingYear", y, "the filing year %s is %d years ago: check that this report is really missing", y, thisYear-n)
 		}
 	}
 	if report.RegisteredAgent != nil && r.Order.RegisteredAgent != nil {

@@ -68,8 +68,10 @@ func TestViolations(t *testing.T) {
 		{"annual-report.year", "missing", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "" })},
 		{"annual-report.year", "two digits", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "26" })},
 		{"annual-report.year", "words", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "next" })},
-		{"annual-report.year-range", "long ago", "annualReport.filingYear", true, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2020" })},
-		{"annual-report.year-range", "far ahead", "annualReport.filingYear", true, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2028" })},
+		{"annual-report.year-late", "some years ago", "annualReport.filingYear", true, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2020" })},
+		{"annual-report.year-range", "long ago", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2015" })},
+		{"annual-report.year-range", "far ahead", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2028" })},
+		{"annual-report.year-range", "the digits turned", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2206" })},
 		{"ok", "five years back", "", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2021" })},
 		{"ok", "next year", "", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2027" })},
 		{"annual-report.one-agent", "", "annualReport.registeredAgent", false, func() *Request {

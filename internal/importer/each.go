@@ -179,7 +179,6 @@ type last struct {
 	noAgent  int
 	founds   int
 	noFiling []string // row numbers, the first with what stands there
-	odd      []string // row numbers; they have a warning, and would be filed
 
 	shortYear            string           // the first date with a year of two digits
 	dayFirst, monthFirst map[int]cellText // the first such date of each column
@@ -234,9 +233,6 @@ func (l *last) look(rows []Row) {
 			} else {
 				l.noAgent += count(r.noAgent)
 				l.founds += count(r.founds)
-				if slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Severity == Warning }) {
-					l.odd = append(l.odd, strconv.Itoa(r.Number))
-				}
 			}
 		}
 		switch {
@@ -275,9 +271,6 @@ func (l *last) note() {
 		notes = append(notes, fmt.Sprintf("%s hidden, by hand or by a filter, and left out.", plural(l.hidden, "row is", "rows are")))
 	case l.hidden > 0:
 		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too: %s to leave them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
-	}
-	if n := len(l.odd); n > 0 {
-		notes = append(notes, fmt.Sprintf("ATTENTION: %s is odd, and would be filed all the same: %s. %s.", plural(n, "row of which something", "rows of which something"), listed(l.odd), l.im.options.tell(showOdd)))
 	}
 	if l.noAgent > 0 {
 		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))

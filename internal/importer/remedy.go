@@ -23,7 +23,6 @@ const (
 	oneYear                         // nothing
 	sayYear                         // the year that was said
 	sayUser                         // the user who was said
-	showOdd                         // nothing
 	visibleOnly                     // nothing
 	saidHeaderRow                   // nothing
 )
@@ -50,7 +49,6 @@ var remedies = map[remedy]struct{ command, page string }{
 	sayUser:       {"--user says %s", "the sheet is read for the user %s"},
 	saidHeaderRow: {"leave --header-row out if that is wrong", "let the headers be found by themselves if that is wrong"},
 	visibleOnly:   {"say --visible-only", "tick “Leave out hidden rows” below"},
-	showOdd:       {`"importer check" says what at each cell`, "“With remarks” says what at each cell"},
 }
 
 // tell says what to choose, in the words of whoever reads it.

@@ -121,6 +121,7 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 	out.Read = &d.request
 	c.warnOfRefusal(in.Struck)
 	c.violated(d.request.Violations(c.year))
+	c.warnNotDue(&d.request)
 	if len(out.Problems) > 1 {
 		slices.SortStableFunc(out.Problems, byColumn)
 	}

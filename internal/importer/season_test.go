@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"bulkfiling/internal/importer"
 )
@@ -23,7 +24,7 @@ func TestSeasonTakesTheRowsThatHaveTheirTurn(t *testing.T) {
 	}
 	ids := make(map[string]bool)
 	for _, firing := range []string{"de@2027-01-15", "de@2028-01-15"} {
-		im, err := importer.Open(path, importer.Options{FilingYear: "2027", Season: &importer.Season{Firing: firing, Turn: func(row int) (importer.Turn, bool) {
+		im, err := importer.Open(path, importer.Options{FilingYear: "2027", Now: time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC), Season: &importer.Season{Firing: firing, Turn: func(row int) (importer.Turn, bool) {
 			turn := importer.Turn{Priority: int64(1000 - row)}
 			if row == 4 {
 				turn.FilingYear = "2028"

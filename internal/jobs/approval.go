@@ -17,7 +17,16 @@ type Proposal struct {
 	Hash   string // names what would be placed, and for how much: see PlanHash
 	Total  money.Cost
 	Book   ledger.Book
-	Season *Plan // of the firing that made the batch; nil where none did
+	Season *Plan       // of the firing that made the batch; nil where none did
+	Quote  *BatchQuote // as it was made last; nil where none was kept
+}
+
+// TotalText is the cost for people. Where a state fee is missing, it says whose.
+func (p *Proposal) TotalText() string {
+	if p.Quote == nil {
+		return p.Total.String()
+	}
+	return p.Total.Without(p.Quote.Missing())
 }
 
 // Propose quotes a batch that waits for approval anew, and says what a yes to it
@@ -53,6 +62,12 @@ func Propose(ctx context.Context, l *ledger.Ledger, ask Asker, batch string) (Pr
 	}
 	if p.Season, err = PlanBehind(ctx, l, p.Batch.ID); err != nil {
 		return p, err
+	}
+	switch q, found, err := QuoteOf(ctx, l, p.Batch.ID); {
+	case err != nil:
+		return p, err
+	case found:
+		p.Quote = &q
 	}
 	if p.Hash == wanted.Plan {
 		return p, nil

@@ -55,8 +55,9 @@ type Plan struct {
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
 	AtLeast   bool            `json:"costAtLeast,omitempty"` // some state fees are not known; all that earlier versions kept
 	Lines     []PlanLine      `json:"lines,omitempty"`
-	Available *money.Cents    `json:"available"` // null where no deposit was ever declared
-	Short     int             `json:"short"`     // filings that the funds do not reach
+	Kinds     []KindQuote     `json:"kinds,omitempty"` // by whose state fee it is
+	Available *money.Cents    `json:"available"`       // null where no deposit was ever declared
+	Short     int             `json:"short"`           // filings that the funds do not reach
 	ShortBy   money.Cents     `json:"shortBy"`
 	ShortDue  []DueCount      `json:"shortDue,omitempty"` // when those are due, the earliest first
 	Approval  string          `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
@@ -151,12 +152,14 @@ type weigher struct {
 	plan   *Plan
 	names  map[int]string // by row
 	quote  BatchQuote
+	batch  string
 
 	covered []ledger.Coverage // of the rows at hand
 }
 
 // CreateBatch begins the batch.
 func (w *weigher) CreateBatch(ctx context.Context, b ledger.Batch) (bool, error) {
+	w.batch = b.ID
 	if w.to == nil {
 		return true, nil
 	}
@@ -227,7 +230,7 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 	w.plan.Filings++
 	if w.quoter != nil {
 		quote := w.quoter.Quote(&order, left.facts(*r), nil)
-		r.Cost, r.Message = quote.Total, "not sent yet; it will cost "+quote.Total.String()
+		r.Cost, r.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(missing(quote))
 		if err := w.quote.add(quote); err != nil {
 			return fmt.Errorf("sum the plan of the season %s up: %w", w.plan.Season, err)
 		}
@@ -243,6 +246,12 @@ func (w *weigher) settle(ctx context.Context) error {
 	p.Why = p.Why[:min(len(p.Why), maxWhys)]
 	total := w.quote.Total
 	p.Priced, p.Cost, p.Certainty, p.AtLeast = w.quoter != nil, total.Amount, total.Certainty, total.IsUnknown()
+	p.Kinds = w.quote.Kinds
+	if w.batch != "" && w.to != nil && p.Priced {
+		if err := w.quote.keep(ctx, w.ledger, w.batch); err != nil {
+			return err
+		}
+	}
 	for _, line := range w.quote.Lines {
 		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty, line.Total.IsUnknown()})
 	}
@@ -336,6 +345,11 @@ func kept(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cos
 	return money.Cost{Amount: amount, Certainty: certainty}
 }
 
+// Quote is the cost of the plan as other quotes are shown.
+func (p *Plan) Quote() BatchQuote {
+	return BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
+}
+
 // Remark is what is to be said of some companies of a plan.
 type Remark struct {
 	What string
@@ -409,8 +423,17 @@ func (p *Plan) Text() string {
 	}
 	for _, l := range p.Lines {
 		line("%6d x %-24s %s", l.Count, l.Product.Title(), l.Total())
+		for _, k := range p.Kinds {
+			if k.Product == l.Product && k.Who() != "" {
+				line("         %d %s: state fee %s", k.Count, k.Who(), k.StateFeeText())
+			}
+		}
 	}
-	line("total %s", p.Total())
+	quote := p.Quote()
+	line("total %s", quote.TotalText())
+	for _, note := range quote.FeeNotes() {
+		line("%s", note)
+	}
 	switch {
 	case p.Available == nil:
 		line("available: not known, no deposit was ever declared")

@@ -84,6 +84,7 @@ type BatchQuote struct {
 
 	Total money.Cost
 	Lines []ProductQuote // by product, in the order of filing.Products
+	Kinds []KindQuote    // by product and, where the state charges, by whose fee it is
 }
 
 // ProductQuote sums one product up.
@@ -123,7 +124,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 				continue
 			}
 			quote := quoter.Quote(&order, p.facts(row), nil)
-			quotes[i].Cost = quote.Total
+			quotes[i].Cost, quotes[i].Missing = quote.Total, missing(quote)
 			if err := q.add(quote); err != nil {
 				return q, fmt.Errorf("sum the quote of batch %s up: %w", batch, err)
 			}
@@ -132,7 +133,7 @@ func QuoteBatch(ctx context.Context, l *ledger.Ledger, quoter Quoter, batch stri
 			return q, err
 		}
 	}
-	return q, nil
+	return q, q.keep(ctx, l, batch)
 }
 
 // tell notes what a person should know of a row's subscriptions and earlier
@@ -158,7 +159,7 @@ func (q *BatchQuote) tell(row ledger.Row, p *left) {
 
 // Notes are what a person should know before they approve, the headings with up
 // to a few of the rows below each.
-func (q *BatchQuote) Notes() []Remark {
+func (q BatchQuote) Notes() []Remark {
 	var all []Remark
 	for _, r := range []Remark{
 		{"not ordered: an annual subscription covers them", q.Covered},
@@ -187,6 +188,9 @@ func (q *BatchQuote) add(quote balance.Quote) (err error) {
 		}
 		q.Lines[i].Count++
 		if q.Lines[i].Total, err = q.Lines[i].Total.Plus(line.Cost()); err != nil {
+			return err
+		}
+		if err := q.addKind(line); err != nil {
 			return err
 		}
 	}

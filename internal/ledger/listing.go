@@ -23,6 +23,7 @@ type RowQuery struct {
 	Batch      string
 	Results    []filing.Result // nil for all
 	Faulty     bool            // only rows with a fault or a warning
+	Warned     bool            // only rows with a warning
 	Exceptions bool            // only rows with a filing that stands still
 	Before     bool            // only rows that were bought before the batch
 	Search     string          // in the cells and the message; or an order's or a company's id, or the row's number
@@ -63,6 +64,9 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 	}
 	if q.Faulty {
 		where = append(where, `r.faults <> ''`)
+	}
+	if q.Warned {
+		where = append(where, `r.faults LIKE '%"w":true%'`) // a text of a fault has its quotes escaped
 	}
 	if q.Exceptions {
 		where = append(where, `r.id IN (SELECT i.row FROM items i WHERE i.exception <> 0)`)

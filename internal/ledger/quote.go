@@ -10,9 +10,10 @@ import (
 
 // RowQuote is what a row is expected to cost.
 type RowQuote struct {
-	Row  int64
-	Cost money.Cost
-	Note string // in place of the cost, where nothing will be ordered
+	Row     int64
+	Cost    money.Cost
+	Missing string // whose state fee is not known: "TX LLC"
+	Note    string // in place of the cost, where nothing will be ordered
 }
 
 // KeepQuotes notes what rows that were never sent are expected to cost, for
@@ -22,7 +23,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 	for i, q := range quotes {
 		message := q.Note
 		if message == "" {
-			message = "not sent yet; it will cost " + q.Cost.String()
+			message = "not sent yet; it will cost " + q.Cost.Without(q.Missing)
 		}
 		records[i] = record{q.Row, int64(q.Cost.Amount), int64(q.Cost.Certainty), message}
 	}
@@ -35,4 +36,26 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		return fmt.Errorf("keep the quotes of %d rows: %w", len(quotes), err)
 	}
 	return nil
+}
+
+// KeepBatchQuote keeps the quote of a batch, as its maker wrote it.
+func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte) error {
+	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("keep the quote of batch %s: %w", batch, err)
+	}
+	return nil
+}
+
+// BatchQuote is the quote that was kept of a batch last; empty where none was.
+func (l *Ledger) BatchQuote(ctx context.Context, batch string) ([]byte, error) {
+	var quote string
+	err := l.read.QueryRowContext(ctx, `SELECT quote FROM batches WHERE id = $1`, batch).Scan(&quote)
+	if err != nil {
+		return nil, fmt.Errorf("read the quote of batch %s: %w", batch, err)
+	}
+	return []byte(quote), nil
 }

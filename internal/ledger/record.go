@@ -162,6 +162,16 @@ type Book struct {
 // Unsure reports whether a part of what is posted or reserved is not known.
 func (b Book) Unsure() bool { return b.Certainty >= money.Unknown }
 
+// Estimated reports whether a part of what is posted or reserved is an estimate.
+func (b Book) Estimated() bool { return b.Certainty >= money.Estimated }
+
+// Contradicts reports whether the service refuses orders for insufficient funds
+// while the book still has some. The service has no way to read its balance, so
+// only a person can say which of the two is right.
+func (b Book) Contradicts(reason filing.Halt) bool {
+	return reason == filing.ForFunds && b.Declared && b.Available() > 0
+}
+
 // Available is what may still be set aside. It means nothing where no deposit
 // was ever declared.
 func (b Book) Available() money.Cents {

@@ -49,8 +49,15 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	if news.Halt == filing.ForFunds {
 		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
 	}
-	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available),
-		"Top up the balance, then: importer deposit AMOUNT")
+	book, err := w.ledger.Book(ctx)
+	if err != nil {
+		return ledger.Notice{}, err
+	}
+	next := "Top up the balance, then: importer deposit AMOUNT"
+	if book.Contradicts(news.Halt) {
+		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then record the difference: importer deposit --adjust -- AMOUNT\n" + next
+	}
+	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available), next)
 	return n, nil
 }
 
@@ -69,8 +76,11 @@ func (w writer) available(ctx context.Context) (string, error) {
 		return "not known, no deposit was ever declared", err
 	}
 	available := book.Available().Dollars() + " by the book"
-	if book.Unsure() { // what was spent is
+	switch {
+	case book.Unsure(): // what was spent is
 		available = "at most " + available
+	case book.Certainty == money.Estimated:
+		available = "about " + available
 	}
 	return available, nil
 }

@@ -133,7 +133,7 @@ func (l *layout) measure(row *ledger.Row, cells []sheet.Cell) {
 	l.widen(colFilingStatus, filingStatus(row.Items))
 	l.widen(colFilingDate, filingDate(row.Items))
 	l.widen(colSubscription, subscription(row))
-	l.widen(colCost, row.Cost.String())
+	l.widen(colCost, row.Cost.String()+" + ")
 }
 
 func (l *layout) measureCells(cells []sheet.Cell) {

@@ -80,8 +80,11 @@ func (o *overview) sums() []sum {
 	}
 	available := o.book.Available()
 	funds := sheet.Money(int64(available))
-	if o.book.Unsure() {
+	switch {
+	case o.book.Unsure():
 		funds.Format = `"at most $"#,##0.00;"at most -$"#,##0.00`
+	case o.book.Certainty == money.Estimated:
+		funds.Format = `"about $"#,##0.00;"about -$"#,##0.00`
 	}
 	sums = append(sums, sum{"Funds available", funds,
 		"of the whole account, over all batches: declared deposits less everything spent and held"})

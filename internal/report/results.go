@@ -77,9 +77,9 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 	text := message(row, to)
 	cost := sheet.OutCell{}
 	if moved(row.Result) {
-		cost = amount(row.Cost)
-		if to == inCSV && row.Cost.IsUnknown() {
-			text += " Cost: " + row.Cost.String() + ", for a part of it is not known."
+		cost = costCell(row)
+		if to == inCSV && !row.Cost.IsKnown() {
+			text += " Cost: " + costText(row) + "."
 		}
 	}
 	answers := [...]sheet.OutCell{
@@ -97,11 +97,50 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 	return p.cells
 }
 
-// amount is a number that can be added up, and says where it is only the least.
+// costCell is what a row has cost. A known cost and an estimate are numbers, for
+// both are the best figure to add up; the workbook writes "about" before an
+// estimate. A cost of which a part is not known is a text: a bare lower bound
+// would be added up, and billed, as if it were the cost.
+func costCell(row *ledger.Row) sheet.OutCell {
+	if row.Cost.IsUnknown() {
+		return sheet.Str(row.Cost.Amount.String() + " + " + missingFee(row))
+	}
+	return amount(row.Cost)
+}
+
+// missingFee is what is not known of a cost: the service's own price, where no
+// state charges for what is ordered.
+func missingFee(row *ledger.Row) string {
+	if r := row.Request; r != nil && r.Order.AnnualReport == nil && r.Order.Formation == nil && r.Order.ForeignQualification == nil {
+		return "service fee"
+	}
+	return "state fee"
+}
+
+// costText is the cost in words: "about $325.00 (the state fee is an estimate)",
+// "$25.00 + state fee (not known for TX LLC)".
+func costText(row *ledger.Row) string {
+	switch {
+	case row.Cost.IsUnknown():
+		who := ""
+		if row.Request != nil && missingFee(row) == "state fee" {
+			who = strings.TrimSpace(string(row.Request.Order.FilingState) + " " + string(row.Request.Company.Sheet.EntityType))
+		}
+		return row.Cost.Without(who)
+	case !row.Cost.IsKnown():
+		return row.Cost.String() + " (the state fee is an estimate)"
+	}
+	return row.Cost.String()
+}
+
+// amount is a number that can be added up, and says how certain it is.
 func amount(c money.Cost) sheet.OutCell {
 	cell := sheet.Money(int64(c.Amount))
-	if c.IsUnknown() {
+	switch {
+	case c.IsUnknown():
 		cell.Format = `"at least $"#,##0.00`
+	case !c.IsKnown():
+		cell.Format = `"about $"#,##0.00`
 	}
 	return cell
 }

@@ -77,6 +77,16 @@ func HaltText(h ledger.Halted) string {
 // AfterRestore is what to do about a ledger that went back in time.
 const AfterRestore = "hold the rows that may have been sent since and go on: importer resolve --all --doubt (where no process that is gone can have sent any: importer resolve --restored)"
 
+// DisagreeText says that the service has refused an order for insufficient funds
+// although the recorded balance has some; "" where the two do not disagree. How to
+// correct the record its reader has to be told, each in another way.
+func DisagreeText(h ledger.Halted, book ledger.Book) string {
+	if !book.Contradicts(h.Reason) {
+		return ""
+	}
+	return fmt.Sprintf("The recorded balance is %s, but the filing service says that its balance is too low: the two disagree", book.Available().Dollars())
+}
+
 // HaltWords is HaltText in two or three words.
 func HaltWords(h ledger.Halted) string {
 	switch h.Reason {

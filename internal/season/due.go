@@ -64,6 +64,7 @@ type Due struct {
 	Fee         money.Cents
 	FeeKnown    bool   // false: nobody knows, and Fee is nothing
 	FeeVaries   bool   // Fee is the usual or the smallest figure
+	FeeMinimum  bool   // it is the smallest
 	FeeEstimate bool   // Fee is not verified
 	FeeNote     string // how it varies
 
@@ -124,6 +125,39 @@ func (r *Rules) Due(f Facts, year int) (Due, bool) {
 	return d, d.Verdict == Dated
 }
 
+// NotRequired reports whether a state asks for no report of a company, whatever
+// kind it may be as far as is known, and by which rule.
+func (r *Rules) NotRequired(f Facts) (*Line, bool) {
+	var rule *Line
+	for _, t := range known(f.EntityType, filing.LLC, filing.Corp) {
+		for _, foreign := range residences(f) {
+			line := r.lines[lineKey{f.State, t, foreign}]
+			if line == nil || line.rule.base != never {
+				return nil, false
+			}
+			if rule == nil {
+				rule = line
+			}
+		}
+	}
+	return rule, true
+}
+
+// NotRequiredText says of a company by whose rule nothing is due: "Ohio asks no
+// annual report of an LLC".
+func (l *Line) NotRequiredText(f Facts) string {
+	of := map[filing.EntityType]string{filing.LLC: "an LLC", filing.Corp: "a corporation"}[f.EntityType]
+	if of == "" {
+		of = "any company"
+	}
+	switch {
+	case f.FormationState == "":
+	case f.FormationState != f.State:
+		of += " formed elsewhere"
+	}
+	return l.State.Name() + " asks no annual report of " + of
+}
+
 // noRule stands for a kind of company without a line.
 var noRule = &Line{Words: "there is no rule for this kind of company", DateEstimate: true, rule: rule{base: seeState}}
 
@@ -176,6 +210,7 @@ func merge(dues []Due, f Facts) Due {
 		first.EitherYear = first.EitherYear || d.EitherYear
 		first.FeeEstimate = first.FeeEstimate || d.FeeEstimate
 		first.FeeVaries = first.FeeVaries || d.FeeVaries
+		first.FeeMinimum = first.FeeMinimum || d.FeeMinimum
 	}
 	var missing []string
 	if f.EntityType == "" {
@@ -204,12 +239,15 @@ func merge(dues []Due, f Facts) Due {
 func (l *Line) due(f Facts, year int) Due {
 	d := Due{
 		What: l.What, Estimate: l.DateEstimate, Why: l.Words,
-		Fee: l.Fee, FeeKnown: l.FeeKnown, FeeVaries: l.FeeVaries, FeeEstimate: l.FeeEstimate, FeeNote: l.FeeNote,
+		FeeVaries: l.FeeVaries, FeeMinimum: l.FeeMinimum, FeeEstimate: l.FeeEstimate, FeeNote: l.FeeNote,
 		Source: l.Source, Confidence: l.Confidence,
+	}
+	if l.rule.base != never {
+		d.Fee, d.FeeKnown = l.Fee.At(l.reportYear(year), Date{Year: year, Month: time.December, Day: endOfMonth})
 	}
 	switch l.rule.base {
 	case never:
-		d.Verdict, d.Fee, d.FeeKnown, d.FeeVaries = NotRequired, 0, false, false // there is nothing to pay for
+		d.Verdict, d.FeeVaries = NotRequired, false // there is nothing to pay for
 		return d
 	case seeState:
 		d.Verdict, d.Why = AskState, "see the state: "+l.Words
@@ -244,6 +282,7 @@ func (l *Line) due(f Facts, year int) Due {
 		d.Why += "; " + why
 		return d
 	}
+	d.Fee, d.FeeKnown = l.Fee.At(l.reportYear(d.Date.Year), d.Date)
 	if missing != "" {
 		d.Estimate, d.Opens = true, Date{}
 		d.Why += "; " + missing
@@ -256,6 +295,14 @@ func (l *Line) due(f Facts, year int) Due {
 		d.Why += "; not verified"
 	}
 	return d
+}
+
+// reportYear is the year that a report is named after, by the year it is due in.
+func (l *Line) reportYear(due int) int {
+	if l.YearBefore {
+		return due - 1
+	}
+	return due
 }
 
 // months are the months that the rule may count from, and what is missing where

@@ -48,14 +48,14 @@ func TestDueByHand(t *testing.T) {
 		want  string // When
 		opens string
 	}{
-		{"a day of the calendar, not verified", home("WV", filing.LLC, "2019-02-03"), 2027, "about 2027-07-01", ""},
+		{"a day of the calendar, not verified", home("KS", filing.LLC, "2019-02-03"), 2027, "about 2027-04-15", ""},
 		{"a day of the calendar", home("TX", filing.LLC, "2019-02-03"), 2027, "2027-05-15", ""},
 		{"the last day of the year", home("MN", filing.Corp, "2019-02-03"), 2027, "2027-12-31", ""},
 		{"a tax in place of a report", home("DE", filing.LLC, "2019-02-03"), 2027, "2027-06-01", ""},
 		{"domestic corporation", home("DE", filing.Corp, "2019-02-03"), 2027, "2027-03-01", ""},
 		{"foreign corporation", away("DE", filing.Corp, ""), 2027, "2027-06-30", ""},
 		{"January 1 to May 1", home("FL", filing.LLC, "2019-02-03"), 2027, "2027-05-01", "2027-01-01"},
-		{"February 1 to May 1", home("RI", filing.Corp, "2019-02-03"), 2027, "about 2027-05-01", "2027-02-01"},
+		{"February 1 to May 1", home("RI", filing.Corp, "2019-02-03"), 2027, "2027-05-01", "2027-02-01"},
 		{"January 1 to September 30", home("PA", filing.LLC, "2019-02-03"), 2027, "2027-09-30", "2027-01-01"},
 		{"January 1 to June 30", home("PA", filing.Corp, "2019-02-03"), 2027, "2027-06-30", "2027-01-01"},
 		{"the year of the formation asks for nothing", home("FL", filing.LLC, "2027-02-03"), 2027, "not this year", ""},
@@ -67,24 +67,24 @@ func TestDueByHand(t *testing.T) {
 		{"the anniversary of a registration", away("MA", filing.LLC, "2021-11-30"), 2027, "2027-11-30", ""},
 		{"an unknown registration, where the anniversary counts", away("MA", filing.LLC, ""), 2027, "about 2027-01-01", ""},
 
-		{"end of the anniversary month", home("ID", filing.LLC, "2019-02-03"), 2027, "about 2027-02-28", ""},
+		{"end of the anniversary month", home("ID", filing.LLC, "2019-02-03"), 2027, "2027-02-28", ""},
 		{"end of the anniversary month in a leap year", home("NJ", filing.LLC, "2019-02-03"), 2028, "2028-02-29", ""},
 		{"end of the month, unknown", Facts{State: "NV", EntityType: filing.LLC, FormationState: "NV"}, 2027, "about 2027-01-31", ""},
 		{"first day of the anniversary month", home("WY", filing.Corp, "2019-02-03"), 2027, "2027-02-01", ""},
-		{"before the first day of the anniversary month", home("IL", filing.LLC, "2019-03-20"), 2027, "about 2027-02-28", ""},
-		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027, "about 2027-12-31", ""},
-		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027, "about 2027-12-31", ""},
+		{"before the first day of the anniversary month", home("IL", filing.LLC, "2019-03-20"), 2027, "2027-02-28", ""},
+		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027, "2027-12-31", ""},
+		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027, "2027-12-31", ""},
 		{"before the first anniversary month there is none", home("IL", filing.LLC, "2027-03-20"), 2027, "not this year", ""},
-		{"first day of the second month after", home("SD", filing.Corp, "2019-02-03"), 2027, "about 2027-04-01", ""},
-		{"first day of the second month after November", home("SD", filing.Corp, "2019-11-03"), 2027, "about 2027-01-01", ""},
-		{"its anniversary was the year before, too early", home("SD", filing.Corp, "2026-11-03"), 2027, "not this year", ""},
+		{"first day of the anniversary month, early by two", home("SD", filing.Corp, "2019-02-03"), 2027, "2027-02-01", "2026-12-01"},
+		{"first day of November", home("SD", filing.Corp, "2019-11-03"), 2027, "2027-11-01", "2027-09-01"},
+		{"two months behind an anniversary of the year before, too early", home("CO", filing.Corp, "2026-11-03"), 2027, "not this year", ""},
 		{"three months from the first of the anniversary month, two months early", home("CO", filing.LLC, "2019-03-20"), 2027, "2027-05-31", "2027-01-01"},
 		{"three months from December", home("CO", filing.LLC, "2019-12-20"), 2027, "2027-02-28", "2026-10-01"},
 		{"quarter of the anniversary", home("WI", filing.LLC, "2019-05-20"), 2027, "2027-06-30", ""},
 		{"quarter of the anniversary, not verified", home("HI", filing.Corp, "2019-12-01"), 2027, "about 2027-12-31", ""},
 		{"foreign where the domestic one is by quarter", away("WI", filing.LLC, ""), 2027, "2027-03-31", ""},
 		{"assigned by the state, about the anniversary", home("AZ", filing.Corp, "2019-05-20"), 2027, "about 2027-05-20", ""},
-		{"a month, no day", home("CT", filing.Corp, "2019-05-20"), 2027, "about 2027-05-31", ""},
+		{"a month, no day", home("CT", filing.Corp, "2019-05-20"), 2027, "2027-05-31", ""},
 
 		{"first day of the 4th month after the fiscal year", ending(home("TN", filing.LLC, "2019-02-03"), time.December), 2027, "2027-04-01", ""},
 		{"the same of a year to June", ending(home("TN", filing.LLC, "2019-02-03"), time.June), 2027, "2027-10-01", ""},
@@ -98,9 +98,9 @@ func TestDueByHand(t *testing.T) {
 		{"the first fiscal year has not ended", ending(home("NC", filing.Corp, "2027-02-03"), time.December), 2027, "not this year", ""},
 		{"the first fiscal year ended", ending(home("NC", filing.Corp, "2027-02-03"), time.June), 2027, "2027-10-15", ""},
 
-		{"even-numbered years", home("IA", filing.Corp, "2019-02-03"), 2028, "about 2028-04-01", "2028-01-01"},
+		{"even-numbered years", home("IA", filing.Corp, "2019-02-03"), 2028, "2028-04-01", "2028-01-01"},
 		{"even-numbered years, an odd one", home("IA", filing.Corp, "2019-02-03"), 2027, "not this year", ""},
-		{"odd-numbered years", home("NE", filing.LLC, "2019-02-03"), 2027, "about 2027-04-01", ""},
+		{"odd-numbered years", home("NE", filing.LLC, "2019-02-03"), 2027, "2027-04-01", ""},
 		{"parity of an odd formation year", home("AK", filing.LLC, "2023-02-03"), 2025, "2025-01-02", ""},
 		{"parity of an odd formation year, an even one", home("AK", filing.LLC, "2023-02-03"), 2024, "not this year", ""},
 		{"parity of the registration year", away("AK", filing.Corp, "2022-02-03"), 2028, "2028-01-02", ""},
@@ -123,7 +123,7 @@ func TestDueByHand(t *testing.T) {
 		{"no entity type, and the types differ", home("PA", "", "2019-02-03"), 2027, "about 2027-06-30", "2027-01-01"},
 		{"no entity type, and the types agree", home("TX", "", "2019-02-03"), 2027, "2027-05-15", ""},
 		{"no entity type, and one of them is asked for nothing", home("AZ", "", "2019-05-20"), 2027, "about 2027-05-20", ""},
-		{"no entity type, and one of them is not verified", home("AR", "", "2019-02-03"), 2027, "about 2027-05-01", ""},
+		{"no entity type, and one of them is not verified", home("ID", "", "2019-02-03"), 2027, "about 2027-02-28", ""},
 		{"a foreign company cannot have registered before it was formed", Facts{State: "FL", EntityType: filing.LLC, FormationState: "DE", Formed: day("2027-01-02")}, 2027, "not this year", ""},
 		{"no formation state", Facts{State: "DE", EntityType: filing.Corp}, 2027, "about 2027-03-01", ""},
 		{"nothing but the state", Facts{State: "FL"}, 2027, "2027-05-01", "2027-01-01"},
@@ -185,26 +185,80 @@ func TestDueSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestFeeIsSureOnlyWhereTheSourceIs(t *testing.T) {
+func TestABuiltinFeeIsAnEstimate(t *testing.T) {
 	tests := []struct {
 		facts Facts
+		year  int
 		want  string
 	}{
-		{home("FL", filing.LLC, "2019-02-03"), "$138.75"},
-		{home("VT", filing.Corp, "2019-02-03"), "$60.00"},
-		{away("VT", filing.Corp, ""), "$250.00"},
-		{home("OR", filing.LLC, "2019-02-03"), "about $100.00"}, // read on one page
-		{away("OR", filing.LLC, ""), "about $275.00"},           // not verified
-		{home("MA", filing.LLC, "2019-02-03"), "about $500.00"}, // varies
-		{away("OK", filing.Corp, ""), "not known"},
-		{home("OH", filing.LLC, "2019-02-03"), "not known"}, // nothing is due
-		{home("PR", filing.LLC, "2019-02-03"), "not known"},
-		{Facts{State: "CT", EntityType: filing.Corp}, "about $150.00"}, // 435 for a foreign one
-		{Facts{State: "PA"}, "$7.00"},
+		{home("FL", filing.LLC, "2019-02-03"), 2027, "about $138.75"},
+		{away("VT", filing.Corp, ""), 2027, "about $250.00"},
+		{home("MA", filing.LLC, "2019-02-03"), 2027, "about $500.00"},
+		{home("DE", filing.LLC, "2019-02-03"), 2026, "about $300.00"}, // due in June, for the year before
+		{home("DE", filing.LLC, "2019-02-03"), 2027, "about $400.00"},
+		{home("MI", filing.LLC, "2019-02-03"), 2027, "about $25.00"},
+		{home("MI", filing.LLC, "2019-02-03"), 2028, "about $15.00"}, // the day counts
+		{home("MT", filing.LLC, "2019-02-03"), 2027, "about $0.00"},
+		{home("MT", filing.LLC, "2019-02-03"), 2028, "about $20.00"},
+		{away("OK", filing.Corp, ""), 2027, "about $10.00"},
+		{home("OH", filing.LLC, "2019-02-03"), 2027, "not known"}, // nothing is due
+		{home("PR", filing.LLC, "2019-02-03"), 2027, "not known"},
+		{Facts{State: "CT", EntityType: filing.Corp}, 2027, "about $150.00"}, // 435 for a foreign one
+		{Facts{State: "PA"}, 2027, "about $7.00"},
 	}
 	for _, test := range tests {
-		if due, _ := Builtin().Due(test.facts, 2027); due.Price() != test.want {
-			t.Errorf("%s %s: the fee is %s, want %s", test.facts.State, test.facts.EntityType, due.Price(), test.want)
+		if due, _ := Builtin().Due(test.facts, test.year); due.Price() != test.want {
+			t.Errorf("%s %s in %d: the fee is %s, want %s", test.facts.State, test.facts.EntityType, test.year, due.Price(), test.want)
+		}
+	}
+}
+
+func TestAFeeHoldsForItsPeriods(t *testing.T) {
+	for _, test := range []struct {
+		fee  string
+		year int
+		on   string
+		want string
+	}{
+		{"138.75", 2026, "2026-11-22", "138.75"},
+		{"300 until 2025; 400", 2025, "2026-11-22", "300.00"},
+		{"300 until 2025; 400", 2026, "2026-11-22", "400.00"},
+		{"300 until 2025; 400", 0, "2026-11-22", "400.00"},
+		{"30 until 2026-09-30; 35", 2024, "2026-09-30", "30.00"},
+		{"30 until 2026-09-30; 35", 2024, "2026-10-01", "35.00"},
+		{"0 from 2026 until 2027; 20", 2025, "2026-11-22", "20.00"},
+		{"0 from 2026 until 2027; 20", 2027, "2026-11-22", "0.00"},
+		{"15 from 2026-01-01 until 2026-12-31", 2026, "2027-01-01", "not known"},
+		{"15 from 2026-01-01", 2026, "2025-12-31", "not known"},
+		{"", 2026, "2026-11-22", "not known"},
+	} {
+		fee, err := ParseFee(test.fee)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "not known"
+		if amount, ok := fee.At(test.year, day(test.on)); ok {
+			got = amount.String()
+		}
+		if got != test.want {
+			t.Errorf("%q for %d on %s: got %s, want %s", test.fee, test.year, test.on, got, test.want)
+		}
+		if again, err := ParseFee(fee.String()); err != nil || again.String() != fee.String() {
+			t.Errorf("%q is written %q: %v", test.fee, fee, err)
+		}
+	}
+}
+
+func TestASourceInAFewWords(t *testing.T) {
+	for _, test := range []struct{ source, basis, want string }{
+		{"https://www.upcounsel.com/x ; https://sos.ga.gov/how-to", "copy of statute, state page or state form read", "sos.ga.gov"},
+		{"github.com/a/b data.json (2026-10-10, cites https://www.commerce.alaska.gov/web/x.pdf)", "3 transcriptions of state pages", "commerce.alaska.gov, as others copied it"},
+		{"https://www.upcounsel.com/x", "third-party page read + transcription", "upcounsel.com"},
+		{"a public data file", "2 transcriptions of state pages", "2 transcriptions of state pages"},
+		{"", "", "general knowledge"},
+	} {
+		if got := Read(test.source, test.basis); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.source, got, test.want)
 		}
 	}
 }

@@ -92,10 +92,10 @@ func TestEarliestDueIsFiledFirst(t *testing.T) {
 	r := aRoster("2026-12-01",
 		home("OH", filing.LLC, "2019-02-03"), // nothing is due
 		home("TX", filing.LLC, "2019-02-03"),
-		home("WV", filing.LLC, "2019-02-03"), // an estimate
-		home("MS", filing.LLC, "2019-02-03"), // about 04-15
-		home("MD", filing.LLC, "2019-02-03"), // 04-15
-		away("OK", filing.Corp, ""),          // see the state
+		home("WV", filing.LLC, "2019-02-03"),
+		home("MS", filing.Corp, "2019-02-03"), // about 04-15
+		home("MD", filing.LLC, "2019-02-03"),  // 04-15
+		away("OK", filing.Corp, ""),           // see the state
 		home("MD", filing.Corp, "2019-02-03"),
 	)
 	var entries []Entry
@@ -104,7 +104,7 @@ func TestEarliestDueIsFiledFirst(t *testing.T) {
 		entries = append(entries, Entry{row, due})
 	}
 	slices.SortStableFunc(entries, EarliestFirst)
-	want := "MD LLC 2027-04-15, MD CORP 2027-04-15, MS LLC about 2027-04-15, TX LLC 2027-05-15, WV LLC about 2027-07-01, OK CORP see the state, OH LLC not required"
+	want := "MD LLC 2027-04-15, MD CORP 2027-04-15, MS CORP about 2027-04-15, TX LLC 2027-05-15, WV LLC 2027-06-30, OK CORP see the state, OH LLC not required"
 	if got := told(entries); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

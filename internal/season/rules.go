@@ -31,15 +31,17 @@ type Line struct {
 	Words     string // the rule as its source says it
 	What      string // what is filed: "annual report", "biennial statement"; "" for nothing
 
-	Fee          money.Cents
-	FeeKnown     bool   // false: no figure was found, and Fee is nothing
+	YearBefore   bool   // the report is named after the year before the one it is due in
+	Fee          Fee    // nil: no figure was found
 	FeeVaries    bool   // by a fact that is not known here, or by the way of filing
+	FeeMinimum   bool   // Fee is the smallest that it can be
 	FeeNote      string // how it varies, as its source says it
 	DateEstimate bool   // the date was not verified
 	FeeEstimate  bool   // the fee was not verified
 
 	Source     string // pages or statutes; "" for general knowledge
 	Confidence string // what was read there, and how old it is
+	Basis      string // what the confidence rests on
 
 	frequency frequency
 	rule      rule
@@ -66,7 +68,11 @@ type Rules struct {
 	lines map[lineKey]*Line
 }
 
-//go:embed due.csv
+// reports.csv says of each state and kind of company what is due, when, and what
+// the state charges. It is the one table of annual reports: quotes read their fees
+// here.
+//
+//go:embed reports.csv
 var builtinCSV []byte
 
 var builtin = sync.OnceValue(func() *Rules {
@@ -82,7 +88,7 @@ func Builtin() *Rules { return builtin() }
 
 // Load reads a file of rules over the built-in ones: its lines replace those for
 // the same state, entity type and company, so that a correction is a file of
-// one line. It is CSV with the columns of due.csv in any order and case:
+// one line. It is CSV with the columns of reports.csv in any order and case:
 //
 //	state, entityType  the code or name; LLC or CORP
 //	company            domestic or foreign (formed in another state)
@@ -90,10 +96,15 @@ func Builtin() *Rules { return builtin() }
 //	due                fixed 04-15, anniversary-month last, see-state, …
 //	words              the rule as its source says it
 //	what               what is filed, "annual report" where it is empty
-//	fee                dollars, such as 138.75; empty where it is not known
-//	feeVaries          no, yes, or yes: and how
+//	reportYear         before, where the report is named after the year before the
+//	                   one it is due in; the column may be missing
+//	fee                dollars, such as 138.75; several with their filing years or
+//	                   days, such as 300 until 2025; 400; empty where not known
+//	feeVaries          no, yes, or yes: and how; minimum: and how, where it can be
+//	                   more
 //	estimate           what was not verified: none, date, fee or both
 //	source, confidence where it was read, and when
+//	basis              what the confidence rests on; the column may be missing
 //
 // Other columns are ignored. Errors are ErrRules and name line and column, all
 // of them at once.
@@ -124,7 +135,7 @@ func (r *Rules) Lines() []Line {
 	return lines
 }
 
-// fields are the columns, in the order of due.csv, and what each puts into a
+// fields are the columns, in the order of reports.csv, and what each puts into a
 // line. The text is trimmed; false refuses it with what is wanted.
 var fields = []struct {
 	column, wants string
@@ -162,18 +173,19 @@ var fields = []struct {
 		}
 		return true
 	}},
-	{"fee", "an amount in dollars, such as 138.75, or empty where it is not known", func(l *Line, s string) bool {
-		if s == "" {
-			return true
-		}
-		var err error
-		l.Fee, err = money.Parse(s)
-		l.FeeKnown = err == nil
-		return err == nil && l.Fee >= 0 && l.Fee <= maxFee
+	{"reportYear", "before, or empty for the year it is due in", func(l *Line, s string) bool {
+		l.YearBefore = s == "before"
+		return l.YearBefore || s == ""
 	}},
-	{"feeVaries", "no, yes, or yes: and how", func(l *Line, s string) bool {
+	{"fee", feeForms + ", or empty where it is not known", func(l *Line, s string) bool {
+		var err error
+		l.Fee, err = ParseFee(s)
+		return err == nil
+	}},
+	{"feeVaries", "no, yes, yes: and how, or minimum: and how", func(l *Line, s string) bool {
 		answer, note, _ := strings.Cut(s, ":")
-		l.FeeVaries, l.FeeNote = answer == "yes", strings.TrimSpace(note)
+		l.FeeMinimum, l.FeeNote = answer == "minimum", strings.TrimSpace(note)
+		l.FeeVaries = l.FeeMinimum || answer == "yes"
 		return l.FeeVaries || s == "no" || s == ""
 	}},
 	{"estimate", "none, date, fee or both", func(l *Line, s string) bool {
@@ -188,7 +200,14 @@ var fields = []struct {
 		l.Confidence = s
 		return true
 	}},
+	{"basis", "", func(l *Line, s string) bool {
+		l.Basis = s
+		return true
+	}},
 }
+
+// optional are the columns that a file may leave out.
+var optional = []string{"reportYear", "basis"}
 
 // maxFee is far above any fee of a state: a figure over it is cents for dollars
 // or a slip.
@@ -246,6 +265,9 @@ func columns(header []string) ([]int, error) {
 		folded := filing.FoldName(f.column)
 		same := func(h string) bool { return filing.FoldName(h) == folded }
 		at[i] = slices.IndexFunc(header, same)
+		if at[i] < 0 && slices.Contains(optional, f.column) {
+			continue
+		}
 		if at[i] < 0 {
 			return nil, fmt.Errorf("%w: line 1: the column %s is missing", ErrRules, f.column)
 		}
@@ -262,7 +284,7 @@ func readLine(row []string, at []int) (*Line, error) {
 	var errs []error
 	for i, f := range fields {
 		text := ""
-		if at[i] < len(row) {
+		if at[i] >= 0 && at[i] < len(row) {
 			text = strings.TrimSpace(row[at[i]])
 		}
 		if !f.set(line, text) {

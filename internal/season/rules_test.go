@@ -1,17 +1,15 @@
 package season
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
 
 	"pgregory.net/rapid"
 )
@@ -32,69 +30,23 @@ func TestBuiltinHasEveryKindOfCompanyOnce(t *testing.T) {
 	}
 }
 
-// What the data calls unverified is an estimate, and what is sure has a source.
-func TestUnverifiedIsAnEstimate(t *testing.T) {
-	feeOnly := regexp.MustCompile(`^due (rule|date).* read .*; fee .*unverified`)
+// A built-in fee is never sure, for nobody has read it on the day; what is said
+// of it has a source and a basis, and a guess of a date is an estimate.
+func TestWhatTheTableSaysHasASource(t *testing.T) {
 	for _, l := range Builtin().Lines() {
 		name := fmt.Sprintf("%s %s %s", l.State, l.EntityType, l.Company())
-		switch {
-		case feeOnly.MatchString(l.Confidence):
-			if !l.FeeEstimate || l.DateEstimate {
-				t.Errorf("%s: only the fee is unverified: %q", name, l.Confidence)
-			}
-		case strings.Contains(l.Confidence, "unverified") && !(l.FeeEstimate && l.DateEstimate):
-			t.Errorf("%s: date and fee are estimates: %q", name, l.Confidence)
+		if l.rule.base != never && (!l.FeeEstimate || len(l.Fee) == 0) {
+			t.Errorf("%s: the fee is no estimate: %+v", name, l.Fee)
 		}
-		if l.Source == "" && !(l.FeeEstimate && l.DateEstimate) {
-			t.Errorf("%s: sure without a source", name)
+		if !slices.Contains([]string{"sure", "likely", "guess"}, l.Confidence) || l.Source == "" || l.Basis == "" {
+			t.Errorf("%s: %q, %q, %q", name, l.Source, l.Confidence, l.Basis)
 		}
-		if l.Confidence == "" {
-			t.Errorf("%s: nothing is said of its source", name)
+		if (l.Confidence == "guess" || l.rule.base == seeState) && !l.DateEstimate {
+			t.Errorf("%s: sure of a date that nobody read", name)
 		}
-		if l.rule.base == seeState && !l.DateEstimate {
-			t.Errorf("%s: sure of what the state is to be asked for", name)
+		if _, ok := l.Fee.At(2026, day("2026-11-22")); !ok {
+			t.Errorf("%s: no fee for 2026", name)
 		}
-	}
-}
-
-// A fee is sure here where quotes take it for sure, at the same amount: the two
-// tables are read by the same people.
-func TestSureFeesAreThoseOfTheQuotes(t *testing.T) {
-	file, err := os.Open("../balance/fees.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll() // product, state, entityType, company, amount, …
-	if err != nil {
-		t.Fatal(err)
-	}
-	quoted := make(map[string]string)
-	for _, row := range rows {
-		for _, company := range []string{"domestic", "foreign"} {
-			if row[0] == string(filing.AnnualReport) && (row[3] == "" || row[3] == company) {
-				amount, err := money.Parse(row[4])
-				if err != nil {
-					t.Fatal(err)
-				}
-				quoted[fmt.Sprint(row[1], " ", row[2], " ", company)] = amount.Dollars()
-			}
-		}
-	}
-	sure := 0
-	for _, l := range Builtin().Lines() {
-		name := fmt.Sprint(l.State, " ", l.EntityType, " ", l.Company())
-		fee := ""
-		if l.FeeKnown && !l.FeeVaries && !l.FeeEstimate && l.rule.base != never {
-			fee = l.Fee.Dollars()
-			sure++
-		}
-		if fee != quoted[name] {
-			t.Errorf("%s: the sure fee is %q, quotes say %q", name, fee, quoted[name])
-		}
-	}
-	if sure == 0 {
-		t.Error("no fee is sure")
 	}
 }
 
@@ -102,21 +54,21 @@ func TestSureFeesAreThoseOfTheQuotes(t *testing.T) {
 // form of the first that its words match, and no other.
 var wordings = []struct{ words, due string }{
 	{`^No annual report|^LLCs file no|file no annual report`, `none`},
-	{`sources disagree`, `see-state`},
+	{`due date not found`, `see-state`},
 	{`(?i)within 3 months after fiscal year end`, `fiscal-year-end +3 last`},
 	{`2\.5 months after fiscal year end`, `fiscal-year-end +3 15`},
-	{`15th day of the 4th month after fiscal year end`, `fiscal-year-end +4 15`},
+	{`15th day of the 4th month after (fiscal|the tax|the) year end`, `fiscal-year-end +4 15`},
 	{`First day of the 4th month after fiscal year end`, `fiscal-year-end +4 first`},
-	{`second month after the anniversary month`, `anniversary-month +2 first`},
-	{`three-month period starting with the first day of the anniversary month \(may be filed 2 months early`, `anniversary-month +2 last opens -2 first`},
-	{`Last day of the anniversary month of registration \(window: that month and 5 before`, `anniversary-month last opens -5 first`},
+	{`^First day of the anniversary month \(may be filed 2 months before`, `anniversary-month first opens -2 first`},
+	{`from 2 months before to 2 months after the periodic report month`, `anniversary-month +2 last opens -2 first`},
+	{`by the end of the anniversary month \(window: that month and the 5 before`, `anniversary-month last opens -5 first`},
 	{`During the calendar month of original filing.* not before that month`, `anniversary-month last opens first`},
-	{`^(Last day|End) of the anniversary month`, `anniversary-month last`},
-	{`^Anniversary month$`, `anniversary-month last`},
+	{`^Anniversary date|assigned to each corporation, in its anniversary month`, `anniversary-date`},
+	{`^(Last day|End) of the (anniversary month|month of)`, `anniversary-month last`},
+	{`^Anniversary of formation or registration \(online\)`, `anniversary-month last`},
 	{`^Before the first day of the anniversary month`, `anniversary-month -1 last`},
-	{`^First day of the (anniversary month|month of organization)`, `anniversary-month first`},
+	{`^First day of the (anniversary month|month of organi[sz]ation)`, `anniversary-month first`},
 	{`quarter that holds the registration anniversary`, `anniversary-quarter last`},
-	{`(?i)anniversary (date )?of|anniversary date`, `anniversary-date`},
 }
 
 var dayWords = regexp.MustCompile(`(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2})\b`)
@@ -225,10 +177,8 @@ func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
 func TestLoadNamesLineAndColumn(t *testing.T) {
 	line := func(column, text string) string {
 		row := []string{"DE", "LLC", "domestic", "annual", "fixed 07-01", "July 1", "", "1", "no", "none", "", ""}
-		for i, f := range fields {
-			if f.column == column {
-				row[i] = text
-			}
+		if i := slices.Index(strings.Split(strings.TrimSpace(header), ","), column); i >= 0 {
+			row[i] = text
 		}
 		return header + strings.Join(row, ",") + "\n"
 	}
@@ -257,6 +207,11 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		{line("due", "whenever"), `column due: "whenever" is not fixed 04-15, anniversary-date,`},
 		{line("words", ""), `line 2: column words`},
 		{line("fee", "1.234"), `line 2: column fee: "1.234" is not an amount`},
+		{line("fee", "300 until"), `column fee`},
+		{line("fee", "300 until 202"), `column fee`},
+		{line("fee", "300 since 2025"), `column fee`},
+		{line("fee", "300 until 2025 until 2026"), `column fee`},
+		{line("fee", "300; "), `column fee`},
 		{line("fee", "-1"), `column fee`},
 		{line("fee", "13875000"), `column fee`},
 		{line("feeVaries", "perhaps"), `line 2: column feeVaries: "perhaps"`},

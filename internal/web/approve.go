@@ -14,13 +14,15 @@ import (
 
 // asked is what a yes is waited for to.
 type asked struct {
-	Rows   int
-	Total  money.Cost
-	Short  money.Cents // what is missing in the book for it
-	By     string      // who handed it in
-	Plan   string      // names what is approved
-	Season *jobs.Plan  // of the firing that made the batch; nil where none did
-	Mine   bool        // whoever looks handed it in, and somebody else has to say yes
+	Rows     int
+	Total    money.Cost
+	Short    money.Cents     // what is missing in the book for it
+	By       string          // who handed it in
+	Plan     string          // names what is approved
+	Season   *jobs.Plan      // of the firing that made the batch; nil where none did
+	Quote    jobs.BatchQuote // as it was made last; empty where none was kept
+	Warnings jobs.Warnings
+	Mine     bool // whoever looks handed it in, and somebody else has to say yes
 }
 
 func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
@@ -30,8 +32,30 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 	}
 	a.Mine = b.Approval.Second && v.who() == b.Approval.AskedBy
 	var err error
+	if a.Quote, _, err = jobs.QuoteOf(v.ctx(), s.Ledger, b.ID); err != nil {
+		return a, err
+	}
+	if a.Warnings, err = jobs.ListWarnings(v.ctx(), s.Ledger, b, shownWarnings); err != nil {
+		return a, err
+	}
 	a.Season, err = jobs.PlanBehind(v.ctx(), s.Ledger, b.ID)
 	return a, err
+}
+
+// TotalText is the cost for people. Where a state fee is missing, it says whose.
+func (a *asked) TotalText() string { return a.Total.Without(a.Quote.Missing()) }
+
+// shownWarnings is how many warnings are listed beside a quote; a tab has all.
+const shownWarnings = 10
+
+// checkedWarnings refuses an approval by somebody who did not confirm the number
+// of warnings that there are.
+func (s *Site) checkedWarnings(v *visit, b ledger.Batch) error {
+	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
+	if err != nil || w.Count == 0 || v.r.PostForm.Get("warnings") == strconv.Itoa(w.Count) {
+		return err
+	}
+	return wrong("There is a box to confirm that you have checked %s: check it. Nothing was sent.", count(w.Count, "warning"))
 }
 
 // approve says yes to a batch, as it was looked at.
@@ -39,6 +63,11 @@ func (s *Site) approve(v *visit) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
+	}
+	if b.Approval.State == ledger.ApprovalWanted {
+		if err := s.checkedWarnings(v, b); err != nil {
+			return err
+		}
 	}
 	// What it costs now is asked for and noted by us, whatever comes of it: the act is the yes.
 	p, err := jobs.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)

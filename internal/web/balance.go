@@ -27,6 +27,7 @@ type balancePage struct {
 	Book    ledger.Book
 	Wrong   string         // why the book does not add up
 	Halt    string         // what halts everything for want of funds
+	Against string         // that the service says otherwise
 	Asks    time.Time      // when the service is asked again by itself
 	Rows    int            // that wait to be placed
 	Queued  money.Cost     // what they take
@@ -80,7 +81,7 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 		return err
 	}
 	if halt.Reason == filing.ForFunds {
-		p.Halt, p.Asks = report.HaltText(halt), halt.Until
+		p.Halt, p.Asks, p.Against = report.HaltText(halt), halt.Until, report.DisagreeText(halt, p.Book)
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 )
@@ -81,13 +82,73 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	s.must(s.Ledger.Deposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
+	v.wants(body, "annual report, DE ", "estimated", "Service fee", "read in November 2026")
 	v.handIn(path, body)
 	_, body = v.get("/balance")
-	v.wants(body, "too little", "3 queued rows", "at least $75.00", "queue placed", `class="ahead"`)
+	v.wants(body, "too little", "3 queued rows", "about $1,", "queue placed", `class="ahead"`)
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "10")
 	v.wants(body, "too little for what is queued")
-	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "100", "sure", "1")
+	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "2000", "sure", "1")
 	v.wants(body, "It pays for the 3 queued rows")
+}
+
+// Where the service refuses for want of funds what the book could pay for, the page
+// says that the two disagree, and no longer that the queued rows are paid for.
+func TestTheServiceContradictsTheBook(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	s.must(s.Ledger.Deposit(t.Context(), 5000_00, ""))
+	path, body := v.sheet("a.csv", someClients)
+	batch := v.handIn(path, body)
+	_, body = v.get("/balance")
+	v.wants(body, "The queued rows are paid for")
+	refused := filing.Answer{Class: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}
+	for row, err := range s.Ledger.Rows(t.Context(), batch) {
+		s.must(err)
+		if row.Result != filing.Ready {
+			continue
+		}
+		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
+		s.must(err)
+		s.must(s.Ledger.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: refused, Cost: row.Cost, Message: "no funds"}))
+		break
+	}
+	_, body = v.get("/balance")
+	v.wants(body, "The recorded balance is $5,000.00, but the filing service says that its balance is too low: the two disagree", "record the difference as an adjustment")
+	if strings.Contains(body, "are paid for") {
+		t.Error("the page says that rows are paid for")
+	}
+	_, body = v.get("/batches/" + batch)
+	v.wants(body, "the two disagree", "Correct the balance")
+}
+
+// Warnings stand beside the quote, and whoever hands in, and whoever approves, has
+// to confirm that they were checked.
+func TestWarningsAreConfirmed(t *testing.T) {
+	s := newSite(t)
+	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	v := s.as(ledger.Preparer)
+	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
+		"comp_1,LLC,OH,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
+	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2", "I have checked 1 warning", ">Warnings<")
+	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
+	v.wants(after, "There is a box to confirm that you have checked 1 warning")
+	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"), "warnings", "1")
+	v.wants(after, "waits for a second person")
+	b, err := s.Ledger.Batch(t.Context(), "")
+	s.must(err)
+	other := s.as(ledger.Approver)
+	_, body = other.get("/batches/" + b.ID)
+	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "I have checked 1 warning", "annual report, DE LLC", "estimated")
+	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan)
+	other.wants(after, "There is a box to confirm that you have checked 1 warning")
+	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
+		t.Errorf("%+v, %v", b.Approval, err)
+	}
+	other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan, "warnings", "1")
+	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalGiven {
+		t.Errorf("%+v, %v", b.Approval, err)
+	}
 }
 
 // Entries are read by pages, the newest first.

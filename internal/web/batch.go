@@ -226,6 +226,9 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		switch p.Halted.Reason {
 		case filing.ForFunds:
 			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. Nothing is lost.", "/balance", "Declare a deposit"
+			if text := report.DisagreeText(p.Halted, p.Book); text != "" {
+				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+h.Do, "Correct the balance"
+			}
 		case filing.ForKey:
 			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; nothing is lost.", "/settings", "Settings"
 		case filing.ForRestore:

@@ -22,14 +22,15 @@ import (
 // quoted is what a prepared batch will cost, as the ledger keeps it with its
 // upload.
 type quoted struct {
-	At      time.Time           `json:"at"`
-	Plan    string              `json:"plan"` // names what was quoted: whoever says yes says it to this
-	Rows    int                 `json:"rows"`
-	Before  int                 `json:"before"` // ready rows that were bought before
-	Total   money.Cost          `json:"total"`
-	Lines   []jobs.ProductQuote `json:"lines"`
-	Trouble string              `json:"trouble,omitempty"` // why there is none
-	Notes   []string            `json:"notes,omitempty"`   // what is to be known of the sheet
+	At      time.Time       `json:"at"`
+	Plan    string          `json:"plan"` // names what was quoted: whoever says yes says it to this
+	Rows    int             `json:"rows"`
+	Before  int             `json:"before"` // ready rows that were bought before
+	Total   money.Cost      `json:"total"`
+	Sum     jobs.BatchQuote `json:"sum"`
+	Form    int             `json:"form"`              // of this quote; an earlier version's is made anew
+	Trouble string          `json:"trouble,omitempty"` // why there is none
+	Notes   []string        `json:"notes,omitempty"`   // what is to be known of the sheet
 
 	Standing []string `json:"-"` // what is to be known of subscriptions and earlier purchases: a part of Notes
 }
@@ -42,8 +43,17 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 	if err := json.Unmarshal(u.Quote, q); err != nil {
 		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
 	}
+	if q.Form != quoteForm && q.Trouble == "" {
+		q.Trouble = "The quote was made by an earlier version."
+	}
 	return q, nil
 }
+
+// quoteForm is that of the quotes of this version: costs say how certain they are.
+const quoteForm = 2
+
+// TotalText is the total for people. Where a state fee is missing, it says whose.
+func (q *quoted) TotalText() string { return q.Sum.TotalText() }
 
 // preparing reads uploads into prepared batches and quotes them, beside the
 // pages. It holds nothing that is not in the ledger: where this process ends,
@@ -244,7 +254,7 @@ func (c counting) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 // quote says what a prepared batch will cost. That it cannot be said is part of
 // the answer. Companies are looked up where lookedUp is told how far that is.
 func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, total int), at func(stage)) quoted {
-	q := quoted{At: time.Now().UTC()}
+	q := quoted{At: time.Now().UTC(), Form: quoteForm}
 	err := func() error {
 		counts, err := s.Ledger.Counts(ctx, batch)
 		if err != nil {
@@ -269,7 +279,7 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 			if err != nil {
 				return err
 			}
-			q.Rows, q.Total, q.Lines, q.Before = sum.Rows, sum.Total, sum.Lines, sum.Before
+			q.Sum, q.Rows, q.Total, q.Before = sum, sum.Rows, sum.Total, sum.Before
 			for _, note := range sum.Notes() {
 				q.Standing = append(q.Standing, note.Text())
 			}

@@ -108,7 +108,7 @@ var shows = []struct {
 	{"skipped", "Skipped", ledger.RowQuery{Results: []filing.Result{filing.Skipped}}},
 	{"canceled", "Canceled", ledger.RowQuery{Results: []filing.Result{filing.Canceled}}},
 	{"before", "Ready, but bought before", ledger.RowQuery{Before: true}},
-	{"notes", "With remarks", ledger.RowQuery{Faulty: true}},
+	{"notes", "Warnings", ledger.RowQuery{Warned: true}},
 	{"exceptions", "Standing still", ledger.RowQuery{Exceptions: true}},
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
+	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
@@ -52,6 +53,7 @@ type sheetPage struct {
 	Batch    *ledger.Batch
 	Counts   ledger.Counts
 	Quote    *quoted
+	Warnings jobs.Warnings // of the rows that would be sent
 	Book     ledger.Book
 	Short    money.Cents  // what is missing in the book
 	Second   bool         // a second person has to approve
@@ -230,6 +232,9 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 	if p.Book.Declared {
 		p.Short = max(0, p.Quote.Total.Amount-p.Book.Available())
 	}
+	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
+		return err
+	}
 	firm, err := s.Ledger.Firm(ctx)
 	if err != nil {
 		return err
@@ -362,6 +367,9 @@ func (s *Site) handIn(v *visit) error {
 	if q.Trouble != "" {
 		return wrong("It cannot be said what it costs: %s. Nothing was handed in.", q.Trouble)
 	}
+	if err := s.checkedWarnings(v, b); err != nil {
+		return err
+	}
 	if q.Plan != v.r.PostForm.Get("plan") {
 		body, err := json.Marshal(q)
 		if err != nil {
@@ -370,7 +378,7 @@ func (s *Site) handIn(v *visit) error {
 		if err := s.Ledger.PreparedUpload(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
 			return err
 		}
-		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing was sent.", q.Total)
+		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing was sent.", q.TotalText())
 		return v.goTo("/sheets/" + u.ID)
 	}
 	firm, err := s.Ledger.Firm(v.ctx())

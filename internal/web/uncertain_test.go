@@ -84,7 +84,7 @@ func TestSettle(t *testing.T) {
 	s := newSite(t)
 	s.place()
 	v := s.as(ledger.Roles...)
-	s.must(s.Ledger.Deposit(t.Context(), 1000_00, ""))
+	s.must(s.Ledger.Deposit(t.Context(), 10_000_00, ""))
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
 	held := rows[0].Held

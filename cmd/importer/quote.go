@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+)
+
+// shownKinds is how many kinds of filings a quote lists; the last line sums up
+// the rest.
+const shownKinds = 25
+
+// sayQuote shows what filings cost: by product, state and entity type, service
+// fee and state fee apart, and what the figures rest on.
+func (a *app) sayQuote(q jobs.BatchQuote) {
+	var b strings.Builder
+	table := lineUp(&b)
+	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
+	for i, k := range q.Kinds {
+		if i == shownKinds {
+			fmt.Fprintf(table, "  and %s more\t\t\t\t\n", count(len(q.Kinds)-i, "kind"))
+			break
+		}
+		what := k.Product.Title()
+		if who := k.Who(); who != "" {
+			what += ", " + who
+		}
+		fee := k.StateFeeText()
+		if k.Count > 1 && fee != "" && !k.Each.IsUnknown() {
+			fee += fmt.Sprintf(" (%s each)", k.Each.Amount.Dollars())
+		}
+		fmt.Fprintf(table, "  %s\t%d\t%s\t%s\t%s\n", what, k.Count, k.Service, fee, k.Total().Without(k.Who()))
+	}
+	table.Flush()
+	for line := range strings.Lines(b.String()) {
+		a.say("%s", strings.TrimRight(line, " \n"))
+	}
+	a.say("  %s %s", a.paint.bold("total"), a.paint.bold(q.TotalText()))
+	for _, note := range q.FeeNotes() {
+		a.say("  %s", note)
+	}
+	for _, note := range q.Notes() {
+		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.What)))
+		for _, name := range note.Names[:min(len(note.Names), 10)] {
+			a.say("    %s", name)
+		}
+		if more := note.Count - 10; more > 0 {
+			a.say("    … and %d more", more)
+		}
+	}
+}
+
+// showQuote shows what filings cost and what is there for it.
+func (a *app) showQuote(q jobs.BatchQuote, book ledger.Book) {
+	a.sayQuote(q)
+	a.sayFunds(q, book)
+}
+
+// sayFunds shows what is there for it.
+func (a *app) sayFunds(q jobs.BatchQuote, book ledger.Book) {
+	if !book.Declared {
+		return
+	}
+	a.say("  available %s", book.Available().Dollars())
+	if short := q.Total.Amount - book.Available(); short > 0 {
+		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.", short.Dollars())))
+	}
+}
+
+// shownWarnings is how many warnings are printed before a question.
+const shownWarnings = 10
+
+// sayWarnings prints the first warnings of what is about to be sent, and says how
+// to see all of them. seeAll is the command that does.
+func (a *app) sayWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, seeAll string) (jobs.Warnings, error) {
+	w, err := jobs.ListWarnings(ctx, l, b, shownWarnings)
+	if err != nil || w.Count == 0 {
+		return w, err
+	}
+	a.say("%s, on %s to be sent:", a.paint.yellow(count(w.Count, "warning")), count(w.Rows, "row"))
+	for _, one := range w.First {
+		a.say("  %s", legible(one.Text()))
+	}
+	if more := w.Count - len(w.First); more > 0 {
+		a.say("  … and %d more: %s", more, seeAll)
+	}
+	return w, nil
+}
+
+// withWarnings is the end of a question.
+func withWarnings(w jobs.Warnings) string {
+	if w.Count == 0 {
+		return ""
+	}
+	return " (" + count(w.Count, "warning") + ")"
+}

@@ -1,0 +1,105 @@
+package importer_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/importer"
+)
+
+// checkRows checks a sheet of annual reports and returns its problems by row.
+func checkRows(t *testing.T, rows ...string) map[int][]importer.Problem {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "reports.csv")
+	content := "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,User ID\n" + strings.Join(rows, "\n") + "\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	im, err := importer.Open(path, importer.Options{Now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer im.Close()
+	found := make(map[int][]importer.Problem)
+	if _, err := im.Check(t.Context(), func(p importer.Problem) error {
+		found[p.Row] = append(found[p.Row], p)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Where the table of the states says that no report is due, the row says so at
+// its state and is sent all the same; where it may be due, nothing is said.
+func TestAReportThatNoStateAsksFor(t *testing.T) {
+	rows := []string{
+		"comp_1,A,LLC,OH,OH,2026,user_1",
+		"comp_2,B,LLC,DE,AZ,2026,user_1",
+		"comp_3,C,LLC,MO,MO,2026,user_1",
+		"comp_4,D,,,OH,2026,user_1", // no company of any kind
+		"comp_5,E,,,AZ,2026,user_1", // a corporation's is due
+		"comp_6,F,CORP,AZ,AZ,2026,user_1",
+		"comp_7,G,LLC,DE,DE,2026,user_1", // a tax is
+		"comp_8,H,LLC,NM,NM,2026,user_1",
+		"comp_9,I,LLC,SC,SC,2026,user_1",
+		"comp_10,J,LLC,AL,AL,2026,user_1",
+	}
+	found := checkRows(t, rows...)
+	for row, want := range map[int]string{
+		2:  "Ohio asks no annual report of an LLC",
+		3:  "Arizona asks no annual report of an LLC formed elsewhere",
+		4:  "Missouri asks no annual report of an LLC",
+		5:  "Ohio asks no annual report of any company",
+		9:  "New Mexico asks no annual report of an LLC",
+		10: "South Carolina asks no annual report of an LLC",
+		11: "Alabama asks no annual report of an LLC",
+	} {
+		problems := found[row]
+		if len(problems) != 1 {
+			t.Errorf("row %d: %+v", row, problems)
+			continue
+		}
+		p := problems[0]
+		if !strings.HasPrefix(p.Message, want+" (source: ") || p.Severity != importer.Warning || p.Column != "Filing State" || p.Rule != "annual-report.not-required" {
+			t.Errorf("row %d: %+v", row, p)
+		}
+	}
+	for _, row := range []int{6, 7, 8} {
+		if len(found[row]) > 0 {
+			t.Errorf("row %d: %+v", row, found[row])
+		}
+	}
+}
+
+// A year that cannot be meant is an error at its cell, with the value in the message.
+func TestAYearThatCannotBeMeant(t *testing.T) {
+	found := checkRows(t,
+		"comp_1,A,LLC,DE,DE,2206,user_1",
+		"comp_2,B,LLC,DE,DE,2028,user_1",
+		"comp_3,C,LLC,DE,DE,1926,user_1",
+		"comp_4,D,LLC,DE,DE,2018,user_1",
+		"comp_5,E,LLC,DE,DE,2O26,user_1",
+		"comp_6,F,LLC,DE,DE,46023,user_1",
+		"comp_7,G,LLC,DE,DE,2026.5,user_1",
+		"comp_8,H,LLC,DE,DE,2027,user_1",
+	)
+	for row, want := range map[int]struct {
+		value    string
+		severity importer.Severity
+	}{
+		2: {"2206", importer.Error}, 3: {"2028", importer.Error}, 4: {"1926", importer.Error}, 5: {"2018", importer.Warning},
+		6: {"2O26", importer.Error}, 7: {"46023", importer.Error}, 8: {"2026.5", importer.Error},
+	} {
+		p := found[row]
+		if len(p) != 1 || p[0].Severity != want.severity || !strings.Contains(p[0].Message, want.value) || p[0].Column != "Filing Year" {
+			t.Errorf("row %d: %+v", row, p)
+		}
+	}
+	if len(found[9]) > 0 {
+		t.Errorf("next year: %+v", found[9])
+	}
+}

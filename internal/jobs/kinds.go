@@ -1,0 +1,189 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// KindQuote is what the filings of one kind cost: those of one product and, where
+// the state charges for them, of one state and one kind of company at one fee.
+type KindQuote struct {
+	Product  filing.Product   `json:"product"`
+	Of       balance.StateFee `json:"of"`   // whose fee; the zero value where the product has none
+	Each     money.Cost       `json:"each"` // the state's fee for one of them
+	Count    int              `json:"count"`
+	Service  money.Cost       `json:"service"`
+	StateFee money.Cost       `json:"stateFee"`
+}
+
+// Total is what the filings of the kind cost together.
+func (k KindQuote) Total() money.Cost {
+	total, err := k.Service.Plus(k.StateFee)
+	if err != nil {
+		return money.Cost{Amount: k.Service.Amount, Certainty: money.Unknown}
+	}
+	return total
+}
+
+// Who names the companies of the kind: "DE LLC", "VT CORP formed elsewhere"; ""
+// where the product has no state fee.
+func (k KindQuote) Who() string {
+	text := strings.TrimSpace(string(k.Of.State) + " " + string(k.Of.EntityType))
+	if text != "" && k.Of.EntityType == "" {
+		text += " (entity type not known)"
+	}
+	if k.Of.Company == "foreign" {
+		text += " formed elsewhere"
+	}
+	return text
+}
+
+// StateFeeText is the state's part in words: "$24,000.00 estimated", "not known".
+func (k KindQuote) StateFeeText() string {
+	switch {
+	case k.Of.State == "":
+		return ""
+	case k.Each.IsUnknown():
+		return "not known"
+	case k.Each.Certainty == money.Estimated && k.Of.Minimum:
+		return k.StateFee.Amount.Dollars() + " estimated, minimum"
+	case k.Each.Certainty == money.Estimated:
+		return k.StateFee.Amount.Dollars() + " estimated"
+	}
+	return k.StateFee.Amount.Dollars()
+}
+
+func (k KindQuote) rows() string { return counted(k.Count, "row") }
+
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// addKind adds a line of a row's quote to its kind.
+func (q *BatchQuote) addKind(line balance.Line) (err error) {
+	kind := KindQuote{Product: line.Product, Each: line.StateFee}
+	if line.Of != nil {
+		kind.Of = *line.Of
+	}
+	i, found := slices.BinarySearchFunc(q.Kinds, kind, byKind)
+	if !found {
+		q.Kinds = slices.Insert(q.Kinds, i, kind)
+	}
+	k := &q.Kinds[i]
+	k.Count++
+	if k.Service, err = k.Service.Plus(line.Wholesale); err != nil {
+		return err
+	}
+	k.StateFee, err = k.StateFee.Plus(line.StateFee)
+	return err
+}
+
+// byKind orders kinds by product, state, entity type, home and fee.
+func byKind(a, b KindQuote) int {
+	return cmp.Or(
+		slices.Index(filing.Products, a.Product)-slices.Index(filing.Products, b.Product),
+		cmp.Compare(a.Of.State, b.Of.State),
+		-cmp.Compare(a.Of.EntityType, b.Of.EntityType),
+		cmp.Compare(a.Of.Company, b.Of.Company),
+		cmp.Compare(a.Each.Amount, b.Each.Amount),
+		cmp.Compare(a.Each.Certainty, b.Each.Certainty),
+		cmp.Compare(a.Of.Note, b.Of.Note),
+	)
+}
+
+// Missing names the companies whose state fee is not known, the first few: "TX
+// LLC"; "" where all are known.
+func (q BatchQuote) Missing() string {
+	var names []string
+	for _, k := range q.Kinds {
+		if who := k.Who(); k.Each.IsUnknown() && !slices.Contains(names, who) {
+			names = append(names, who)
+		}
+	}
+	if more := len(names) - 3; more > 0 {
+		names = append(names[:3], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// TotalText is the total for people. Where a state fee is missing, it says whose.
+func (q BatchQuote) TotalText() string { return q.Total.Without(q.Missing()) }
+
+// FeeNotes say what the figures rest on, a line each: estimates and their sources,
+// minimums, and what is not known.
+func (q BatchQuote) FeeNotes() []string {
+	var estimates, notes []string
+	for _, k := range q.Kinds {
+		who := fmt.Sprintf("%s %s", k.Who(), k.Product.Title())
+		switch {
+		case k.Service.IsUnknown():
+			notes = append(notes, fmt.Sprintf("Service fee not known: %s, %s.", k.Product.Title(), k.rows()))
+		case k.Each.IsUnknown():
+			notes = append(notes, fmt.Sprintf("State fee not known: %s, %s.", who, k.rows()))
+		case k.Of.NoReport && !k.Of.Largest:
+			notes = append(notes, fmt.Sprintf("%s, %s: the state asks for no such report, as far as known (%s). Check whether one is due.", who, k.rows(), k.Of.Read))
+		case k.Of.Largest:
+			notes = append(notes, fmt.Sprintf("%s, %s: the fee depends on the entity type and on where the company was formed. The largest, %s, is used.", who, k.rows(), k.Each.Amount.Dollars()))
+		case k.Of.Minimum:
+			notes = append(notes, fmt.Sprintf("%s, %s: %s is the minimum and can be more (%s).", who, k.rows(), k.Each.Amount.Dollars(), k.Of.Note))
+		}
+		if k.Of.Read != "" && len(estimates) < maxSources {
+			estimates = append(estimates, fmt.Sprintf("%s %s (%s)", who, k.Each.Amount.Dollars(), k.Of.Read))
+		}
+	}
+	if len(estimates) == maxSources {
+		estimates = append(estimates, "and others")
+	}
+	if len(estimates) > 0 {
+		notes = append(notes, "Estimated state fees come from the built-in table, read in November 2026, and may be out of date: "+strings.Join(estimates, "; ")+". FILING_FEES can name exact fees.")
+	}
+	return notes
+}
+
+// maxSources is how many estimates are named with their source: a quote is for
+// reading.
+const maxSources = 6
+
+// missing names the company of an order whose state fee is not known.
+func missing(quote balance.Quote) string {
+	for _, line := range quote.Lines {
+		if line.Of != nil && line.StateFee.IsUnknown() {
+			return KindQuote{Of: *line.Of}.Who()
+		}
+	}
+	return ""
+}
+
+// keep keeps a quote with its batch, for those who approve it.
+func (q *BatchQuote) keep(ctx context.Context, l *ledger.Ledger, batch string) error {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("keep the quote of batch %s: %w", batch, err)
+	}
+	return l.KeepBatchQuote(ctx, batch, body)
+}
+
+// QuoteOf is the quote that was made of a batch last. It reports false where
+// none was kept.
+func QuoteOf(ctx context.Context, l *ledger.Ledger, batch string) (q BatchQuote, found bool, err error) {
+	body, err := l.BatchQuote(ctx, batch)
+	if err != nil || len(body) == 0 {
+		return q, false, err
+	}
+	if err := json.Unmarshal(body, &q); err != nil {
+		return q, false, fmt.Errorf("read the quote of batch %s: %w", batch, err)
+	}
+	return q, true, nil
+}

@@ -1,0 +1,136 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// quoteRows quotes annual reports of 2026 by the built-in table: a service fee of
+// $25 and the state's.
+func quoteRows(t *testing.T, companies ...balance.Facts) BatchQuote {
+	t.Helper()
+	prices, err := balance.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}, {Type: "registered_agent", WholesaleAmount: "50"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoter := balance.NewQuoter(prices, balance.BuiltinFees())
+	var q BatchQuote
+	for _, c := range companies {
+		state := c.FormationState
+		o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
+		if err := q.add(quoter.Quote(o, c, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return q
+}
+
+// Every figure of a quote says whose fee it is and what it rests on.
+func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
+	llc := func(s filing.State) balance.Facts { return balance.Facts{EntityType: filing.LLC, FormationState: s} }
+	q := quoteRows(t, llc("DE"), llc("DE"), balance.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"), llc("PR"), llc("PR"))
+	var lines []string
+	for _, k := range q.Kinds {
+		lines = append(lines, strings.Join([]string{k.Who(), k.rows(), k.Service.String(), k.StateFeeText(), k.Total().Without(k.Who())}, "; "))
+	}
+	want := []string{
+		"DE LLC; 2 rows; $50.00; $800.00 estimated; about $850.00",
+		"DE CORP; 1 row; $25.00; $225.00 estimated, minimum; about $250.00",
+		"OH LLC; 1 row; $25.00; $0.00 estimated; about $25.00",
+		"PR LLC; 2 rows; $50.00; not known; $50.00 + state fee (not known for PR LLC)",
+	}
+	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+	if got, want := q.TotalText(), "$1,175.00 + state fee (not known for PR LLC)"; got != want {
+		t.Errorf("the total is %q, want %q", got, want)
+	}
+	notes := strings.Join(q.FeeNotes(), "\n")
+	for _, want := range []string{
+		"State fee not known: PR LLC annual report, 2 rows.",
+		"DE CORP annual report, 1 row: $225.00 is the minimum and can be more",
+		"OH LLC annual report, 1 row: the state asks for no such report",
+		"Estimated state fees come from the built-in table, read in November 2026",
+		"DE LLC annual report $400.00 (",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note says %q:\n%s", want, notes)
+		}
+	}
+	all := quoteRows(t, llc("DE"), balance.Facts{FormationState: "VT"})
+	if got := all.TotalText(); got != "about $510.00" { // 25 + 400, and 25 + the larger of Vermont's 45 and 60
+		t.Errorf("the total is %q", got)
+	}
+	if notes := strings.Join(all.FeeNotes(), "\n"); !strings.Contains(notes, "VT (entity type not known) annual report, 1 row: the fee depends on the entity type") {
+		t.Errorf("got\n%s", notes)
+	}
+}
+
+// Where many kinds have no known fee, the total names a few.
+func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
+	q := BatchQuote{Total: money.Cost{Amount: 100, Certainty: money.Unknown}}
+	for _, s := range []filing.State{"AA", "BB", "CC", "DD", "EE"} {
+		q.Kinds = append(q.Kinds, KindQuote{Of: balance.StateFee{State: s, EntityType: filing.LLC}, Each: money.Cost{Certainty: money.Unknown}, Count: 1})
+	}
+	if got, want := q.TotalText(), "$1.00 + state fee (not known for AA LLC, BB LLC, CC LLC, 2 more)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The quote is kept with its batch, and the warnings of the rows to be sent are
+// counted and named at their cells.
+func TestWhatAnApproverSees(t *testing.T) {
+	ctx := context.Background()
+	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b := ledger.Batch{ID: "b1", File: "a.xlsx", Sheet: "Reports", Columns: []string{"Company ID", "State"}, Product: filing.AnnualReport}
+	if _, err := l.CreateBatch(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}
+	request := &filing.Request{Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}}
+	request.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "OH"}
+	row := func(n int, result filing.Result, faults ...ledger.Fault) ledger.Row {
+		return ledger.Row{Number: n, Cells: []byte(`["comp_1","OH"]`), Result: result, Request: request, Faults: faults}
+	}
+	plain := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`}
+	rows := []ledger.Row{
+		row(2, filing.Ready, warning), row(3, filing.Ready), row(4, filing.Invalid, plain, warning),
+		row(5, filing.Ready, warning, ledger.Fault{Column: -1, Header: "Filing Year", Rule: "y", Message: "long ago", Warning: true}), row(6, filing.Invalid, plain),
+	}
+	if err := l.AddRows(ctx, b.ID, rows); err != nil {
+		t.Fatal(err)
+	}
+	prices, _ := balance.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
+	made, err := QuoteBatch(ctx, l, balance.NewQuoter(prices, balance.BuiltinFees()), b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, found, err := QuoteOf(ctx, l, b.ID)
+	if err != nil || !found || kept.TotalText() != made.TotalText() || strings.Join(kept.FeeNotes(), "\n") != strings.Join(made.FeeNotes(), "\n") || kept.Rows != 3 {
+		t.Errorf("kept %+v, made %+v, %v", kept, made, err)
+	}
+	w, err := ListWarnings(ctx, l, b, 2)
+	if err != nil || w.Count != 3 || w.Rows != 2 || len(w.First) != 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if got, want := w.First[0].Text(), `Reports!B2  State: it says "w":true`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if marked, _, err := l.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Warned: true, Limit: 10}); err != nil || len(marked) != 3 {
+		t.Errorf("%d rows with a warning, %v", len(marked), err)
+	}
+	w, err = ListWarnings(ctx, l, b, 10)
+	if err != nil || w.First[2].Text() != "row 5  Filing Year: long ago" {
+		t.Errorf("%+v, %v", w, err)
+	}
+}

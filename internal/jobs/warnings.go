@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Warning is something odd at a cell of a row that is sent all the same.
+type Warning struct {
+	Where   string // "Reports!C7", or "row 7" where no cell is at fault
+	Column  string // the header; "" where the sheet has no such column
+	Message string
+}
+
+// Warnings are what is odd about the rows of a batch that are still to be sent.
+type Warnings struct {
+	Count int
+	Rows  int
+	First []Warning // as many as were asked for
+}
+
+// ListWarnings counts the warnings of a batch's ready rows and names the first of
+// them.
+func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first int) (Warnings, error) {
+	var all Warnings
+	q := ledger.RowQuery{Batch: b.ID, Results: []filing.Result{filing.Ready}, Warned: true, Limit: 500, Uncounted: true}
+	for {
+		rows, _, err := l.ListRows(ctx, q)
+		if err != nil {
+			return all, err
+		}
+		for _, row := range rows {
+			n := all.Count
+			for _, f := range row.Faults {
+				if !f.Warning {
+					continue
+				}
+				if all.Count++; len(all.First) < first {
+					all.First = append(all.First, warningAt(b, row, f))
+				}
+			}
+			if all.Count > n {
+				all.Rows++
+			}
+		}
+		if len(rows) < q.Limit {
+			return all, nil
+		}
+		q.After = rows[len(rows)-1].Number
+	}
+}
+
+func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
+	w := Warning{Column: f.Header, Message: f.Message}
+	sheet, column, number := b.Sheet, f.Column, row.Number
+	if p := f.Elsewhere; p != nil {
+		sheet, column, number = p.Sheet, p.Column, p.Row
+	} else if column >= 0 && column < len(b.Columns) {
+		w.Column = b.Columns[column]
+	}
+	switch {
+	case column < 0:
+		w.Where = fmt.Sprintf("row %d", number)
+	case sheet == "":
+		w.Where = cellName(column, number)
+	default:
+		w.Where = sheet + "!" + cellName(column, number)
+	}
+	return w
+}
+
+// cellName is a cell as spreadsheets call it; column counts from 0.
+func cellName(column, row int) string {
+	name := ""
+	for n := column + 1; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
+	}
+	return fmt.Sprintf("%s%d", name, row)
+}
+
+// Text is the warning on one line.
+func (w Warning) Text() string {
+	if w.Column == "" {
+		return w.Where + "  " + w.Message
+	}
+	return w.Where + "  " + w.Column + ": " + w.Message
+}

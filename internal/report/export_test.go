@@ -1,0 +1,7 @@
+package report
+
+// CostCell and CostText are what Results say of a row's cost.
+var (
+	CostCell = costCell
+	CostText = costText
+)

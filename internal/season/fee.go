@@ -1,0 +1,168 @@
+package season
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/money"
+)
+
+// Fee is what a state charges: one amount, or several that hold for one period
+// each. A period is in filing years, where the state names its fee after the year
+// of the report, or in days, where it charges what holds on the day of the filing.
+type Fee []period
+
+type period struct {
+	amount      money.Cents
+	from, until edge // an empty edge is open
+}
+
+// edge is the first or the last year or day of a period.
+type edge struct {
+	year int  // of the report; 0 where the edge is a day
+	day  Date // of the filing
+}
+
+func (e edge) isZero() bool { return e == edge{} }
+
+// feeForms is what a wrong fee is answered with.
+const feeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, such as 300 until 2025; 400"
+
+// ParseFee reads "138.75", "300 until 2025; 400" or "0 from 2026 until 2027; 20":
+// the first period that holds counts. An empty text is a fee that is not known.
+func ParseFee(text string) (Fee, error) {
+	var fee Fee
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ";") {
+		words := strings.Fields(part)
+		if len(words)%2 == 0 {
+			return nil, fmt.Errorf("read a fee: %q is not %s", text, feeForms)
+		}
+		amount, err := money.Parse(words[0])
+		if err != nil || amount < 0 || amount > maxFee {
+			return nil, fmt.Errorf("read a fee: %q is not %s", words[0], feeForms)
+		}
+		p := period{amount: amount}
+		for i := 1; i < len(words); i += 2 {
+			e, ok := parseEdge(words[i+1])
+			switch {
+			case ok && words[i] == "from" && p.from.isZero():
+				p.from = e
+			case ok && words[i] == "until" && p.until.isZero():
+				p.until = e
+			default:
+				return nil, fmt.Errorf("read a fee: %q is not %s", text, feeForms)
+			}
+		}
+		fee = append(fee, p)
+	}
+	return fee, nil
+}
+
+func parseEdge(text string) (edge, bool) {
+	if year, err := strconv.Atoi(text); err == nil && len(text) == 4 {
+		return edge{year: year}, year >= 1000
+	}
+	day, err := ParseDate(text)
+	return edge{day: day}, err == nil
+}
+
+// FixedFee is a fee that holds at any time.
+func FixedFee(amount money.Cents) Fee { return Fee{{amount: amount}} }
+
+// At is the fee of a report for a year that is filed on a day. A formation or a
+// qualification has no year of its own: its year is that of the day. It reports
+// false where no period holds.
+func (f Fee) At(year int, day Date) (money.Cents, bool) {
+	if year == 0 {
+		year = day.Year
+	}
+	for _, p := range f {
+		if !p.from.after(year, day) && !p.until.before(year, day) {
+			return p.amount, true
+		}
+	}
+	return 0, false
+}
+
+// after reports whether the period that begins with the edge has not begun.
+func (e edge) after(year int, day Date) bool {
+	switch {
+	case e.isZero():
+		return false
+	case e.year != 0:
+		return e.year > year
+	}
+	return e.day.After(day)
+}
+
+// before reports whether the period that ends with the edge is over.
+func (e edge) before(year int, day Date) bool {
+	switch {
+	case e.isZero():
+		return false
+	case e.year != 0:
+		return e.year < year
+	}
+	return e.day.Before(day)
+}
+
+// String writes the fee as ParseFee reads it.
+func (f Fee) String() string {
+	parts := make([]string, len(f))
+	for i, p := range f {
+		parts[i] = p.amount.String()
+		if !p.from.isZero() {
+			parts[i] += " from " + p.from.String()
+		}
+		if !p.until.isZero() {
+			parts[i] += " until " + p.until.String()
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (e edge) String() string {
+	if e.year != 0 {
+		return strconv.Itoa(e.year)
+	}
+	return e.day.String()
+}
+
+// Today is the day that fees are quoted for.
+func Today() Date { return DateOf(time.Now()) }
+
+// Read names where a figure of the built-in tables comes from, in a few words:
+// the state's own address where its sources name one, and else the first there
+// is. The tables were read in November 2026.
+func Read(source, basis string) string {
+	address := ""
+	for _, word := range strings.FieldsFunc(source, func(r rune) bool { return strings.ContainsRune(" ;,()", r) }) {
+		host, found := strings.CutPrefix(word, "https://")
+		if !found {
+			if host, found = strings.CutPrefix(word, "http://"); !found {
+				continue
+			}
+		}
+		host, _, _ = strings.Cut(host, "/")
+		host = strings.TrimPrefix(strings.ToLower(host), "www.")
+		if ofState := strings.HasSuffix(host, ".gov"); ofState || address == "" {
+			if address = host; ofState {
+				break
+			}
+		}
+	}
+	switch {
+	case address == "" && basis == "":
+		return "general knowledge"
+	case address == "":
+		return basis
+	case strings.Contains(basis, "transcription") && strings.HasSuffix(address, ".gov"):
+		return address + ", as others copied it"
+	}
+	return address
+}
