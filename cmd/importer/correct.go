@@ -119,8 +119,8 @@ func (r *filingRun) placedElsewhere(ctx context.Context) error {
 			}
 			continue
 		}
-		if origin.Batch != r.batch.ID {
-			continue
+		if origin.Batch != r.batch.ID || !slices.Contains(origin.Accounts, r.env.Account()) {
+			continue // test orders are no live ones, and another organization's are not ours
 		}
 		orders, err := report.OrdersIn(path)
 		if err != nil || len(orders) == 0 {

@@ -17,6 +17,7 @@ var resultsEndings = []string{".xlsx", ".csv"}
 // changed since. What was written through another ledger is not among them: its
 // answers may stand nowhere else.
 func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
+	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	return func(path string) (bool, error) {
 		if !strings.EqualFold(filepath.Ext(path), ".csv") {
 			if same, err := sheet.Unchanged(path); err != nil || !same {

@@ -193,6 +193,14 @@ func (e Environment) LedgerDir() string {
 	return e.chosen.dir
 }
 
+// Account stands for the filing account of the key, once it was recognized.
+func (e Environment) Account() string {
+	if e.organization == nil {
+		return ""
+	}
+	return ledger.Client{Mode: e.Mode(), Organization: *e.organization, Unnamed: e.unnamedHash()}.Account()
+}
+
 // LedgerName is the name of the ledger that is used.
 func (e Environment) LedgerName() string {
 	if e.chosen == nil {

@@ -113,6 +113,38 @@ func (l *Ledger) BindClient(ctx context.Context, c Client) error {
 	})
 }
 
+// Account stands for the filing account of whoever sends: its mode, and what the
+// organization is recognized by.
+func (c Client) Account() string {
+	o := c.Organization
+	switch at, err := time.Parse(time.RFC3339, o.CreatedAt); {
+	case err == nil:
+		return c.Mode + " " + at.UTC().Format(time.RFC3339Nano)
+	case o.CreatedAt != "":
+		return c.Mode + " " + o.CreatedAt
+	case o.Known():
+		return c.Mode + " " + strings.ToLower(o.Subdomain+"."+o.Domain)
+	}
+	return c.Mode + " " + c.Unnamed
+}
+
+// Accounts are the filing accounts whose orders the ledger holds.
+func (l *Ledger) FilingAccounts(ctx context.Context) ([]string, error) {
+	var mode string
+	if err := l.read.QueryRowContext(ctx, `SELECT mode FROM control WHERE id = 1`).Scan(&mode); err != nil {
+		return nil, fmt.Errorf("read the ledger's accounts: %w", err)
+	}
+	known, unnamed, err := organizations(ctx, l.read)
+	var all []string
+	for _, o := range known {
+		all = append(all, Client{Mode: mode, Organization: o}.Account())
+	}
+	for _, u := range unnamed {
+		all = append(all, Client{Mode: mode, Unnamed: u}.Account())
+	}
+	return all, wrap("read the ledger's accounts", err)
+}
+
 // Organizations are those that the ledger was bound to; none where it is free.
 func (l *Ledger) Organizations(ctx context.Context) ([]Organization, error) {
 	known, _, err := organizations(ctx, l.read)

@@ -17,6 +17,8 @@ type Origin struct {
 	Batch string
 	Sheet string // the sheet on which the rows of the batch are to be corrected
 	Rows  int    // of the batch; 0 where it was only checked
+	// Accounts are the filing accounts of the ledger; see Ledger.FilingAccounts.
+	Accounts []string
 	// Bought are the rows on that sheet of which there is an order, or may be one.
 	Bought []BoughtRow
 }
@@ -31,6 +33,9 @@ type BoughtRow struct {
 // Properties are the origin as a workbook holds it.
 func (o Origin) Properties() [][]string {
 	rows := [][]string{{"batch", o.Batch}, {"sheet", o.Sheet}, {"rows", strconv.Itoa(o.Rows)}}
+	for _, account := range o.Accounts {
+		rows = append(rows, []string{"account", account})
+	}
 	for _, b := range o.Bought {
 		rows = append(rows, []string{"bought", strconv.Itoa(b.Number), string(b.Result), b.Orders})
 	}
@@ -48,6 +53,8 @@ func OriginOf(properties [][]string) *Origin {
 			o.Batch = row[1]
 		case "sheet":
 			o.Sheet = row[1]
+		case "account":
+			o.Accounts = append(o.Accounts, row[1])
 		case "rows":
 			o.Rows, _ = strconv.Atoi(row[1])
 		case "bought":

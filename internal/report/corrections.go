@@ -71,7 +71,7 @@ func writeAttention(ctx context.Context, l Ledger, batchID, path string) error {
 	if err := attention.officers.write(ctx, l, batch, book); err != nil {
 		return err
 	}
-	if err := book.Properties(attention.origin().Properties()); err != nil {
+	if err := attention.writeOrigin(ctx, l); err != nil {
 		return err
 	}
 	return book.Save()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,8 +22,24 @@ const resultsSheet = "Results"
 
 // origin is what the workbook says of itself, so that the rows on Needs Attention
 // are known again when they are fed back.
-func (c *corrections) origin() ledger.Origin {
-	return ledger.Origin{Batch: c.batch.ID, Sheet: attentionSheet, Rows: c.rows, Bought: c.bought}
+func (c *corrections) origin(ctx context.Context, l Ledger) (ledger.Origin, error) {
+	o := ledger.Origin{Batch: c.batch.ID, Sheet: attentionSheet, Rows: c.rows, Bought: c.bought}
+	var err error
+	if l, ok := l.(interface {
+		FilingAccounts(ctx context.Context) ([]string, error)
+	}); ok {
+		o.Accounts, err = l.FilingAccounts(ctx)
+	}
+	return o, err
+}
+
+// writeOrigin adds it to the workbook.
+func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
+	o, err := c.origin(ctx, l)
+	if err != nil {
+		return err
+	}
+	return c.book.Properties(o.Properties())
 }
 
 // note takes down what is known of a row on Needs Attention that was bought.

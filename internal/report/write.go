@@ -142,7 +142,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err := o.write(book); err != nil {
 		return err
 	}
-	if err := book.Properties(attention.origin().Properties()); err != nil {
+	if err := attention.writeOrigin(ctx, l); err != nil {
 		return err
 	}
 	return book.Save()

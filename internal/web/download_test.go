@@ -212,7 +212,7 @@ func TestCorrectBatch(t *testing.T) {
 		_, body = v.get(path)
 	}
 	second := v.handIn(path, body)
-	if counts := s.answered(second); fmt.Sprint(counts) != "map[placed:1]" {
+	if counts := s.answered(second); second != batch || fmt.Sprint(counts) != "map[placed:4]" {
 		t.Error(counts)
 	}
 
