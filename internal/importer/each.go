@@ -229,6 +229,7 @@ func (l *last) look(rows []Row) {
 		if r.Result == filing.Ready {
 			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
 				r.skip(fmt.Sprintf("the same filing as row %d", first))
+				r.repeats = true
 				r.Problems = append(r.Problems, Problem{Sheet: l.im.sheet, Row: r.Number, ColumnIndex: -1, Severity: Warning, Rule: "row.repeat", Message: r.Message + "; it is left out"})
 			} else {
 				l.noAgent += count(r.noAgent)

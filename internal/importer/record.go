@@ -125,6 +125,9 @@ func (im *Import) record(r *Row) ledger.Row {
 	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) && r.Cells[name.index].Text != "" {
 		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
 	}
+	if r.repeats {
+		row.Message += " of " + im.file.Name() // beside the answers that row stands elsewhere
+	}
 	for _, p := range r.Problems {
 		fault := ledger.Fault{Column: im.target.column(p.ColumnIndex), Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
 		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {

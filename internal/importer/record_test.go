@@ -57,6 +57,9 @@ func TestRecord(t *testing.T) {
 		if err != nil || len(cells) == 0 {
 			t.Errorf("row %d: %v", r.Number, err)
 		}
+		if r.Result == filing.Skipped && !strings.HasSuffix(r.Message, " of annual-reports-de-2026.xlsx") {
+			t.Errorf("row %d is skipped: %s", r.Number, r.Message)
+		}
 		switch ready := r.Result == filing.Ready; {
 		case ready != (r.Request != nil), ready != (r.Message == ""), r.Result == filing.Invalid && len(r.Faults) == 0:
 			t.Errorf("row %d: %+v", r.Number, r)

@@ -26,6 +26,7 @@ type Row struct {
 	noFiling bool // a total, a footnote or a header, not a filing
 	noAgent  bool // neither orders nor supplies an agent
 	founds   bool // its company is to be created first
+	repeats  bool // another row of the file, which its message names
 	keys     []key
 
 	shortYear, dayFirst, monthFirst *dateNote // the first such date of the row; nil for none

@@ -40,6 +40,29 @@ func TestTheSheetAloneIsThatOfTheResults(t *testing.T) {
 	}
 }
 
+// A year that is typed into the marked cell stays a year, also where a date stood.
+func TestTheMarkedCellTakesAYear(t *testing.T) {
+	b := season()
+	b.batch.Fields = slices.Clone(b.batch.Fields)
+	for len(b.batch.Fields) < len(b.batch.Columns) {
+		b.batch.Fields = append(b.batch.Fields, "")
+	}
+	b.batch.Fields[1] = "annualReport.filingYear"
+	fault := ledger.Fault{Column: 1, Rule: "annual-report.year", Message: "not a year"}
+	b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(text("comp_1"), date("2026-12-31")), Faults: []ledger.Fault{fault}})
+	path := filepath.Join(t.TempDir(), "out.xlsx")
+	if err := report.WriteAttention(t.Context(), b, b.batch.ID, path); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, path)
+	if err := f.SetCellValue("Needs Attention", "B2", 2026); err != nil {
+		t.Fatal(err)
+	}
+	if shown, err := f.GetCellValue("Needs Attention", "B2"); err != nil || shown != "2026" {
+		t.Errorf("%q %v", shown, err)
+	}
+}
+
 func TestNothingToCorrectWritesNothing(t *testing.T) {
 	b := season()
 	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})

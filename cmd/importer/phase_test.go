@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// screen is what a terminal was told.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// A step says what it is at once it has taken a while, renews that as it goes, and
+// leaves the line clean.
+func TestPhase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &screen{}
+		p := &phase{app: &app{err: out}, what: "Looking up companies"}
+		ctx, cancel := context.WithCancel(t.Context())
+		p.stop = cancel
+		p.ended.Go(func() { p.show(ctx) })
+		p.at(1, 400)
+		time.Sleep(phaseAfter - time.Millisecond)
+		synctest.Wait()
+		if got := out.shown(); got != "" {
+			t.Errorf("after a moment it says %q", got)
+		}
+		p.at(120, 400)
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		if got := out.shown(); !strings.HasSuffix(got, "Looking up companies: 120 of 400") {
+			t.Errorf("it says %q", got)
+		}
+		p.at(240, 400)
+		time.Sleep(liveEvery)
+		synctest.Wait()
+		if got := out.shown(); !strings.HasSuffix(got, "Looking up companies: 240 of 400") {
+			t.Errorf("it says %q", got)
+		}
+		p.end()
+		if got := out.shown(); !strings.HasSuffix(got, "\r\x1b[K") {
+			t.Errorf("it leaves %q", got)
+		}
+	})
+}
+
+// What a step is at is said in rows where their number is not known, and else by
+// how long it takes.
+func TestPhaseLine(t *testing.T) {
+	p := &phase{what: "Reading roster.csv"}
+	if got := p.line(3 * time.Second); got != "Reading roster.csv… 3s" {
+		t.Errorf("%q", got)
+	}
+	p.at(5000, 0)
+	if got := p.line(3 * time.Second); got != "Reading roster.csv: 5000 rows" && got != "Reading roster.csv: 5,000 rows" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Elsewhere than at a terminal a step says nothing.
+func TestPhaseElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &screen{}
+		p := (&app{err: out}).phase("Looking up companies")
+		time.Sleep(time.Minute)
+		p.end()
+		if got := out.shown(); got != "" {
+			t.Errorf("%q", got)
+		}
+	})
+}
