@@ -293,9 +293,15 @@ func (g *groupWriter) balance(s *standing, state filing.RowState, wasOpen bool, 
 func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, p := range s.claims {
-		if !p.bought && slices.Contains(done, p.product) {
+		switch {
+		case !p.bought && slices.Contains(done, p.product):
 			p.bought = true
 			g.bought = append(g.bought, p.key)
+		case p.bought && state.Contradicted && slices.Contains(state.Open, p.product):
+			// The filing service says that what a person had marked as placed was never
+			// ordered: the key is reserved until somebody has looked.
+			p.bought = false
+			g.unbought = append(g.unbought, p.key)
 		}
 	}
 	for _, c := range claims {

@@ -29,3 +29,31 @@ func (l *Ledger) OccupyHashing() (end func()) {
 		}
 	}
 }
+
+// Committed is what became of one transition of a group.
+type Committed struct {
+	Begun Begun
+	Err   error
+}
+
+// CommitTogether commits intents and outcomes in one group, in the order in which
+// they would have come.
+func (l *Ledger) CommitTogether(transitions ...any) []Committed {
+	group := make([]*transition, len(transitions))
+	for i, t := range transitions {
+		switch t := t.(type) {
+		case Intent:
+			group[i] = &transition{intent: &t}
+		case Outcome:
+			group[i] = &transition{outcome: &t}
+		default:
+			panic("neither an intent nor an outcome")
+		}
+	}
+	l.commit(group)
+	results := make([]Committed, len(group))
+	for i, t := range group {
+		results[i] = Committed{t.begun, t.err}
+	}
+	return results
+}

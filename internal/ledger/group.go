@@ -32,23 +32,24 @@ type groupWriter struct {
 	purchases map[filing.Key]*purchase
 	covers    map[string][]*purchase
 
-	changed []*standing
-	claims  []claimed
-	bought  []filing.Key
-	known   []record
-	freed   []record
-	ended   []record
-	entries []record
-	items   []record
-	named   []record // order ids of items that may be there without one
-	events  []record
-	facts   map[string][]*fact
-	moved   []record          // keys of others that a row turned out to have bought
-	decided []record          // decisions on attempts that are on record
-	notes   []record          // what other rows are to say besides
-	unnamed []record          // order ids that turned out not to be the row's
-	untold  []record          // rows whose state is to be told anew
-	orders  map[string]rowRef // whose the order ids of this group are
+	changed  []*standing
+	claims   []claimed
+	bought   []filing.Key
+	unbought []filing.Key // of what a decision had bought, and an answer says was never ordered
+	known    []record
+	freed    []record
+	ended    []record
+	entries  []record
+	items    []record
+	named    []record // order ids of items that may be there without one
+	events   []record
+	facts    map[string][]*fact
+	moved    []record          // keys of others that a row turned out to have bought
+	decided  []record          // decisions on attempts that are on record
+	notes    []record          // what other rows are to say besides
+	unnamed  []record          // order ids that turned out not to be the row's
+	untold   []record          // rows whose state is to be told anew
+	orders   map[string]rowRef // whose the order ids of this group are
 }
 
 // standing is the part of a row that transitions read and change.
@@ -222,7 +223,8 @@ func (g *groupWriter) readAll(group []*transition) error {
 
 // readFacts reads what outcomes need besides their rows: the earlier attempts of
 // a row that has some, the keys that a late answer may have bought, and the rows
-// that have its order ids already. Of a first answer in time only the last.
+// that have its order ids already. Of a first answer in time only the last,
+// unless the row has an attempt that the ledger had lost.
 func (g *groupWriter) readFacts(group []*transition) error {
 	var earlier, keys, orders []record
 	for _, t := range group {
@@ -231,7 +233,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			continue
 		}
 		s := g.rows[o.Row]
-		if s.tries > 1 || s.result != filing.Placing {
+		if s.tries > 1 || s.counted > 1 || s.result != filing.Placing {
 			earlier = append(earlier, record{s.id})
 		}
 		for _, c := range slices.Concat(o.Claims, o.Known) {
@@ -356,16 +358,17 @@ const (
 	writeAttempts = `INSERT INTO attempts (row, try, owner, started_at, ended_at, class, status, message, detail, products, creates, repeatable, made, ordered)
 		SELECT v.row, v.try, v.owner, v.started, v.ended, v.class, v.status, v.message, v.detail, v.products, v.creates, v.repeatable, v.made, v.ordered {{v}} WHERE TRUE ON CONFLICT (row, try) DO UPDATE
 		SET ended_at = excluded.ended_at, class = excluded.class, status = excluded.status, message = excluded.message, detail = excluded.detail, made = excluded.made, ordered = excluded.ordered`
-	writeDecided = `UPDATE attempts SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates {{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
-	writeBought  = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
-	writeFreed   = `DELETE FROM purchases WHERE bought = 0 AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
-	writeMoved   = `UPDATE purchases SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1 {{v}} WHERE purchases.key = v.key`
-	writeKnown   = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
-	writeNotes   = `UPDATE rows SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}} WHERE rows.id = v.id`
-	writeUnnamed = `DELETE FROM items WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
-	writeUntold  = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
-	writeEntries = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
-	writeItems   = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, certainty, created_at)
+	writeDecided  = `UPDATE attempts SET decision = v.decision, decided_over = v.over, made = v.made, products = v.products, creates = v.creates {{v}} WHERE attempts.row = v.row AND attempts.try = v.try`
+	writeBought   = `UPDATE purchases SET bought = 1 {{v}} WHERE purchases.key = v.key`
+	writeUnbought = `UPDATE purchases SET bought = 0 {{v}} WHERE purchases.key = v.key`
+	writeFreed    = `DELETE FROM purchases WHERE bought = 0 AND EXISTS (SELECT 1 {{v}} WHERE v.key = purchases.key AND v.row = purchases.row)`
+	writeMoved    = `UPDATE purchases SET row = v.row, product = v.product, cover = v.cover, year = v.year, why = v.why, at = v.at, bought = 1 {{v}} WHERE purchases.key = v.key`
+	writeKnown    = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
+	writeNotes    = `UPDATE rows SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}} WHERE rows.id = v.id`
+	writeUnnamed  = `DELETE FROM items WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
+	writeUntold   = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
+	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
+	writeItems    = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, certainty, created_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.certainty, v.at {{v}}
 		WHERE v.order_id = '' OR NOT EXISTS (SELECT 1 FROM items i WHERE i.row = v.row AND i.order_id = v.order_id)`
 	nameItems = `UPDATE items SET order_id = v.order_id, order_type = v.type {{v}} WHERE items.row = v.row AND items.product = v.product AND items.order_id = ''
@@ -384,6 +387,7 @@ func (g *groupWriter) writeAll() error {
 	}
 	// What is set free may be claimed anew.
 	if err := g.l.execAll(g.ctx, g.tx,
+		statement{"open purchases again", writeUnbought, columns{"key text"}, keyRecords(g.unbought)},
 		statement{"free claims", writeFreed, columns{"key text", "row bigint"}, g.freed},
 		statement{"take order ids back", writeUnnamed, columns{"row bigint", "order_id text"}, g.unnamed},
 		statement{"tell of rows anew", writeUntold, columns{"row bigint"}, g.untold},
