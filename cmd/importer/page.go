@@ -115,7 +115,12 @@ func build() string {
 
 // settings are what the page shows of the environment: no secret is among it.
 func (p *page) settings() (web.Settings, error) {
+	secrets, err := p.env.WebhookSecrets()
+	if err != nil {
+		return web.Settings{}, err
+	}
 	s := web.Settings{
+		HookKey: len(secrets) > 0,
 		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.LedgerDir(), Queue: "within this process",
 		Rate: p.env.Rate, FeesFile: p.env.FeesFile, Places: p.places(), HookPath: webhook.Path,
 	}

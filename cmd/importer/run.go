@@ -336,6 +336,9 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 		return false, err
 	}
 	r.showQuote(q, book)
+	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
+		return false, err
+	}
 	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+r.path)
 	if err != nil {
 		return false, err
@@ -361,6 +364,19 @@ func (r *filingRun) stands(ctx context.Context) error {
 		return err
 	}
 	return r.summarise(s)
+}
+
+// warnOfEndpoint says where nothing will be told of what is ordered now.
+func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env environment.Environment) error {
+	secrets, err := env.WebhookSecrets()
+	if err != nil {
+		return err
+	}
+	warning, err := jobs.EndpointWarning(ctx, l, len(secrets) > 0)
+	if warning != "" {
+		a.say("%s", wrap(a.paint.yellow("ATTENTION: "+warning), lineWidth))
+	}
+	return err
 }
 
 // place runs the worker until nothing more can be placed for now.

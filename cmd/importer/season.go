@@ -136,7 +136,11 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 		return err
 	}
 	a.sayWhy(done.Next)
-	return nil
+	env, err := a.environment()
+	if err != nil {
+		return err
+	}
+	return a.warnOfEndpoint(ctx, l, env)
 }
 
 // sayWhy says which rows of the next firing cannot be filed, and why.

@@ -228,7 +228,15 @@ func (s *Site) addSeason(v *visit) error {
 	if n := done.Roster.Tally.Invalid; n > 0 {
 		said += fmt.Sprintf(" %s to correct: they are never sent, and the others are filed without them.", count(n, "row"))
 	}
-	v.say("ok", "%s", said)
+	warning, err := jobs.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
+	if err != nil {
+		return err
+	}
+	if warning != "" {
+		v.say("warn", "%s %s", said, warning)
+	} else {
+		v.say("ok", "%s", said)
+	}
 	return v.goTo(seasonPath(ask.Name))
 }
 

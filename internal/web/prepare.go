@@ -280,6 +280,13 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				return err
 			}
 			q.Sum, q.Rows, q.Total, q.Before = sum, sum.Rows, sum.Total, sum.Before
+			warning, err := jobs.EndpointWarning(ctx, s.Ledger, s.Settings.HookKey)
+			if err != nil {
+				return err
+			}
+			if warning != "" {
+				q.Standing = append(q.Standing, warning)
+			}
 			for _, note := range sum.Notes() {
 				q.Standing = append(q.Standing, note.Text())
 			}

@@ -46,6 +46,7 @@ type Settings struct {
 	Targets  []string
 	TellsOf  []string // kinds of notifications
 	HookPath string   // where events are taken
+	HookKey  bool     // the environment holds a signing secret of events
 }
 
 // NoticeTarget is a target of notifications, and what became of a test.

@@ -1,0 +1,27 @@
+package jobs
+
+import (
+	"context"
+
+	"bulkfiling/internal/ledger"
+)
+
+// EndpointWarning says that nothing will be told of orders placed now; empty
+// where some webhook endpoint is known: one that was registered or added here,
+// one whose signing secret the environment holds, or one from which events came.
+// There is no way to ask the service. Source: spec section 6 (register endpoints
+// before ordering); section 1 (nothing can be polled).
+func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (string, error) {
+	if secretSet {
+		return "", nil
+	}
+	endpoints, err := l.Endpoints(ctx)
+	if err != nil || len(endpoints) > 0 {
+		return "", err
+	}
+	events, err := l.Events(ctx, "", 1)
+	if err != nil || len(events) > 0 {
+		return "", err
+	}
+	return "No webhook endpoint is registered: what becomes of these orders (filed, exceptions, documents) will not be reported and cannot be asked for later. Register one before ordering: importer webhooks create --url https://YOUR-HOST/webhooks/filing", nil
+}
