@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
+	"bulkfiling/internal/sandbox"
 )
 
 // rooms says which of our packages each of them may import. What is not listed
@@ -153,11 +155,47 @@ func roomTable() string {
 
 func assumptionTable() string {
 	var b strings.Builder
-	b.WriteString("| not shown | taken | to change it |\n|---|---|---|\n")
+	b.WriteString("| not shown | taken | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
 	for _, a := range filing.Assumptions {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.NotShown, a.Taken, a.Override)
+		try := a.Sandbox
+		if try != "" {
+			try = "`" + try + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../%s) | %s |\n", a.NotShown, a.Taken, a.Override, strings.TrimPrefix(a.Where, "internal/"), a.Where, try)
 	}
 	return b.String()
+}
+
+// Every assumption has a place in the code that says so, and what is said to
+// contradict it in the sandbox is there.
+func TestAssumptionsAreWhereTheySay(t *testing.T) {
+	known := slices.Concat(sandbox.KindNames(), sandbox.BehaviorNames(), sandbox.WebhookKindNames())
+	named := make(map[string]bool)
+	for _, a := range filing.Assumptions {
+		code, err := os.ReadFile(a.Where)
+		if err != nil || !strings.Contains(string(code), "Assumption") {
+			t.Errorf("%s: %s does not say that it is an assumption (%v)", a.NotShown, a.Where, err)
+		}
+		flag := ""
+		for _, word := range strings.FieldsFunc(a.Sandbox, func(r rune) bool { return r == ' ' || r == ',' }) {
+			if strings.HasPrefix(word, "--") {
+				flag = word
+				continue
+			}
+			name, _, _ := strings.Cut(word, ":")
+			if _, err := strconv.Atoi(name); err == nil || flag != "--behavior" && flag != "--fault" && flag != "--webhook-fault" {
+				continue
+			}
+			if named[name] = true; !slices.Contains(known, name) {
+				t.Errorf("%s: the sandbox has no %s", a.NotShown, name)
+			}
+		}
+	}
+	for _, name := range sandbox.BehaviorNames() {
+		if !named[name] {
+			t.Errorf("the behavior %s contradicts no assumption that is listed", name)
+		}
+	}
 }
 
 func environmentTable() string {

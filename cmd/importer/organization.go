@@ -53,6 +53,7 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 		{"surface-color", "branding", &change.SurfaceColor},
 		{"surface-text-color", "branding", &change.SurfaceTextColor},
 		{"reply-to-email", "where users' answers go", &change.ReplyToEmail},
+		// Assumption: values besides admin are not shown; any text is sent.
 		{"billed-users", "who is billed, such as admin; once billing is onboarded", &change.BilledUsers},
 	}
 	switches := []struct {

@@ -39,7 +39,7 @@ const (
 	annualReportFee         charge = "annual-report"
 	formationFee            charge = "formation"
 	foreignQualificationFee charge = "foreign-qualification"
-	expeditedService        charge = "expedited-service" // the service's own charge; its amount is not shown in the spec
+	expeditedService        charge = "expedited-service" // the service's own charge; Assumption: its amount is not shown in the spec
 )
 
 var charges = []charge{annualReportFee, formationFee, foreignQualificationFee, expeditedService}

@@ -23,8 +23,8 @@ const (
 // EventTypes are those that an endpoint subscribes to.
 var EventTypes = []string{StatusChanged, DocumentUploaded}
 
-// FiledStatus is the end of every filing: nothing moves it back. Source: spec
-// section 3.
+// FiledStatus is the end of every filing: nothing moves it back. Assumption:
+// transitions that the table of section 3 does not list are not shown.
 const FiledStatus = "filed"
 
 // IsCanceled reports whether a status says that a filing, or a subscription, was

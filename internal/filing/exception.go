@@ -15,7 +15,8 @@ type Exception struct {
 }
 
 // Exceptions are the codes that are known; others are shown as they came.
-// Source: spec section 7.
+// Source: spec section 7. Assumption: 463 to 465 have one meaning; theirs are not
+// shown one by one.
 var Exceptions = []Exception{
 	{463, 465, Formation, "the name is not available in the state", "choose another name in the dashboard", []string{"formation.company.legalName", "formation.alternativeNames"}},
 	{482, 482, AnnualReport, "a report of an earlier year has a problem", "cure the earlier year's report first", []string{"annualReport.filingYear"}},
@@ -35,7 +36,7 @@ func ExceptionOf(code int) (Exception, bool) {
 }
 
 // IsException reports whether a filing stands still: it has a code, or its
-// status says so without one.
+// status says so without one. Assumption: how an exception shows is not shown.
 func IsException(code int, status string) bool {
 	return code != 0 || strings.Contains(FoldName(status), "exception")
 }

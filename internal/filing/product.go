@@ -46,7 +46,7 @@ var productTitles = map[Product]string{
 // Source: spec section 7 (EIN, foreign qualification). Annual reports and
 // formations have no such guard. Section 4, rule 8 promises no second charge for
 // an agent whose service is active, and nothing shows that service ordered a
-// moment ago is: agents are repeatable only where repeatAgents says so.
+// moment ago is. Assumption: agents are repeatable only where repeatAgents says so.
 func (p Product) Repeatable(repeatAgents bool) bool {
 	return p == EIN || p == ForeignQualification || repeatAgents && (p == RegisteredAgent || p == AgentChange)
 }

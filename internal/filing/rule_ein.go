@@ -29,6 +29,7 @@ func (e *EINItem) check(vs *violations) {
 			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application needs it", needed.column)
 		}
 	}
+	// Assumption: the full set of categories is not shown; others are sent with a warning.
 	if c := e.BusinessCategory; c != "" && !slices.Contains(BusinessCategories, c) {
 		vs.warn("ein.business-category-unknown", "ein.businessCategory", c, "the service is known to take %s: it may not know %q", strings.Join(BusinessCategories, ", "), c)
 	}

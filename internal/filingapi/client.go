@@ -302,6 +302,7 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 	request.Header.Set("User-Agent", c.userAgent)
 	request.Header.Set("X-Api-Key", c.key)
 
+	// Assumption: what a redirect means for an order is not shown; none is followed.
 	// The transport is used bare, without http.Client: that would follow
 	// redirects and put addresses, with e-mails in them, into its errors.
 	response, err := c.transport.RoundTrip(request)

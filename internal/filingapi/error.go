@@ -120,7 +120,7 @@ func (c *Client) done(op, id string, o outcome) error {
 	}
 	switch o.status {
 	case http.StatusNotFound:
-		e.kind = ErrNotFound
+		e.kind = ErrNotFound // Assumption: the status of what is not found is not shown
 	case http.StatusConflict:
 		e.kind = ErrConflict
 	}

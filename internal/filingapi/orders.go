@@ -51,6 +51,7 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 // accepted reads the items of a 2xx. One order id is enough to know that the
 // order exists; without any, or for another company than the one asked for,
 // nobody knows what was made. Source: spec section 2, Create-order response.
+// Assumption: that the items listed are all that was made is not shown.
 func (c *Client) accepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
 	var made struct {
 		CompanyID string        `json:"companyId"`

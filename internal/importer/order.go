@@ -173,6 +173,7 @@ func (c *checker) formation() *filing.FormationItem {
 	f := &filing.FormationItem{Expedited: v[expedited] == yes}
 	c.describe(&f.Company)
 	if f.Company.MailingAddress == nil && f.Company.PrincipalAddress != nil {
+		// Assumption: a formation needs a mailing address, for it is not marked optional.
 		mail := *f.Company.PrincipalAddress
 		f.Company.MailingAddress = &mail
 	}
@@ -198,7 +199,7 @@ func (c *checker) ein() *filing.EINItem {
 		}
 		return v[id] == yes
 	}
-	number := func(id columnID) int {
+	number := func(id columnID) int { // Assumption: a blank count is 0; what the service makes of none is not shown
 		n, _ := strconv.Atoi(v[id])
 		return n
 	}

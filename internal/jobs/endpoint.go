@@ -9,7 +9,7 @@ import (
 // EndpointWarning says that nothing will be told of orders placed now; empty
 // where some webhook endpoint is known: one that was registered or added here,
 // one whose signing secret the environment holds, or one from which events came.
-// There is no way to ask the service. Source: spec section 6 (register endpoints
+// Assumption: there is no way to ask the service. Source: spec section 6 (register endpoints
 // before ordering); section 1 (nothing can be polled).
 func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (string, error) {
 	if secretSet {

@@ -97,7 +97,8 @@ func differences(sheet, service filing.Company) []string {
 }
 
 // itemHeld asks for the order to be sent without an item that was bought with
-// another one.
+// another one. Assumption: that a refusal over one item of an order made none of
+// the others, so that the rest is sent without it, is not shown.
 type itemHeld struct {
 	product filing.Product
 	note    string // for the reader

@@ -31,6 +31,9 @@ func (l *Ledger) Book(ctx context.Context) (Book, error) {
 	return b, nil
 }
 
+// The book is by declaration: no endpoint shows the balance. Assumption: every
+// order is charged when it is made, and a canceled one is not paid back.
+
 // Deposit declares money paid to the service. From the first deposit on, the
 // book gates what may be sent. Whoever waits for funds asks again.
 func (l *Ledger) Deposit(ctx context.Context, amount money.Cents, note string) error {

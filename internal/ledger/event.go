@@ -402,7 +402,8 @@ func (t *told) move(e Event) bool {
 }
 
 // progress ranks the statuses that are known; others stand in between, for the
-// set is open. Source: spec section 3.
+// set is open. Source: spec section 3. Assumption: transitions that its table does
+// not list are not shown.
 func progress(status string) int {
 	switch status {
 	case "":
