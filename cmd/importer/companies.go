@@ -150,6 +150,7 @@ func settle(a filing.Address, under *filing.Address) *filing.Address {
 // faults holds a company to the rules of the service, by an order that would
 // create it. What is missing is told by other means.
 func faults(c filing.Company, now time.Time) []filing.Violation {
+	c.LegalName = cmp.Or(c.LegalName, c.ID) // a record without a name is no fault of the change
 	r := filing.Request{
 		Product: filing.RegisteredAgent, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Sheet: c},
 		Order: filing.Order{FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}},

@@ -133,7 +133,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	d := &desk{TB: t, dir: t.TempDir()}
-	d.service = sandbox.New(sandbox.Config{Keys: []string{scriptKey}, OpeningBalance: 1_000_000, AutoSeed: true, Seed: 1})
+	d.service = sandbox.New(sandbox.Config{Keys: []string{scriptKey}, OpeningBalance: 1_000_000, AutoSeed: true, Seed: 1, Latency: 150 * time.Millisecond})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

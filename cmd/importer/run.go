@@ -28,6 +28,7 @@ type runFlags struct {
 	asJSON   bool
 	wait     bool
 	dryRun   bool
+	accept   bool // the names as the filing service has them
 	patience time.Duration
 	rate     float64 // requests a second; 0 for what FILING_RATE says
 	verbose  bool
@@ -57,10 +58,15 @@ computer died: it continues where it was, and buys nothing twice.`,
 	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for funds, and for a service that is down, instead of ending")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
+	f.registerAccept(c)
 	c.Flags().Float64Var(&f.rate, "rate", 0, "requests a second, in place of FILING_RATE")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "without --wait, give up after this long without one answer")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
 	return c
+}
+
+func (f *runFlags) registerAccept(c *cobra.Command) {
+	c.Flags().BoolVar(&f.accept, "accept-names", false, "file also for companies whose name at the filing service is another than the sheet's")
 }
 
 // filingRun is one run of one file.
@@ -81,6 +87,8 @@ type filingRun struct {
 	fresh   string           // that the ledger is new, if it is
 	early   jobs.Ending      // of the question whose the key is: nothing is sent unless it was answered
 	log     *slog.Logger
+
+	leavesLooking bool // the workers look the companies up, each before its row is sent
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
@@ -182,8 +190,12 @@ func (r *filingRun) take(ctx context.Context) error {
 		}
 		r.before = &s
 	}
+	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	if err != nil {
+		return err
+	}
 	// Of a canceled batch only rows in doubt are left: they are still settled.
-	if counts[filing.Ready]+counts[filing.Placing] == 0 {
+	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
 		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
 	}
 	if r.early.Reason != jobs.Finished {
@@ -209,7 +221,15 @@ func (r *filingRun) take(ctx context.Context) error {
 		if err != nil || !agreed {
 			return err
 		}
+		if none, err := r.nothingReady(ctx); err != nil || none {
+			return errors.Join(err, r.finish(ctx, jobs.Ending{Reason: jobs.Finished}))
+		}
 		if err := r.open(ctx, "run"); err != nil {
+			return err
+		}
+	}
+	if held > 0 && r.batch.Open && !r.flags.dryRun && !r.batch.Canceled {
+		if agreed, err := r.reconsider(ctx, r.env.Pace(queue), quoter); err != nil || !agreed {
 			return err
 		}
 	}
@@ -316,14 +336,8 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 }
 
 func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
-	if !r.flags.yes {
-		// A quote to decide on deserves the companies' real entity types.
-		step := r.phase("Looking up companies")
-		err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
-		step.end()
-		if err != nil {
-			return false, err
-		}
+	if err := r.compare(ctx, pace); err != nil {
+		return false, err
 	}
 	step := r.phase("Calculating the cost")
 	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
@@ -347,7 +361,7 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 		r.say("Nothing was sent (--dry-run).")
 		return false, r.endDry(ctx)
 	}
-	if r.flags.yes {
+	if r.flags.yes || q.Rows+q.Before == 0 {
 		return true, nil
 	}
 	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s%s?", count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)), otherwise)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
-	var listen, balance, style string
+	var listen, balance, style, companies string
 	var latency, jitter, advance, linkLife time.Duration
 	var rate, webhookRate, exceptions float64
 	var seed uint64
@@ -29,7 +30,10 @@ func (a *app) sandboxCommand() *cobra.Command {
 		Short: "Run the filing service in memory, to try everything on",
 		Long: `sandbox serves the whole of the filing service's API from memory, strict about
 every field, with a page of its own books. Users and companies appear when they
-are first named, so that any sheet can be tried. Nothing is kept when it ends.
+are first named, so that any sheet can be tried; such a company has no legal name
+on record, and nothing to compare with the sheet's. With --companies FILE, a CSV
+with the columns id, legalName, entityType and formationState, the companies of
+the list are on record under their names. Nothing is kept when it ends.
 
 Filings stand until they are advanced, or move on a clock with --advance. Events
 go to the endpoints that were registered, signed, and are tried again until they
@@ -40,6 +44,7 @@ document is silent.
 
 The commands below act on a sandbox that runs.`,
 		Example: `  importer sandbox --balance 5000
+  importer sandbox --companies samples/companies.csv
   importer sandbox --advance 5s --exceptions 0.02
   importer sandbox --fault reset:after --fault 503 --fault-rate 0.05
   importer sandbox --webhook-fault duplicate --webhook-fault early --webhook-fault-rate 0.3
@@ -74,8 +79,12 @@ The commands below act on a sandbox that runs.`,
 			if style := sandbox.Style(style); style != sandbox.Snake && style != sandbox.Camel {
 				return usage("--order-types is snake or camel, not %s", style)
 			}
+			known, err := readCompanies(companies)
+			if err != nil {
+				return err
+			}
 			service := sandbox.New(sandbox.Config{
-				OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
+				Companies: known, OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
 				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults, Behaviors: on,
 				WebhookFaults: webhookFaults, Advance: advance, Exceptions: exceptions, EventCompany: eventCompany,
 				Retries: retries, DownloadLife: linkLife,
@@ -91,6 +100,7 @@ The commands below act on a sandbox that runs.`,
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "address to listen on")
 	c.Flags().StringVar(&balance, "balance", "10000", "the prepaid balance in dollars")
+	c.Flags().StringVar(&companies, "companies", "", "a CSV of companies that are on record: id, legalName, entityType, formationState")
 	c.Flags().DurationVar(&latency, "latency", 20*time.Millisecond, "how long every answer takes")
 	c.Flags().DurationVar(&jitter, "jitter", 0, "up to this much more")
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "how order types are written: snake or camel")
@@ -119,6 +129,20 @@ func exportLines(address, system string) string {
 	}
 	return "To use it from another terminal, paste these lines there:\n" +
 		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY", "sk_test_"+strings.ToLower(rand.Text()[:8])) // each start is an organization of its own
+}
+
+// readCompanies reads the list of companies that the sandbox begins with; none
+// where no file is named.
+func readCompanies(path string) ([]sandbox.Company, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the list of companies: %w", err)
+	}
+	defer f.Close()
+	return sandbox.ReadCompanies(f)
 }
 
 func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, error) {

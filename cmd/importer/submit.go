@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,7 @@ The same command again finds the same batch, and hands nothing over twice.`,
 	f.sheet.register(c)
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "hand it over without asking")
 	c.Flags().BoolVar(&approve, "approve", false, "have it wait for: importer approve BATCH")
+	f.registerAccept(c)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
 	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "give up after this long without an answer of the service")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
@@ -54,9 +56,12 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 		return err
 	}
 	if !r.batch.Open && !r.batch.Canceled {
-		ready, err := r.agreeToSubmit(ctx)
+		ready, err := r.agreeToSubmit(ctx, approve)
 		if err != nil || !ready {
 			return err
+		}
+		if none, err := r.nothingReady(ctx); err != nil || none {
+			return errors.Join(err, r.handedOver(ctx))
 		}
 		ctx := acting(ctx, "submit", r.batch.ID, r.batch.File)
 		if approve {
@@ -71,14 +76,46 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 		if err := r.open(ctx, "submit"); err != nil {
 			return err
 		}
+	} else if err := r.submitHeldBack(ctx); err != nil {
+		return err
 	}
 	return r.handedOver(ctx)
 }
 
+// submitHeldBack looks once more at the rows of an open batch that were held
+// back, where a person accepts the names as the filing service has them.
+func (r *filingRun) submitHeldBack(ctx context.Context) error {
+	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	if err != nil || held == 0 || !r.flags.accept || r.batch.Canceled {
+		return err
+	}
+	quoter, ending, err := r.prices(ctx)
+	if err != nil {
+		return err
+	}
+	if quoter == nil {
+		return r.putOff(ctx, ending)
+	}
+	queue, ending, err := r.queue(ctx)
+	if err != nil {
+		return err
+	}
+	if queue == nil {
+		return r.putOff(ctx, ending)
+	}
+	defer queue.Close()
+	_, err = r.reconsider(ctx, r.env.Pace(queue), quoter)
+	return err
+}
+
 // agreeToSubmit quotes and asks, where there is anything to place.
-func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
+func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, error) {
 	counts, err := r.ledger.Counts(ctx, r.batch.ID)
-	if err != nil || counts[filing.Ready] == 0 {
+	if err != nil {
+		return false, err
+	}
+	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	if err != nil || counts[filing.Ready]+held == 0 {
 		return err == nil, err
 	}
 	if r.early.Reason != jobs.Finished {
@@ -92,7 +129,10 @@ func (r *filingRun) agreeToSubmit(ctx context.Context) (bool, error) {
 		return false, r.putOff(ctx, ending)
 	}
 	var pace jobs.Pace
-	if !r.flags.yes { // then companies are looked up first, at the fleet's pace
+	// Where nobody looks at the quote the workers compare each row before they
+	// send it, and this returns at once.
+	if r.leavesLooking = r.flags.yes && !r.flags.accept && !approve; !r.leavesLooking {
+		// At the fleet's pace.
 		queue, ending, err := r.queue(ctx)
 		if err != nil {
 			return false, err

@@ -88,6 +88,7 @@ type Agent struct {
 type Company struct {
 	ID               string     `json:"id,omitempty"` // comp_<id>
 	LegalName        string     `json:"legalName,omitempty"`
+	TradeName        string     `json:"tradeName,omitempty"`
 	EIN              string     `json:"ein,omitempty"`
 	EntityType       EntityType `json:"entityType,omitempty"`
 	StructureType    string     `json:"structureType,omitempty"` // MEMBER or MANAGER; LLC
@@ -124,6 +125,11 @@ func (c Company) ForUser(userID string) NewCompany {
 // second one.
 func (c NewCompany) Key() Key {
 	return join(string(CompanyRecord), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
+}
+
+// FormationKey is the business key of the company's formation by its user.
+func (c NewCompany) FormationKey() Key {
+	return join(string(Formation), c.UserID, FoldLegalName(c.LegalName), string(c.FormationState))
 }
 
 // User is a customer of the organization. Source: spec section 2, User.

@@ -35,8 +35,9 @@ func (u UserRef) Ref() string {
 // CompanyRef names a company by id or slug, with what the sheet knows of it:
 // entity type and formation state complete a company that lacks them.
 type CompanyRef struct {
-	Ref   string  `json:"ref,omitempty"` // comp_<id> or the URL slug
-	Sheet Company `json:"sheet"`
+	Ref       string  `json:"ref,omitempty"` // comp_<id> or the URL slug
+	Sheet     Company `json:"sheet"`
+	Confirmed string  `json:"confirmed,omitempty"` // the name at the filing service, where a person accepts that it differs
 }
 
 // CreatesCompany reports whether the order is for a company that the service

@@ -6,7 +6,7 @@ import (
 )
 
 func TestTerminalResults(t *testing.T) {
-	terminal := []Result{Invalid, Placed, Exists}
+	terminal := []Result{Placed, Exists}
 	for _, r := range Results {
 		if want := slices.Contains(terminal, r); r.Terminal() != want {
 			t.Errorf("%s is terminal: %v, want %v", r, r.Terminal(), want)

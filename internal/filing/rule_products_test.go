@@ -208,7 +208,7 @@ func TestProductViolations(t *testing.T) {
 			r.Order.RegisteredAgent, r.Order.ForeignQualification.RegisteredAgent = &RegisteredAgentItem{}, agentOf("NY")
 		})},
 		{"agent.state-is-filing-state", "of a qualification", "foreignQualification.registeredAgent.addressState", false, qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("DE") })},
-		{"foreign-qualification.home-state", "", "filingState", true, qualifying(func(r *Request) { r.Order.FilingState = "DE" })},
+		{"foreign-qualification.home-state", "", "filingState", false, qualifying(func(r *Request) { r.Order.FilingState = "DE" })},
 		{"order.product", "nothing", "", false, &Request{User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "DE"}}},
 		{"user.phone", "", "phoneNumber", false, qualifying(func(r *Request) { r.User.Phone = "302-555-0142" })},
 

@@ -43,7 +43,7 @@ func (r *Request) checkQualification(vs *violations) {
 		vs.add("foreign-qualification.with-formation", "foreignQualification", "", "a company that is only being formed cannot be qualified in another state by the same order: order the foreign qualification once it is formed")
 	}
 	if home := r.Company.Sheet.FormationState; home != "" && home == r.Order.FilingState {
-		vs.warn("foreign-qualification.home-state", "filingState", string(home), "the company was formed in %s, and needs no foreign qualification there: is the filing state right?", home)
+		vs.add("foreign-qualification.home-state", "filingState", string(home), "the company was formed in %s, and needs no foreign qualification there: correct the Filing State or the Formation State, or leave the row out", home)
 	}
 	if r.Order.ForeignQualification.RegisteredAgent != nil && r.Order.RegisteredAgent != nil {
 		vs.add("foreign-qualification.one-agent", "foreignQualification.registeredAgent", "", bothAgents)

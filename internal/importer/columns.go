@@ -18,6 +18,7 @@ const none columnID = -1
 const (
 	companyID columnID = iota
 	legalName
+	confirmedName
 	entityType
 	structureType
 	taxElection
@@ -210,8 +211,14 @@ var columns = slices.Concat([]column{
 		header: "Legal Name", field: "company.legalName", kind: nameKind, rule: "company.legalName", used: formation, aside: onExisting,
 		aliases: []string{"legalName", "Entity Name", "Company Name", "Company", "Entity", "Name of Entity", "Business Name", "Legal Entity", "Legal Entity Name", "Company Legal Name", "Corporation Name"},
 		weak:    []string{"Client Name", "Customer", "Customer Name"},
-		about:   "The company's full legal name. It is for the reader; an existing company is found by its Company ID. A formation, and a company that is new to the service, take it from here.",
+		about:   "The company's full legal name. An existing company is found by its Company ID, and the name is compared with the filing service's record: a row that names another company is not sent. A formation, and a company that is new to the service, take it from here.",
 		example: "Harbor Light Bakery LLC",
+	},
+	confirmedName: {
+		header: "Confirmed Name", field: "confirmedName", kind: nameKind, rule: "company.confirmed-name", aside: onExisting,
+		aliases: []string{"Confirmed Legal Name", "Confirmed Company Name"},
+		about:   "The company's name at the filing service, entered by a person who has checked that the Company ID is right although the Legal Name differs. The row is sent only if it is that name.",
+		example: "Lakeshore Holdings LLC",
 	},
 	entityType: {
 		header: "Entity Type", field: "company.entityType", kind: entityKind, rule: "company.entityType", used: slices.Concat(byFacts, formation), may: slices.Concat(agentOrders, onlyEIN), part: ofCompany,
@@ -320,7 +327,7 @@ var columns = slices.Concat([]column{
 	},
 	agentCompanyName: {
 		header: "Agent Company Name", field: "registeredAgent.companyName", kind: nameKind, rule: "agent.companyName", used: withAgent, may: onlyEIN, part: ofAgent,
-		aliases: agentWords("company", "company name", "name", "business name", "firm"),
+		aliases: append(agentWords("company", "company name", "name", "business name", "firm"), "New Agent", "New Registered Agent", "New RA"),
 		about:   "Name of a supplied agent that is a company.", example: "First State Agents Inc.",
 	},
 	agentFirstName: {
@@ -548,7 +555,7 @@ var addressPartOf = func() map[columnID]addressPart {
 
 func agentWords(words ...string) []string {
 	var all []string
-	for _, prefix := range []string{"agent", "registered agent", "RA", "supplied agent", "current agent"} {
+	for _, prefix := range []string{"agent", "registered agent", "RA", "supplied agent", "current agent", "new agent", "new registered agent", "new RA"} {
 		for _, word := range words {
 			all = append(all, prefix+" "+word)
 		}
@@ -702,7 +709,7 @@ func ColumnTable() string {
 			about += " One of: " + strings.Join(c.choices, ", ") + "."
 		}
 		field := "`" + c.field + "`"
-		if c.unsent {
+		if c.unsent || columnID(i) == confirmedName {
 			field = "never sent"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.header, field, used, strings.ReplaceAll(about, "|", `\|`))

@@ -375,6 +375,8 @@ type plan struct {
 	secret   []int            // columns that hold Social Security numbers
 	watched  []watched        // columns that may say that a row is not to be filed
 	dayFirst map[int]cellText // columns with a date that has the day before the month, and where
+
+	otherAgent []binding // columns that name an agent, who can be no other than the service's own where it is ordered
 }
 
 // cellText is what stands in a cell.
@@ -522,6 +524,7 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 			p.officers = append(p.officers, n)
 		}
 	}
+	p.otherAgent = l.namesAgent(claims)
 	for _, h := range l.headings {
 		if filing.IsSSNHeader(h.text) && !slices.Contains(p.secret, h.index) {
 			p.secret = append(p.secret, h.index)
@@ -535,12 +538,34 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 	return p, notes, nil
 }
 
+// namesAgent finds the columns that name an agent to be appointed, the names
+// before the addresses: not those of the agent that is replaced.
+func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
+	var all []binding
+	add := func(h heading, id columnID) {
+		if words := headerWords(h.text); !slices.Contains(words, "current") && !slices.Contains(words, "old") && !slices.Contains(words, "previous") {
+			all = append(all, binding{column: &columns[id], id: id, index: h.index, header: h.text, said: l.mapName(&h)})
+		}
+	}
+	for _, h := range l.headings {
+		if h.folded == "agent" && h.column == none {
+			add(h, agentCompanyName)
+		}
+	}
+	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentCity, agentState, agentZIP} {
+		for _, h := range claims[id] {
+			add(h, id)
+		}
+	}
+	return all
+}
+
 // notes says which columns are of no use, or only to some rows.
 func (p *plan) notes(l *layout, unused, ofNew []string) (notes []string) {
 	if len(unused) > 0 {
 		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
 		if slices.Contains(agentOrders, p.product) && slices.ContainsFunc(l.headings, func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
-			note += " The order appoints the service's own agent; one that you supply belongs to an annual report."
+			note += " The order appoints the service's own agent, and can appoint no other."
 		}
 		notes = append(notes, note)
 	}

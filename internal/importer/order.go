@@ -99,6 +99,7 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 		c.row.founds = true
 	default:
 		r.Company.Ref = v[companyID]
+		r.Company.Confirmed = v[confirmedName]
 		known.LegalName = v[legalName]
 		if needsFacts {
 			c.readFacts()
@@ -221,6 +222,7 @@ func (c *checker) ein() *filing.EINItem {
 // the one that the row supplies, in every product that needs one.
 func (c *checker) agent(d *draft) {
 	o := &d.request.Order
+	c.otherAgent(o)
 	switch {
 	case o.RegisteredAgent != nil && slices.Contains(agentOrders, c.im.plan.product):
 		d.ordered.IsChangeOfAgent = c.isChange()
@@ -248,6 +250,25 @@ func (c *checker) agent(d *draft) {
 	}
 	if o.AnnualReport != nil {
 		o.AnnualReport.RegisteredAgent = &d.agent
+	}
+}
+
+// otherAgent refuses to appoint an agent other than the service's own in its
+// place: that is the one the order appoints, whoever the row names.
+// Source: spec section 4, rule 8.
+func (c *checker) otherAgent(o *filing.Order) {
+	change := c.values[changeOfAgent] == yes
+	if o.RegisteredAgent == nil || !change && !slices.Contains(agentOrders, c.im.plan.product) {
+		return
+	}
+	for i := range c.im.plan.otherAgent {
+		b := &c.im.plan.otherAgent[i]
+		text := c.stands(b)
+		if text == "" || isEmptyWord(text) {
+			continue
+		}
+		c.faultRule(b, text, "registered-agent.other", fmt.Sprintf("%q cannot be appointed through the filing service: this order appoints the service's own agent. Clear the cell if that is what is wanted, or take the row out and change the agent elsewhere", text))
+		return
 	}
 }
 

@@ -182,7 +182,7 @@ func TestRulesAtTheirCells(t *testing.T) {
 
 		{"two agents of a qualification", filing.ForeignQualification, aQualification.with(aSupplier).with(cells{orderAgent: "yes", agentState: "NY"}), orderAgent, "foreign-qualification.one-agent", false},
 		{"an agent at home", filing.ForeignQualification, aQualification.with(aSupplier), agentState, "agent.state-is-filing-state", false},
-		{"at home", filing.ForeignQualification, aQualification.with(cells{filingState: "DE"}), filingState, "foreign-qualification.home-state", true},
+		{"at home", filing.ForeignQualification, aQualification.with(cells{filingState: "DE"}), filingState, "foreign-qualification.home-state", false},
 		{"a change without an order", filing.ForeignQualification, aQualification.with(cells{changeOfAgent: "yes"}), changeOfAgent, "registered-agent.change", false},
 
 		{"part of a company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: ""}), companyID, "company.required", false},

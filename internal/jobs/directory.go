@@ -26,7 +26,10 @@ func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, g *ga
 
 // resolve finds the ids that the order is sent with, and the company's facts
 // where the order depends on them.
-func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID string, company filing.Company, err error) {
+// A row that names another company than its Company ID is a *mismatch; one with
+// an attempt in doubt was sent already, and is settled as it is.
+func (d *directory) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
+	r := row.Request
 	if userID, err = d.user(ctx, r.User); err != nil {
 		return "", filing.Company{}, err
 	}
@@ -34,15 +37,25 @@ func (d *directory) resolve(ctx context.Context, r *filing.Request) (userID stri
 	case r.Order.Formation != nil:
 		return userID, filing.Company{}, nil
 	case r.CreatesCompany():
-		company, err = d.created(ctx, r.Company.Sheet.ForUser(userID).Key())
+		described := r.Company.Sheet.ForUser(userID)
+		company, err = d.named(ctx, row, described)
 		if err == nil && company.ID != "" {
-			company, err = d.describe(ctx, string(r.Company.Sheet.ForUser(userID).Key()), r.Company.Sheet, company)
+			company, err = d.describe(ctx, string(described.Key()), r.Company.Sheet, company)
+		}
+		if err == nil && company.ID != "" && r.NeedsCompanyFacts() {
+			company, err = d.complete(ctx, filing.CompanyRef{Ref: company.ID, Sheet: r.Company.Sheet}, company)
 		}
 		return userID, company, err
 	case !asksForCompany(r):
 		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
 	company, err = d.company(ctx, r.Company.Ref)
+	if err == nil && !row.Doubt {
+		company, err = d.matching(ctx, r, company)
+	}
+	if err == nil {
+		err = d.remember(ctx, r, company, userID)
+	}
 	if err == nil && r.NeedsCompanyFacts() {
 		company, err = d.complete(ctx, r.Company, company)
 	}
@@ -98,20 +111,26 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 	return u, err
 }
 
-// created finds a company that was created for a row, this one or another.
-func (d *directory) created(ctx context.Context, key filing.Key) (filing.Company, error) {
+// named finds a company that was formed, created or looked up here under the
+// name by which a row describes it. It has no id where nobody knows it.
+func (d *directory) named(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
+	key := described.Key()
 	if c, known := d.knownCompany(string(key)); known {
 		return c, nil
 	}
-	recalled, err := d.ledger.Companies(ctx, []string{string(key)})
+	found, err := d.ledger.CompaniesNamed(ctx, []filing.NewCompany{described})
 	if err != nil {
 		return filing.Company{}, err
 	}
-	c, known := recalled[string(key)]
-	if known {
-		d.learn(string(key), c)
+	n, known := found[key]
+	switch {
+	case !known:
+		return filing.Company{}, nil
+	case n.Company.ID == "":
+		return filing.Company{}, unformed(row, n, described.FormationKey())
 	}
-	return c, nil
+	d.learn(string(key), n.Company)
+	return n.Company, nil
 }
 
 // describe sends what the sheet says of a company that was created from it and

@@ -34,12 +34,13 @@ type finder struct {
 	mu        sync.RWMutex
 	companies map[string]filing.Company
 	users     map[string]filing.User
+	asked     map[string]time.Time // when the service answered for a company, by reference
 }
 
 func newFinder(s Records, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *finder {
 	return &finder{
 		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, gate: g, now: now,
-		companies: make(map[string]filing.Company), users: make(map[string]filing.User),
+		companies: make(map[string]filing.Company), users: make(map[string]filing.User), asked: make(map[string]time.Time),
 	}
 }
 
@@ -49,6 +50,7 @@ type obstacle struct {
 	next    filing.Result
 	message string
 	after   time.Duration
+	wait    filing.Key // of a row that waits for another row's purchase
 	err     error
 }
 
@@ -142,15 +144,44 @@ func (f *finder) keepUser(ctx context.Context, ref string, u filing.User) error 
 }
 
 // asksForCompany reports whether an order needs more of its company than the
-// sheet says: the id behind a slug, or the facts that the state's fee follows.
+// sheet says: the id behind a slug, the facts that the state's fee follows, or
+// the name to compare with the sheet's.
 func asksForCompany(r *filing.Request) bool {
-	return r.Order.Formation == nil && r.Company.Ref != "" && (r.NeedsCompanyFacts() || !filing.IsCompanyID(r.Company.Ref))
+	return r.Order.Formation == nil && r.Company.Ref != "" && (r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
 }
 
 func (f *finder) company(ctx context.Context, ref string) (filing.Company, error) {
 	if c, known := f.knownCompany(ref); known {
 		return c, nil
 	}
+	return f.askForCompany(ctx, ref)
+}
+
+// stale is how long an answer of the service about a company counts as its
+// answer of now.
+const stale = time.Minute
+
+// freshCompany is the service's record of a company as it is now, whatever is
+// remembered of it.
+func (f *finder) freshCompany(ctx context.Context, ref string) (filing.Company, error) {
+	f.mu.RLock()
+	c, at := f.companies[ref], f.asked[ref]
+	f.mu.RUnlock()
+	if !at.IsZero() && f.now().Sub(at) < stale {
+		return c, nil
+	}
+	return f.askForCompany(ctx, ref)
+}
+
+// wasAsked reports whether this process has the service's own answer about a
+// company.
+func (f *finder) wasAsked(ref string) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return !f.asked[ref].IsZero()
+}
+
+func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company, error) {
 	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
 		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
@@ -159,6 +190,9 @@ func (f *finder) company(ctx context.Context, ref string) (filing.Company, error
 		if err := hindrance(err, "company", ref); err != nil {
 			return c, err
 		}
+		f.mu.Lock()
+		f.asked[ref] = f.now()
+		f.mu.Unlock()
 		return c, f.keepCompany(ctx, ref, c)
 	})
 	if err != nil {

@@ -52,7 +52,10 @@ type placer struct {
 // otherwise. The only errors are the ledger's: whatever the service does is an
 // answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
-	userID, company, err := p.directory.resolve(ctx, row.Request)
+	userID, company, err := p.directory.resolve(ctx, &row)
+	if m := (*mismatch)(nil); errors.As(err, &m) {
+		return p.holdBack(ctx, row, m)
+	}
 	if err != nil {
 		return p.meet(ctx, row, err)
 	}
@@ -420,7 +423,7 @@ func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 	case errors.Is(o.err, filingapi.ErrBusy):
 		return p.ledger.Busy(ctx, o.after)
 	}
-	aside := ledger.Aside{Row: row.ID, Next: o.next, Message: o.message}
+	aside := ledger.Aside{Row: row.ID, Next: o.next, Message: o.message, Wait: o.wait}
 	if o.next == filing.Ready {
 		aside.Due = p.now().Add(o.after)
 	}

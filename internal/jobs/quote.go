@@ -37,7 +37,8 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurr
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	asked := make(map[string]bool)
-	for page, err := range readyPages(ctx, l, batch) {
+	mayBeSent := func(r *ledger.Row) bool { return r.Result == filing.Ready || r.HeldBack() }
+	for page, err := range pagesOf(ctx, l, batch, mayBeSent) {
 		if err == nil {
 			err = f.recall(ctx, page)
 		}
@@ -202,6 +203,8 @@ type left struct {
 	batch     string
 	again     string
 	companies map[string]filing.Company
+	users     map[string]filing.User
+	named     map[filing.Key]ledger.NamedCompany // those that rows describe, and that are known here
 	held      map[filing.Key]ledger.Holding
 	lapsed    map[filing.Key]ledger.Subscription
 }
@@ -209,14 +212,32 @@ type left struct {
 // whatIsLeft looks the ready ones of the rows up.
 func whatIsLeft(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (left, error) {
 	some := left{batch: b.ID, again: repetition(b)}
-	var refs []string
+	var refs, emails []string
 	for _, r := range rows {
 		if r.Result == filing.Ready {
 			refs = append(refs, r.Request.Company.Ref)
+			if r.Request.User.ID == "" {
+				emails = append(emails, r.Request.User.Ref())
+			}
 		}
 	}
 	var err error
 	if some.companies, err = l.Companies(ctx, refs); err != nil {
+		return some, err
+	}
+	if some.users, err = l.Users(ctx, emails); err != nil {
+		return some, err
+	}
+	var described []filing.NewCompany
+	for _, r := range rows {
+		if r.Result != filing.Ready || !r.Request.CreatesCompany() {
+			continue
+		}
+		if user := some.user(r); user != "" {
+			described = append(described, r.Request.Company.Sheet.ForUser(user))
+		}
+	}
+	if some.named, err = l.CompaniesNamed(ctx, described); err != nil {
 		return some, err
 	}
 	var all []ledger.Claim
@@ -256,13 +277,26 @@ func boughtBefore(by *ledger.Holding) string {
 	return fmt.Sprintf("%s, by row %d of batch %s: nothing will be ordered", ledger.BoughtBefore, by.Number, by.Batch)
 }
 
+// user is the id of a row's user, where it is known.
+func (s *left) user(r ledger.Row) string {
+	return cmp.Or(r.Request.User.ID, s.users[r.Request.User.Ref()].ID)
+}
+
+// company is a row's company, as far as it is known here.
+func (s *left) company(r ledger.Row) filing.Company {
+	switch user := s.user(r); {
+	case r.Request.Company.Ref != "":
+		return s.companies[r.Request.Company.Ref]
+	case user != "" && r.Request.CreatesCompany():
+		return s.named[r.Request.Company.Sheet.ForUser(user).Key()].Company
+	}
+	return filing.Company{}
+}
+
 // order is a row's order with the ids that are known.
 func (s *left) order(r ledger.Row) filing.Order {
 	o := r.Request.Order
-	o.UserID = r.Request.User.ID
-	if ref := r.Request.Company.Ref; ref != "" {
-		o.CompanyID = cmp.Or(s.companies[ref].ID, ref)
-	}
+	o.UserID, o.CompanyID = s.user(r), cmp.Or(s.company(r).ID, r.Request.Company.Ref)
 	for _, p := range r.Dropped {
 		o = o.Drop(p)
 	}
@@ -273,7 +307,7 @@ func (s *left) order(r ledger.Row) filing.Order {
 // before it is looked up.
 func (s *left) claims(r ledger.Row) []ledger.Claim {
 	o := s.order(r)
-	if o.CompanyID == "" {
+	if o.CompanyID == "" && (o.Formation == nil || o.UserID == "") {
 		return nil
 	}
 	return ledger.ClaimsOf(&o, s.again)
@@ -288,6 +322,8 @@ func (s *left) of(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
 		case !taken || h.Batch == s.batch:
 		case h.Covers && s.again == "":
 			rest, by = rest.Drop(c.Product), &h
+		case h.Bought && c.Product == filing.Formation:
+			return filing.Order{}, nil // what comes with it is not ordered either
 		case h.Bought && !h.Covers:
 			rest = rest.Drop(c.Product)
 		}
@@ -299,7 +335,7 @@ func (s *left) of(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
 }
 
 func (s *left) facts(r ledger.Row) balance.Facts {
-	return factsOf(s.companies[r.Request.Company.Ref], r.Request.Company.Sheet)
+	return factsOf(s.company(r), r.Request.Company.Sheet)
 }
 
 // factsOf takes what the service knows of a company, and the sheet's word for
@@ -317,6 +353,11 @@ func factsOf(service, sheet filing.Company) balance.Facts {
 
 // readyPages streams the ready rows of a batch in pages.
 func readyPages(ctx context.Context, l *ledger.Ledger, batch string) func(yield func([]ledger.Row, error) bool) {
+	return pagesOf(ctx, l, batch, func(r *ledger.Row) bool { return r.Result == filing.Ready })
+}
+
+// pagesOf streams those rows of a batch in pages that are wanted.
+func pagesOf(ctx context.Context, l *ledger.Ledger, batch string, wanted func(*ledger.Row) bool) func(yield func([]ledger.Row, error) bool) {
 	return func(yield func([]ledger.Row, error) bool) {
 		var page []ledger.Row
 		for row, err := range l.Rows(ctx, batch) {
@@ -324,7 +365,7 @@ func readyPages(ctx context.Context, l *ledger.Ledger, batch string) func(yield 
 				yield(nil, err)
 				return
 			}
-			if row.Result != filing.Ready {
+			if !wanted(&row) {
 				continue
 			}
 			if page = append(page, row); len(page) == 1000 {

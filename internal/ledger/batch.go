@@ -288,12 +288,13 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	return rows, nil
 }
 
-// RetryBatch makes every rejected row ready again and returns their number. In
+// RetryBatch makes every rejected row ready again, and every row that is held
+// back because of its company's record, and returns their number. In
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND result = 'rejected' AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
+			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
 		if err != nil || rows == 0 {
 			return err
 		}

@@ -86,6 +86,7 @@ type Fault struct {
 	Rule    string `json:"r"`
 	Message string `json:"m"`
 	Warning bool   `json:"w,omitempty"`
+	Suggest string `json:"s,omitempty"` // what to enter to accept it as it is
 
 	Elsewhere *Place `json:"p,omitempty"` // where it is, if on another sheet than the row
 }

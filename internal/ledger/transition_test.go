@@ -400,7 +400,6 @@ func TestSetAside(t *testing.T) {
 			{Row: rows[3].ID, Next: filing.Exists},   // it is placing
 			{Row: rows[0].ID, Next: filing.Ready},    // it is over
 			{Row: rows[4].ID, Next: filing.Placed},   // not without an attempt
-			{Row: rows[4].ID, Next: filing.Invalid},  // not an edge
 			{Row: rows[4].ID, Next: "no such state"}, // not a state
 		} {
 			if err := l.SetAside(ctx, a); !errors.Is(err, ledger.ErrTransition) {

@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -84,8 +87,8 @@ func (c *company) answer() companyAnswer {
 	}
 }
 
-// AddCompany puts a company on record, filling in its id, name, slug and times where they are empty, and returns it.
-// EntityType and FormationState stay empty when they are, for companies that a client has to complete.
+// AddCompany puts a company on record, filling in its id, slug and times where they are empty, and returns it. What else
+// is empty stays so: companies without a type or a state are completed by a client, and one without a name is nobody's.
 func (s *Service) AddCompany(c Company) Company {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,13 +101,14 @@ func (s *Service) addCompany(c Company) *company {
 	if c.ID == "" {
 		c.ID = s.id("comp")
 	}
-	if c.LegalName == "" {
-		c.LegalName = companyName(c.ID, c.EntityType)
-	}
 	if c.Slug == "" {
-		c.Slug = slugify(c.LegalName)
-		for n := 2; s.companySlugs[c.Slug] != nil; n++ {
-			c.Slug = fmt.Sprintf("%s-%s", slugify(c.LegalName), strings.TrimPrefix(s.id("x"), "x_"))
+		name := c.LegalName
+		if name == "" {
+			name = c.ID
+		}
+		c.Slug = slugify(name)
+		for s.companySlugs[c.Slug] != nil {
+			c.Slug = fmt.Sprintf("%s-%s", slugify(name), strings.TrimPrefix(s.id("x"), "x_"))
 		}
 	}
 	if c.CreatedAt.IsZero() {
@@ -154,7 +158,6 @@ func (s *Service) findCompany(key string) *company {
 		return c
 	}
 	seed := Company{EntityType: s.cfg.AutoEntityType, FormationState: s.cfg.AutoFormationState}
-	seed.LegalName = companyName(key, seed.EntityType)
 	switch {
 	case companyID.MatchString(key):
 		seed.ID = key
@@ -419,19 +422,6 @@ func hash(s string) uint64 {
 	return z ^ z>>29 // the low bits of short strings hardly differ
 }
 
-func companyName(key, entityType string) string {
-	first := []string{"Blue Heron", "Cedar Ridge", "Copper Lantern", "Granite Bay", "Harvest Moon", "Juniper", "Lakeshore",
-		"Maple Street", "North Pier", "Old Mill", "Pine Hollow", "Quarry Hill", "Red Barn", "Silver Birch", "Tidewater", "Wild Rose"}
-	second := []string{"Bakery", "Builders", "Consulting", "Dental", "Design", "Farms", "Holdings", "Logistics", "Partners",
-		"Properties", "Roofing", "Studios", "Supply", "Trading", "Ventures", "Works"}
-	suffix := "LLC"
-	if entityType == "CORP" {
-		suffix = "Inc."
-	}
-	h := hash(key)
-	return fmt.Sprintf("%s %s %s", first[h%16], second[h/16%16], suffix)
-}
-
 func personName(key string) string {
 	first := []string{"Alex", "Bianca", "Carlos", "Dana", "Elena", "Frank", "Grace", "Hiro"}
 	last := []string{"Abbott", "Brandt", "Castillo", "Diaz", "Ellis", "Fischer", "Grant", "Huang"}
@@ -466,4 +456,62 @@ func (s *Service) Companies() []Company {
 		all = append(all, c)
 	}
 	return all
+}
+
+// ReadCompanies reads a list of companies: a CSV whose first line names the columns id, legalName, entityType,
+// formationState, and as may be tradeName, formationDate, slug and userId. Only the id or the slug is required.
+func ReadCompanies(r io.Reader) ([]Company, error) {
+	lines := csv.NewReader(r)
+	lines.FieldsPerRecord = -1
+	head, err := lines.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the list of companies: %w", err)
+	}
+	for i := range head {
+		head[i] = strings.TrimSpace(strings.TrimPrefix(head[i], "\ufeff"))
+	}
+	var all []Company
+	for line := 2; ; line++ {
+		cells, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the list of companies: %w", err)
+		}
+		var c Company
+		for i, cell := range cells {
+			if i >= len(head) {
+				return nil, fmt.Errorf("line %d of the list of companies has more cells than columns", line)
+			}
+			cell = strings.TrimSpace(cell)
+			switch head[i] {
+			case "id":
+				c.ID = cell
+			case "legalName":
+				c.LegalName = cell
+			case "tradeName":
+				c.TradeName = cell
+			case "entityType":
+				c.EntityType = cell
+			case "formationState":
+				c.FormationState = cell
+			case "formationDate":
+				c.FormationDate = cell
+			case "slug":
+				c.Slug = cell
+			case "userId":
+				c.UserID = cell
+			default:
+				return nil, fmt.Errorf("the list of companies has a column %q, which is none of id, legalName, entityType, formationState, tradeName, formationDate, slug and userId", head[i])
+			}
+		}
+		switch {
+		case c.ID == "" && c.Slug == "":
+			return nil, fmt.Errorf("line %d of the list of companies has neither an id nor a slug", line)
+		case c.ID != "" && !companyID.MatchString(c.ID):
+			return nil, fmt.Errorf("line %d of the list of companies: %q is not a company id (comp_…)", line, c.ID)
+		}
+		all = append(all, c)
+	}
 }

@@ -56,7 +56,11 @@ type Config struct {
 
 	// AutoSeed makes an unknown but well-formed user or company appear when it is first named.
 	AutoSeed bool
-	// AutoEntityType and AutoFormationState are given to companies that appear so. Empty: LLC, DE.
+	// Companies are on record from the start, whatever AutoSeed says. They have the agents that a company which appears
+	// by itself has. See ReadCompanies.
+	Companies []Company
+	// AutoEntityType and AutoFormationState are given to companies that appear by themselves. Empty: LLC, DE. Such a
+	// company has no legal name: nobody told it, and one that is made up would be another company's.
 	AutoEntityType, AutoFormationState string
 
 	// Behaviors are on from the start.
@@ -242,6 +246,9 @@ func New(cfg Config) *Service {
 		refused:       make(map[int]int),
 		flying:        make(map[string]int),
 		mostBy:        make(map[string]int),
+	}
+	for _, c := range cfg.Companies {
+		s.addCompany(c).auto = true
 	}
 	s.life, s.close = context.WithCancel(context.Background())
 	for _, b := range cfg.Behaviors {

@@ -273,6 +273,9 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, lookedUp); err != nil {
 					return err
 				}
+				if _, err := jobs.Compare(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, false); err != nil {
+					return err
+				}
 			}
 			at(stageQuotes)
 			sum, err := jobs.QuoteBatch(ctx, s.Ledger, quoter, batch)

@@ -69,9 +69,10 @@ type listedCell struct {
 	Secret  bool
 	Fault   string
 	Warning bool
+	Suggest string // what to enter to accept the row as it is
 }
 
-type absence struct{ Header, Fault string }
+type absence struct{ Header, Fault, Suggest string }
 
 // listedFault is what is wrong at a cell of the sheet of officers.
 type listedFault struct {
@@ -280,11 +281,12 @@ func listed(b ledger.Batch, r ledger.Row) (listedRow, error) {
 				cell.Warning = true
 			}
 			cell.Fault += f.Message
+			cell.Suggest = cmp.Or(cell.Suggest, f.Suggest)
 			cell.Warning = cell.Warning && f.Warning
 		case f.Elsewhere != nil && !f.Warning:
 			row.list(faultElsewhere(f))
 		case f.Header != "" && f.Elsewhere == nil:
-			row.Absent = append(row.Absent, absence{f.Header, f.Message})
+			row.Absent = append(row.Absent, absence{f.Header, f.Message, f.Suggest})
 		case !f.Warning:
 			row.Elsewhere = true
 		}

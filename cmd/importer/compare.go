@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/sheet"
+)
+
+// shownRemarks is how many rows a comparison names; the results name all.
+const shownRemarks = 10
+
+// compare looks the companies of a batch up and holds back the rows that name
+// another company than the filing service has under their Company ID. Where it
+// cannot be asked, the rows are compared before they are sent.
+func (r *filingRun) compare(ctx context.Context, pace jobs.Pace) error {
+	if r.leavesLooking || r.batch.Open && r.flags.dryRun {
+		return nil // the workers do it, or its rows may be on their way
+	}
+	_, err := r.lookUpAndCompare(ctx, pace)
+	return err
+}
+
+func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Pace) (jobs.Review, error) {
+	step := r.phase("Looking up companies")
+	err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
+	step.end()
+	if err != nil {
+		return jobs.Review{}, err
+	}
+	review, err := jobs.Compare(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, r.flags.accept)
+	if err != nil {
+		return review, err
+	}
+	r.showReview(review)
+	return review, nil
+}
+
+// showReview says which rows are not sent, and what else is to be looked at.
+func (r *filingRun) showReview(review jobs.Review) {
+	var held, warned []jobs.Remarked
+	for _, m := range review.Remarks {
+		if m.Held {
+			held = append(held, m)
+		} else {
+			warned = append(warned, m)
+		}
+	}
+	if review.Held > 0 {
+		r.say("%s: %s not sent, because of the filing service's record of the company:", r.paint.red("ATTENTION"), isOrAre(review.Held, "row"))
+		r.showRemarks(held)
+		r.say("  Correct the sheet. Where a Company ID is right although the name differs, enter the name at the filing service under Confirmed Name, or run the same command with --accept-names.")
+	}
+	if len(warned) > 0 {
+		r.say("%s: %s to check before you answer:", r.paint.yellow("ATTENTION"), count(len(warned), "difference"))
+		r.showRemarks(warned)
+	}
+}
+
+func (r *filingRun) showRemarks(all []jobs.Remarked) {
+	for i, m := range all {
+		if i == shownRemarks {
+			r.say("  … and %d more, each at its cell in the results", len(all)-i)
+			return
+		}
+		where := fmt.Sprintf("row %d", m.Row)
+		if m.Column >= 0 {
+			where = sheet.CellName(m.Column, m.Row)
+		}
+		r.say("  %s  %s: %s", where, m.Header, m.Message)
+	}
+}
+
+func isOrAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// nothingReady reports whether a comparison left no row to send. Such a batch
+// stays unopened, so that the same command compares it again.
+func (r *filingRun) nothingReady(ctx context.Context) (bool, error) {
+	counts, err := r.ledger.Counts(ctx, r.batch.ID)
+	if err != nil || counts[filing.Ready]+counts[filing.Placing] > 0 {
+		return false, err
+	}
+	held, err := r.ledger.CountHeldBack(ctx, r.batch.ID)
+	return held > 0, err
+}
+
+// reconsider compares the rows of an open batch that were held back once more,
+// and asks about those that can be sent now. The batch is paused meanwhile, so
+// that no worker sends them before the answer.
+func (r *filingRun) reconsider(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter) (bool, error) {
+	if !r.batch.Paused {
+		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
+			return false, err
+		}
+	}
+	resume := func() error {
+		if r.batch.Paused {
+			return nil // by a person
+		}
+		return r.ledger.ResumeBatch(ctx, r.batch.ID)
+	}
+	review, err := r.lookUpAndCompare(ctx, pace)
+	if err != nil {
+		return false, err
+	}
+	if review.Released == 0 {
+		return true, resume()
+	}
+	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	if err != nil {
+		return false, err
+	}
+	book, err := r.ledger.Book(ctx)
+	if err != nil {
+		return false, err
+	}
+	r.showQuote(q, book)
+	if !r.flags.yes {
+		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused: importer resume %s", r.batch.ID)
+		if err := r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total), otherwise); err != nil {
+			return false, err
+		}
+	}
+	return true, resume()
+}

@@ -1,0 +1,98 @@
+package filing
+
+import "fmt"
+
+// CompanyColumn is a column in which a row says something of its company that
+// the filing service's record can contradict.
+type CompanyColumn struct {
+	Header string // ours
+	Field  string // the service's
+}
+
+// The columns that are compared with the record. ConfirmedName is where a person
+// accepts that the name differs.
+var (
+	CompanyIDColumn      = CompanyColumn{"Company ID", "companyId"}
+	LegalNameColumn      = CompanyColumn{"Legal Name", "company.legalName"}
+	ConfirmedNameColumn  = CompanyColumn{"Confirmed Name", "confirmedName"}
+	EntityTypeColumn     = CompanyColumn{"Entity Type", "company.entityType"}
+	FormationStateColumn = CompanyColumn{"Formation State", "company.formationState"}
+	FilingStateColumn    = CompanyColumn{"Filing State", "filingState"}
+)
+
+// The rules of a comparison with the record begin with this.
+const RecordRule = "record."
+
+// Difference is what a row and the filing service's record of its company
+// disagree on.
+type Difference struct {
+	Rule    string // begins with RecordRule
+	Column  CompanyColumn
+	Message string
+	Warning bool   // worth a look, and sent all the same
+	Suggest string // what to enter in the column to accept it
+}
+
+// Differences compares a row with the filing service's record of the company
+// that the row names. A row whose name is clearly another company's must not be
+// sent, unless the name at the filing service was confirmed; neither may a foreign
+// qualification in the state in which the company was formed.
+func (r *Request) Differences(c Company) []Difference {
+	var all []Difference
+	if r.Order.ForeignQualification != nil && c.FormationState != "" && c.FormationState == r.Order.FilingState {
+		all = append(all, Difference{Rule: RecordRule + "home-state", Column: FilingStateColumn,
+			Message: fmt.Sprintf("%s was formed in %s, the filing service says, and needs no foreign qualification there: correct the Filing State, or leave the row out", c.title(r.Company.Ref), c.FormationState)})
+	}
+	all = append(all, r.nameDifferences(c)...)
+	sheet := &r.Company.Sheet
+	if sheet.EntityType != "" && c.EntityType != "" && sheet.EntityType != c.EntityType {
+		all = append(all, Difference{Rule: RecordRule + "entity-type", Column: EntityTypeColumn, Warning: true,
+			Message: fmt.Sprintf("the sheet says %s, and the filing service has %s on record, which counts", sheet.EntityType, c.EntityType)})
+	}
+	if sheet.FormationState != "" && c.FormationState != "" && sheet.FormationState != c.FormationState {
+		all = append(all, Difference{Rule: RecordRule + "formation-state", Column: FormationStateColumn, Warning: true,
+			Message: fmt.Sprintf("the sheet says %s, and the filing service has %s on record, which counts", sheet.FormationState, c.FormationState)})
+	}
+	return all
+}
+
+func (r *Request) nameDifferences(c Company) []Difference {
+	name := r.LegalName()
+	if name == "" || c.LegalName == "" {
+		return nil
+	}
+	likeness := CompareNames(name, c.LegalName)
+	if c.TradeName != "" {
+		likeness = min(likeness, CompareNames(name, c.TradeName))
+	}
+	switch confirmed := r.Company.Confirmed; {
+	case likeness == SameName:
+		return nil
+	case confirmed != "" && FoldLegalName(confirmed) == FoldLegalName(c.LegalName):
+		return []Difference{{Rule: RecordRule + "name-confirmed", Column: LegalNameColumn, Warning: true,
+			Message: fmt.Sprintf("%s is %q at the filing service, which was confirmed", r.Company.Ref, c.LegalName)}}
+	case likeness == SimilarName:
+		return []Difference{{Rule: RecordRule + "name-similar", Column: LegalNameColumn, Warning: true,
+			Message: fmt.Sprintf("%s is %q at the filing service: a spelling that differs, or another company?", r.Company.Ref, c.LegalName)}}
+	default:
+		all := []Difference{{Rule: RecordRule + "name", Column: LegalNameColumn, Message: r.MismatchMessage(c)}}
+		text := fmt.Sprintf("to file for %s all the same, enter its name at the filing service here: %s", r.Company.Ref, c.LegalName)
+		if confirmed != "" {
+			text = fmt.Sprintf("%q was confirmed, and %s is %q at the filing service: enter that name here to file for it", confirmed, r.Company.Ref, c.LegalName)
+		}
+		return append(all, Difference{Rule: RecordRule + "name", Column: ConfirmedNameColumn, Suggest: c.LegalName, Message: text})
+	}
+}
+
+// MismatchMessage says that a row's name is another company's.
+func (r *Request) MismatchMessage(c Company) string {
+	return fmt.Sprintf("%s is %q at the filing service, but the sheet says %q; correct the Company ID or the name, or confirm it: enter the name at the filing service under Confirmed Name", r.Company.Ref, c.LegalName, r.LegalName())
+}
+
+// title names a company for a sentence.
+func (c *Company) title(ref string) string {
+	if c.LegalName != "" {
+		return fmt.Sprintf("%q", c.LegalName)
+	}
+	return ref
+}

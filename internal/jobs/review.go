@@ -1,0 +1,378 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Remarked is what a comparison found at a row before anything is approved.
+type Remarked struct {
+	Row     int
+	Column  int    // of the sheet, from 0; -1 where it lacks the column
+	Header  string // ours
+	Message string
+	Held    bool // the row is not sent because of it
+}
+
+// Review is what the comparison of a batch's rows came to.
+type Review struct {
+	Remarks  []Remarked
+	Held     int // rows that are not sent, for their company is another one's
+	Accepted int // rows whose name was accepted as the filing service has it
+	Released int // rows that an earlier comparison had held back, and that are ready again
+}
+
+// Compare compares the rows of a batch that may still be sent with what the
+// filing service has on record of their companies, and with the names that were
+// bought or looked up here. It follows LookUp. A row that names another company
+// than its Company ID is held back, unless accept says that a person takes the
+// names as the filing service has them; a row that an earlier comparison held
+// back is compared anew. A record that disagrees is asked for again before it
+// counts: it may have been corrected.
+func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string, accept bool) (Review, error) {
+	if pace == nil {
+		pace = unpaced{}
+	}
+	b, err := l.Batch(ctx, batch)
+	if err != nil {
+		return Review{}, err
+	}
+	c := &comparison{
+		ledger: l, batch: b, accept: accept, near: nearNames{ledger: l, batch: b.ID},
+		finder: newFinder(s, l, concurrency, pace, &gate{}, time.Now),
+	}
+	for page, err := range pagesOf(ctx, l, batch, func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
+		if err != nil {
+			return c.review, err
+		}
+		if err := c.page(ctx, page); err != nil {
+			return c.review, err
+		}
+	}
+	return c.review, nil
+}
+
+type comparison struct {
+	ledger *ledger.Ledger
+	batch  ledger.Batch
+	accept bool
+	finder *finder
+	near   nearNames
+	review Review
+}
+
+func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
+	var refs, emails []string
+	for _, r := range page {
+		refs = append(refs, r.Request.Company.Ref)
+		if r.Request.User.ID == "" {
+			emails = append(emails, r.Request.User.Ref())
+		}
+	}
+	companies, err := c.ledger.Companies(ctx, refs)
+	if err != nil {
+		return err
+	}
+	users, err := c.ledger.Users(ctx, emails)
+	if err != nil {
+		return err
+	}
+	userOf := func(r *ledger.Row) string { return cmp.Or(r.Request.User.ID, users[r.Request.User.Ref()].ID) }
+	var wanted []filing.NewCompany
+	for i := range page {
+		if user := userOf(&page[i]); user != "" && page[i].Request.CreatesCompany() {
+			wanted = append(wanted, page[i].Request.Company.Sheet.ForUser(user))
+		}
+	}
+	named, err := c.ledger.CompaniesNamed(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	names := make(map[filing.Key]filing.Company)
+	var changed []ledger.Reviewed
+	for i := range page {
+		row := &page[i]
+		record, known := companies[row.Request.Company.Ref]
+		if known && row.Request.Company.Ref != "" {
+			if record, err = c.finder.agreed(ctx, row.Request, record); err != nil {
+				return err
+			}
+			learnNames(names, row.Request, record, userOf(row))
+		}
+		reviewed, differs := c.row(row, record)
+		if user := userOf(row); row.Request.Order.Formation != nil || row.Request.CreatesCompany() && named[row.Request.Company.Sheet.ForUser(user).Key()].Company.ID == "" {
+			warnings, err := c.near.of(ctx, row, user)
+			if err != nil {
+				return err
+			}
+			for _, w := range warnings {
+				reviewed.Faults = append(reviewed.Faults, c.fault(w, filing.LegalNameColumn))
+				c.remark(row, w, filing.LegalNameColumn)
+			}
+			differs = differs || len(warnings) > 0
+		}
+		c.near.add(row)
+		if differs {
+			changed = append(changed, reviewed)
+		}
+	}
+	if err := c.ledger.RememberNames(ctx, names); err != nil {
+		return err
+	}
+	return c.ledger.KeepReview(ctx, c.batch.ID, changed)
+}
+
+// row compares one row with the record of its company, and says whether anything
+// of the row changes by it.
+func (c *comparison) row(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
+	kept := slices.DeleteFunc(slices.Clone(row.Faults), func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
+	reviewed = ledger.Reviewed{Row: row.ID, Result: filing.Ready, Faults: kept}
+	differences := row.Request.Differences(record)
+	if c.accept && slices.ContainsFunc(differences, func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {
+		request := *row.Request
+		request.Company.Confirmed = record.LegalName
+		reviewed.Request = &request
+		differences = request.Differences(record)
+		c.review.Accepted++
+	}
+	for _, d := range differences {
+		reviewed.Faults = append(reviewed.Faults, c.fault(d, d.Column))
+		if d.Column != filing.ConfirmedNameColumn {
+			c.remark(row, d, d.Column)
+		}
+		if !d.Warning && reviewed.Result != filing.Invalid {
+			reviewed.Result, reviewed.Message = filing.Invalid, d.Message
+			c.review.Held++
+		}
+	}
+	if row.Result == filing.Invalid && reviewed.Result == filing.Ready {
+		c.review.Released++
+	}
+	return reviewed, len(differences) > 0 || len(kept) != len(row.Faults) || row.Result != reviewed.Result
+}
+
+func (c *comparison) fault(d filing.Difference, at filing.CompanyColumn) ledger.Fault {
+	return faultAt(c.batch, d, at)
+}
+
+// faultAt is a difference at the cell of the batch that it is about.
+func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledger.Fault {
+	f := ledger.Fault{Column: slices.Index(b.Fields, at.Field), Rule: d.Rule, Message: d.Message, Warning: d.Warning, Suggest: d.Suggest}
+	if f.Column < 0 {
+		f.Header = at.Header
+	}
+	return f
+}
+
+func (c *comparison) remark(row *ledger.Row, d filing.Difference, at filing.CompanyColumn) {
+	c.review.Remarks = append(c.review.Remarks, Remarked{
+		Row: row.Number, Column: slices.Index(c.batch.Fields, at.Field), Header: at.Header, Message: d.Message, Held: !d.Warning,
+	})
+}
+
+// learnNames notes under which names rows that give no Company ID mean a company:
+// its own, and that of a row which names it by its id.
+func learnNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company, user string) {
+	if user == "" || record.ID == "" || record.LegalName == "" || record.FormationState == "" {
+		return
+	}
+	key := func(name string) filing.Key {
+		return filing.NewCompany{LegalName: name, FormationState: record.FormationState, UserID: user}.Key()
+	}
+	names[key(record.LegalName)] = record
+	if name := r.LegalName(); name != "" && !slices.ContainsFunc(r.Differences(record), func(d filing.Difference) bool { return !d.Warning }) {
+		if _, taken := names[key(name)]; !taken {
+			names[key(name)] = record
+		}
+	}
+}
+
+// agreed is the filing service's record of a row's company. One that is another
+// company's, as it is remembered, is asked for again.
+func (f *finder) agreed(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
+	blocked := func(c filing.Company) bool {
+		return slices.ContainsFunc(r.Differences(c), func(d filing.Difference) bool { return !d.Warning })
+	}
+	if !blocked(record) {
+		return record, nil
+	}
+	fresh, err := f.freshCompany(ctx, r.Company.Ref)
+	if err := unhindered(err); err != nil {
+		return record, err
+	}
+	if fresh.ID == "" {
+		return record, nil // it cannot be asked for now; what is remembered counts
+	}
+	return fresh, nil
+}
+
+// nearNames finds names that are close to those that were bought or looked up
+// here, and to those of other rows of the batch.
+type nearNames struct {
+	ledger *ledger.Ledger
+	batch  string
+	loaded bool
+	names  filing.NearNames
+	onFile []ledger.NameOnFile
+}
+
+func (n *nearNames) load(ctx context.Context) error {
+	if n.loaded {
+		return nil
+	}
+	n.loaded = true
+	all, err := n.ledger.NamesOnFile(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range all {
+		if name.Batch != n.batch { // its own rows are added as they come
+			n.put(name)
+		}
+	}
+	return nil
+}
+
+func (n *nearNames) put(name ledger.NameOnFile) {
+	n.names.Add(name.Name, name.State, len(n.onFile))
+	n.onFile = append(n.onFile, name)
+}
+
+// add takes a row's own name in, for the rows after it.
+func (n *nearNames) add(row *ledger.Row) {
+	if name := row.Request.LegalName(); name != "" && row.Result == filing.Ready {
+		n.put(ledger.NameOnFile{Name: name, State: homeState(row.Request), UserID: row.Request.User.Ref(), Company: row.Request.Company.Ref, Batch: n.batch, Number: row.Number})
+	}
+}
+
+// homeState is where a row's company is formed, as far as the row says it.
+func homeState(r *filing.Request) filing.State {
+	if r.Order.Formation == nil {
+		return cmp.Or(r.Company.Sheet.FormationState, r.Order.FilingState)
+	}
+	return r.Order.FilingState
+}
+
+// of is the warning that a company which is to be made has a name close to
+// another's.
+func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]filing.Difference, error) {
+	if err := n.load(ctx); err != nil {
+		return nil, err
+	}
+	name, state := row.Request.LegalName(), homeState(row.Request)
+	folded := filing.FoldLegalName(name)
+	var others []ledger.NameOnFile
+	for _, i := range n.names.Find(name, state) {
+		other := n.onFile[i]
+		if same := filing.FoldLegalName(other.Name) == folded; same && (other.UserID == user || other.UserID == row.Request.User.Ref()) {
+			return nil, nil // the very same: it is found to be bought
+		}
+		others = append(others, other)
+	}
+	if len(others) == 0 {
+		return nil, nil
+	}
+	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out", describe(others[0]))
+	if row.Request.Order.Formation == nil {
+		text = fmt.Sprintf("the name is close to %s. If it is the same company, give its Company ID: without one, a new company is created", describe(others[0]))
+	}
+	if more := len(others) - 1; more > 0 {
+		text += fmt.Sprintf(" (%d more names are close)", more)
+	}
+	return []filing.Difference{{Rule: filing.RecordRule + "near-name", Column: filing.LegalNameColumn, Message: text, Warning: true}}, nil
+}
+
+// describe says where another name stands: file, row and day.
+func describe(n ledger.NameOnFile) string {
+	day := n.At.UTC().Format("2 Jan 2006")
+	company := ""
+	if n.Company != "" {
+		company = ", " + n.Company
+	}
+	switch {
+	case n.File != "" && n.Bought == filing.Formation:
+		return fmt.Sprintf("%q, ordered as a formation on %s in row %d of %s%s", n.Name, day, n.Number, n.File, company)
+	case n.File != "":
+		return fmt.Sprintf("%q, created on %s for row %d of %s%s", n.Name, day, n.Number, n.File, company)
+	case n.At.IsZero():
+		return fmt.Sprintf("%q in row %d of this sheet%s", n.Name, n.Number, company)
+	}
+	return fmt.Sprintf("%q, on file since %s%s", n.Name, day, company)
+}
+
+// mismatch is why a row is held back where it was about to be sent.
+type mismatch struct {
+	record      filing.Company
+	differences []filing.Difference
+}
+
+func (m *mismatch) Error() string { return m.differences[0].Message }
+
+// matching compares a row that is about to be sent with its company's record.
+func (d *directory) matching(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
+	record, err := d.agreed(ctx, r, record)
+	if err != nil {
+		return record, err
+	}
+	differences := r.Differences(record)
+	if at := slices.IndexFunc(differences, func(d filing.Difference) bool { return !d.Warning }); at >= 0 {
+		return record, &mismatch{record, slices.Insert(slices.Delete(slices.Clone(differences), at, at+1), 0, differences[at])}
+	}
+	return record, nil
+}
+
+// holdBack records that a row names another company than its Company ID.
+func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatch) error {
+	b, err := p.ledger.Batch(ctx, row.Batch)
+	if err != nil {
+		return err
+	}
+	faults := slices.DeleteFunc(slices.Clone(row.Faults), func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
+	for _, d := range m.differences {
+		faults = append(faults, faultAt(b, d, d.Column))
+	}
+	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "company", m.record.ID, "reason", m.Error())
+	return p.ledger.KeepReview(ctx, b.ID, []ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
+}
+
+// remember keeps under which name a company that was asked for just now is
+// meant by rows that give no Company ID.
+func (d *directory) remember(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
+	if !d.wasAsked(r.Company.Ref) {
+		return nil // whoever asked did it
+	}
+	names := make(map[filing.Key]filing.Company)
+	learnNames(names, r, record, user)
+	for key := range names {
+		if _, known := d.knownCompany(string(key)); known {
+			delete(names, key)
+		}
+	}
+	for key, c := range names {
+		if known, err := d.ledger.Companies(ctx, []string{string(key)}); err != nil {
+			return err
+		} else if _, ok := known[string(key)]; !ok {
+			if err := d.ledger.RememberCompany(ctx, string(key), c); err != nil {
+				return err
+			}
+		}
+		d.learn(string(key), c)
+	}
+	return nil
+}
+
+// unformed is the obstacle of a row whose company is being formed here.
+func unformed(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
+	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
+	if n.Formed {
+		return &obstacle{next: filing.Rejected, message: fmt.Sprintf("%s formed this company, and its Company ID is not known yet: importer resolve %s --row %d --company COMPANY_ID, then importer retry %s", place(*row, holder), n.Batch, n.Number, row.Batch)}
+	}
+	return &obstacle{next: filing.Ready, wait: formation, message: fmt.Sprintf("%s is forming this company: this row waits for it", place(*row, holder))}
+}

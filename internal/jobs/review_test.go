@@ -1,0 +1,362 @@
+package jobs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sandbox"
+)
+
+// onRecord puts a company on the service's record, with an agent everywhere.
+func (f *firm) onRecord(id, slug, name, kind, state string) {
+	agents := make(map[string]sandbox.Agent)
+	for _, s := range filing.States() {
+		agents[string(s)] = sandbox.ActiveService
+	}
+	f.service.AddUser(sandbox.User{ID: "user_1"})
+	f.service.AddCompany(sandbox.Company{ID: id, Slug: slug, LegalName: name, EntityType: kind, FormationState: state, UserID: "user_1", Agents: agents})
+}
+
+// called makes a request name its company.
+func called(r *filing.Request, ref, name string) *filing.Request {
+	r.Company.Ref, r.Company.Sheet.LegalName = ref, name
+	return r
+}
+
+// compare looks a batch up and compares it, as run does before its quote.
+func (f *firm) compare(l *ledger.Ledger, batch string, accept bool) jobs.Review {
+	f.Helper()
+	client, err := newClient(f.url)
+	f.must(err)
+	defer client.Close()
+	f.must(jobs.LookUp(f.Context(), client, l, nil, flying, batch, nil))
+	review, err := jobs.Compare(f.Context(), client, l, nil, flying, batch, accept)
+	f.must(err)
+	return review
+}
+
+// everyProduct is one row of each product for a company.
+func everyProduct(ref, name string) []*filing.Request {
+	return []*filing.Request{
+		called(report(0), ref, name),
+		called(agentChange(0), ref, name),
+		called(existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }), ref, name),
+		called(existing(0, filing.ForeignQualification, func(o *filing.Order) {
+			o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
+		}), ref, name),
+	}
+}
+
+// A row that names another company than its Company ID is not sent: not what it
+// orders, not in whatever way it came to be sent, by id or by slug.
+func TestAnotherCompanysIDIsNotSent(t *testing.T) {
+	for _, ref := range []string{"comp_702", "lakeshore-holdings"} {
+		for _, looked := range []bool{true, false} {
+			t.Run(ref, func(t *testing.T) {
+				t.Parallel()
+				f := newHouse(t, servers{}, sandbox.Config{})
+				f.onRecord("comp_702", "lakeshore-holdings", "Lakeshore Holdings LLC", "LLC", "DE")
+				l := f.openLedger()
+				f.add(l, "b", everyProduct(ref, "Smith & Daughters 702 LLC")...)
+				if looked {
+					if review := f.compare(l, "b", false); review.Held != 4 {
+						t.Errorf("%d rows are held back before the approval", review.Held)
+					}
+					f.want(l, "b", ledger.Counts{filing.Invalid: 4})
+				}
+				f.run(l, "b", patient)
+				f.want(l, "b", ledger.Counts{filing.Invalid: 4})
+				if n := f.posts("/v1/orders") + f.posts("/v1/companies") + len(f.seen("PATCH", "/v1/companies")); n != 0 {
+					t.Errorf("%d orders or changes were sent", n)
+				}
+				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, but the sheet says "Smith & Daughters 702 LLC"`
+				for _, r := range f.rows(l, "b") {
+					if !strings.HasPrefix(r.Message, want) {
+						t.Errorf("row %d says %q", r.Number, r.Message)
+					}
+					if !slices.ContainsFunc(r.Faults, func(f ledger.Fault) bool {
+						return f.Header == "Confirmed Name" && f.Suggest == "Lakeshore Holdings LLC"
+					}) {
+						t.Errorf("row %d has no cell to confirm it at: %+v", r.Number, r.Faults)
+					}
+				}
+				f.settled(l, "b")
+			})
+		}
+	}
+}
+
+// What is written otherwise, or confirmed, is sent; other facts of the record
+// are told at the cell, before.
+func TestTheRightCompanyIsSent(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	l := f.openLedger()
+	f.onRecord("comp_1", "", "Harbor Light Bakery, L.L.C.", "LLC", "DE")
+	f.onRecord("comp_2", "", "Lakeshore Holdings LLC", "LLC", "DE")
+	f.onRecord("comp_3", "", "Tern & Tide Inc.", "CORP", "NV")
+	confirmed := called(report(2), "comp_2", "Smith & Daughters LLC")
+	confirmed.Company.Confirmed = "LAKESHORE HOLDINGS, LLC"
+	other := called(report(3), "comp_3", "The Tern and Tide")
+	other.Company.Sheet.EntityType, other.Company.Sheet.FormationState = filing.LLC, "FL"
+	f.add(l, "b", called(report(1), "comp_1", "harbor light bakery"), confirmed, other)
+	review := f.compare(l, "b", false)
+	f.want(l, "b", ledger.Counts{filing.Ready: 3})
+	var rules []string
+	for _, r := range f.rows(l, "b") {
+		for _, fault := range r.Faults {
+			rules = append(rules, fault.Rule)
+			if !fault.Warning {
+				t.Errorf("row %d: %s", r.Number, fault.Message)
+			}
+		}
+	}
+	if want := []string{"record.name-confirmed", "record.entity-type", "record.formation-state"}; !slices.Equal(rules, want) {
+		t.Errorf("the rows are marked with %v, not %v", rules, want)
+	}
+	if len(review.Remarks) != 3 {
+		t.Errorf("%d remarks before the question: %+v", len(review.Remarks), review.Remarks)
+	}
+	f.compare(l, "b", false)
+	if again := f.rows(l, "b")[2].Faults; len(again) != 2 {
+		t.Errorf("after a second comparison the row has %d marks", len(again))
+	}
+	f.run(l, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Placed: 3})
+}
+
+// Names are accepted as the filing service has them, row by row: the company
+// whose name was seen, and no other that it becomes later.
+func TestNamesAreAccepted(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
+	l := f.openLedger()
+	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
+	f.compare(l, "b", false)
+	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
+	if review := f.compare(l, "b", true); review.Accepted != 1 || review.Released != 1 || review.Held != 0 {
+		t.Errorf("%+v", review)
+	}
+	row := f.rows(l, "b")[0]
+	if row.Result != filing.Ready || row.Request.Company.Confirmed != "Lakeshore Holdings LLC" {
+		t.Errorf("%s, confirmed as %q", row.Result, row.Request.Company.Confirmed)
+	}
+	f.run(l, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Placed: 1})
+
+	other := called(report(1), "comp_1", "Smith & Daughters LLC")
+	other.Order.AnnualReport.FilingYear, other.Company.Confirmed = "2027", "Beach House LLC"
+	f.add(l, "c", other)
+	f.run(l, "c", patient)
+	f.want(l, "c", ledger.Counts{filing.Invalid: 1})
+}
+
+// A record that was corrected at the service releases the row; what was
+// remembered of it does not hold it back for ever.
+func TestACorrectedRecordReleasesTheRow(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
+	l := f.openLedger()
+	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
+	f.run(l, "b", patient) // nobody looked before
+	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
+	f.onRecord("comp_1", "", "Smith and Daughters LLC", "LLC", "DE")
+	if review := f.compare(l, "b", false); review.Released != 1 {
+		t.Errorf("%+v", review)
+	}
+	f.run(l, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Placed: 1})
+}
+
+// A retry compares once more, and sends what is still another company's no more
+// than before.
+func TestRetryComparesAgain(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "DE")
+	l := f.openLedger()
+	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
+	f.run(l, "b", patient)
+	n, err := l.RetryBatch(f.Context(), "b")
+	f.must(err)
+	if n != 1 {
+		t.Errorf("%d rows are tried again", n)
+	}
+	f.run(l, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
+	if n := f.posts("/v1/orders"); n != 0 {
+		t.Errorf("%d orders were sent", n)
+	}
+}
+
+// That a company was formed where it is to be qualified is an error as soon as
+// the service says it.
+func TestQualifiedAtHome(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_1", "", "Lakeshore Holdings LLC", "LLC", "NY")
+	l := f.openLedger()
+	at := existing(1, filing.ForeignQualification, func(o *filing.Order) {
+		orderAgent(o)
+		o.FilingState, o.ForeignQualification = "NY", &filing.QualificationItem{}
+	})
+	f.add(l, "b", at)
+	f.run(l, "b", patient)
+	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
+	if got := f.rows(l, "b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) || f.posts("/v1/orders") != 0 {
+		t.Error(got)
+	}
+}
+
+// A company that was formed here is the one that a later sheet means by its
+// name: it is not created again, and no second agent is ordered for it.
+func TestAFormedCompanyIsKnown(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	l := f.openLedger()
+	formed := formation(0)
+	f.add(l, "formation", formed)
+	f.run(l, "formation", patient)
+	f.want(l, "formation", ledger.Counts{filing.Placed: 1})
+	company := f.rows(l, "formation")[0].Company
+
+	later := described(0)
+	later.User = formed.User
+	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "TERN AND TIDE 0, L.L.C.", "WY"
+	later.Product, later.Order = filing.AnnualReport, filing.Order{FilingState: "WY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"}, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	f.add(l, "reports", later)
+	f.compare(l, "reports", false)
+	quoter, err := houseQuoter(f.TempDir())
+	f.must(err)
+	quote, err := jobs.QuoteBatch(f.Context(), l, quoter, "reports")
+	f.must(err)
+	if quote.Rows != 1 || len(quote.Lines) != 1 || quote.Lines[0].Product != filing.AnnualReport {
+		t.Errorf("the quote has an agent that was bought before: %+v", quote.Lines)
+	}
+	f.run(l, "reports", patient)
+	f.want(l, "reports", ledger.Counts{filing.Placed: 1})
+	row := f.rows(l, "reports")[0]
+	if row.Company != company || f.posts("/v1/companies") != 0 {
+		t.Errorf("the report is for %s, and %s was formed; %d companies were created", row.Company, company, f.posts("/v1/companies"))
+	}
+	if agents := f.service.Books().Orders; len(agents) != 2 || len(agents[1].Items) != 1 {
+		t.Errorf("a second agent was ordered: %+v", agents)
+	}
+}
+
+// Of a formation that a person settled the company is known, too; before its id
+// is told, a row that means it is not a new company.
+func TestACompanyFormedByHandIsKnown(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /orders", After: true, Nth: 1}}})
+	l := f.openLedger()
+	formed := formation(0)
+	f.add(l, "formation", formed)
+	f.run(l, "formation", patient)
+	f.want(l, "formation", ledger.Counts{filing.Uncertain: 1})
+	later := described(0)
+	later.User = formed.User
+	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "Tern & Tide 0 LLC", "WY"
+	later.Product, later.Order = filing.AnnualReport, filing.Order{FilingState: "WY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"}}
+	f.add(l, "reports", later)
+	f.run(l, "reports", patient)
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Ready || !strings.Contains(r.Message, "forming this company") || f.posts("/v1/companies") != 0 {
+		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
+	}
+	row, order := f.rows(l, "formation")[0], f.service.Books().Orders[0]
+	f.must(l.ResolvePlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
+	f.run(l, "reports", patient)
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") || f.posts("/v1/companies") != 0 {
+		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
+	}
+	f.must(l.NameCompany(f.Context(), row.ID, order.CompanyID, ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
+	if _, err := l.RetryBatch(f.Context(), "reports"); err != nil {
+		t.Fatal(err)
+	}
+	f.run(l, "reports", patient)
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID || f.posts("/v1/companies") != 0 {
+		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
+	}
+}
+
+// A company that was looked up is known by its name, its user and its state.
+func TestACompanyLookedUpIsKnown(t *testing.T) {
+	for _, compared := range []bool{true, false} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			f := newHouse(t, servers{}, sandbox.Config{})
+			f.onRecord("comp_1", "", "Larkspur 7 LLC", "LLC", "DE")
+			l := f.openLedger()
+			f.add(l, "a", called(report(1), "comp_1", "Larkspur 7"))
+			if compared {
+				f.compare(l, "a", false)
+			}
+			f.run(l, "a", patient)
+			later := described(7)
+			later.User = filing.UserRef{ID: "user_1"}
+			later.Product, later.Order.AnnualReport = filing.AnnualReport, &filing.AnnualReportItem{FilingYear: "2026"}
+			f.add(l, "b", later)
+			f.run(l, "b", patient)
+			if r := f.rows(l, "b")[0]; r.Result != filing.Exists || f.posts("/v1/companies") != 0 {
+				t.Errorf("%s for %s: %s; %d companies were created", r.Result, r.Company, r.Message, f.posts("/v1/companies"))
+			}
+		})
+	}
+}
+
+// A name close to one that was bought, looked up, or stands in the same sheet is
+// a warning before the approval; a number that differs is not.
+func TestNearNamesAreAWarning(t *testing.T) {
+	t.Parallel()
+	f := newHouse(t, servers{}, sandbox.Config{})
+	f.onRecord("comp_9", "", "Café Río Inc.", "CORP", "WY")
+	l := f.openLedger()
+	named := func(name string) *filing.Request {
+		r := formation(0)
+		r.Order.Formation.Company.LegalName = name
+		return r
+	}
+	f.add(l, "first", named("Harbor Light Bakery LLC"), called(report(9), "comp_9", "Café Río Inc."))
+	f.run(l, "first", patient)
+	elsewhere := named("Harbor Light Bakery")
+	elsewhere.Order.FilingState = "NV"
+	other := named("Harbor Light Bakery LLC")
+	other.User = ana(1)
+	f.add(l, "second",
+		named("Harbour Light Bakery LLC"), // close
+		named("Harbor Light Bakery"),      // its suffix is missing
+		named("Harbor Light Bakery 2 LLC"),
+		elsewhere,
+		named("Cafe Rio Incorporated"),       // looked up
+		named("HARBOR LIGHT BAKERY, L.L.C."), // the very same: bought before
+		other,                                // the very same, for another user
+		named("Lakeshore Holdings LLC"),
+		named("Lakeshore Holding LLC"), // close to the row above
+	)
+	f.compare(l, "second", false)
+	today := time.Now().UTC().Format("2 Jan 2006")
+	for i, want := range []string{
+		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`, `"Harbor Light Bakery LLC", ordered as a formation on ` + today, "", "",
+		`"Café Río Inc."`, "", `"Harbor Light Bakery LLC", ordered`, "", `"Lakeshore Holdings LLC" in row 9 of this sheet`,
+	} {
+		row, text := f.rows(l, "second")[i], ""
+		for _, fault := range row.Faults {
+			if text = fault.Message; !fault.Warning || fault.Rule != "record.near-name" {
+				t.Errorf("row %d: %+v", row.Number, fault)
+			}
+		}
+		if (text == "") != (want == "") || !strings.Contains(text, want) {
+			t.Errorf("row %d, %q: %q, not %q", row.Number, row.Request.LegalName(), text, want)
+		}
+		if row.Result != filing.Ready {
+			t.Errorf("row %d is %s", row.Number, row.Result)
+		}
+	}
+}

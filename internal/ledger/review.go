@@ -1,0 +1,255 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+)
+
+// Reviewed is what a comparison of a row with the filing service's record of its
+// company came to.
+type Reviewed struct {
+	Row     int64
+	Result  filing.Result // Ready, or Invalid for a row that must not be sent
+	Message string
+	Faults  []Fault         // all of the row's
+	Request *filing.Request // in place of the row's own, where it was completed; nil otherwise
+}
+
+// HeldBack reports whether a row was read as an order and is not sent because of
+// what the filing service has on record. A row that could not be read as an order
+// has no request.
+func (r *Row) HeldBack() bool { return r.Result == filing.Invalid && r.Request != nil }
+
+// KeepReview records comparisons. It moves rows that were never sent, and those
+// that an earlier comparison held back: what was sent in the meantime stays as it
+// is.
+func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) error {
+	if len(all) == 0 {
+		return nil
+	}
+	records := make([]record, len(all))
+	for i, r := range all {
+		faults, err := document(r.Faults, len(r.Faults) == 0)
+		if err != nil {
+			return fmt.Errorf("encode the faults of row %d: %w", r.Row, err)
+		}
+		stored, _ := withoutSecret(r.Request)
+		request, err := document(stored, stored == nil)
+		if err != nil {
+			return fmt.Errorf("encode row %d: %w", r.Row, err)
+		}
+		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, millis(l.now())}
+	}
+	err := l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
+		err := l.exec(ctx, tx, `UPDATE rows SET result = v.result, message = CASE WHEN v.result = rows.result THEN rows.message ELSE v.message END, faults = v.faults,
+				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result = 'ready' THEN rows.waits ELSE '' END,
+				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
+			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '')`,
+			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint"}, records)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready }) {
+			if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it may end once more
+				return err
+			}
+		}
+		return l.ration(ctx, tx, c)
+	})
+	if err != nil {
+		return fmt.Errorf("keep the comparison of %d rows: %w", len(all), err)
+	}
+	return nil
+}
+
+// NamedCompany is what is known here of a company that a row names without its
+// id.
+type NamedCompany struct {
+	Company filing.Company // its ID is empty where nobody told it yet
+	Row     int64          // the row that formed it; 0 for one that was created or looked up
+	Number  int
+	Batch   string
+	Formed  bool // the formation is placed; false while its answer is out
+}
+
+// CompaniesNamed finds the companies that were formed, created or looked up here
+// under a user, a name and a state, by the keys of their creation.
+func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany) (map[filing.Key]NamedCompany, error) {
+	found := make(map[filing.Key]NamedCompany)
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	var refs, formations []string
+	of := make(map[string]filing.Key) // by the key of the formation
+	for _, c := range wanted {
+		key := c.Key()
+		refs, formations = append(refs, string(key)), append(formations, string(c.FormationKey()))
+		of[string(c.FormationKey())] = key
+	}
+	companies, err := l.Companies(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for ref, c := range companies {
+		found[filing.Key(ref)] = NamedCompany{Company: c, Formed: true}
+	}
+	for some := range slices.Chunk(formations, pageSize) {
+		in, args := list(some)
+		err := drain(l.read.QueryContext(ctx, `SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+			var key, company, request string
+			var n NamedCompany
+			if err := scan(&key, &n.Formed, &n.Row, &n.Number, &n.Batch, &company, &request); err != nil {
+				return err
+			}
+			if found[of[key]].Company.ID != "" {
+				return nil
+			}
+			var r filing.Request
+			if request != "" {
+				if err := json.Unmarshal([]byte(request), &r); err != nil {
+					return fmt.Errorf("read the request of row %d: %w", n.Row, err)
+				}
+			}
+			if r.Order.Formation != nil {
+				formed := r.Order.Formation.Company
+				n.Company = formed
+				n.Company.ID, n.Company.FormationState, n.Company.Officers = company, r.Order.FilingState, nil
+			}
+			found[of[key]] = n
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("find the companies that were formed: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// RememberNames keeps companies under the keys of their creation, so that rows
+// that name them without an id find them. A name that is known already stays as
+// it is.
+func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.Company) error {
+	if len(named) == 0 {
+		return nil
+	}
+	refs := make([]string, 0, len(named))
+	for key := range named {
+		refs = append(refs, string(key))
+	}
+	slices.Sort(refs)
+	known, err := l.Companies(ctx, refs)
+	if err != nil {
+		return err
+	}
+	var records []record
+	for _, ref := range refs {
+		if _, ok := known[ref]; ok {
+			continue
+		}
+		body, err := json.Marshal(named[filing.Key(ref)])
+		if err != nil {
+			return fmt.Errorf("remember the company %s: %w", ref, err)
+		}
+		records = append(records, record{ref, string(body), millis(l.now())})
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+		return l.exec(ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
+			columns{"ref text", "record text", "at bigint"}, records)
+	})
+	if err != nil {
+		return fmt.Errorf("remember the names of %d companies: %w", len(records), err)
+	}
+	return nil
+}
+
+// NameOnFile is a company's name that was bought or looked up here.
+type NameOnFile struct {
+	Name    string
+	State   filing.State
+	UserID  string // who it was bought for; "" for a company that was looked up
+	Company string // its id, where it is known
+	Bought  filing.Product
+	Batch   string
+	File    string
+	Number  int
+	At      time.Time
+}
+
+// NamesOnFile lists the names that were formed or created here, and those of
+// companies that were looked up.
+func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
+	var all []NameOnFile
+	seen := make(map[string]bool)
+	err := drain(l.read.QueryContext(ctx, `SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
+		WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+`') ORDER BY p.at, p.key`))(func(scan func(...any) error) error {
+		var n NameOnFile
+		var key, request string
+		var at int64
+		if err := scan(&key, &n.Bought, &at, &n.Batch, &n.Number, &n.Company, &request, &n.File); err != nil {
+			return err
+		}
+		var r filing.Request
+		if request == "" || json.Unmarshal([]byte(request), &r) != nil {
+			return nil // it cannot be shown by its name
+		}
+		n.Name, n.At, n.State = r.LegalName(), moment(at), r.Company.Sheet.FormationState
+		if r.Order.Formation != nil {
+			n.State = r.Order.FilingState
+		}
+		if parts := strings.Split(key, "|"); len(parts) > 1 {
+			n.UserID = parts[1]
+		}
+		if one := n.Batch + "|" + fmt.Sprint(n.Number); !seen[one] { // under an older key too
+			seen[one] = true
+			all = append(all, n)
+		}
+		if n.Company != "" {
+			seen[n.Company] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the names that were bought: %w", err)
+	}
+	err = drain(l.read.QueryContext(ctx, `SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`))(func(scan func(...any) error) error {
+		var body string
+		var at int64
+		if err := scan(&body, &at); err != nil {
+			return err
+		}
+		var c filing.Company
+		if err := json.Unmarshal([]byte(body), &c); err != nil {
+			return fmt.Errorf("read a company: %w", err)
+		}
+		if c.LegalName == "" || seen[c.ID] {
+			return nil
+		}
+		seen[c.ID] = true
+		all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: moment(at)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the companies on file: %w", err)
+	}
+	return all, nil
+}
+
+// CountHeldBack counts the rows of a batch that are not sent because of what the
+// filing service has on record; see Row.HeldBack.
+func (l *Ledger) CountHeldBack(ctx context.Context, batch string) (int, error) {
+	var n int
+	if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND r.result = 'invalid' AND r.request <> ''`, batch).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the rows of batch %s that are held back: %w", batch, err)
+	}
+	return n, nil
+}
