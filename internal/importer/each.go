@@ -141,7 +141,9 @@ func (im *Import) stretches(ctx context.Context, fn func([]Row) error) error {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
-			l.look(s.rows)
+			if err := l.look(s.rows); err != nil {
+				return err
+			}
 			if err := fn(s.rows); err != nil {
 				return err
 			}
@@ -173,6 +175,7 @@ func (c *checker) stretch(s *stretch) {
 // gathers what is to be noted of the whole file.
 type last struct {
 	im       *Import
+	known    namesakes
 	seen     repeats
 	rows     int
 	hidden   int
@@ -185,7 +188,7 @@ type last struct {
 }
 
 func (im *Import) newLast() *last {
-	return &last{im: im, seen: repeats{}, dayFirst: map[int]cellText{}, monthFirst: map[int]cellText{}}
+	return &last{im: im, known: namesakes{im: im}, seen: repeats{}, dayFirst: map[int]cellText{}, monthFirst: map[int]cellText{}}
 }
 
 // dates gathers the dates of a row that say something of the whole sheet.
@@ -219,17 +222,26 @@ func (l *last) noteDates() (notes []string) {
 	return notes
 }
 
-func (l *last) look(rows []Row) {
+func (l *last) look(rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
 		l.rows++
 		if r.shortYear != nil || r.dayFirst != nil || r.monthFirst != nil {
 			l.dates(r)
 		}
+		var duplicate []Problem // of a company that another row names by its id
+		if r.Result == filing.Ready && r.founds {
+			before := len(r.Problems)
+			if err := l.known.adopt(r); err != nil {
+				return err
+			}
+			duplicate = slices.Clone(r.Problems[before:])
+		}
 		if r.Result == filing.Ready {
 			if first, repeated := l.seen.of(r.keys, r.Number); repeated {
 				r.skip(fmt.Sprintf("the same filing as row %d", first))
 				r.repeats = true
+				r.Problems = append(r.Problems, duplicate...)
 				r.Problems = append(r.Problems, Problem{Sheet: l.im.sheet, Row: r.Number, ColumnIndex: -1, Severity: Warning, Rule: "row.repeat", Message: r.Message + "; it is left out"})
 			} else {
 				l.noAgent += count(r.noAgent)
@@ -245,6 +257,7 @@ func (l *last) look(rows []Row) {
 			l.hidden++
 		}
 	}
+	return nil
 }
 
 // quotedRows is how many rows that are no filings are quoted.

@@ -200,6 +200,14 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 		w.plan.Skipped++
 		return nil
 	}
+	if d, held := left.heldBack(*r); held {
+		// The record may have been corrected since it was looked up: a run, or a
+		// retry, compares the row anew.
+		r.Result, r.Message = filing.Invalid, d.Message
+		r.Faults = append(r.Faults, ledger.Fault{Column: -1, Header: d.Column.Header, Rule: d.Rule, Message: d.Message})
+		w.plan.Invalid.add(name)
+		return nil
+	}
 	order, by := left.of(*r)
 	for _, c := range left.claims(*r) {
 		if s, lapsed := left.lapsed[c.Key]; lapsed {

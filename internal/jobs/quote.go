@@ -293,6 +293,17 @@ func (s *left) company(r ledger.Row) filing.Company {
 	return filing.Company{}
 }
 
+// heldBack is why a row is not to be sent, as far as the record of its company
+// is known here.
+func (s *left) heldBack(r ledger.Row) (filing.Difference, bool) {
+	for _, d := range r.Request.Differences(s.companies[r.Request.Company.Ref]) {
+		if !d.Warning {
+			return d, true
+		}
+	}
+	return filing.Difference{}, false
+}
+
 // order is a row's order with the ids that are known.
 func (s *left) order(r ledger.Row) filing.Order {
 	o := r.Request.Order
