@@ -142,6 +142,7 @@ func TestFold(t *testing.T) {
 		{"a 409 after not placed shows the purchase", []Attempt{decided(sent(1, NoAnswer, EIN), DecidedNotPlaced, NoAnswer, ""), sent(2, HasItem, EIN)}, "placed bought ein"},
 		{"a 409, and the first turns out refused", []Attempt{sent(1, Refused, EIN), sent(2, HasItem, EIN)}, "exists there ein"},
 		{"a 409, and the first turns out accepted", []Attempt{sent(1, Accepted, EIN), sent(2, HasItem, EIN)}, "placed bought ein"},
+		{"a 409, and an attempt before it turns out accepted", []Attempt{sent(1, NoAnswer, EIN), sent(2, Accepted, EIN), sent(3, HasItem, EIN)}, "placed bought ein"},
 		{"an EIN from elsewhere is never ours", []Attempt{sent(1, NoAnswer, EIN), elsewhere(sent(2, HasItem, EIN))}, "exists there ein"},
 		{"the company is made", []Attempt{creation(Accepted)}, " bought company"},
 		{"its order after it", []Attempt{creation(Accepted), sent(2, Accepted, AnnualReport)}, "placed bought company annual-report"},

@@ -224,6 +224,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{name: "500", server: answers(500, nil, `{"message":"oops"}`), want: filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"}},
 		{name: "501", server: answers(501, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 501}},
 		{name: "502", server: answers(502, nil, "<html>"), want: filing.Answer{Class: filing.ServerError, Status: 502, Message: "502 Bad Gateway"}},
+		{name: "503 of a gateway", server: answers(503, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 503}},
 		{name: "503", server: answers(503, map[string]string{"Retry-After": "2"}, ""), want: filing.Answer{Class: filing.Busy, Status: 503, RetryAfter: 2 * time.Second}},
 		{name: "504", server: answers(504, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 504}},
 		{name: "599", server: answers(599, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 599, Message: "599"}},

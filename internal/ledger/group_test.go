@@ -258,25 +258,6 @@ func TestOneOrderIsOfOneRow(t *testing.T) {
 	})
 }
 
-// An approved cost is a limit: an order that costs a cent more waits.
-func TestApprovedCostIsALimit(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.open()
-		rows := s.add(l, "a", reports("a", 2)...)
-		s.exec(`UPDATE rows SET approved = 7500, approved_certainty = 0`)
-		dearer := intent(rows[0])
-		dearer.Cost.Amount++
-		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
-			s.Errorf("%+v", begun)
-		}
-		if got := s.want(l, rows[0], filing.Ready, 0); !strings.Contains(got.Message, "was approved") {
-			s.Error(got.Message)
-		}
-		s.send(l, rows[1])
-		s.answer(l, rows[1], filing.Accepted)
-	})
-}
-
 // That a company was created says nothing about funds: everybody else waits on.
 func TestCreationIsNoProofOfFunds(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
