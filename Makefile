@@ -46,6 +46,10 @@ fleet: ## the proof: four workers, real servers, and everything happens to them 
 browser: ## the page in a real Chromium, with TEST_DATABASE_URL and TEST_REDIS_URL on a fleet too (UPDATE_SCREENSHOTS=1)
 	$(GO) -C tools/browser test -count=1 -v -timeout 15m .
 
+.PHONY: mutants
+mutants: ## put bugs into the core, one by one: a test must find each; writes docs/mutants.md
+	$(GO) -C tools/mutants run .
+
 .PHONY: fuzz
 fuzz: ## half a minute of fuzzing each reader
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
