@@ -135,7 +135,7 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "whether a subscription covers every later year",
 		Taken:    "while it is active, its filing not canceled, and it was heard of in the last 400 days",
-		Override: "`importer subscriptions ORDER --status`, `--again`",
+		Override: "`importer subscriptions ORDER --status S`, `--again`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox subscription",
 	},

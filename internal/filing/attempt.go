@@ -70,6 +70,17 @@ type RowState struct {
 	Contradicted bool      // an answer says the opposite of a decision
 }
 
+// Next is where a row goes that was at the service, or may have been.
+func (s *RowState) Next() Result {
+	switch {
+	case s.Result != "":
+		return s.Result
+	case s.Last == Refused:
+		return Rejected
+	}
+	return Ready
+}
+
 // Spent is what the row's purchases cost.
 func (s *RowState) Spent() money.Cost {
 	var sum money.Cost

@@ -191,7 +191,7 @@ func TestLookUps(t *testing.T) {
 			func() (any, error) {
 				return c.ChangeCompany(t.Context(), "comp_1", filingapi.CompanyChange{TradeName: "Ace"})
 			},
-			filing.Company{ID: "comp_1"},
+			filing.Company{ID: "comp_1", TradeName: "Ace"},
 			seen{"PATCH", "/v1/companies/comp_1", `{"tradeName":"Ace"}`, testKey, "application/json"}},
 		{"price list", `{"prices":[{"type":"ein","name":"EIN","description":"d","defaultAmount":79,"retailAmount":103.750,"wholesaleAmount":40.10,"enabled":true,"new":1}]}`,
 			func() (any, error) { return c.PriceList(t.Context()) },

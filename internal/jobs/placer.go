@@ -234,6 +234,15 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Cla
 // record writes an outcome down, as often as it takes: the answer exists only
 // here.
 func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
+	var result filing.Result // "" where nothing new was recorded
+	explain := out.Explain
+	out.Explain = func(s filing.RowState) string {
+		result = s.Next()
+		if explain == nil {
+			return out.Message
+		}
+		return explain(s)
+	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
 		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
@@ -241,7 +250,7 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), level(out.Answer), "answered", about...)
+			p.log.Log(context.Background(), level(out.Answer), "answered", append(about, "result", result)...)
 			return nil
 		}
 		p.log.Error("an answer could not be recorded", append(about, "error", err)...)

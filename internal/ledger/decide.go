@@ -214,15 +214,9 @@ func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purch
 // reserved for it.
 func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim, cost money.Cost, message string) {
 	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.doubt
-	next := state.Result
-	switch {
-	case next != "":
-	case !open:
+	next := state.Next()
+	if state.Result == "" && !open {
 		next = s.result // it was decided otherwise since: a late answer that bought nothing changes nothing
-	case state.Last == filing.Refused:
-		next = filing.Rejected
-	default:
-		next = filing.Ready
 	}
 	if next == filing.Ready && !state.Doubt && s.canceled {
 		next, message = filing.Canceled, takenBack

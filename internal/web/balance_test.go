@@ -129,7 +129,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
-		"comp_1,LLC,OH,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
+		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2", "I have checked 1 warning", ">Warnings<")
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "There is a box to confirm that you have checked 1 warning")

@@ -205,12 +205,13 @@ func TestOfficersAreCorrectedInPlace(t *testing.T) {
 			{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}},
 		[][]string{{"Officers"},
 			{"Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"},
-			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"}}))
+			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"},
+			{"Acme LLC", "Bea", "Silva", "Member", "12 Market Street", "Wilmington", "DE", "19801"}}))
 	v.wants(body, `name="officer-2-3"`, `placeholder="hidden: type it anew"`, "Officers D2", `name="newofficer-2-Primary"`, "the sheet has no such column")
 	if strings.Contains(body, "078-05-1120") {
 		t.Error("a Social Security number is shown")
 	}
-	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3", "Member", "newofficer-2-Primary", "yes")
+	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3", "Member", "newofficer-2-Primary", "yes", "newofficer-3-Primary", "no")
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
