@@ -46,7 +46,7 @@ var Variables = []Variable{
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
 	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
 	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
-	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, season"},
+	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season"},
 	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }

@@ -18,16 +18,17 @@ type NoticeKind string
 
 // The kinds of notices.
 const (
-	NoticeFunds      NoticeKind = "funds"      // money is out, or suffices again
-	NoticeKey        NoticeKind = "key"        // the service refuses the key
-	NoticeBatch      NoticeKind = "batch"      // a batch has ended
-	NoticeUncertain  NoticeKind = "uncertain"  // rows that only a person or an event can settle
-	NoticeExceptions NoticeKind = "exceptions" // filings that stand still until somebody corrects them
-	NoticeSeason     NoticeKind = "season"     // a season fired, or failed; kept by whoever fires it
+	NoticeFunds      NoticeKind = "funds"        // money is out, or suffices again
+	NoticeKey        NoticeKind = "key"          // the service refuses the key
+	NoticeBatch      NoticeKind = "batch"        // a batch has ended
+	NoticeUncertain  NoticeKind = "uncertain"    // rows that only a person or an event can settle
+	NoticeExceptions NoticeKind = "exceptions"   // filings that stand still until somebody corrects them
+	NoticeTwice      NoticeKind = "bought-twice" // two purchases of one filing: one is to be refunded
+	NoticeSeason     NoticeKind = "season"       // a season fired, or failed; kept by whoever fires it
 )
 
 // NoticeKinds lists them all.
-var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeSeason}
+var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice, NoticeSeason}
 
 // Notice is what a person is told, once for a whole fleet.
 type Notice struct {
@@ -51,7 +52,7 @@ type Notice struct {
 type Untold struct {
 	Kind  NoticeKind
 	Ref   int64 // the row's id; the item's for an exception
-	Mark  int64 // the attempt in doubt; the exception's code
+	Mark  int64 // the attempt in doubt; the exception's code; the row that bought the same
 	Row   int64
 	Batch string
 	Held  money.Cost
@@ -93,6 +94,8 @@ const (
 			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
 		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0 FROM items i JOIN rows r ON r.id = i.row
 			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
+		UNION ALL SELECT DISTINCT 'bought-twice', p.row, p.twin, p.row, r.batch, CAST(0 AS BIGINT), 0 FROM purchases p JOIN rows r ON r.id = p.row
+			WHERE p.twin <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'bought-twice' AND t.ref = p.row AND t.mark = p.twin)
 		ORDER BY 4, 2 LIMIT 10000`
 )
 

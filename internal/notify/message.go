@@ -145,6 +145,20 @@ func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold)
 	return n, err
 }
 
+// twice tells of filings that were bought two times.
+func (w writer) twice(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
+	n := ledger.Notice{Kind: ledger.NoticeTwice, Batch: batch, Of: of}
+	b, err := w.ledger.Batch(ctx, batch)
+	if err != nil {
+		return n, err
+	}
+	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
+	n.Subject = w.subject("%s bought twice in %s", verb(len(of), "filing was", "filings were"), filepath.Base(b.File))
+	n.Body = lines("A late answer showed that the same filing was bought by two orders. Ask the filing service to refund one of the two.",
+		named, fmt.Sprintf("The rows: importer results %s -o FILE.xlsx", batch))
+	return n, err
+}
+
 func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
 	n := ledger.Notice{Kind: ledger.NoticeExceptions, Batch: batch, Of: of}
 	b, err := w.ledger.Batch(ctx, batch)

@@ -236,10 +236,9 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.News, last bo
 			all = errors.Join(all, err)
 			continue
 		}
-		write := w.uncertain
-		if h.kind == ledger.NoticeExceptions {
-			write = w.exceptions
-		}
+		write := map[ledger.NoticeKind]func(context.Context, string, []ledger.Untold) (ledger.Notice, error){
+			ledger.NoticeUncertain: w.uncertain, ledger.NoticeExceptions: w.exceptions, ledger.NoticeTwice: w.twice,
+		}[h.kind]
 		notice, err := write(ctx, h.batch, of)
 		if err = n.keep(ctx, notice, err); err == nil {
 			delete(n.seen, what)

@@ -1,0 +1,314 @@
+package ledger_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// lost sends a row and loses its answer; late is the acceptance that comes in the
+// end, with the claims of the attempt.
+func (s *store) lost(l *ledger.Ledger, r ledger.Row) (late ledger.Outcome) {
+	s.Helper()
+	try := s.send(l, r)
+	late = outcome(s.row(l, r.ID), try, filing.Accepted)
+	s.answer(l, r, filing.NoAnswer)
+	return late
+}
+
+// An acceptance that comes after the batch was canceled is not lost: the row is
+// placed, its money is posted, and nobody buys the same again.
+func TestAcceptedAfterItWasCanceled(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		late := s.lost(l, row)
+		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "not there"))
+		_, err := l.CancelBatch(s.Context(), "a")
+		s.must(err)
+		s.want(l, row, filing.Canceled, 0)
+		s.must(l.Settle(s.Context(), late))
+		if r := s.want(l, row, filing.Placed, 0); r.Spent.Amount != cost || !strings.Contains(r.Message, "answered late") {
+			s.Errorf("%+v", r)
+		}
+		again := s.add(l, "b", report("comp_1", "2026"))[0]
+		if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("the next sheet buys it again: %+v", begun)
+		}
+	})
+}
+
+// An acceptance that comes while a rival holds the key takes it over: what the
+// rival gives back does not free what is bought.
+func TestAcceptedBesideARival(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_1", "2026"))
+		late := s.lost(l, rows[0])
+		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.send(l, rows[1])
+		s.must(l.Settle(s.Context(), late))
+		s.want(l, rows[0], filing.Placed, 0)
+		s.must(l.Audit(s.Context()))
+		s.answer(l, rows[1], filing.Busy)
+		s.want(l, rows[1], filing.Ready, 0)
+		s.pass(2e9)
+		for _, r := range rows[1:] {
+			if begun := s.begin(l, intent(s.row(l, r.ID))); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+				s.Errorf("row %d buys it again: %+v", r.Number, begun)
+			}
+		}
+	})
+}
+
+// Where the rival has bought it, too, both rows say so, both purchases are in the
+// book, and a person is told once.
+func TestBoughtByTwoRows(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
+		late := s.lost(l, rows[0])
+		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		s.place(l, rows[1])
+		s.must(l.Settle(s.Context(), late))
+		for _, r := range rows {
+			if got := s.want(l, r, filing.Placed, 0); !strings.Contains(got.Message, "bought twice") {
+				s.Errorf("row %d says %q", r.Number, got.Message)
+			}
+		}
+		if b := s.book(l); b.Posted != 2*cost {
+			s.Errorf("%+v", b)
+		}
+		news, err := l.News(s.Context())
+		s.must(err)
+		twice := slices.DeleteFunc(slices.Clone(news.Untold), func(u ledger.Untold) bool { return u.Kind != ledger.NoticeTwice })
+		if len(twice) != 1 || twice[0].Row != rows[0].ID || twice[0].Mark != rows[1].ID {
+			s.Fatalf("%+v", news.Untold)
+		}
+		kept, err := l.KeepNotice(s.Context(), ledger.Notice{Kind: ledger.NoticeTwice, Batch: "a", Subject: "x", Of: twice})
+		if err != nil || !kept {
+			s.Fatal(kept, err)
+		}
+		if news, err = l.News(s.Context()); err != nil || slices.ContainsFunc(news.Untold, func(u ledger.Untold) bool { return u.Kind == ledger.NoticeTwice }) {
+			s.Errorf("told again: %+v, %v", news.Untold, err)
+		}
+	})
+}
+
+// An acceptance and the intent of a rival that meet in one commit are as if the
+// acceptance had come before.
+func TestAcceptedInTheGroupOfARival(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"))
+		late := s.lost(l, rows[0])
+		s.must(l.ResolveNotPlaced(s.Context(), rows[0].ID, 0, "not there"))
+		rival := intent(s.row(l, rows[1].ID))
+		release := s.holdWriters()
+		begun := make(chan ledger.Begun)
+		settled := make(chan error)
+		go func() { settled <- l.Settle(s.Context(), late) }()
+		go func() {
+			b, err := l.Begin(s.Context(), rival)
+			if err != nil {
+				s.Error(err)
+			}
+			begun <- b
+		}()
+		release()
+		s.must(<-settled)
+		b := <-begun
+		s.want(l, rows[0], filing.Placed, 0)
+		if b.Try != 0 { // they did not meet: the rival was quicker, and gives it back
+			s.answer(l, rows[1], filing.NotSent)
+		}
+		s.must(l.Audit(s.Context()))
+		if b := s.begin(l, intent(s.row(l, rows[1].ID))); len(b.Taken) != 1 || !b.Taken[0].Bought {
+			s.Errorf("%+v", b)
+		}
+	})
+}
+
+// A creation that is answered after somebody said that it was never made: the
+// company is remembered, and not created again.
+func TestCreatedAfterNotPlaced(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
+		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: row.Tries, Creating: true, Claims: []ledger.Claim{claim}})
+		lost := ledger.Outcome{Row: row.ID, Try: begun.Try, Creates: true, Claims: []ledger.Claim{claim}, Answer: filing.Answer{Class: filing.NoAnswer}}
+		s.must(l.Settle(s.Context(), lost))
+		if r := s.want(l, row, filing.Uncertain, 0); !r.Creating {
+			s.Errorf("%+v", r)
+		}
+		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "not there"))
+		late := lost
+		late.Answer, late.Company = filing.Answer{Class: filing.Accepted, CompanyID: "comp_9"}, "comp_9"
+		late.Made = &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: "comp_9"}}
+		s.must(l.Settle(s.Context(), late))
+		if r := s.want(l, row, filing.Ready, 0); r.Company != "comp_9" || r.Creating {
+			s.Errorf("%+v", r)
+		}
+		if known, err := l.Companies(s.Context(), []string{string(claim.Key)}); err != nil || known[string(claim.Key)].ID != "comp_9" {
+			s.Errorf("%v, %v", known, err)
+		}
+		other := s.add(l, "b", report("comp_2", "2026"))[0]
+		if begun := s.begin(l, ledger.Intent{Row: other.ID, Creating: true, Claims: []ledger.Claim{claim}}); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("it is created again: %+v", begun)
+		}
+	})
+}
+
+// A refusal that comes after somebody said placed opens the row again, and tells
+// of it anew; a second decision, made over that answer, stands.
+func TestRefusedAfterPlaced(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		late := s.lost(l, row)
+		late.Answer.Class, late.Items = filing.Refused, nil
+		untold := func() int {
+			news, err := l.News(ctx)
+			s.must(err)
+			if len(news.Untold) > 0 {
+				_, err = l.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "a", Subject: "x", Of: news.Untold})
+				s.must(err)
+			}
+			return len(news.Untold)
+		}
+		if n := untold(); n != 1 {
+			s.Errorf("%d rows are to be told of", n)
+		}
+		s.must(l.ResolvePlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
+		s.want(l, row, filing.Placed, 0)
+		s.must(l.Settle(ctx, late))
+		if r := s.want(l, row, filing.Uncertain, cost); r.Spent.Amount != 0 || !strings.Contains(r.Message, "marked as placed") {
+			s.Errorf("%+v", r)
+		}
+		if b := s.book(l); b.Posted != 0 || b.Reserved != cost {
+			s.Errorf("%+v", b)
+		}
+		if n := untold(); n != 1 {
+			s.Errorf("%d rows are told of after the refusal", n)
+		}
+		s.must(l.ResolvePlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen once more"))
+		s.want(l, row, filing.Placed, 0)
+		s.must(l.Audit(ctx))
+	})
+}
+
+// An answer that names some of the items places those; the money and the key of
+// the rest stay as they are until somebody knows.
+func TestAPartOfTheOrderIsAnswered(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, ctx := s.open(), s.Context()
+		r := report("comp_1", "2026")
+		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+		row := s.add(l, "a", r)[0]
+		try := s.send(l, row)
+		out := outcome(s.row(l, row.ID), try, filing.Accepted)
+		out.Items = []ledger.Item{{Product: filing.RegisteredAgent, OrderID: "order_agent", Cost: money.Cost{Amount: 5000}}}
+		s.must(l.Settle(ctx, out))
+		got := s.want(l, row, filing.Uncertain, cost-5000)
+		if got.Spent.Amount != 5000 || !slices.Equal(got.Dropped, []filing.Product{filing.RegisteredAgent}) {
+			s.Errorf("%+v", got)
+		}
+		agent := s.add(l, "b", agentOrder("comp_1"))[0]
+		if begun := s.begin(l, intent(agent)); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+			s.Errorf("the agent is bought again: %+v", begun)
+		}
+		other := s.add(l, "c", report("comp_1", "2026"))[0]
+		if begun := s.begin(l, intent(other)); len(begun.Taken) != 1 || begun.Taken[0].Bought {
+			s.Errorf("nobody knows whether the report is bought: %+v", begun)
+		}
+		s.must(l.ResolveNotPlaced(ctx, row.ID, 0, "the report is not there"))
+		got = s.want(l, row, filing.Ready, 0)
+		if in := intent(got); len(in.Claims) != 1 || in.Claims[0].Product != filing.AnnualReport {
+			s.Errorf("%+v is sent again", in.Claims)
+		}
+		s.place(l, got)
+		if got = s.row(l, row.ID); len(got.Items) != 2 {
+			s.Errorf("%+v", got.Items)
+		}
+	})
+}
+
+// One order is that of one row: an answer that names another row's order leaves
+// its own in doubt, and says whose it is.
+func TestAnOrderOfAnotherRow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_2", "2026"))
+		for _, r := range rows {
+			try := s.send(l, r)
+			out := outcome(s.row(l, r.ID), try, filing.Accepted)
+			out.Items[0].OrderID = "order_same"
+			s.must(l.Settle(s.Context(), out))
+		}
+		s.want(l, rows[0], filing.Placed, 0)
+		if r := s.want(l, rows[1], filing.Uncertain, cost); len(r.Items) != 0 || !strings.Contains(r.Message, "order_same") || !strings.Contains(r.Message, "row 2") {
+			s.Errorf("%+v", r)
+		}
+	})
+}
+
+// Two rows set their money free one after the other, and the row that needs more
+// than either goes.
+func TestMoneyOfTwoCommitsWakesARow(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.must(l.Deposit(s.Context(), 6000, ""))
+		rows := s.quoted(l, "a", 3000, 3000, 5000)
+		s.send(l, rows[0])
+		s.send(l, rows[1])
+		if begun := s.begin(l, intent(rows[2])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		s.answer(l, rows[0], filing.Refused)
+		if r := s.row(l, rows[2].ID); r.Waits != "funds" {
+			s.Errorf("%+v", r)
+		}
+		s.answer(l, rows[1], filing.Refused)
+		s.send(l, rows[2])
+	})
+}
+
+// A row that turns out cheaper at its order leaves the difference to others.
+func TestTheDifferenceToTheQuoteIsForOthers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.must(l.Deposit(s.Context(), 9000, ""))
+		rows := s.quoted(l, "a", 5000, 5000)
+		s.send(l, rows[0])
+		if begun := s.begin(l, intent(rows[1])); !begun.Short {
+			s.Fatalf("%+v", begun)
+		}
+		out := outcome(s.row(l, rows[0].ID), 1, filing.Accepted)
+		out.Items[0].Cost.Amount = 4000
+		s.must(l.Settle(s.Context(), out))
+		s.send(l, rows[1])
+	})
+}
+
+// What stands in the way of a row in doubt is no reason to send it for ever.
+func TestARowInDoubtThatCannotBeSentIsUncertain(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", agentOrder("comp_1"))[0]
+		s.send(l, row)
+		s.answer(l, row, filing.NoAnswer)
+		s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
+		if ids, err := l.Sendable(s.Context(), "", 9); err != nil || len(ids) > 0 {
+			s.Errorf("%v may be sent before they are due, %v", ids, err)
+		}
+		s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
+		if r := s.want(l, row, filing.Uncertain, cost); !strings.Contains(r.Message, "the company is gone") {
+			s.Errorf("%+v", r)
+		}
+	})
+}
