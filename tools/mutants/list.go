@@ -79,7 +79,7 @@ var mutants = []mutant{
 		harm:  "One company is formed once for each spelling of its name.",
 	},
 	{
-		name: "name comparison skipped", file: "internal/filing/name.go", pkg: filingTests, tests: "TestCompareNames",
+		name: "all names taken for one", file: "internal/filing/name.go", pkg: filingTests, tests: "TestCompareNames",
 		edits: []edit{{"best := DifferentName\n", "best := SameName\n"}},
 		harm:  "A report is filed, and paid, for the company of another row.",
 	},
@@ -288,7 +288,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "reviving takes rows that were sent", file: "internal/ledger/batch.go", pkg: ledgerTests, tests: "TestReviveMakesUnsentRowsReady",
-		edits: []edit{{"WHERE batch = $1 AND `+unsent, batch", "WHERE batch = $1 AND result = 'canceled' AND ''||`+\"''=''\", batch"}},
+		edits: []edit{{"WHERE batch = $1 AND `+unsent, batch", "WHERE batch = $1 AND `+\"result = 'canceled'\", batch"}},
 		harm:  "A canceled row whose answer may still come is sent again.",
 	},
 	{
@@ -307,7 +307,7 @@ var mutants = []mutant{
 		harm:  "Orders that are under way elsewhere are called uncertain, or sent a second time beside the first.",
 	},
 	{
-		name: "own orders swept", file: "internal/ledger/owner.go", pkg: ledgerTests, tests: "TestSweepBesideAnswers",
+		name: "own orders swept", file: "internal/ledger/owner.go", pkg: ledgerTests, tests: "TestIntentOfWhichNobodyHeard",
 		edits: []edit{{"case r.Owner == l.owner.ID && !l.out.has(attempt{r.ID, r.Tries}):", "case r.Owner == l.owner.ID:"}},
 		harm:  "An order that is out is called unsent, and is sent again.",
 	},
@@ -369,6 +369,11 @@ var mutants = []mutant{
 		name: "an answer without the keys of its order", file: "internal/jobs/placer.go", pkg: jobsTests, tests: "TestLateAnswerOwnsItsKey",
 		edits: []edit{{"Row: row.ID, Try: try, Answer: a, Claims: claims, Cost: quote.Total,", "Row: row.ID, Try: try, Answer: a, Cost: quote.Total,"}},
 		harm:  "What was bought after a person had marked it as not placed is bought again by the next sheet.",
+	},
+	{
+		name: "name comparison skipped", file: "internal/jobs/review.go", pkg: jobsTests, tests: "TestAnotherCompanysIDIsNotSent",
+		edits: []edit{{"func(d filing.Difference) bool { return !d.Warning }); at >= 0 {", "func(d filing.Difference) bool { return !d.Warning }); at > len(differences) {"}},
+		harm:  "A sheet with one column sorted alone files, and pays, for other companies than it names.",
 	},
 	{
 		name: "attempts never run out", file: "internal/jobs/placer.go", pkg: jobsTests, tests: "TestAttemptsRunOut",

@@ -79,8 +79,8 @@ func run(only string) error {
 	two := make(chan struct{}, 2)
 	var running sync.WaitGroup
 	for i, m := range some {
+		two <- struct{}{}
 		running.Go(func() {
-			two <- struct{}{}
 			defer func() { <-two }()
 			began := time.Now()
 			killers[i], errs[i] = kill(filepath.Join(dir, m.name), m)
