@@ -494,6 +494,11 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	case s.result != filing.Ready || s.tries != in.Tries || s.waits != "" || s.due > g.now, s.paused || s.canceled:
 		return Begun{Lost: true}, nil
 	}
+	for _, c := range in.Claims {
+		if p := g.purchases[c.Key]; p != nil && p.row == s.id && p.bought {
+			return Begun{Lost: true}, nil // the row has it: the order was made from an older reading
+		}
+	}
 	if g.c.schema > g.l.schema {
 		return Begun{Halted: g.l.outdated(g.c)}, nil
 	}

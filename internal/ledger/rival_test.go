@@ -312,3 +312,20 @@ func TestARowInDoubtThatCannotBeSentIsUncertain(t *testing.T) {
 		}
 	})
 }
+
+// What a row has bought it does not buy again, whatever reading of it the order
+// was made from.
+func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		row := s.add(l, "a", report("comp_1", "2026"))[0]
+		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
+		in := ledger.Intent{Row: row.ID, Creating: true, Claims: []ledger.Claim{claim}}
+		begun := s.begin(l, in)
+		s.must(l.Settle(s.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Creates: true, Claims: in.Claims, Company: "comp_9", Answer: filing.Answer{Class: filing.Accepted}}))
+		in.Tries = 1
+		if begun := s.begin(l, in); !begun.Lost {
+			s.Errorf("the company is created again: %+v", begun)
+		}
+	})
+}
