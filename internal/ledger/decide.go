@@ -291,9 +291,9 @@ func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) 
 		case !p.bought && slices.Contains(done, p.product):
 			p.bought = true
 			g.bought = append(g.bought, p.key)
-		case p.bought && state.Contradicted && slices.Contains(state.Open, p.product):
-			// The filing service says that what a person had marked as placed was never
-			// ordered: the key is reserved until somebody has looked.
+		case p.bought && slices.Contains(state.Open, p.product):
+			// An answer does not name what a person had marked as placed: the key is
+			// reserved until somebody has looked.
 			p.bought = false
 			g.unbought = append(g.unbought, p.key)
 		}
