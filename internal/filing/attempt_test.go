@@ -191,8 +191,7 @@ func every(each func([]Attempt)) {
 	for _, p := range []Product{AnnualReport, EIN} {
 		shapes = append(shapes, []Product{p}, []Product{p, ForeignQualification})
 	}
-	var one func(try int, products []Product) []Attempt
-	one = func(try int, products []Product) []Attempt {
+	one := func(try int, products []Product) []Attempt {
 		var all []Attempt
 		for _, class := range allClasses {
 			a := sent(try, class, products...)

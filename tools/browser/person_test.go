@@ -386,7 +386,7 @@ func (p *person) tabs() {
 	n := eval[int](p, `(() => {
 		document.activeElement?.blur();
 		const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
-			.filter((e) => e.checkVisibility({visibilityProperty: true}) && !e.disabled);
+			.filter((e) => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0);
 		window.met = {not: new Set(all), unseen: []};
 		document.addEventListener("focusin", ({target}) => {
 			met.not.delete(target);
