@@ -265,7 +265,19 @@ func (p *person) send(words string) {
 func (p *person) confirm(words, yes string) {
 	p.t.Helper()
 	p.press(words)
+	p.check()
 	p.follow(yes)
+}
+
+// check ticks the box that says that the warnings were looked at, where there is
+// one.
+func (p *person) check() {
+	p.t.Helper()
+	eval[int](p, `(() => {
+		const boxes = [...document.querySelectorAll("input[name=warnings]")].filter((e) => e.checkVisibility() && !e.checked);
+		boxes.forEach((e) => e.click());
+		return boxes.length;
+	})()`)
 }
 
 // write types into a field in place of what stands there.

@@ -345,8 +345,7 @@ func (w *way) sayYes() {
 	if got := cents(w.T, p.figure("Missing")); got != missing {
 		w.Errorf("%d cents are missing, want %d", got, missing)
 	}
-	p.press("Hand in for approval…")
-	p.follow("Hand in for approval")
+	p.confirm("Hand in for approval…", "Hand in for approval")
 	w.batch = p.at()
 	if !strings.HasPrefix(w.batch, "/batches/") {
 		w.Fatalf("handed in, the page is %s\n%s", w.batch, p.state())
@@ -587,8 +586,7 @@ func (w *way) takeHome() {
 // to be placed.
 func (w *way) placed(p *person) {
 	w.Helper()
-	p.press("Hand in for approval…")
-	p.follow("Hand in for approval")
+	p.confirm("Hand in for approval…", "Hand in for approval")
 	w.approved(p.at())
 }
 
