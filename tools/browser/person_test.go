@@ -250,12 +250,14 @@ func (p *person) press(words string) {
 // follow presses what leads to another page, and looks that over.
 func (p *person) follow(words string) {
 	p.t.Helper()
+	p.check()
 	p.leave("press "+words, click(words))
 }
 
 // send presses what leads to a page that may load itself anew.
 func (p *person) send(words string) {
 	p.t.Helper()
+	p.check()
 	p.depart()
 	p.press(words)
 	p.arrive()
@@ -265,7 +267,6 @@ func (p *person) send(words string) {
 func (p *person) confirm(words, yes string) {
 	p.t.Helper()
 	p.press(words)
-	p.check()
 	p.follow(yes)
 }
 

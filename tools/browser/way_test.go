@@ -370,6 +370,9 @@ func (w *way) sayYes() {
 	}
 	errs := make([]error, len(two))
 	var both sync.WaitGroup
+	for _, one := range two {
+		one.check()
+	}
 	for i, one := range two {
 		both.Go(func() { errs[i] = one.try(click("#approve")) })
 	}
