@@ -267,29 +267,33 @@ func (a *app) readPassword(ctx context.Context) (string, error) {
 	return password, nil
 }
 
-// askPassword asks for a password twice, without an echo. A Ctrl-C leaves the
-// terminal as it was.
+// askPassword asks for a password twice, without an echo. The terminal stops
+// showing what is typed before the question appears, so that a Ctrl-C at any
+// moment finds a state to go back to; in that mode Ctrl-C is a key like any other.
 func (a *app) askPassword(ctx context.Context) (string, error) {
 	if !a.terminal(a.in) {
 		return "", errors.New("there is nobody to ask: give the password with --stdin")
 	}
 	fd := int(a.in.(*os.File).Fd())
-	before, err := term.GetState(fd)
+	before, err := term.MakeRaw(fd)
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
+	defer term.Restore(fd, before)
+	terminal := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{a.in, a.err}, "")
 	var lines [2]string
 	for i, question := range []string{"Password: ", "The same again: "} {
-		fmt.Fprint(a.err, question)
-		line, err := typed(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
-		fmt.Fprintln(a.err)
-		if ctx.Err() != nil {
-			return "", errors.Join(ctx.Err(), term.Restore(fd, before))
-		}
-		if err != nil {
+		lines[i], err = typed(ctx, func() (string, error) { return terminal.ReadPassword(question) })
+		switch {
+		case ctx.Err() != nil || errors.Is(err, io.EOF):
+			fmt.Fprint(a.err, "\r\n")
+			return "", &status{code: exitInterrupted, err: errInterrupted}
+		case err != nil:
 			return "", fmt.Errorf("read the password: %w", err)
 		}
-		lines[i] = string(line)
 	}
 	if lines[0] != lines[1] {
 		return "", errors.New("the two are not the same")

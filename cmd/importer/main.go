@@ -46,6 +46,8 @@ func exit(code int) error {
 	return &status{code: code}
 }
 
+var errInterrupted = errors.New("interrupted; everything is recorded, and the same command continues")
+
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
@@ -69,7 +71,7 @@ func run(args []string) int {
 		}
 		return s.code
 	case ctx.Err() != nil:
-		app.complain(errors.New("interrupted; everything is recorded, and the same command continues"))
+		app.complain(errInterrupted)
 		return exitInterrupted
 	default:
 		app.complain(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // presses runs a command at a terminal of its own, waits until it asks, presses
-// keys (^C is what it is at any terminal), and wants an exit status and a terminal
+// keys (^C is what it is at any terminal, + is Enter) and Enter, and wants an exit status and a terminal
 // that still shows what is typed. The command's output is that of the script.
 //
 //	presses 130 '[y/N] ' ^C importer run roster.csv
@@ -32,7 +33,7 @@ func presses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	keys := args[2] + "\n"
+	keys := strings.ReplaceAll(args[2], "+", "\r") + "\r"
 	if args[2] == "^C" {
 		keys = "\x03"
 	}

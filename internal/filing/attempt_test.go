@@ -32,7 +32,7 @@ func sent(try int, class Class, products ...Product) Attempt {
 // guards against repetition and for one that it does not, as the first attempt
 // and after one whose outcome is not known, for one item and for two, before and
 // after the attempts are used up, and in a batch that was canceled.
-// Source: the table of answers in docs/service-rules.md; spec section 7.
+// Source: spec section 7; what it does not show is in docs/assumptions.md.
 func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
 	type cell struct {
 		result Result // "" where nothing is bought and nothing open

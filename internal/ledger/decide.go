@@ -45,7 +45,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if !news {
 		return nil
 	}
-	g.end(s, *a, cmp.Or(owner, s.owner), o)
+	g.end(s, *a, owner, o)
 	if current {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
 		s.due, s.owner = millis(o.Due), ""
