@@ -45,6 +45,9 @@ type Account struct {
 	Roles       []Role
 	Disabled    bool
 	HasPassword bool
+	HasFactor   bool   // an authenticator app or a passkey
+	ManagedBy   string // the issuer of the sign-in provider that says its roles; empty for a local account
+	BreakGlass  bool   // signs in by its password when all others have to use the provider
 	CreatedAt   time.Time
 	SignedInAt  time.Time // the last time; zero for never
 }
@@ -85,13 +88,14 @@ func roleWords(roles []Role) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '', a.created_at, a.signed_in_at`
+const accountColumns = `a.id, a.name, a.roles, a.disabled, a.password <> '', EXISTS (SELECT 1 FROM factors f WHERE f.account = a.id),
+	a.managed_by, a.break_glass, a.created_at, a.signed_in_at`
 
 func scanAccount(scan func(...any) error) (Account, error) {
 	var a Account
 	var roles string
 	var created, signedIn int64
-	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &created, &signedIn); err != nil {
+	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &a.HasFactor, &a.ManagedBy, &a.BreakGlass, &created, &signedIn); err != nil {
 		return Account{}, err
 	}
 	for r := range strings.FieldsSeq(roles) {
@@ -101,14 +105,17 @@ func scanAccount(scan func(...any) error) (Account, error) {
 	return a, nil
 }
 
+// newAccountID makes an account's id. It has a capital letter, a name has none:
+// neither is taken for the other.
+func newAccountID() string { return "A" + rand.Text()[:11] }
+
 // AddAccount adds somebody, who has no password yet. It returns ErrAccount.
 func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
 	if err != nil {
 		return Account{}, err
 	}
-	// An id has a capital letter, a name has none: neither is taken for the other.
-	a := Account{ID: "A" + rand.Text()[:11], Name: folded(name), CreatedAt: moment(millis(l.now()))}
+	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: moment(millis(l.now()))}
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is no name", ErrAccount, name)
 	}

@@ -83,7 +83,7 @@ func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error
 // It covers what people change. What the ledger notes by itself is no act: quotes,
 // what the service answers and tells, whether somebody is still there.
 func Acting(ctx context.Context, a Act) context.Context {
-	a.ID = cmp.Or(a.ID, rand.Text())
+	a.ID = cmp.Or(a.ID, newAct())
 	return context.WithValue(ctx, actingKey{}, &acting{act: a})
 }
 
@@ -133,6 +133,9 @@ func (a *acting) end(committed bool) {
 	a.mu.Unlock()
 }
 
+// newAct makes the ID of an act that nobody can ask twice.
+func newAct() string { return rand.Text() }
+
 func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
@@ -155,7 +158,7 @@ func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
 		return err
 	}
 	defer l.turns.end()
-	a.ID = cmp.Or(a.ID, rand.Text())
+	a.ID = cmp.Or(a.ID, newAct())
 	return insertAct(ctx, l.write, a, l.now())
 }
 

@@ -144,7 +144,7 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 // ledger count together.
 func (l *Ledger) SignIn(ctx context.Context, name, password, from string) (Account, error) {
 	ctx = unasked(ctx) // the act is what follows: the session
-	if err := l.countTry(ctx, name, from); err != nil {
+	if err := l.countTry(ctx, folded(name), from); err != nil {
 		return Account{}, err
 	}
 	a, err := l.account(ctx, l.read, name)
@@ -188,14 +188,19 @@ func (l *Ledger) SignIn(ctx context.Context, name, password, from string) (Accou
 	case n == 0:
 		return Account{}, ErrSignIn
 	}
-	_, err = l.exclusively(ctx, `DELETE FROM failures WHERE hash = $1`, hashed(folded(name)))
-	return a, wrap("sign in", err)
+	return a, wrap("sign in", l.forgetTries(ctx, folded(name)))
+}
+
+// forgetTries takes the count of failures of a name back.
+func (l *Ledger) forgetTries(ctx context.Context, name string) error {
+	_, err := l.exclusively(ctx, `DELETE FROM failures WHERE hash = $1`, hashed(name))
+	return err
 }
 
 // countTry counts a try to sign in as a failure before it is made: many at once
 // are counted one by one. A success takes the count back.
 func (l *Ledger) countTry(ctx context.Context, name, from string) error {
-	hash, now := hashed(folded(name)), l.now()
+	hash, now := hashed(name), l.now()
 	for {
 		var count int
 		var until int64

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -32,7 +33,21 @@ type Session struct {
 	SeenAt    time.Time
 	EndsAt    time.Time // whatever happens
 	From      string    // the address it was begun from
+
+	Factor FactorKind // how its second factor was checked; empty for not at all
+	// Lacks are the roles that the account has and the session has not: the
+	// firm wants a second factor for them, and it has none.
+	Lacks []Role
 }
+
+// Proof is what a session was begun by, beyond who it is.
+type Proof struct {
+	Factor        FactorKind
+	ProviderToken string // the ID token of the sign-in provider; empty for none
+}
+
+// wantsFactor are the roles for which the firm may want a second factor.
+var wantsFactor = []Role{Approver, Operator}
 
 // newSecret makes the secret of a session or a link, and what is kept of it.
 func newSecret() (secret, hash string) {
@@ -59,7 +74,18 @@ func csrf(secret string) string {
 // BeginSession signs an account in and returns the session's secret, for its
 // holder alone. It returns ErrNotFound, and ErrSession for a disabled account.
 func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Duration, from string) (secret string, err error) {
+	return l.BeginProvenSession(ctx, account, life, from, Proof{})
+}
+
+// BeginProvenSession is BeginSession after a second factor or a sign-in provider.
+func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string, proof Proof) (secret string, err error) {
 	secret, hash := newSecret()
+	token := ""
+	if proof.ProviderToken != "" {
+		if token, err = l.sealText(sessionPlace(hash), proof.ProviderToken); err != nil {
+			return "", err
+		}
+	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, account)
 		switch {
@@ -72,8 +98,8 @@ func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Dur
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now), millis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at) VALUES ($1,$2,$3,$4,$4,$5)`,
-			hash, a.ID, from, millis(now), millis(now.Add(life))); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token) VALUES ($1,$2,$3,$4,$4,$5,$6,$7)`,
+			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, millis(now))
@@ -90,10 +116,12 @@ func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Dur
 func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	var s Session
 	var created, seen, ends int64
+	var wanted bool
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
-		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
-			Scan(append(dest, &created, &seen, &ends, &s.From)...)
+		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.factor, (SELECT second_factor FROM firm WHERE id = 1)
+			FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
+			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Factor, &wanted)...)
 	})
 	now := l.now()
 	switch {
@@ -110,9 +138,29 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 		}
 		seen = millis(now)
 	}
+	if wanted && s.Factor == "" && slices.ContainsFunc(wantsFactor, s.Account.May) {
+		s.Account.Roles, s.Lacks = nil, s.Account.Roles
+	}
 	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), moment(created), moment(seen), moment(ends)
 	return s, nil
 }
+
+// ProviderToken opens the ID token of a session that a sign-in provider began; it
+// is empty for others.
+func (l *Ledger) ProviderToken(ctx context.Context, secret string) (string, error) {
+	var sealed string
+	err := l.read.QueryRowContext(ctx, `SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret)).Scan(&sealed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && sealed == "":
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the provider's token of a session: %w", err)
+	}
+	token, err := l.openText(sessionPlace(hashed(secret)), sealed)
+	return token, wrap("open the provider's token of a session", err)
+}
+
+func sessionPlace(hash string) []byte { return []byte("session|" + hash) }
 
 // EndSession signs a session out. One that has ended already is none.
 func (l *Ledger) EndSession(ctx context.Context, secret string) error {

@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrFlow is returned for a flow that is unknown, used, or too old.
+var ErrFlow = errors.New("it took too long, or was done already: begin again")
+
+// FlowKind says what a flow is the first half of.
+type FlowKind string
+
+// The kinds of flows.
+const (
+	FlowSecond   FlowKind = "second"   // a right password waits for the second factor
+	FlowProvider FlowKind = "provider" // a browser was sent to the sign-in provider
+	FlowPasskey  FlowKind = "passkey"  // a challenge of a sign-in by passkey
+	FlowEnroll   FlowKind = "enroll"   // an app or a passkey that is being added
+)
+
+// BeginFlow remembers data for the second half of a sign-in or an enrollment,
+// and returns the secret of whoever may go on with it. The data is sealed: it
+// holds challenges and verifiers.
+func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data string, life time.Duration) (secret string, err error) {
+	secret, hash := newSecret()
+	sealed, err := l.sealText(flowPlace(kind, hash), data)
+	if err != nil {
+		return "", err
+	}
+	ctx, now := unasked(ctx), l.now()
+	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, millis(now)); err != nil {
+		return "", fmt.Errorf("forget old flows: %w", err)
+	}
+	_, err = l.exclusively(ctx, `INSERT INTO flows (hash, kind, data, ends_at) VALUES ($1,$2,$3,$4)`, hash, string(kind), sealed, millis(now.Add(life)))
+	if err != nil {
+		return "", fmt.Errorf("begin a flow: %w", err)
+	}
+	return secret, nil
+}
+
+// Flow reads a flow and leaves it good. It returns ErrFlow.
+func (l *Ledger) Flow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
+	return l.openFlow(kind, secret, l.read.QueryRowContext(ctx, `SELECT data FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3`,
+		hashed(secret), string(kind), millis(l.now())))
+}
+
+// TakeFlow uses a flow up, for whoever is first. It returns ErrFlow.
+func (l *Ledger) TakeFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
+	if err := l.turns.take(); err != nil {
+		return "", err
+	}
+	defer l.turns.end()
+	return l.openFlow(kind, secret, l.write.QueryRowContext(ctx, `DELETE FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3 RETURNING data`,
+		hashed(secret), string(kind), millis(l.now())))
+}
+
+func (l *Ledger) openFlow(kind FlowKind, secret string, row *sql.Row) (string, error) {
+	var sealed string
+	switch err := row.Scan(&sealed); {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", ErrFlow
+	case err != nil:
+		return "", fmt.Errorf("read a flow: %w", err)
+	}
+	data, err := l.openText(flowPlace(kind, hashed(secret)), sealed)
+	return data, wrap("open a flow", err)
+}
+
+func flowPlace(kind FlowKind, hash string) []byte { return []byte("flow|" + string(kind) + "|" + hash) }

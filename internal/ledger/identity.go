@@ -1,0 +1,218 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrIdentity is returned for a person at a sign-in provider who is linked to
+// another account.
+var ErrIdentity = errors.New("that person of the sign-in provider is linked to another account")
+
+// Identity is a person as a sign-in provider knows them. The issuer and the
+// subject tell who it is; the name is for people to read.
+type Identity struct {
+	Issuer, Subject string
+	Account         string // its id
+	Name            string
+	CreatedAt       time.Time
+	UsedAt          time.Time
+}
+
+// Arrival is somebody whom the sign-in provider vouches for.
+type Arrival struct {
+	Issuer, Subject string
+	Names           []string // what the account may be called, the best first
+	Roles           []Role   // those of the groups
+	From            string   // the address
+}
+
+// Arrive finds the account of somebody whom the provider vouches for, or makes
+// it. An account that the provider manages gets the roles of the groups, also
+// where that leaves no operator: the provider has the last word. An account that
+// was linked keeps its own. It returns ErrSession for a disabled account.
+func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool, err error) {
+	words, err := roleWords(p.Roles)
+	if err != nil {
+		return Account{}, false, err
+	}
+	if p.Issuer == "" || p.Subject == "" {
+		return Account{}, false, fmt.Errorf("%w: the provider names no subject", ErrAccount)
+	}
+	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+		now := l.now()
+		a, err = scanAccount(tx.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`, p.Issuer, p.Subject).Scan)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			created = true
+			a, err = l.addManaged(ctx, tx, p, words, now)
+			return err
+		case err != nil:
+			return err
+		case a.Disabled:
+			return ErrSession
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE identities SET used_at = $3 WHERE issuer = $1 AND subject = $2`, p.Issuer, p.Subject, millis(now)); err != nil {
+			return err
+		}
+		before, err := roleWords(a.Roles)
+		if err != nil || a.ManagedBy != p.Issuer || before == words {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2 WHERE id = $1`, a.ID, words); err != nil {
+			return err
+		}
+		a.Roles = p.Roles
+		return insertAct(ctx, tx, Act{ID: newAct(), By: a.Name, From: p.From, What: "account-roles", Of: a.Name, Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before)}, now)
+	})
+	if err != nil {
+		return Account{}, false, fmt.Errorf("sign in by the provider: %w", err)
+	}
+	return a, created, nil
+}
+
+// addManaged makes the account of somebody who signs in for the first time, under
+// the first name that is free.
+func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
+	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: moment(millis(now))}
+	shown := ""
+	for _, name := range slices.Concat(p.Names, []string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
+		base := folded(name)
+		if base == "" {
+			continue
+		}
+		if shown == "" {
+			shown = base
+		}
+		for n := 1; n <= 20 && a.Name == ""; n++ {
+			candidate := base
+			if n > 1 {
+				candidate = folded(base + " " + strconv.Itoa(n))
+			}
+			if candidate == "" {
+				break
+			}
+			added, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
+				a.ID, candidate, words, millis(now), p.Issuer))
+			if err != nil {
+				return Account{}, err
+			}
+			if added == 1 {
+				a.Name = candidate
+			}
+		}
+		if a.Name != "" {
+			break
+		}
+	}
+	if a.Name == "" {
+		return Account{}, fmt.Errorf("%w: no name is free", ErrAccount)
+	}
+	if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, a.ID, shown, now); err != nil {
+		return Account{}, err
+	}
+	return a, insertAct(ctx, tx, Act{ID: newAct(), By: a.Name, From: p.From, What: "account-add", Of: a.Name, Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words)}, now)
+}
+
+func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
+	n, err := affected(tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5) ON CONFLICT (issuer, subject) DO NOTHING`,
+		issuer, subject, account, name, millis(now)))
+	if err == nil && n == 0 {
+		err = ErrIdentity
+	}
+	return err
+}
+
+// orNone shows role words.
+func orNone(words string) string {
+	if words == "" {
+		return "none"
+	}
+	return words
+}
+
+// LinkIdentity lets the owner of a local account sign in by the provider. The
+// account keeps its roles. It returns ErrIdentity.
+func (l *Ledger) LinkIdentity(ctx context.Context, account string, p Arrival) error {
+	name := ""
+	if len(p.Names) > 0 {
+		name = folded(p.Names[0])
+	}
+	return wrap("link account "+account+" to the provider", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		if p.Issuer == "" || p.Subject == "" {
+			return fmt.Errorf("%w: the provider names no subject", ErrAccount)
+		}
+		return insertIdentity(ctx, tx, p.Issuer, p.Subject, account, name, l.now())
+	}))
+}
+
+// UnlinkIdentity takes a link back. An account that the provider manages stays
+// linked. It returns ErrNotFound.
+func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
+	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM identities WHERE account = $1 AND issuer = $2 AND subject = $3
+			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject))
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	}))
+}
+
+// Identities lists how an account is known to providers.
+func (l *Ledger) Identities(ctx context.Context, account string) ([]Identity, error) {
+	var all []Identity
+	err := drain(l.read.QueryContext(ctx, `SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
+		var i Identity
+		var created, used int64
+		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)
+		i.CreatedAt, i.UsedAt = moment(created), moment(used)
+		all = append(all, i)
+		return err
+	})
+	return all, wrap("list the identities of account "+account, err)
+}
+
+// SignInRules are the firm's rules of signing in.
+type SignInRules struct {
+	SecondFactor  bool // approvers and operators have no role in a session without one
+	TrustProvider bool // the sign-in provider checks a second factor, whether it says so or not
+}
+
+// SignInRules reads the firm's rules of signing in.
+func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT second_factor, trust_provider FROM firm WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
+	return r, wrap("read the rules of signing in", err)
+}
+
+// KeepSignInRules changes the firm's rules of signing in. They hold at once, in
+// sessions that have begun, too.
+func (l *Ledger) KeepSignInRules(ctx context.Context, r SignInRules) error {
+	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		_, err := tx.ExecContext(ctx, `UPDATE firm SET second_factor = $1, trust_provider = $2 WHERE id = 1`, flag(r.SecondFactor), flag(r.TrustProvider))
+		return err
+	}))
+}
+
+// KeepBreakGlass makes an account one that signs in by its password when all
+// others have to use the provider, or takes that back. It returns ErrNotFound,
+// and ErrAccount for an account that the provider manages.
+func (l *Ledger) KeepBreakGlass(ctx context.Context, id string, on bool) error {
+	return wrap("change account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		a, err := l.account(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if on && a.ManagedBy != "" {
+			return fmt.Errorf("%w: the sign-in provider manages %s, and a break-glass account works without it", ErrAccount, a.Name)
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE accounts SET break_glass = $2 WHERE id = $1`, a.ID, flag(on))
+		return err
+	}))
+}

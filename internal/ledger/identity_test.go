@@ -1,0 +1,118 @@
+package ledger_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"bulkfiling/internal/ledger"
+)
+
+// A person of the provider is known by issuer and subject, gets an account at
+// the first sign-in, and the roles of the groups at each.
+func TestArrive(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		local := s.account(l, "ana@example.com", ledger.Operator)
+		arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
+			s.Helper()
+			a, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: subject, Names: []string{"Ana@example.com", "ana"}, Roles: roles, From: "192.0.2.1"})
+			s.must(err)
+			return a, created
+		}
+		a, created := arrive("1", ledger.Approver)
+		if !created || a.ID == local.ID || a.Name != "ana@example.com 2" || a.ManagedBy != "https://id.example" || !a.May(ledger.Approver) || a.HasPassword {
+			s.Errorf("%+v, %v", a, created)
+		}
+		again, created := arrive("1", ledger.Operator)
+		if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
+			s.Errorf("%+v, %v", again, created)
+		}
+		if got, err := l.Account(ctx, a.ID); err != nil || !slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
+			s.Errorf("%+v, %v", got, err)
+		}
+		if none, _ := arrive("1"); len(none.Roles) != 0 {
+			s.Errorf("%+v", none)
+		}
+		if acts := s.acts(l, ledger.ActQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" || acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
+			s.Errorf("%+v", acts)
+		}
+		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 3" {
+			s.Errorf("%+v", b)
+		}
+		other, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
+		if err != nil || !created || other.Name != "bo" {
+			s.Errorf("%+v, %v", other, err)
+		}
+		nameless, _, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
+		if err != nil || nameless.Name == "" {
+			s.Errorf("%+v, %v", nameless, err)
+		}
+		for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"}, {Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
+			_, _, err := l.Arrive(ctx, p)
+			s.wantErr(err, ledger.ErrAccount)
+		}
+		s.must(l.ChangeAccount(ctx, a.ID, nil, true))
+		_, _, err = l.Arrive(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
+		s.wantErr(err, ledger.ErrSession)
+		if got, err := l.Account(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
+			s.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// The same person who arrives twice at the same moment has one account.
+func TestArriveAtTheSameMoment(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		ids := make([]string, 4)
+		var wait sync.WaitGroup
+		for i := range ids {
+			wait.Go(func() {
+				a, _, err := l.Arrive(s.Context(), ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
+				if err != nil {
+					s.Error(err)
+				}
+				ids[i] = a.ID
+			})
+		}
+		wait.Wait()
+		if slices.Sort(ids); ids[0] == "" || ids[0] != ids[3] || s.count(`SELECT COUNT(*) FROM accounts`) != 1 {
+			s.Errorf("%q", ids)
+		}
+	})
+}
+
+// A local account that is linked keeps its own roles, and a person of the
+// provider is linked once.
+func TestLinkedAccount(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
+		person := ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"Ana@Example.com"}, Roles: []ledger.Role{ledger.Preparer}}
+		s.must(l.LinkIdentity(ctx, ana.ID, person))
+		s.wantErr(l.LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
+		a, created, err := l.Arrive(ctx, person)
+		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) || a.ManagedBy != "" {
+			s.Errorf("%+v, %v, %v", a, created, err)
+		}
+		all, err := l.Identities(ctx, ana.ID)
+		if err != nil || len(all) != 1 || all[0].Name != "ana@example.com" || all[0].Subject != "s" {
+			s.Errorf("%+v, %v", all, err)
+		}
+		s.wantErr(l.UnlinkIdentity(ctx, leo.ID, "i", "s"), ledger.ErrNotFound)
+		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
+		managed, created, err := l.Arrive(ctx, person)
+		if err != nil || !created {
+			s.Errorf("%+v, %v", managed, err)
+		}
+		s.wantErr(l.UnlinkIdentity(ctx, managed.ID, "i", "s"), ledger.ErrNotFound)
+		s.wantErr(l.KeepBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
+		s.must(l.KeepBreakGlass(ctx, ana.ID, true))
+		if a, err := l.Account(ctx, "ana"); err != nil || !a.BreakGlass {
+			s.Errorf("%+v, %v", a, err)
+		}
+		s.must(l.KeepBreakGlass(ctx, "ana", false))
+		s.wantErr(l.KeepBreakGlass(ctx, "nobody", true), ledger.ErrNotFound)
+	})
+}
