@@ -97,7 +97,7 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 // signIn signs in and wants it to fail so.
 func (s *store) signIn(l *ledger.Ledger, name, password string, want error) {
 	s.Helper()
-	a, err := l.SignIn(s.Context(), name, password, "192.0.2.1")
+	a, err := l.SignIn(s.Context(), ledger.Try{Name: name, From: "192.0.2.1"}, password)
 	s.wantErr(err, want)
 	if (err == nil) != (a.ID != "") {
 		s.Errorf("%+v beside %v", a, err)
@@ -171,92 +171,9 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 		s.signIn(l, "ana", password, nil)
 
 		s.exec(`UPDATE accounts SET password = 'plain'`)
-		if _, err := l.SignIn(s.Context(), "ana", password, ""); err == nil || errors.Is(err, ledger.ErrSignIn) {
+		if _, err := l.SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil || errors.Is(err, ledger.ErrSignIn) {
 			s.Errorf("a hash that nobody can read: %v", err)
 		}
-	})
-}
-
-// Whoever fails is made to wait, by name, whether the name is known or not, and
-// by all servers together.
-func TestFailuresToSignInWait(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		one, other := s.cheap(), s.cheap()
-		ana := s.account(one, "ana")
-		s.must(one.SetPassword(s.Context(), ana.ID, password))
-		for _, name := range []string{"Ana", "nobody"} {
-			for range 5 {
-				s.signIn(one, name, "wrong", ledger.ErrSignIn)
-				one, other = other, one
-			}
-			for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
-				until := s.clock().Add(minutes * time.Minute)
-				for _, l := range []*ledger.Ledger{one, other} {
-					_, err := l.SignIn(s.Context(), strings.ToLower(name), password, "")
-					many, ok := errors.AsType[*ledger.TooMany](err)
-					if !ok || !many.Until.Equal(until) {
-						s.Fatalf("%v, want a wait until %s", err, until)
-					}
-				}
-				s.pass(minutes * time.Minute)
-				s.signIn(one, name, "wrong", ledger.ErrSignIn)
-			}
-		}
-		s.pass(15 * time.Minute)
-		s.signIn(one, "ana", password, nil)
-		for range 5 { // a success clears the count
-			s.signIn(one, "ana", "wrong", ledger.ErrSignIn)
-		}
-	})
-}
-
-// Many tries at once are no way around the count.
-func TestFailuresAtOnceAreCounted(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ledgers := []*ledger.Ledger{s.cheap(), s.cheap()}
-		results := make(chan error)
-		const tries = 24
-		for i := range tries {
-			go func() {
-				_, err := ledgers[i%2].SignIn(s.Context(), "ana", "wrong", "")
-				results <- err
-			}()
-		}
-		let := 0
-		for range tries {
-			err := <-results
-			if _, many := errors.AsType[*ledger.TooMany](err); many {
-				continue
-			}
-			s.wantErr(err, ledger.ErrSignIn)
-			let++
-		}
-		if let != 5 {
-			s.Errorf("%d were let through", let)
-		}
-	})
-}
-
-// Names that were tried are forgotten after a day, and are never kept as typed.
-func TestOldFailuresAreForgotten(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.cheap()
-		for _, name := range []string{"a", "b", "c", password} {
-			s.signIn(l, name, "wrong", ledger.ErrSignIn)
-		}
-		count := func(where string, want int) {
-			s.Helper()
-			var n int
-			s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM failures `+where).Scan(&n))
-			if n != want {
-				s.Errorf("%d failures are kept, want %d", n, want)
-			}
-		}
-		count("", 4)
-		count("WHERE hash LIKE '%horse%'", 0)
-		s.pass(24*time.Hour + time.Millisecond)
-		s.signIn(l, "d", "wrong", ledger.ErrSignIn)
-		count("", 1)
 	})
 }
 
@@ -283,26 +200,6 @@ func TestUnknownNamesTakeAsLong(t *testing.T) {
 			if quickest[name] < quickest["ana"]/3 {
 				s.Errorf("%s took %s, ana %s", name, quickest[name], quickest["ana"])
 			}
-		}
-	})
-}
-
-// Hashing takes memory: whoever comes while others are at it waits.
-func TestHashingWaits(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		l := s.cheap()
-		end := l.OccupyHashing()
-		done := make(chan error)
-		go func() {
-			_, err := l.SignIn(s.Context(), "ana", "wrong", "")
-			done <- err
-		}()
-		select {
-		case err := <-done:
-			s.Errorf("it did not wait: %v", err)
-		case <-time.After(50 * time.Millisecond):
-			end()
-			s.wantErr(<-done, ledger.ErrSignIn)
 		}
 	})
 }

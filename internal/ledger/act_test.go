@@ -157,7 +157,7 @@ func TestActOfNoChange(t *testing.T) {
 		} {
 			s.must(look())
 		}
-		_, err := l.SignIn(ctx, "ana", "wrong", "")
+		_, err := l.SignIn(ctx, ledger.Try{Name: "ana"}, "wrong")
 		s.wantErr(err, ledger.ErrSignIn)
 		s.answer(l, rows[0], filing.Accepted)
 		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 0 {

@@ -18,18 +18,6 @@ func (l *Ledger) HashFor(memoryKiB, passes uint32) {
 	l.hashing = hashing{memory: memoryKiB, time: passes, lanes: 1}
 }
 
-// OccupyHashing keeps everybody from hashing until it is ended.
-func (l *Ledger) OccupyHashing() (end func()) {
-	for range maxHashing {
-		l.hashers <- struct{}{}
-	}
-	return func() {
-		for range maxHashing {
-			<-l.hashers
-		}
-	}
-}
-
 // Committed is what became of one transition of a group.
 type Committed struct {
 	Begun Begun

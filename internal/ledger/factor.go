@@ -180,14 +180,16 @@ func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) 
 // CheckCode checks a code of an authenticator app, or a recovery code: whatever
 // was typed. Each counts once, whoever is first. Wrong ones are counted like
 // wrong passwords, apart from these: a right password does not take the count of
-// wrong codes back. It returns ErrFactor and *TooMany.
-func (l *Ledger) CheckCode(ctx context.Context, a Account, code, from string, match MatchCode) (FactorKind, error) {
+// wrong codes back. The try says where the code comes from. CheckCode returns
+// ErrFactor and *TooMany.
+func (l *Ledger) CheckCode(ctx context.Context, a Account, code string, t Try, match MatchCode) (FactorKind, error) {
 	ctx = unasked(ctx) // the act is what follows: the session, or the change
-	if err := l.countTry(ctx, factorTries(a.ID), from); err != nil {
+	t.Kind, t.Name = "code", a.Name
+	counted, err := l.CountTry(ctx, t)
+	if err != nil {
 		return "", err
 	}
 	kind := FactorApp
-	var err error
 	if code = recoveryCode(code); len(code) == recoveryChars {
 		kind = FactorRecovery
 		err = l.useRecoveryCode(ctx, a, code)
@@ -195,7 +197,7 @@ func (l *Ledger) CheckCode(ctx context.Context, a Account, code, from string, ma
 		err = l.useAppCode(ctx, a, code, match)
 	}
 	if err == nil {
-		err = l.forgetTries(ctx, factorTries(a.ID))
+		err = counted.Succeed(ctx)
 	}
 	if err != nil {
 		return "", fmt.Errorf("check the second factor of account %s: %w", a.ID, err)
@@ -238,9 +240,6 @@ func (l *Ledger) UsePasskey(ctx context.Context, f Factor, data string) error {
 	n, err := affected(l.exclusively(unasked(ctx), `UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrFactor
-	}
-	if err == nil {
-		err = l.forgetTries(unasked(ctx), factorTries(f.Account))
 	}
 	return wrap("note that a passkey is used", err)
 }
@@ -286,10 +285,6 @@ func (l *Ledger) useRecoveryCode(ctx context.Context, a Account, code string) er
 	}
 	return err
 }
-
-// factorTries is the name under which wrong codes of an account are counted. It
-// is no name that anybody can sign in by.
-func factorTries(account string) string { return "\x00second factor of " + account }
 
 func factorPlace(id string) []byte { return []byte("factor|" + id) }
 

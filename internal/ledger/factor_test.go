@@ -50,7 +50,7 @@ func TestCodeOfAnAppCountsOnce(t *testing.T) {
 			s.Errorf("%+v, %v", a, err)
 		}
 		check := func(a ledger.Account, code string) error {
-			_, err := l.CheckCode(ctx, a, code, "192.0.2.1", stepOf)
+			_, err := l.CheckCode(ctx, a, code, ledger.Try{From: "192.0.2.1"}, stepOf)
 			return err
 		}
 		s.wantErr(check(ana, "BASE1"), ledger.ErrFactor) // as old as the one it was set up by
@@ -90,16 +90,16 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 		s.factor(l, ana, ledger.FactorApp, "base", "")
 		for range 5 {
 			s.signIn(l, "ana", password, nil)
-			_, err := l.CheckCode(ctx, ana, "000000", "192.0.2.1", stepOf)
+			_, err := l.CheckCode(ctx, ana, "000000", ledger.Try{From: "192.0.2.1"}, stepOf)
 			s.wantErr(err, ledger.ErrFactor)
 		}
 		s.signIn(l, "ana", password, nil)
 		often := new(ledger.TooMany)
-		if _, err := l.CheckCode(ctx, ana, "BASE5", "192.0.2.1", stepOf); !errors.As(err, &often) {
+		if _, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); !errors.As(err, &often) {
 			s.Errorf("the sixth code: %v", err)
 		}
 		s.pass(time.Minute)
-		if kind, err := l.CheckCode(ctx, ana, "BASE5", "192.0.2.1", stepOf); err != nil || kind != ledger.FactorApp {
+		if kind, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); err != nil || kind != ledger.FactorApp {
 			s.Errorf("after the wait: %s, %v", kind, err)
 		}
 	})
@@ -118,7 +118,7 @@ func TestRecoveryCodes(t *testing.T) {
 			s.Errorf("%q", codes)
 		}
 		check := func(a ledger.Account, code string) error {
-			kind, err := l.CheckCode(ctx, a, code, "", stepOf)
+			kind, err := l.CheckCode(ctx, a, code, ledger.Try{}, stepOf)
 			if err == nil && kind != ledger.FactorRecovery {
 				s.Errorf("%s counts as %s", code, kind)
 			}

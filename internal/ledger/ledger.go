@@ -101,7 +101,7 @@ type Ledger struct {
 	sealErr error
 
 	hashing hashing
-	hashers chan struct{} // as many as may hash a password at once
+	hashers *hashQueue
 
 	owner       Process
 	ownerLock   *flock.Flock
@@ -123,7 +123,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		stop:        make(chan struct{}),
 		committed:   make(chan struct{}),
 		hashing:     defaultHashing,
-		hashers:     make(chan struct{}, maxHashing),
+		hashers:     newHashQueue(),
 	}
 	l.now = l.clock.now
 	if l.timeout == 0 {

@@ -25,26 +25,11 @@ var (
 	ErrSignIn = errors.New("the name or the password is wrong")
 )
 
-// TooMany is returned for a sign-in under a name that failed too often of late.
-type TooMany struct {
-	Until time.Time // when to try again
-}
-
-func (e *TooMany) Error() string {
-	return "too many failures to sign in under this name: try again later"
-}
-
-// Limits of passwords, in characters, and of sign-ins.
+// Limits of passwords, in characters.
 const (
 	minPassword = 12
 	maxPassword = 1000
-	maxHashing  = 2              // at once in a process: each takes the memory of hashing
-	freeTries   = 4              // that may fail without a wait
-	forgetAfter = 24 * time.Hour // without another failure
 )
-
-// tryWaits are those after the failures that are not free; the last one stays.
-var tryWaits = []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 15 * time.Minute}
 
 // hashing is what argon2id is made to cost.
 type hashing struct {
@@ -98,26 +83,14 @@ func matches(password, encoded string) (bool, error) {
 	return subtle.ConstantTimeCompare(key, h.key(password, salt, len(key))) == 1, nil
 }
 
-// hash waits until a password may be hashed, and does it.
-func (l *Ledger) hash(ctx context.Context, do func()) error {
-	select {
-	case l.hashers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-l.hashers }()
-	do()
-	return nil
-}
-
-// SetPassword gives an account its password and signs it out everywhere. It
-// returns ErrNotFound and ErrWeak.
+// SetPassword gives an account its password, signs it out everywhere and forgets
+// its known browsers. It returns ErrNotFound, ErrWeak and ErrCrowded.
 func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
 		return ErrWeak
 	}
 	var encoded string
-	err := l.hash(ctx, func() { encoded = l.hashing.encode(password) })
+	err := l.hashers.do(ctx, hashTurn{known: true}, func() { encoded = l.hashing.encode(password) })
 	if err == nil {
 		err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 			n, err := affected(tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, id, encoded))
@@ -127,8 +100,12 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 			case n == 0:
 				return ErrNotFound
 			}
-			_, err = tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1`, id)
-			return err
+			for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
+				if _, err := tx.ExecContext(ctx, query, id); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	if err != nil {
@@ -137,25 +114,48 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 	return nil
 }
 
-// SignIn looks whose name and password these are; from is the address they came
-// from. It returns ErrSignIn for whatever is wrong, after the same time for an
-// unknown name, and *TooMany after five failures of a name in a row: it then
-// waits for 1 minute, 2, 4, 8, and 15 from there on. All processes over the
-// ledger count together.
-func (l *Ledger) SignIn(ctx context.Context, name, password, from string) (Account, error) {
+// FailedTry is a sign-in that failed. It is ErrSignIn, whatever was wrong.
+type FailedTry struct {
+	Until time.Time // when the next one may be made; zero for at once
+	Scope string    // which failures make it wait
+}
+
+func (e *FailedTry) Error() string { return ErrSignIn.Error() }
+
+// Unwrap makes it ErrSignIn.
+func (e *FailedTry) Unwrap() error { return ErrSignIn }
+
+// SignIn looks whose name and password these are. It returns *FailedTry for
+// whatever is wrong, after the same time for an unknown name, *TooMany for a try
+// that has to wait (see CountTry), and ErrCrowded.
+func (l *Ledger) SignIn(ctx context.Context, t Try, password string) (Account, error) {
 	ctx = unasked(ctx) // the act is what follows: the session
-	if err := l.countTry(ctx, folded(name), from); err != nil {
+	counted, err := l.CountTry(ctx, t)
+	if err != nil {
 		return Account{}, err
 	}
-	a, err := l.account(ctx, l.read, name)
-	known := err == nil && a.Name == folded(name) && a.HasPassword && !a.Disabled
+	a, err := l.checkPassword(ctx, t, password, counted.Known)
+	switch {
+	case errors.Is(err, ErrSignIn):
+		return Account{}, &FailedTry{Until: counted.Until, Scope: counted.Scope}
+	case err != nil: // the password was not looked at
+		return Account{}, fmt.Errorf("sign in: %w", errors.Join(err, counted.TakeBack(context.WithoutCancel(ctx))))
+	}
+	return a, counted.Succeed(ctx)
+}
+
+// checkPassword finds the account whose name and password these are. It returns
+// ErrSignIn and ErrCrowded.
+func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, knownBrowser bool) (Account, error) {
+	a, err := l.account(ctx, l.read, t.Name)
+	known := err == nil && a.Name == folded(t.Name) && a.HasPassword && !a.Disabled
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return Account{}, fmt.Errorf("sign in: %w", err)
+		return Account{}, err
 	}
 	var encoded string
 	if known {
 		if err := l.read.QueryRowContext(ctx, `SELECT password FROM accounts WHERE id = $1`, a.ID).Scan(&encoded); err != nil {
-			return Account{}, fmt.Errorf("sign in: %w", err)
+			return Account{}, err
 		}
 	}
 	if utf8.RuneCountInString(password) > maxPassword {
@@ -164,7 +164,7 @@ func (l *Ledger) SignIn(ctx context.Context, name, password, from string) (Accou
 	var same bool
 	var unreadable error
 	renewed := encoded
-	err = l.hash(ctx, func() {
+	err = l.hashers.do(ctx, hashTurn{network: Network(t.From), known: knownBrowser}, func() {
 		if !known {
 			// As long as it takes for a known one.
 			l.hashing.key(password, make([]byte, 16), 32)
@@ -176,58 +176,14 @@ func (l *Ledger) SignIn(ctx context.Context, name, password, from string) (Accou
 	})
 	switch err := errors.Join(err, unreadable); {
 	case err != nil:
-		return Account{}, fmt.Errorf("sign in: %w", err)
+		return Account{}, err
 	case !same:
 		return Account{}, ErrSignIn
 	}
 	// Whoever was disabled, or got another password, while we hashed is not let in.
 	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
-	switch {
-	case err != nil:
-		return Account{}, fmt.Errorf("sign in: %w", err)
-	case n == 0:
-		return Account{}, ErrSignIn
+	if err == nil && n == 0 {
+		err = ErrSignIn
 	}
-	return a, wrap("sign in", l.forgetTries(ctx, folded(name)))
-}
-
-// forgetTries takes the count of failures of a name back.
-func (l *Ledger) forgetTries(ctx context.Context, name string) error {
-	_, err := l.exclusively(ctx, `DELETE FROM failures WHERE hash = $1`, hashed(name))
-	return err
-}
-
-// countTry counts a try to sign in as a failure before it is made: many at once
-// are counted one by one. A success takes the count back.
-func (l *Ledger) countTry(ctx context.Context, name, from string) error {
-	hash, now := hashed(name), l.now()
-	for {
-		var count int
-		var until int64
-		err := l.read.QueryRowContext(ctx, `SELECT count, until FROM failures WHERE hash = $1 AND at >= $2`, hash, millis(now.Add(-forgetAfter))).Scan(&count, &until)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			if _, err := l.exclusively(ctx, `DELETE FROM failures WHERE at < $1`, millis(now.Add(-forgetAfter))); err != nil {
-				return fmt.Errorf("forget old failures to sign in: %w", err)
-			}
-		case err != nil:
-			return fmt.Errorf("count failures to sign in: %w", err)
-		case until > millis(now):
-			return &TooMany{Until: moment(until)}
-		}
-		next := int64(0)
-		if count >= freeTries {
-			next = millis(now.Add(tryWaits[min(count-freeTries, len(tryWaits)-1)]))
-		}
-		n, err := affected(l.exclusively(ctx, `INSERT INTO failures (hash, count, until, at, origin) VALUES ($1,$2,$3,$4,$5)
-			ON CONFLICT (hash) DO UPDATE SET count = excluded.count, until = excluded.until, at = excluded.at, origin = excluded.origin WHERE failures.count = $6`,
-			hash, count+1, next, millis(now), from, count))
-		if err != nil {
-			return fmt.Errorf("count failures to sign in: %w", err)
-		}
-		if n == 1 {
-			return nil
-		}
-		// Somebody else tried at the same moment: look again.
-	}
+	return a, err
 }

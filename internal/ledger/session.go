@@ -27,12 +27,14 @@ const (
 
 // Session is somebody who has signed in.
 type Session struct {
+	ID        string // names it to its owner; it is no way to its secret
 	Account   Account
 	CSRF      string // what a form of this session must bring along
 	CreatedAt time.Time
 	SeenAt    time.Time
 	EndsAt    time.Time // whatever happens
 	From      string    // the address it was begun from
+	Agent     string    // the family of the browser it was begun in
 
 	Factor FactorKind // how its second factor was checked; empty for not at all
 	// Lacks are the roles that the account has and the session has not: the
@@ -44,6 +46,7 @@ type Session struct {
 type Proof struct {
 	Factor        FactorKind
 	ProviderToken string // the ID token of the sign-in provider; empty for none
+	Agent         string // the family of the browser
 }
 
 // wantsFactor are the roles for which the firm may want a second factor.
@@ -98,8 +101,8 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now), millis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token) VALUES ($1,$2,$3,$4,$4,$5,$6,$7)`,
-			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8)`,
+			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, millis(now))
@@ -119,9 +122,9 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	var wanted bool
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
-		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.factor, (SELECT second_factor FROM firm WHERE id = 1)
+		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, (SELECT second_factor FROM firm WHERE id = 1)
 			FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
-			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Factor, &wanted)...)
+			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &wanted)...)
 	})
 	now := l.now()
 	switch {
@@ -141,6 +144,7 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	if wanted && s.Factor == "" && slices.ContainsFunc(wantsFactor, s.Account.May) {
 		s.Account.Roles, s.Lacks = nil, s.Account.Roles
 	}
+	s.ID = hashed(secret)[:publicID]
 	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), moment(created), moment(seen), moment(ends)
 	return s, nil
 }
@@ -166,4 +170,68 @@ func sessionPlace(hash string) []byte { return []byte("session|" + hash) }
 func (l *Ledger) EndSession(ctx context.Context, secret string) error {
 	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return wrap("end a session", err)
+}
+
+// Sessions lists the sessions of an account that have not ended; the one that
+// was used last comes first.
+func (l *Ledger) Sessions(ctx context.Context, account string) ([]Session, error) {
+	now := l.now()
+	var all []Session
+	err := drain(l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
+		WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
+		account, millis(now), millis(now.Add(-sessionIdle))))(func(scan func(...any) error) error {
+		var s Session
+		var hash string
+		var created, seen, ends int64
+		if err := scan(&hash, &created, &seen, &ends, &s.From, &s.Agent); err != nil {
+			return err
+		}
+		s.ID, s.CreatedAt, s.SeenAt, s.EndsAt = hash[:publicID], moment(created), moment(seen), moment(ends)
+		all = append(all, s)
+		return nil
+	})
+	return all, wrap("list the sessions", err)
+}
+
+// EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.
+func (l *Ledger) EndSessionOf(ctx context.Context, account, id string) error {
+	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID))
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	return wrap("end a session", err)
+}
+
+// EndOtherSessions ends the sessions of an account but for one, and forgets its
+// known browsers but for the one that is given by its cookie. Empty secrets spare
+// nothing. It returns how many sessions ended.
+func (l *Ledger) EndOtherSessions(ctx context.Context, account, secret, browser string) (ended int, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account, hashed(secret)))
+		if err != nil {
+			return err
+		}
+		ended = int(n)
+		var known []string
+		err = drain(tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`, account))(func(scan func(...any) error) error {
+			var hash string
+			err := scan(&hash)
+			known = append(known, hash)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		presented := presentedBrowsers(browser)
+		for _, hash := range known {
+			if _, ok := presented[hash]; ok {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE hash = $1`, hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return ended, wrap("end the other sessions", err)
 }

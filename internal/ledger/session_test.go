@@ -12,7 +12,7 @@ import (
 // session begins one for half a day and a bit.
 func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
 	s.Helper()
-	secret, err := l.BeginSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1")
+	secret, err := l.BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1", ledger.Proof{Agent: "Firefox on Linux"})
 	s.must(err)
 	return secret
 }

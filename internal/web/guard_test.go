@@ -83,41 +83,84 @@ func TestWhoAsksThroughAProxy(t *testing.T) {
 	}
 }
 
-// Whoever has one address of a network of IPv6 has all of them.
-func TestDoorsOfANetwork(t *testing.T) {
-	d := newDoors()
-	for range knocksAtOnce {
-		d.open("2001:db8::1")
+// signedIn begins a session of an account beside the sign-in page.
+func (v *visitor) signedIn(account string) {
+	v.Helper()
+	secret, err := v.Ledger.BeginSession(v.T.Context(), account, time.Hour, "")
+	v.must(err)
+	at, err := url.Parse(v.url)
+	v.must(err)
+	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: v.cookieName(sessionCookie), Value: secret, Path: "/"}})
+	_, body := v.get("/password")
+	v.csrf = hidden(body, "csrf")
+}
+
+// Whoever types a wrong password too often waits, and nobody else does: neither
+// the owner in a browser that is known, nor the owner who is signed in.
+func TestTooManyPasswords(t *testing.T) {
+	s := newSite(t)
+	owner := s.as(ledger.Operator)
+	account, err := s.Ledger.Account(t.Context(), owner.name)
+	s.must(err)
+	const right = "seven gray herons at noon"
+	s.must(s.Ledger.SetPassword(t.Context(), account.ID, right))
+	signIn := func(v *visitor, password string) int {
+		status, _ := v.send("/sign-in", url.Values{"name": {owner.name}, "password": {password}})
+		return status
 	}
-	for from, want := range map[string]bool{"2001:db8::2": false, "2001:db8:0:0:ffff::1": false, "2001:db8:0:1::1": true, "192.0.2.1": true, "192.0.2.2": true} {
-		if got := d.open(from); got != want {
-			t.Errorf("%s: %v", from, got)
+	browser := s.nobody()
+	if status := signIn(browser, right); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	at, err := url.Parse(s.url)
+	s.must(err)
+	if cookies := browser.client.Jar.Cookies(at); len(cookies) != 2 {
+		t.Errorf("%d cookies", len(cookies))
+	}
+	browser.signedIn(account.ID)
+	browser.post("/leave")
+	stranger := s.nobody()
+	for range 5 {
+		if status := signIn(stranger, "wrong"); status != http.StatusUnauthorized {
+			t.Errorf("a wrong password: %d", status)
 		}
+	}
+	if status := signIn(stranger, right); status != http.StatusTooManyRequests {
+		t.Errorf("after five of them: %d", status)
+	}
+	if status := signIn(browser, right); status != http.StatusOK {
+		t.Errorf("in the owner's browser: %d", status)
+	}
+	browser.signedIn(account.ID)
+	if status, body := browser.post("/password", "present", "wrong", "password", right+" too", "again", right+" too"); status != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong present password: %d\n%s", status, body)
+	}
+	if status, body := browser.post("/password", "present", right, "password", right+" too", "again", right+" too"); status != http.StatusOK {
+		t.Errorf("a new password: %d\n%s", status, body)
+	}
+	browser.signedIn(account.ID)
+	for range 5 {
+		browser.post("/password", "present", "wrong", "password", right, "again", right)
+	}
+	if status, body := browser.post("/password", "present", right+" too", "password", right, "again", right); status != http.StatusTooManyRequests {
+		t.Errorf("after five wrong ones: %d\n%s", status, body)
 	}
 }
 
-// Whoever types a wrong password too often is told so, wherever they type it.
-func TestTooManyPasswords(t *testing.T) {
-	s := newSite(t)
-	v := s.as(ledger.Operator)
-	account, err := s.Ledger.Account(t.Context(), v.name)
-	s.must(err)
-	for range 5 {
-		_, _ = s.Ledger.SignIn(t.Context(), v.name, "wrong", "192.0.2.9")
-	}
-	if status, body := s.nobody().send("/sign-in", url.Values{"name": {v.name}, "password": {"wrong"}}); status != http.StatusTooManyRequests {
-		t.Errorf("sign in: %d\n%s", status, body)
-	}
-	s.must(s.Ledger.SetPassword(t.Context(), account.ID, "a long pass phrase"))
-	secret, err := s.Ledger.BeginSession(t.Context(), account.ID, time.Hour, "")
-	s.must(err)
-	at, err := url.Parse(s.url)
-	s.must(err)
-	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: s.cookieName(sessionCookie), Value: secret, Path: "/"}})
-	_, body := v.get("/password")
-	v.csrf = hidden(body, "csrf")
-	if status, body := v.post("/password", "present", "wrong", "password", "another pass phrase", "again", "another pass phrase"); status != http.StatusTooManyRequests {
-		t.Errorf("change the password: %d\n%s", status, body)
+// The families of browsers, and nothing else of what a browser says.
+func TestAgents(t *testing.T) {
+	for said, want := range map[string]string{
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0":             "Edge on Windows",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                     "Safari on Mac",
+		"Mozilla/5.0 (Linux; Android 16; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36":                     "Chrome on Android",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/145.0 Mobile/15E148 Safari/605.1.15": "Firefox on iPhone",
+		"curl/8.5.0": "Another program", "": "Another program", "<script>alert(1)</script>": "Another program",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("User-Agent", said)
+		if got := (&visit{r: r}).agent(); got != want {
+			t.Errorf("%q is %s, want %s", said, got, want)
+		}
 	}
 }
 

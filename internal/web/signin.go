@@ -3,14 +3,10 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"bulkfiling/internal/ledger"
-
-	"golang.org/x/time/rate"
 )
 
 var signInRoutes = []route{
@@ -26,42 +22,6 @@ var signInRoutes = []route{
 // sessionLife is how long somebody stays signed in; the ledger ends a session
 // earlier where nothing is done in it.
 const sessionLife = 7 * 24 * time.Hour
-
-// doors lets each address knock now and then: whoever tries names and passwords
-// is slowed down beyond what the ledger does for each name.
-type doors struct {
-	mu    sync.Mutex
-	knock map[string]*rate.Limiter
-}
-
-func newDoors() *doors { return &doors{knock: make(map[string]*rate.Limiter)} }
-
-const (
-	knocksAtOnce = 10
-	knockEvery   = 6 * time.Second
-	maxDoors     = 10_000 // addresses that are remembered
-)
-
-func (d *doors) open(from string) bool {
-	if ip, err := netip.ParseAddr(from); err == nil && ip.Is6() && !ip.Is4In6() {
-		if whole, err := ip.WithZone("").Prefix(64); err == nil {
-			from = whole.String() // whoever has one address of it has them all
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.knock[from]
-	if l == nil {
-		if len(d.knock) >= maxDoors {
-			clear(d.knock)
-		}
-		l = rate.NewLimiter(rate.Every(knockEvery), knocksAtOnce)
-		d.knock[from] = l
-	}
-	return l.Allow()
-}
-
-var errKnocks = &Trouble{http.StatusTooManyRequests, "Too many tries", "Wait a minute, then try again."}
 
 // entrance is what the sign-in page shows.
 type entrance struct {
@@ -88,10 +48,7 @@ func (s *Site) signInPage(v *visit) error {
 
 func (s *Site) signIn(v *visit) error {
 	name, to := strings.TrimSpace(v.r.PostForm.Get("name")), local(v.r.PostForm.Get("to"))
-	if !s.doors.open(v.from()) {
-		return errKnocks
-	}
-	account, err := s.Ledger.SignIn(v.ctx(), name, v.r.PostForm.Get("password"), v.from())
+	account, err := s.Ledger.SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
 		// Who tried is not said: people type passwords into the wrong field.
@@ -113,7 +70,7 @@ func (s *Site) begin(v *visit, a ledger.Account, to string) error {
 		}
 	}
 	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name}
-	secret, err := s.Ledger.BeginSession(ledger.Acting(v.ctx(), act), a.ID, sessionLife, v.from())
+	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, sessionLife, v.from(), ledger.Proof{Agent: v.agent()})
 	if errors.Is(err, ledger.ErrSession) {
 		return &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
 	}
@@ -121,6 +78,9 @@ func (s *Site) begin(v *visit, a ledger.Account, to string) error {
 		return err
 	}
 	v.setCookie(sessionCookie, secret, sessionLife)
+	if err := s.knowBrowser(v, a); err != nil {
+		return err
+	}
 	return v.goTo(to)
 }
 
@@ -141,9 +101,6 @@ func (s *Site) enterPage(v *visit) error {
 var errTicket = &Trouble{http.StatusGone, "The link does not work any more", "Each works once, and not for ever. Sign in with your password, or ask an operator for another link: importer accounts link. Where the page runs on your own computer, start importer serve again: it prints a new one."}
 
 func (s *Site) enter(v *visit) error {
-	if !s.doors.open(v.from()) {
-		return errKnocks
-	}
 	account, err := s.Ledger.TakeTicket(v.ctx(), v.r.PostForm.Get("ticket"))
 	if errors.Is(err, ledger.ErrTicket) {
 		return errTicket
@@ -171,12 +128,9 @@ func (s *Site) passwordPage(v *visit) error {
 }
 
 func (s *Site) password(v *visit) error {
-	if !s.doors.open(v.from()) {
-		return errKnocks
-	}
 	account, fresh := v.session.Account, v.r.PostForm.Get("password")
 	if account.HasPassword {
-		switch _, err := s.Ledger.SignIn(v.ctx(), account.Name, v.r.PostForm.Get("present"), v.from()); {
+		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
 			return wrong("Your present password is another one. Nothing was changed.")
 		case err != nil:

@@ -60,7 +60,6 @@ type Site struct {
 	Config
 	ways    *http.ServeMux // the table of routes
 	handler http.Handler
-	doors   *doors
 	desk    *preparing
 	streams *streams
 	sights  *sights
@@ -71,7 +70,7 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{Config: c, doors: newDoors(), streams: newStreams(), sights: newSights()}
+	s := &Site{Config: c, streams: newStreams(), sights: newSights()}
 	s.desk = newPreparing(s)
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"bulkfiling/internal/filingapi"
@@ -66,7 +68,11 @@ func (s *Site) trouble(v *visit, err error) {
 	switch {
 	case errors.As(err, &t):
 	case errors.As(err, &often):
-		t = &Trouble{http.StatusTooManyRequests, "Too many tries for that name", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. An operator can make you a sign-in link: importer accounts link."}
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
+		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. A browser in which you signed in before does not have to wait for the failures of others. An operator can make you a sign-in link: importer accounts link."}
+	case errors.Is(err, ledger.ErrCrowded):
+		v.w.Header().Set("Retry-After", "5")
+		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in", "Wait a few seconds, then try again. Your password was not checked, and this does not count as a failed attempt."}
 	default:
 		t = s.explain(v, err)
 	}
