@@ -60,7 +60,7 @@ type child struct {
 // killed, and "ended" with the reason when there is nothing left to do.
 func (c child) run() error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, RepeatAgents: true})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, RepeatAgents: true, Timeout: clientTimeout})
 	if err != nil {
 		return err
 	}
@@ -171,6 +171,7 @@ func (f *firm) spawn(c child) (*exec.Cmd, <-chan string) {
 // sent, what may have been is sent again only where that is harmless, and
 // nothing is bought twice.
 func TestKilledAtEachBoundary(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		stop  boundary
 		once  filing.Result // what becomes of an annual report
@@ -183,6 +184,7 @@ func TestKilledAtEachBoundary(t *testing.T) {
 		{afterSettle, filing.Placed, 1},
 	} {
 		t.Run(string(c.stop), func(t *testing.T) {
+			t.Parallel()
 			onBothTransports(t, func(t *testing.T, on servers) {
 				f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 				l := f.openLedger()
@@ -226,6 +228,7 @@ func TestKilledAtEachBoundary(t *testing.T) {
 // bought twice, every row has its answer, no more rows are uncertain than orders
 // were in flight, and the books agree to the cent.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	const rows, kills = 300, 15
 	onBothTransports(t, func(t *testing.T, on servers) {
 		seed := uint64(time.Now().UnixNano())

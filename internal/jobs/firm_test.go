@@ -107,7 +107,7 @@ func (f *firm) must(err error) {
 
 func (f *firm) openLedger() *ledger.Ledger {
 	f.Helper()
-	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, RepeatAgents: true})
+	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, RepeatAgents: true, Timeout: clientTimeout})
 	f.must(err)
 	f.Cleanup(func() { l.Close() })
 	return l
@@ -123,10 +123,14 @@ func (f *firm) openQueue() *jobs.Queue {
 
 const flying = 8 // orders in flight
 
+// clientTimeout bounds an answer of the service, and with it how long a row of a
+// killed process waits until its order may be sent again.
+const clientTimeout = time.Second
+
 // newClient is the real client, less patient than in life.
 func newClient(url string) (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{
-		BaseURL: url, Key: "sk_test_firm", Concurrency: 2 * flying, Timeout: 500 * time.Millisecond,
+		BaseURL: url, Key: "sk_test_firm", Concurrency: 2 * flying, Timeout: clientTimeout,
 		Breaker: filingapi.Breaker{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
 }

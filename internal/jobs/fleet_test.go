@@ -167,6 +167,7 @@ func TestStopRecordsWhatIsOut(t *testing.T) {
 		}
 		stopped := make(chan struct{})
 		go func() { w.Stop(); close(stopped) }()
+		<-w.Stopping()
 		close(answer)
 		<-stopped
 		f.want(l, "a", ledger.Counts{filing.Placed: flying, filing.Ready: 60 - flying})

@@ -143,7 +143,7 @@ func (w *Worker) Stop() {
 // handle takes a chunk: whichever of its rows may still be sent are resolved
 // side by side and placed as slots come free. Every outcome is in the ledger
 // when it returns, so the task is done whatever became of its rows.
-func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
+func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
 	defer w.nudge()
@@ -158,9 +158,9 @@ func (w *Worker) handle(ctx context.Context, task *asynq.Task) error {
 	defer w.onQueue.take(ids, w.now())()
 	// A task that has lost its lease or its time may be somebody else's by now:
 	// what is out is waited for, and no more is begun.
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	defer context.AfterFunc(w.ctx, cancel)()
+	defer context.AfterFunc(taskCtx, cancel)()
 	rows, err := w.ledger.ReadyRows(ctx, ids)
 	if err == nil && len(rows) > 0 {
 		err = w.placer.directory.recall(ctx, rows)
