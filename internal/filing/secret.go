@@ -6,18 +6,80 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// ssnShape is what a Social Security number looks like in a text: nine digits
-// that stand alone, whatever dashes they are written with. A ZIP code of nine has
-// its dash elsewhere.
-var ssnShape = regexp.MustCompile(`\b(?:\d{9}|\d{3}[-. \x{2010}-\x{2015}]\d{2}[-. \x{2010}-\x{2015}]?\d{4})\b`)
+// HideSSNs is a text that may be shown and kept: each Social Security number or
+// ITIN in it is reduced to its last four digits, "***-**-1120". It finds
+//
+//   - three, two and four digits, whatever stands between them: dashes of any
+//     kind, dots, spaces, slashes, underscores, up to three such characters;
+//   - three and six digits with a dash, a slash, an underscore or a space
+//     between them, where the number can be one that is issued;
+//   - nine digits that stand together, where the number can be one that is
+//     issued and no word before it says what else it is ("EIN 123456789");
+//   - seven to nine digits, however they are grouped, behind "SSN", "ITIN" or
+//     "Social Security".
+//
+// Digits of every script count, so do full-width ones. Letters that touch a
+// number of the first two kinds hide nothing.
+//
+// It leaves alone what has another shape: an EIN with its dash (12-3456789), a
+// ZIP+4 (12345-6789), phone numbers, dates, decimals, amounts, and the digits
+// within an identifier ("order_123456789").
+func HideSSNs(text string) string { return hide(text, false, starred) }
 
-// IsSSNHeader recognises the header of a column of Social Security numbers,
-// however it is worded: "Owner's SSN", "ssn_number", "Soc. Sec. No.". Letters
-// within a word make none: "Business Name" is a name.
+// HideSSNsUnder is HideSSNs for a cell under a header. All of a column of such
+// numbers is hidden. In a column whose header names an identifier of nine digits,
+// such as an EIN, a ZIP code or a state's file number, nine digits that stand
+// together stay.
+func HideSSNsUnder(header, text string) string {
+	if IsSSNHeader(header) {
+		if isDashedEIN(text) && slices.ContainsFunc(words(header), func(w string) bool { return w == "ein" || w == "fein" }) {
+			return text
+		}
+		return MaskSSN(text)
+	}
+	return hide(text, IsIdentifierHeader(header), starred)
+}
+
+// HideSSNsInID is HideSSNs for a value that is known to be an identifier, in which
+// nine digits that stand together are what they should be.
+func HideSSNsInID(text string) string { return hide(text, true, starred) }
+
+// HideSSNsInName is HideSSNs for the name of a file or a sheet, where an asterisk
+// may not stand: "clients xxx-xx-1120.xlsx".
+func HideSSNsInName(name string) string { return hide(name, false, "xxx-xx-") }
+
+// starred stands for the five digits that are not shown.
+const starred = "***-**-"
+
+// MaskSSN hides a value that is a Social Security number by where it stands. Its
+// last four digits are shown where it has all nine.
+func MaskSSN(text string) string {
+	if text == "" || strings.HasPrefix(text, "***") {
+		return text // of a results workbook that is uploaded again
+	}
+	digits := make([]byte, 0, 9)
+	for _, r := range text {
+		if d, ok := digitOf(r); ok {
+			digits = append(digits, d)
+		}
+	}
+	if len(digits) != 9 {
+		return "***"
+	}
+	return starred + string(digits[5:])
+}
+
+// IsSSNHeader recognizes the header of a column of Social Security numbers or
+// ITINs, however it is worded: "Owner's SSN", "ssn_number", "Soc. Sec. No.".
+// Letters within a word make none: "Business Name" is a name.
 func IsSSNHeader(header string) bool {
 	folded := FoldName(header)
 	for _, whole := range []string{"ss", "ssn", "ssno", "ssnum", "ssnumber"} {
@@ -33,12 +95,55 @@ func IsSSNHeader(header string) bool {
 	if strings.HasSuffix(folded, "socialno") || strings.HasSuffix(folded, "socialnum") {
 		return true
 	}
-	for word := range strings.FieldsFuncSeq(apart(header), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if word = strings.ToLower(word); strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") {
-			return true
-		}
+	return slices.ContainsFunc(words(header), func(word string) bool {
+		return strings.HasPrefix(word, "ssn") || strings.HasSuffix(word, "ssn") || word == "itin" || word == "itins"
+	})
+}
+
+// Headers of columns in which nine digits are something else.
+var (
+	// idSubjects have a number of their own: "File No.", "Entity #", "Federal ID".
+	idSubjects = setOf("business charter check cheque confirmation control corp corporation doc document duns employer entity " +
+		"fed federal file filing inv invoice license licence order parcel permit policy postal reg registration routing sos state tax tracking ubi zip")
+	idWords = setOf("id ids no nos num nbr nr number numbers code codes identifier")
+
+	// identifiers need no such word.
+	identifiers = setOf("ein eins fein feins duns ubi zip zipcode postcode " +
+		"amount assets balance cost fee fees income price revenue sales shares total")
+
+	// persons have Social Security numbers, and so may an identifier of theirs be one.
+	persons = setOf("applicant director employee grantor individual manager member officer organizer owner partner party person " +
+		"personal president responsible signer spouse taxpayer")
+)
+
+func setOf(list string) map[string]bool {
+	set := make(map[string]bool)
+	for _, word := range strings.Fields(list) {
+		set[word] = true
 	}
-	return false
+	return set
+}
+
+// IsIdentifierHeader recognizes the header of a column that holds identifiers or
+// amounts of up to nine digits that are no person's: "EIN", "ZIP", "File No.",
+// "Entity #", "Total Assets". "Owner Tax ID" may be a Social Security number, and
+// so may "TIN" and "Client ID".
+func IsIdentifierHeader(header string) bool {
+	named, subject, id := false, false, strings.Contains(header, "#")
+	for _, word := range words(header) {
+		if persons[word] {
+			return false
+		}
+		named = named || identifiers[word]
+		subject = subject || idSubjects[word]
+		id = id || idWords[word]
+	}
+	return named || (subject && id)
+}
+
+// words are the words of a header in lower case, those of camelCase apart.
+func words(header string) []string {
+	return strings.FieldsFunc(strings.ToLower(apart(header)), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // apart sets the words of camelCase apart.
@@ -55,28 +160,316 @@ func apart(s string) string {
 	return b.String()
 }
 
-// HideSSNs is a text that may be shown and kept: what looks like a Social
-// Security number in it is left by its last four digits, "***-**-1120".
-func HideSSNs(text string) string {
-	if !ssnShape.MatchString(text) {
+func isDashedEIN(text string) bool {
+	return len(text) == 10 && text[2] == '-' && isDigits(text[:2], 2) && isDigits(text[3:], 7)
+}
+
+func hide(text string, isID bool, stars string) string {
+	if !mayHoldSSN(text) {
+		return text
+	}
+	found := findSSNs(text, isID)
+	if found == nil {
 		return text
 	}
 	var b strings.Builder
 	from := 0
-	for _, at := range ssnShape.FindAllStringIndex(text, -1) {
-		b.WriteString(text[from:at[0]])
-		if from = at[1]; at[0] > 0 && text[at[0]-1] == '.' {
-			b.WriteString(text[at[0]:at[1]]) // the billionths of a second of a moment
-		} else {
-			b.WriteString("***-**-" + text[at[1]-4:at[1]])
-		}
+	for _, f := range found {
+		b.WriteString(text[from:f.start])
+		b.WriteString(stars)
+		b.Write(f.last[:])
+		from = f.end
 	}
 	b.WriteString(text[from:])
 	return b.String()
 }
 
+// mayHoldSSN spares nearly every cell the search: it has seven digits, or
+// characters that may be digits of another script.
+func mayHoldSSN(text string) bool {
+	digits := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= utf8.RuneSelf:
+			digits = max(digits, 1)
+			return strings.ContainsFunc(text, func(r rune) bool {
+				if _, is := digitOf(r); is {
+					digits++
+				}
+				return digits > 7
+			})
+		case c >= '0' && c <= '9':
+			if digits++; digits == 7 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// digitOf is the ASCII digit that a character stands for: "５" and "٥" are a five.
+func digitOf(r rune) (byte, bool) {
+	switch {
+	case r >= '0' && r <= '9':
+		return byte(r), true
+	case r < utf8.RuneSelf:
+		return 0, false
+	case unicode.Is(unicode.Nd, r):
+		for _, t := range unicode.Nd.R16 { // each range begins with a zero
+			if r >= rune(t.Lo) && r <= rune(t.Hi) {
+				return '0' + byte((r-rune(t.Lo))%10), true
+			}
+		}
+		for _, t := range unicode.Nd.R32 {
+			if r >= rune(t.Lo) && r <= rune(t.Hi) {
+				return '0' + byte((r-rune(t.Lo))%10), true
+			}
+		}
+	case unicode.Is(unicode.No, r): // superscripts, circled digits
+		if plain := norm.NFKC.String(string(r)); len(plain) == 1 && plain[0] >= '0' && plain[0] <= '9' {
+			return plain[0], true
+		}
+	}
+	return 0, false
+}
+
+// digits are some digits of a text that nothing parts, with what stands between
+// them and those before.
+type digits struct {
+	start, end int // in bytes of the text
+	n          int // how many there are
+	value      [9]byte
+	gap        gap
+	point      bool // a single dot stands before them
+}
+
+// gap is what stands between two groups of digits.
+type gap uint8
+
+const (
+	loose gap = iota // blanks, commas, or a colon: two numbers as well as one
+	tight            // dashes, dots, slashes and the like: parts of one number
+)
+
+// found is a number in a text.
+type found struct {
+	start, end int
+	last       [4]byte
+}
+
+// maxGap is how many characters may stand between the parts of a number.
+const maxGap = 3
+
+// findSSNs goes through a text once. Groups of digits with no more than a few
+// separators between them are looked at together. It runs for every cell of a
+// file of a million rows: where there is none, nothing is allocated.
+func findSSNs(text string, isID bool) (all []found) {
+	var room [16]digits
+	run := room[:0]
+	between, g, dots := 0, loose, 0
+	for i, r := range text {
+		d, is := digitOf(r)
+		switch {
+		case is:
+			if len(run) == 0 || between > 0 {
+				if len(run) == cap(room[:]) { // a list of numbers: the last few may begin one
+					var next int
+					all, next = ssnsIn(all, text, run, len(run)-maxParts, isID)
+					run = run[:copy(run, run[next:])]
+				}
+				run = append(run, digits{start: i, gap: g, point: between == 1 && dots == 1})
+			}
+			last := &run[len(run)-1]
+			if last.n < len(last.value) {
+				last.value[last.n] = d
+			}
+			last.n++
+			last.end = i + utf8.RuneLen(r)
+			between, g, dots = 0, loose, 0
+			continue
+		case len(run) == 0 || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Mn, r):
+			continue // what cannot be seen parts nothing
+		}
+		switch {
+		case unicode.IsSpace(r), r == ',', r == ':', r == ';':
+			between++
+		case unicode.In(r, unicode.Pd, unicode.Pc), strings.ContainsRune("./\\·•*#|~−⁄．／", r):
+			between++
+			g = tight
+			if r == '.' {
+				dots++
+			}
+		default:
+			between = maxGap + 1
+		}
+		if between > maxGap {
+			all, _ = ssnsIn(all, text, run, len(run), isID)
+			run = run[:0]
+			between, g, dots = 0, loose, 0
+		}
+	}
+	all, _ = ssnsIn(all, text, run, len(run), isID)
+	return all
+}
+
+// maxParts is of how many groups a number may consist, digit by digit.
+const maxParts = 9
+
+// ssnsIn adds the numbers that begin in a run of groups before the end-th, and
+// returns where it has come to.
+func ssnsIn(all []found, text string, run []digits, end int, isID bool) ([]found, int) {
+	i := 0
+	for i < end {
+		n := shapedAt(run[i:])
+		if n == 0 && run[i].n <= 9 {
+			n = bareAt(text, run, i, isID)
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		f := found{start: run[i].start, end: run[i+n-1].end}
+		whole, count := joined(run[i : i+n])
+		copy(f.last[:], whole[count-len(f.last):count])
+		all = append(all, f)
+		i += n
+	}
+	return all, i
+}
+
+// joined are the digits of groups that have nine together at most.
+func joined(run []digits) (all [9]byte, n int) {
+	for i := range run {
+		n += copy(all[n:], run[i].value[:run[i].n])
+	}
+	return all, n
+}
+
+// shapedAt reports how many groups at the beginning of a run are a number by
+// their lengths.
+func shapedAt(run []digits) int {
+	long := func(i, n int) bool { return i < len(run) && run[i].n == n }
+	can := func(n int) bool {
+		all, _ := joined(run[:n])
+		return issued(all)
+	}
+	switch {
+	case long(0, 3) && long(1, 2) && long(2, 4):
+		first, second := &run[1], &run[2]
+		switch {
+		case first.gap == tight && second.gap == tight:
+			return 3
+		case first.point || second.point: // "146.16 3490" are two decimals
+		case can(3):
+			return 3
+		}
+	case long(0, 3) && long(1, 6) && !run[1].point && can(2):
+		if len(run) > 2 && run[2].gap == tight { // "150-031260-001" is a part of something
+			return 0
+		}
+		return 2
+	}
+	return 0
+}
+
+// bareAt reports how many groups from the i-th on are a number because a word
+// before them says so, or because nine digits stand together.
+func bareAt(text string, run []digits, i int, isID bool) int {
+	before := text[:run[i].start]
+	if i == 0 {
+		total := 0
+		for n := range run {
+			if total += run[n].n; total < 9 && n+1 < len(run) {
+				continue
+			}
+			if (total == 9 || (n == 0 && (total == 7 || total == 8))) && saysSSN(before) {
+				return n + 1
+			}
+			break
+		}
+	}
+	d := &run[i]
+	if d.n != 9 || isID || !issued(d.value) {
+		return 0
+	}
+	decimal := i > 0 && (d.point || strings.HasSuffix(before, "0,") && run[i-1].n == 1) || i+1 < len(run) && run[i+1].point
+	if decimal || isGlued(before, text[d.end:]) || saysOther(before) {
+		return 0
+	}
+	return 1
+}
+
+// isGlued reports whether nine digits are part of an identifier: more than one
+// letter or digit touches them, or a prefix does ("order_123456789"), or a sign
+// stands before them that no Social Security number has.
+func isGlued(before, after string) bool {
+	alnum := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+	last, size := utf8.DecodeLastRuneInString(before)
+	rest := before[:len(before)-size]
+	switch {
+	case unicode.Is(unicode.Sc, last), last == '+':
+		return true
+	case last == '_' || alnum(last):
+		if r, _ := utf8.DecodeLastRuneInString(rest); alnum(r) {
+			return true
+		}
+	}
+	next, size := utf8.DecodeRuneInString(after)
+	if !alnum(next) {
+		return false
+	}
+	next, _ = utf8.DecodeRuneInString(after[size:])
+	return alnum(next)
+}
+
+// issued reports whether nine digits can be a Social Security number or an ITIN:
+// no area 000, 666 or 900 to 999, no group 00, no serial 0000; an ITIN has a
+// group of its own ranges.
+func issued(d [9]byte) bool {
+	area, group, serial := string(d[:3]), string(d[3:5]), string(d[5:])
+	switch {
+	case area == "000" || area == "666" || group == "00" || serial == "0000":
+		return false
+	case area[0] == '9':
+		return group >= "50" && group <= "65" || group >= "70" && group <= "88" || group >= "90"
+	}
+	return true
+}
+
+// lookBack is how much of the text before a number is searched for a word that
+// says what it is.
+const lookBack = 48
+
+var (
+	ssnBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssns?|ss|itins?|s\.s\.n?\.?|social(?:[\s_-]*security)?|soc\.?[\s_-]*sec\.?)` +
+		`[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|nr\.?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
+
+	otherBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:f?eins?|ubi|duns|zip(?:\s*code|\+4)?|postal\s*code|employer\s+id\w*(?:\s+number)?|` +
+		`(?:check|cheque|charter|confirmation|control|doc|document|entity|file|filing|invoice|licen[sc]e|order|permit|reg|registration|tracking)` +
+		`['’s]*[\s_.]*(?:id|nos?\b\.?|num(?:ber)?s?|nr\.?|#))[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
+
+	personsWord = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssn|itin|social|owner|taxpayer)`)
+)
+
+func saysSSN(before string) bool { return ssnBefore.MatchString(tail(before)) }
+
+func saysOther(before string) bool {
+	before = tail(before)
+	return otherBefore.MatchString(before) && !personsWord.MatchString(before)
+}
+
+// tail is the end of a text, from a whole character on.
+func tail(text string) string {
+	at := max(0, len(text)-lookBack)
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:]
+}
+
 // HideSSNsInBody is a body, JSON or not, without such numbers. One that has none
-// is returned as it is, to the byte; JSON stays JSON.
+// is returned as it is, to the byte; JSON stays JSON. The name of a field tells
+// what its value is as a header does.
 func HideSSNsInBody(body []byte) []byte {
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -87,7 +480,7 @@ func HideSSNsInBody(body []byte) []byte {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return []byte(HideSSNs(string(body)))
 	}
-	value, found := hideIn(value)
+	value, found := hideIn("", value)
 	if !found {
 		return body
 	}
@@ -101,26 +494,32 @@ func HideSSNsInBody(body []byte) []byte {
 }
 
 // hideIn hides the numbers in a decoded value and reports whether it held any.
-func hideIn(value any) (hidden any, found bool) {
+// name is that of the field.
+func hideIn(name string, value any) (hidden any, found bool) {
 	switch v := value.(type) {
 	case string:
-		text := HideSSNs(v)
+		text := HideSSNsUnder(name, v)
 		return text, text != v
 	case json.Number:
-		text := HideSSNs(v.String())
+		text := HideSSNsUnder(name, v.String())
 		if text != v.String() {
 			return text, true
 		}
 	case []any:
 		for i := range v {
-			inner, has := hideIn(v[i])
+			inner, has := hideIn(name, v[i])
 			v[i], found = inner, found || has
 		}
 		return v, found
 	case map[string]any:
 		for key, of := range v {
-			inner, has := hideIn(of)
-			v[key], found = inner, found || has
+			inner, has := hideIn(key, of)
+			shown := HideSSNs(key)
+			if shown != key {
+				delete(v, key)
+				has = true
+			}
+			v[shown], found = inner, found || has
 		}
 		return v, found
 	}

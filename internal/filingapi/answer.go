@@ -119,13 +119,8 @@ func said(v any) string {
 
 const maxMessage = 400 // runes; a cell that a person reads
 
-var (
-	// ssnShape is nine digits standing alone, as a refused order might quote them.
-	ssnShape = regexp.MustCompile(`\b\d{3}[- ]?\d{2}[- ]?\d{4}\b`)
-
-	// passShape is a name and password in an address, such as a proxy's.
-	passShape = regexp.MustCompile(`://[^/?#\s"]*@`)
-)
+// passShape is a name and password in an address, such as a proxy's.
+var passShape = regexp.MustCompile(`://[^/?#\s"]*@`)
 
 // clean makes foreign text fit for ledgers, logs and cells: no control
 // characters, no key, nothing of the shape of an SSN, no password of an address,
@@ -135,7 +130,7 @@ func (c *Client) clean(text string) string {
 		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
 	}), " ")
 	text = strings.ReplaceAll(text, c.key, "[key]")
-	text = ssnShape.ReplaceAllString(text, "[number]")
+	text = filing.HideSSNs(text)
 	text = passShape.ReplaceAllString(text, "://[password]@")
 	if runes := []rune(text); len(runes) > maxMessage {
 		text = string(runes[:maxMessage-1]) + "…"

@@ -289,7 +289,7 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 				texts = append(texts, fmt.Sprintf("%v %+v", err, err))
 			}
 			for _, text := range texts {
-				for _, secret := range []string{testKey, testKey[8:], "6789", "\x00"} {
+				for _, secret := range []string{testKey, testKey[8:], "45-6789", "45 6789", "456789", "\x00"} {
 					if strings.Contains(text, secret) {
 						t.Fatalf("%d %s: %q", status, body, text)
 					}

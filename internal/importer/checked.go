@@ -73,13 +73,13 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 				return err
 			}
 		}
+		shown := list.masked(row.Cells)
 		var cells []sheet.OutCell
 		for i := range max(len(row.Cells), width) {
 			var cell sheet.Cell
-			if i < len(row.Cells) {
-				cell = row.Cells[i]
+			if i < len(shown) {
+				cell = shown[i]
 			}
-			cell.Text = hideSSN(cell.Text)
 			out := sheet.Echo(cell)
 			if row.Number == list.header {
 				out = out.In(sheet.StyleHeader)
@@ -142,6 +142,7 @@ func (c *checked) writeHead() error {
 		c.cells = c.cells[:0]
 		header := row.Number == c.im.layout.row
 		for _, cell := range row.Cells {
+			cell.Text = filing.HideSSNs(cell.Text)
 			out := sheet.Echo(cell)
 			if header {
 				out = out.In(sheet.StyleHeader)

@@ -65,7 +65,7 @@ func (c *checker) warnOfRefusal(struck bool) {
 			continue
 		}
 		b := &binding{column: &column{}, id: none, index: w.index, header: w.header}
-		c.warn(b, shorten(hideSSN(text)), "row.refused", fmt.Sprintf("%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell", shorten(hideSSN(text))))
+		c.warn(b, shorten(filing.HideSSNs(text)), "row.refused", fmt.Sprintf("%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell", shorten(filing.HideSSNs(text))))
 	}
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })

@@ -68,14 +68,14 @@ func (im *Import) Check(ctx context.Context, fn func(Problem) error) (Tally, err
 // where the sheet cannot be read to its end; the rows before it must then not
 // be relied upon.
 func (im *Import) Each(ctx context.Context, fn func(*Row) error) error {
-	return im.stretches(ctx, func(rows []Row) error {
+	return hideIn(im.stretches(ctx, func(rows []Row) error {
 		for i := range rows {
 			if err := fn(&rows[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 // stretch is a run of rows on its way from the reader through a checker to the
@@ -267,7 +267,7 @@ const quotedRows = 5
 func (l *last) quote(r *Row) string {
 	for _, cell := range l.im.masked(r.Cells) {
 		if cell.Text != "" {
-			text := []rune(hideSSN(cell.Text))
+			text := []rune(filing.HideSSNs(cell.Text))
 			if len(text) > 60 {
 				text = append(text[:60], '…')
 			}

@@ -57,7 +57,7 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 		refuse := func(reason string) error {
 			return &sheet.FormatError{File: f.Name(), Sheet: e.Sheet, Reason: reason, Remedy: "Take the correction back"}
 		}
-		name := e.Sheet
+		name := filing.HideSSNsInName(e.Sheet)
 		switch {
 		case name == "" && o.Sheet != "":
 			name = o.Sheet

@@ -54,7 +54,7 @@ func (HeaderRow) Type() string { return "row" }
 
 // heading is one cell of the header row and what it means.
 type heading struct {
-	text    string // as it was given; with the group above it where that was needed
+	text    string // as it was given, Social Security numbers hidden; with the group above it where that was needed
 	folded  string
 	index   int
 	behind  bool // told by the address it stands behind
@@ -89,10 +89,10 @@ func (l *layout) cell(index int) string {
 	return sheet.CellName(index, l.row)
 }
 
-// mapName is what Options.Map calls a column: its header, unless that is blank
-// or another's too.
+// mapName is what Options.Map calls a column: its header, unless that is blank,
+// another's too, or not to be kept.
 func (l *layout) mapName(h *heading) string {
-	if l.row == 0 || h.folded == "" || slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
+	if l.row == 0 || h.folded == "" || h.folded != foldHeader(h.text) && strings.Contains(h.text, "***") || slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
 		return columnName(h.index)
 	}
 	return h.text
@@ -296,14 +296,14 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 		if cell.Kind == sheet.Blank && i < len(groups) {
 			cell = groups[i] // a header that is merged with the row above
 		}
-		h := heading{text: cell.Text, folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
+		h := heading{text: filing.HideSSNs(cell.Text), folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
 		if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
 			h.wording = wording{id, mapped}
 		} else if cell.Kind == sheet.Text {
 			h.wording = m.means(cell.Text)
 			if group != "" && groups != nil && h.strength < exact {
 				if w := m.means(group + " " + cell.Text); w.strength > weak {
-					h.wording, h.text = w, group+" "+cell.Text
+					h.wording, h.text = w, filing.HideSSNs(group+" "+cell.Text)
 				}
 			}
 		}
@@ -373,6 +373,7 @@ type plan struct {
 	officers []int            // which officers the sheet has columns for, from 0
 	bindings []*binding
 	secret   []int            // columns that hold Social Security numbers
+	hiding   []hiding         // by column
 	watched  []watched        // columns that may say that a row is not to be filed
 	dayFirst map[int]cellText // columns with a date that has the day before the month, and where
 
@@ -529,6 +530,9 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 		if filing.IsSSNHeader(h.text) && !slices.Contains(p.secret, h.index) {
 			p.secret = append(p.secret, h.index)
 		}
+	}
+	for _, h := range l.resolve() {
+		p.hiding = append(p.hiding, h.hiding())
 	}
 	p.watch(l)
 	notes := append(instead, p.notes(l, unused, ofNew)...)

@@ -92,11 +92,11 @@ func OpenReader(name string, r io.ReaderAt, size int64, o Options) (*Import, err
 func (o Options) open(file func() (*sheet.File, error)) (*Import, error) {
 	im, m, err := o.begin(file)
 	if err != nil {
-		return nil, err
+		return nil, hideIn(err)
 	}
 	if err := im.open(m); err != nil {
 		im.Close()
-		return nil, err
+		return nil, hideIn(err)
 	}
 	return im, nil
 }
@@ -117,6 +117,8 @@ func (o Options) begin(file func() (*sheet.File, error)) (*Import, *matcher, err
 	if err != nil {
 		return nil, nil, err
 	}
+	f.Rename(filing.HideSSNsInName)
+	o.Sheet = filing.HideSSNsInName(o.Sheet)
 	if slices.ContainsFunc(f.Sheets(), func(s sheet.Info) bool { return s.Name == attentionSheet }) {
 		m.row = 0 // it was said of the file that this workbook answers
 	}
@@ -185,6 +187,7 @@ func (im *Import) Notes() []string {
 	defer im.mu.Unlock()
 	var all []string
 	for _, n := range slices.Concat(im.file.Notes(), im.notes, im.found) {
+		n = filing.HideSSNs(n)
 		if !slices.Contains(all, n) {
 			all = append(all, n)
 		}
@@ -336,7 +339,9 @@ func (im *Import) checkMap() error {
 			}
 			continue
 		}
-		if !slices.ContainsFunc(headers, func(h string) bool { return foldHeader(h) == foldHeader(theirs) }) {
+		if !slices.ContainsFunc(im.layout.headings, func(h heading) bool {
+			return h.folded == foldHeader(theirs) || foldHeader(h.text) == foldHeader(theirs)
+		}) {
 			return fmt.Errorf("--map names a column %q, and the sheet has none; it has %s", theirs, quotedList(headers))
 		}
 	}
@@ -562,7 +567,7 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 					cells = append(cells, "…")
 					break
 				}
-				cells = append(cells, fmt.Sprintf("%q", shorten(hideSSN(cell.Text))))
+				cells = append(cells, fmt.Sprintf("%q", shorten(filing.HideSSNs(cell.Text))))
 			}
 			text = fmt.Sprintf("row %d with %s", widest.Number, strings.Join(cells, ", "))
 		}

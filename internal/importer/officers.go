@@ -156,7 +156,7 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 	}
 	known := 0
 	for i, cell := range cells {
-		l.headers = append(l.headers, cell.Text)
+		l.headers = append(l.headers, filing.HideSSNs(cell.Text))
 		id, ok := officerWordings[foldHeader(cell.Text)]
 		switch {
 		case !ok || cell.Kind != sheet.Text:
@@ -166,7 +166,7 @@ func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) 
 		case id == none:
 			twice = "Legal Name"
 		case l.columns[id].index < 0:
-			l.columns[id].index, l.columns[id].header = i, cell.Text
+			l.columns[id].index, l.columns[id].header = i, filing.HideSSNs(cell.Text)
 			known++
 		default:
 			twice = officerParts[id].header
@@ -197,9 +197,9 @@ func (l *officerList) record(row int, legalName string) (all []ledger.Officer) {
 func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 	shown := slices.Clone(cells)
 	for i := range shown {
-		text := hideSSN(shown[i].Text)
-		if i < len(l.headers) && filing.IsSSNHeader(l.headers[i]) {
-			text = maskedSSN(shown[i].Text)
+		text := filing.HideSSNs(shown[i].Text)
+		if i < len(l.headers) {
+			text = filing.HideSSNsUnder(l.headers[i], shown[i].Text)
 		}
 		if text != shown[i].Text {
 			shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
@@ -279,9 +279,9 @@ func (l *officerList) problem(o *orphan) Problem {
 		Message: "no row has this legal name, so the officer belongs to no company that is filed: write the name as the row does, or take the officer out", ColumnIndex: -1,
 	}
 	if l.company < len(o.at.cells) {
-		p.Value = o.at.cells[l.company].Text
+		p.Value = filing.HideSSNs(o.at.cells[l.company].Text)
 	}
-	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: hideSSN(p.Value)}
+	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: filing.HideSSNs(p.Value)}
 	if p.Value == "" {
 		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the company's row does"
 	}

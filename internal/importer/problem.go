@@ -59,6 +59,7 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 		message = strings.ReplaceAll(message, value, masked)
 		value = masked
 	}
+	message = filing.HideSSNs(message) // other cells are quoted in it
 	p := Problem{
 		Sheet: c.im.sheet, Row: c.row.Number, Column: b.header, Value: value,
 		Severity: severity, Rule: rule, Message: message, ColumnIndex: b.index,

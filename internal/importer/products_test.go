@@ -596,9 +596,15 @@ func TestSecretsOfOrders(t *testing.T) {
 }
 
 // keeper keeps what is recorded.
-type keeper struct{ rows []ledger.Row }
+type keeper struct {
+	batch ledger.Batch
+	rows  []ledger.Row
+}
 
-func (*keeper) CreateBatch(context.Context, ledger.Batch) (bool, error) { return true, nil }
+func (k *keeper) CreateBatch(_ context.Context, b ledger.Batch) (bool, error) {
+	k.batch = b
+	return true, nil
+}
 
 func (k *keeper) AddRows(_ context.Context, _ string, rows []ledger.Row) error {
 	k.rows = append(k.rows, rows...)

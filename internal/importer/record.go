@@ -211,7 +211,7 @@ func (im *Import) identity() string {
 	if o.Season != nil {
 		option("--season", o.Season.Firing)
 	}
-	return strings.Join(parts, " ")
+	return filing.HideSSNs(strings.Join(parts, " "))
 }
 
 // quoted quotes a value that a shell would take apart.

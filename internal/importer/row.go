@@ -370,7 +370,7 @@ func (c *checker) repeatsHeader() bool {
 		if cell.Kind == sheet.Blank {
 			continue
 		}
-		if i >= len(headings) || !strings.EqualFold(cell.Text, headings[i].text) {
+		if i >= len(headings) || !strings.EqualFold(filing.HideSSNs(cell.Text), headings[i].text) {
 			return false
 		}
 	}

@@ -1,72 +1,94 @@
 package importer
 
 import (
-	"regexp"
+	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/sheet"
 )
 
 // masked stands for what is never shown.
 const masked = "•••"
 
-// maskedSSN is how a Social Security number is shown: by its last four digits,
-// where it has all nine of them.
-func maskedSSN(text string) string {
-	if strings.HasPrefix(text, "***") {
-		return text // of a results workbook that is fed back
+// hiding is how Social Security numbers are hidden in a column.
+type hiding uint8
+
+const (
+	asText hiding = iota // wherever they stand in the text
+	asID                 // the same, and nine digits that stand together are what they should be
+	asRef                // the same, beside letters
+	asSSN                // all of it is one
+)
+
+// hiding is decided once for a column, not for every cell of it.
+func (h *heading) hiding() hiding {
+	switch {
+	case h.isSecret():
+		return asSSN
+	case h.column != none && columns[h.column].kind == zipKind:
+		return asID
+	case h.column != none && (columns[h.column].kind == companyKind || columns[h.column].kind == userKind):
+		return asRef
+	case filing.IsIdentifierHeader(h.text):
+		return asID
 	}
-	digits := strings.Map(func(r rune) rune {
-		if isDigit(r) {
-			return r
-		}
-		return -1
-	}, text)
-	if len(digits) != 9 {
-		return "***"
+	return asText
+}
+
+// hide is a value of the column that may be shown and kept.
+func (h hiding) hide(header, text string) string {
+	switch {
+	case h == asID, h == asRef && strings.ContainsFunc(text, unicode.IsLetter):
+		return filing.HideSSNsInID(text)
+	case h == asText, h == asRef:
+		return filing.HideSSNs(text)
+	case filing.IsSSNHeader(header):
+		return filing.HideSSNsUnder(header, text)
 	}
-	return "***-**-" + digits[5:]
+	return filing.MaskSSN(text)
+}
+
+// hide is a value of a column that may be shown and kept.
+func (im *Import) hide(index int, text string) string {
+	if index < 0 || index >= len(im.plan.hiding) {
+		return filing.HideSSNs(text)
+	}
+	return im.plan.hiding[index].hide(im.layout.headings[index].text, text)
 }
 
 // isSecret reports whether a value at fault must not be shown: it stands in a
-// column of Social Security numbers, or looks like one that slipped out of it.
+// column of Social Security numbers, or one stands in it.
 func (c *checker) isSecret(b *binding, value string) bool {
-	return b.kind == ssnKind || hideSSN(value) != value || c.im.isStray(b.id, value)
+	return b.kind == ssnKind || c.holdsSSN(b, value) || c.im.isStray(b.id, value)
 }
 
-// ssnInText finds 000-00-0000 in any text, whatever dashes it is written with.
-var ssnInText = regexp.MustCompile(`\b\d{3}[-. \x{2010}-\x{2015}]\d{2}[-. \x{2010}-\x{2015}]\d{4}\b`)
-
-// hideSSN is a text that may be shown.
-func hideSSN(text string) string {
-	if !hasGroupOfThree(text) {
-		return text
+// holdsSSN reports whether a Social Security number stands in a value.
+func (c *checker) holdsSSN(b *binding, value string) bool {
+	if b.listed == nil {
+		return c.im.hide(b.index, value) != value
 	}
-	return ssnInText.ReplaceAllStringFunc(text, maskedSSN)
+	h := heading{text: b.header, wording: wording{b.id, exact}}
+	return h.hiding().hide(b.header, value) != value
 }
 
-// hasGroupOfThree spares nearly every cell the regular expression.
-func hasGroupOfThree(text string) bool {
-	run := 0
-	for i := 0; i < len(text); i++ {
-		if isDigit(rune(text[i])) {
-			run++
-			continue
-		}
-		if run == 3 && len(text)-i >= len("-00-0000") {
-			return true
-		}
-		run = 0
+// hideIn is an error that may be shown: file names, sheet names and cells are
+// quoted in it.
+func hideIn(err error) error {
+	e, is := errors.AsType[*sheet.FormatError](err)
+	if !is {
+		return err
 	}
-	return false
+	e.File, e.Sheet = filing.HideSSNsInName(e.File), filing.HideSSNsInName(e.Sheet)
+	e.Reason, e.Remedy = filing.HideSSNs(e.Reason), filing.HideSSNs(e.Remedy)
+	return err
 }
 
-func isDigit(r rune) bool { return r >= '0' && r <= '9' }
-
-// isStray recognises nine bare digits in a column where they have no business,
+// isStray recognizes nine bare digits in a column where they have no business,
 // of a sheet that has Social Security numbers: the cells of a row may have
-// shifted. Numbers of columns that are not known are left as they are.
+// shifted. Numbers of columns that are not known are left to [Import.hide].
 func (im *Import) isStray(id columnID, text string) bool {
 	if len(im.plan.secret) == 0 || len(text) != 9 || !isDigits(text) {
 		return false
@@ -78,15 +100,16 @@ func (im *Import) isStray(id columnID, text string) bool {
 func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 	shown := cells
 	hide := func(i int, text string) {
+		if text == shown[i].Text {
+			return
+		}
 		if &shown[0] == &cells[0] {
 			shown = slices.Clone(cells)
 		}
 		shown[i] = sheet.Cell{Text: text, Kind: sheet.Text}
 	}
 	for i := range cells {
-		if shown := hideSSN(cells[i].Text); shown != cells[i].Text {
-			hide(i, shown)
-		}
+		hide(i, im.hide(i, cells[i].Text))
 	}
 	if len(im.plan.secret) == 0 {
 		return shown
@@ -95,26 +118,24 @@ func (im *Import) masked(cells []sheet.Cell) []sheet.Cell {
 		if i >= len(shown) || cells[i].Text == "" {
 			continue
 		}
-		hide(i, maskedSSN(cells[i].Text))
+		hide(i, filing.MaskSSN(shown[i].Text))
 		// The number may stand once more where nobody looks for it.
 		digits := strings.ReplaceAll(cells[i].Text, "-", "")
 		if len(digits) != 9 || !isDigits(digits) {
 			continue
 		}
 		for j := range cells {
-			if strings.Contains(shown[j].Text, digits) {
-				hide(j, strings.ReplaceAll(shown[j].Text, digits, maskedSSN(digits)))
-			}
+			hide(j, strings.ReplaceAll(shown[j].Text, digits, filing.MaskSSN(digits)))
 		}
 	}
 	for i := len(im.layout.headings); i < len(cells); i++ {
 		if im.isStray(none, cells[i].Text) {
-			hide(i, maskedSSN(cells[i].Text))
+			hide(i, filing.MaskSSN(cells[i].Text))
 		}
 	}
 	for _, b := range im.plan.bindings {
 		if b != nil && b.index < len(cells) && im.isStray(b.id, cells[b.index].Text) {
-			hide(b.index, maskedSSN(cells[b.index].Text))
+			hide(b.index, filing.MaskSSN(cells[b.index].Text))
 		}
 	}
 	return shown

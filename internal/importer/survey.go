@@ -71,10 +71,10 @@ const (
 func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, error) {
 	im, m, err := o.begin(func() (*sheet.File, error) { return sheet.OpenReader(name, r, size, o.Limits) })
 	if err != nil {
-		return nil, err
+		return nil, hideIn(err)
 	}
 	defer im.Close()
-	s := &Survey{File: im.file.Name(), Rows: -1, Err: im.recognise(m)}
+	s := &Survey{File: im.file.Name(), Rows: -1, Err: hideIn(im.recognise(m))}
 	all := im.lookAtAll(m, s)
 	if im.layout == nil {
 		if !im.guess(m, all) {
@@ -106,7 +106,7 @@ func (im *Import) lookAtAll(m *matcher, s *Survey) (all []candidate) {
 	for _, info := range im.file.Sheets() {
 		c, err := im.look(m, info)
 		if err != nil && s.Err == nil {
-			s.Notes = append(s.Notes, err.Error())
+			s.Notes = append(s.Notes, hideIn(err).Error())
 		}
 		s.Sheets = append(s.Sheets, SheetSurvey{Name: info.Name, Visible: info.Visible, Filings: c.layout != nil && !isOfficersSheet(info.Name)})
 		all = append(all, c)
@@ -305,7 +305,7 @@ func (im *Import) survey() (all []ColumnSurvey) {
 		if i < len(resolved) {
 			h = resolved[i]
 		}
-		c := ColumnSurvey{Index: i, Letter: sheet.ColumnName(i), Header: hideSSN(h.text), Map: im.layout.mapName(&h), Secret: h.isSecret()}
+		c := ColumnSurvey{Index: i, Letter: sheet.ColumnName(i), Header: h.text, Map: im.layout.mapName(&h), Secret: h.isSecret()}
 		if im.layout.row == 0 {
 			c.Header = ""
 		}
@@ -440,13 +440,13 @@ func (im *Import) samples(h *heading, secrets bool) (all []string) {
 // known, or of a sheet that has Social Security numbers, may be one.
 func (im *Import) sample(h *heading, text string, secrets bool) string {
 	if h.isSecret() {
-		return maskedSSN(text)
+		return filing.MaskSSN(text)
 	}
-	stray := len(text) == 9 && isDigits(text) && (h.column == none || secrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
+	stray := len(text) == 9 && isDigits(text) && (h.column != none && secrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
 	if stray {
-		return maskedSSN(text)
+		return filing.MaskSSN(text)
 	}
-	return shorten(hideSSN(text))
+	return shorten(h.hiding().hide(h.text, text))
 }
 
 // ColumnInfo is a column that a person can say another stands for.

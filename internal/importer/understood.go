@@ -22,7 +22,7 @@ func (im *Import) Understood() string {
 		h.column = b.id
 		headings = append(headings, h)
 	}
-	return hideSSN("Columns read: " + im.layout.understood(headings, im.options.stated()) + ".")
+	return filing.HideSSNs("Columns read: " + im.layout.understood(headings, im.options.stated()) + ".")
 }
 
 // stated are the options that fill a column in.
@@ -100,7 +100,7 @@ func (l *layout) noProduct(o *Options) error {
 	for i, p := range filing.Products {
 		names[i] = string(p)
 	}
-	return &sheet.FormatError{Reason: hideSSN(reason), Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o)}
+	return &sheet.FormatError{Reason: filing.HideSSNs(reason), Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o)}
 }
 
 // lacking says what a sheet lacks for each product that it may be of.

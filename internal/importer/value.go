@@ -38,6 +38,10 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		c.faultRule(b, text, "cell.error", "the cell shows the error "+text+": correct it where the file was made, or type the value")
 		return ""
 	}
+	if b.kind != ssnKind && c.holdsSSN(b, text) {
+		c.faultRule(b, text, "cell.ssn", "this looks like a Social Security number, which is not needed here: remove it from the cell")
+		return ""
+	}
 	if !isASCII(text) {
 		text = c.plain(b, text)
 	}

@@ -101,7 +101,7 @@ func message(row *ledger.Row, to medium) string {
 			text = cmp.Or(v.inCSV, v.advice)
 		}
 	}
-	return maskText(text)
+	return filing.HideSSNs(text)
 }
 
 // faultText lists the errors of a row, once each.
@@ -124,7 +124,7 @@ func ExceptionText(items []ledger.Item) string {
 		if !filing.IsException(i.Exception, i.FilingStatus) {
 			continue
 		}
-		text := filing.ExceptionText(i.Exception, maskText(i.ExceptionNote))
+		text := filing.ExceptionText(i.Exception, filing.HideSSNs(i.ExceptionNote))
 		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}

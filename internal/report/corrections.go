@@ -98,7 +98,7 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 		for _, item := range row.Items {
 			if column.concerns(item.Exception) {
 				out[i].Style = sheet.StyleFault
-				remark(&out[i], filing.ExceptionText(item.Exception, maskText(item.ExceptionNote)))
+				remark(&out[i], filing.ExceptionText(item.Exception, filing.HideSSNs(item.ExceptionNote)))
 			}
 		}
 		if column.secret && out[i].Kind != sheet.Blank && !hasException(row) {
@@ -143,7 +143,7 @@ func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 		} else if cell.Style == sheet.StylePlain {
 			cell.Style = sheet.StyleWarn
 		}
-		remark(cell, maskText(f.Message))
+		remark(cell, filing.HideSSNs(f.Message))
 	}
 }
 

@@ -221,7 +221,7 @@ func (d *Doubt) Sent() []ledger.Attempt {
 // AnswerText says what came of an attempt: "the service failed (HTTP 502): bad gateway".
 func AnswerText(a ledger.Attempt) string {
 	if a.Supposed {
-		return maskText(a.Message)
+		return filing.HideSSNs(a.Message)
 	}
 	text := cmp.Or(classes[a.Class], string(a.Class))
 	if a.Status != 0 {
@@ -234,7 +234,7 @@ func AnswerText(a ledger.Attempt) string {
 	if message != "" {
 		text += ": " + message
 	}
-	return maskText(text)
+	return filing.HideSSNs(text)
 }
 
 // String tells of the order: "order_81, annual report, submitted, first heard

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ type column struct {
 	header string // as it was given
 	field  string // the service's, as which it was read; "" for none
 	secret bool   // holds Social Security numbers
+	ids    bool   // holds identifiers, of nine digits too
 	digits bool   // holds digits that were typed as text, such as postal codes
 	width  int    // the longest of its texts, in characters
 }
@@ -47,7 +49,7 @@ func newLayout(headers, fields []string, without []int) *layout {
 		if i < len(fields) {
 			field = fields[i]
 		}
-		l.append(i, header, field)
+		l.append(i, filing.HideSSNs(header), field)
 	}
 	return l
 }
@@ -62,7 +64,12 @@ func (c *column) concerns(exception int) bool {
 
 func (l *layout) append(index int, header, field string) {
 	l.columns = append(l.columns, column{
-		index: index, header: header, field: field, secret: isSecret(header, field), width: utf8.RuneCountInString(header),
+		index:  index,
+		header: header,
+		field:  field,
+		secret: isSecret(header, field),
+		ids:    filing.IsIdentifierHeader(cmp.Or(field, header)) || field == "companyId" || field == "userId",
+		width:  utf8.RuneCountInString(header),
 	})
 }
 
@@ -161,10 +168,7 @@ func (c *column) of(cells []sheet.Cell) sheet.Cell {
 	if c.index >= len(cells) {
 		return sheet.Cell{}
 	}
-	if c.secret {
-		return maskCell(cells[c.index])
-	}
-	return cells[c.index]
+	return c.maskCell(cells[c.index])
 }
 
 // Columns are as wide as their texts, within these bounds, and leave room for

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sheet"
 )
@@ -118,7 +119,7 @@ func (d *Doubt) answer() string {
 	if a, known := d.last(); known {
 		return AnswerText(a)
 	}
-	return maskText(d.Row.Message)
+	return filing.HideSSNs(d.Row.Message)
 }
 
 func (d *Doubt) evidenceText() string {

@@ -8,6 +8,7 @@
 package sheet
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -179,6 +180,7 @@ type File struct {
 
 	mu    sync.Mutex
 	notes []string
+	names map[string]string // of sheets that are known under another name, by that
 }
 
 // body is what differs between the formats.
@@ -252,6 +254,28 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	return err
 }
 
+// Rename has the file, and each of its sheets, known under the name that as makes of its own. No two sheets get one
+// name. It is for use before anything else.
+func (f *File) Rename(as func(string) string) {
+	f.name = as(f.name)
+	taken := make(map[string]bool)
+	for _, s := range f.body.sheets() {
+		taken[s.Name] = true
+	}
+	f.names = make(map[string]string)
+	for _, s := range f.body.sheets() {
+		name := as(s.Name)
+		if name == s.Name {
+			continue
+		}
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s (%d)", as(s.Name), n)
+		}
+		taken[name] = true
+		f.names[name] = s.Name
+	}
+}
+
 // Name is the name of the file without folders.
 func (f *File) Name() string { return f.name }
 
@@ -262,7 +286,21 @@ func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.si
 func (f *File) Format() Format { return f.format }
 
 // Sheets lists the sheets that hold cells, in the order of their tabs. A CSV has one, whose name is empty.
-func (f *File) Sheets() []Info { return f.body.sheets() }
+func (f *File) Sheets() []Info {
+	all := f.body.sheets()
+	if len(f.names) == 0 {
+		return all
+	}
+	all = slices.Clone(all)
+	for shown, own := range f.names {
+		for i := range all {
+			if all[i].Name == own {
+				all[i].Name = shown
+			}
+		}
+	}
+	return all
+}
 
 // Notes are remarks on the file that its owner may want to know: an encoding other than UTF-8, a delimiter other than the
 // comma, hidden sheets. Some are known only when the rows have been read.
@@ -283,7 +321,11 @@ func (f *File) note(text string) {
 
 // Rows starts to read a sheet, which is known by its name.
 func (f *File) Rows(sheet string) (*Reader, error) {
-	src, err := f.body.rows(sheet)
+	own := sheet
+	if name, renamed := f.names[sheet]; renamed {
+		own = name
+	}
+	src, err := f.body.rows(own)
 	if err != nil {
 		return nil, located(err, FormatError{File: f.name, Sheet: sheet})
 	}
