@@ -56,6 +56,7 @@ func TestCodeOfAnAppCountsOnce(t *testing.T) {
 		s.wantErr(check(ana, "BASE1"), ledger.ErrFactor) // as old as the one it was set up by
 		s.wantErr(check(ana, ""), ledger.ErrFactor)
 		s.wantErr(check(leo, "BASE5"), ledger.ErrFactor)
+		s.pass(25 * time.Hour) // forgets the failures
 		var wins, losses int
 		var mu sync.Mutex
 		var wait sync.WaitGroup
@@ -207,6 +208,14 @@ func TestSessionWithoutASecondFactorHasNoRoles(t *testing.T) {
 		s.must(l.KeepSignInRules(ctx, ledger.SignInRules{}))
 		want(plain, both, nil)
 
+		confirmed, err := l.BeginProvenSession(ctx, op.ID, time.Hour, "", ledger.Proof{Confirmed: true})
+		s.must(err)
+		if got, err := l.Session(ctx, confirmed); err != nil || !got.ConfirmedAt.Equal(s.clock()) {
+			s.Errorf("%+v, %v", got, err)
+		}
+		if got, err := l.Session(ctx, proven); err != nil || !got.ConfirmedAt.IsZero() {
+			s.Errorf("%+v, %v", got, err)
+		}
 		if token, err := l.ProviderToken(ctx, proven); err != nil || token != "a.b.c" {
 			s.Errorf("%q, %v", token, err)
 		}

@@ -187,7 +187,7 @@ type SignInRules struct {
 
 // SignInRules reads the firm's rules of signing in.
 func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT second_factor, trust_provider FROM firm WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
+	err = l.read.QueryRowContext(ctx, `SELECT second_factor, trust_provider FROM sign_in_rules WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
 	return r, wrap("read the rules of signing in", err)
 }
 
@@ -195,7 +195,7 @@ func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
 // sessions that have begun, too.
 func (l *Ledger) KeepSignInRules(ctx context.Context, r SignInRules) error {
 	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE firm SET second_factor = $1, trust_provider = $2 WHERE id = 1`, flag(r.SecondFactor), flag(r.TrustProvider))
+		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`, flag(r.SecondFactor), flag(r.TrustProvider))
 		return err
 	}))
 }

@@ -37,6 +37,9 @@ type Session struct {
 	Agent     string    // the family of the browser it was begun in
 
 	Factor FactorKind // how its second factor was checked; empty for not at all
+	// ConfirmedAt is when its holder proved last who they are; zero for not since
+	// the session began.
+	ConfirmedAt time.Time
 	// Lacks are the roles that the account has and the session has not: the
 	// firm wants a second factor for them, and it has none.
 	Lacks []Role
@@ -47,6 +50,7 @@ type Proof struct {
 	Factor        FactorKind
 	ProviderToken string // the ID token of the sign-in provider; empty for none
 	Agent         string // the family of the browser
+	Confirmed     bool   // its holder has just proved who they are, in the session before it
 }
 
 // wantsFactor are the roles for which the firm may want a second factor.
@@ -98,11 +102,15 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 			return ErrSession
 		}
 		now := l.now()
+		confirmed := time.Time{}
+		if proof.Confirmed {
+			confirmed = now
+		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now), millis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8)`,
-			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent, confirmed_at) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
+			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent, millis(confirmed)); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, millis(now))
@@ -118,13 +126,13 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 // returns ErrSession.
 func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	var s Session
-	var created, seen, ends int64
+	var created, seen, ends, confirmed int64
 	var wanted bool
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
-		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, (SELECT second_factor FROM firm WHERE id = 1)
+		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
 			FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
-			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &wanted)...)
+			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &confirmed, &wanted)...)
 	})
 	now := l.now()
 	switch {
@@ -146,6 +154,7 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	}
 	s.ID = hashed(secret)[:publicID]
 	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), moment(created), moment(seen), moment(ends)
+	s.ConfirmedAt = moment(confirmed)
 	return s, nil
 }
 

@@ -39,6 +39,13 @@ CREATE INDEX flows_end ON flows (ends_at);
 -- How the second factor of a session was checked; empty for not at all.
 ALTER TABLE sessions ADD COLUMN factor TEXT NOT NULL DEFAULT '';
 
+-- When whoever has the session proved last who they are, beyond having it.
+ALTER TABLE sessions ADD COLUMN confirmed_at BIGINT NOT NULL DEFAULT 0;
+
 -- The firm's rules of signing in.
-ALTER TABLE firm ADD COLUMN second_factor INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE firm ADD COLUMN trust_provider INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE sign_in_rules (
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    second_factor  INTEGER NOT NULL DEFAULT 0,
+    trust_provider INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO sign_in_rules (id) VALUES (1);

@@ -1,0 +1,240 @@
+package signin
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+)
+
+// Errors of passkeys.
+var (
+	// ErrPasskey is returned for a passkey that proves nothing.
+	ErrPasskey = errors.New("the passkey was not accepted")
+	// ErrCloned is returned for a passkey whose signature counter went back:
+	// somebody may have a copy of it.
+	ErrCloned = errors.New("the passkey may have been copied")
+	// ErrNoPasskeys is returned where browsers have no passkeys: under the
+	// address of a machine, or without encryption.
+	ErrNoPasskeys = errors.New("passkeys need an https address with a name, or http://localhost")
+)
+
+// Passkeys registers and checks the passkeys of one site.
+type Passkeys struct{ rp *webauthn.WebAuthn }
+
+// Owner is whose passkeys are meant.
+type Owner struct {
+	ID       string // is not shown; an authenticator keeps it beside the key
+	Name     string
+	Passkeys []string // as they were kept
+}
+
+// Passkey is a public key as it is kept.
+type Passkey struct {
+	Credential string // its id
+	Data       string
+}
+
+// Challenge is what a browser gets, and what is to be remembered until it
+// answers.
+type Challenge struct {
+	Options json.RawMessage
+	State   string
+}
+
+// NewPasskeys makes those of the site that people reach at an address. Passkeys
+// belong to its host name. It returns ErrNoPasskeys.
+func NewPasskeys(address *url.URL) (*Passkeys, error) {
+	if address == nil {
+		return nil, ErrNoPasskeys
+	}
+	host := address.Hostname()
+	if net.ParseIP(host) != nil || host == "" || address.Scheme != "https" && host != "localhost" {
+		return nil, ErrNoPasskeys
+	}
+	rp, err := webauthn.New(&webauthn.Config{RPID: host, RPDisplayName: product, RPOrigins: []string{address.Scheme + "://" + address.Host}})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoPasskeys, err)
+	}
+	return &Passkeys{rp}, nil
+}
+
+// user is an owner as the library wants it.
+type user struct {
+	Owner
+	keys []webauthn.Credential
+}
+
+func (u user) WebAuthnID() []byte                         { return []byte(u.ID) }
+func (u user) WebAuthnName() string                       { return u.Name }
+func (u user) WebAuthnDisplayName() string                { return u.Name }
+func (u user) WebAuthnCredentials() []webauthn.Credential { return u.keys }
+
+func userOf(o Owner) (user, error) {
+	u := user{Owner: o}
+	for _, data := range o.Passkeys {
+		var key webauthn.Credential
+		if err := json.Unmarshal([]byte(data), &key); err != nil {
+			return u, fmt.Errorf("read a passkey: %w", err)
+		}
+		u.keys = append(u.keys, key)
+	}
+	return u, nil
+}
+
+func challenge(options any, state *webauthn.SessionData, err error) (Challenge, error) {
+	if err != nil {
+		return Challenge{}, fmt.Errorf("make a challenge: %w", err)
+	}
+	shown, err := json.Marshal(options)
+	if err != nil {
+		return Challenge{}, fmt.Errorf("make a challenge: %w", err)
+	}
+	kept, err := json.Marshal(state)
+	if err != nil {
+		return Challenge{}, fmt.Errorf("make a challenge: %w", err)
+	}
+	return Challenge{Options: shown, State: string(kept)}, nil
+}
+
+// BeginEnrollment challenges a browser to make a passkey. One that can sign in
+// without a name is preferred; those that the owner has are left out.
+func (p *Passkeys) BeginEnrollment(o Owner) (Challenge, error) {
+	u, err := userOf(o)
+	if err != nil {
+		return Challenge{}, err
+	}
+	return challenge(p.rp.BeginRegistration(u,
+		webauthn.WithExclusions(webauthn.Credentials(u.keys).CredentialDescriptors()),
+		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationPreferred,
+		})))
+}
+
+// FinishEnrollment checks the browser's answer. It returns ErrPasskey.
+func (p *Passkeys) FinishEnrollment(o Owner, state, answer string) (Passkey, error) {
+	u, err := userOf(o)
+	if err != nil {
+		return Passkey{}, err
+	}
+	kept, err := session(state)
+	if err != nil {
+		return Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(answer))
+	if err != nil {
+		return Passkey{}, refused(err)
+	}
+	key, err := p.rp.CreateCredential(u, kept, parsed)
+	if err != nil {
+		return Passkey{}, refused(err)
+	}
+	return passkeyOf(key)
+}
+
+// BeginSignIn challenges a browser to sign in by a passkey of whoever sits there.
+// The authenticator has to check that it is its owner.
+func (p *Passkeys) BeginSignIn() (Challenge, error) {
+	return challenge(p.rp.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired)))
+}
+
+// FinishSignIn finds out whose passkey has answered. owner finds the owner of a
+// credential id, with the passkey of that id. It returns ErrPasskey and
+// ErrCloned.
+func (p *Passkeys) FinishSignIn(state, answer string, owner func(credential string) (Owner, error)) (Passkey, error) {
+	kept, err := session(state)
+	if err != nil {
+		return Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
+	if err != nil {
+		return Passkey{}, refused(err)
+	}
+	var unknown error
+	key, err := p.rp.ValidateDiscoverableLogin(func(id, handle []byte) (webauthn.User, error) {
+		o, err := owner(credentialID(id))
+		if err == nil && o.ID != string(handle) {
+			err = ErrPasskey
+		}
+		if err != nil {
+			unknown = err
+			return nil, err
+		}
+		return userOf(o)
+	}, kept, parsed)
+	if unknown != nil {
+		return Passkey{}, unknown
+	}
+	return checked(key, err)
+}
+
+// BeginCheck challenges a browser to answer by a passkey of one owner: as the
+// second factor, whose holder the authenticator need not check.
+func (p *Passkeys) BeginCheck(o Owner) (Challenge, error) {
+	u, err := userOf(o)
+	if err != nil {
+		return Challenge{}, err
+	}
+	return challenge(p.rp.BeginLogin(u, webauthn.WithUserVerification(protocol.VerificationPreferred)))
+}
+
+// FinishCheck checks the answer. It returns ErrPasskey and ErrCloned.
+func (p *Passkeys) FinishCheck(o Owner, state, answer string) (Passkey, error) {
+	u, err := userOf(o)
+	if err != nil {
+		return Passkey{}, err
+	}
+	kept, err := session(state)
+	if err != nil {
+		return Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
+	if err != nil {
+		return Passkey{}, refused(err)
+	}
+	return checked(p.rp.ValidateLogin(u, kept, parsed))
+}
+
+// checked is a passkey after its use, with its counter.
+func checked(key *webauthn.Credential, err error) (Passkey, error) {
+	if err != nil {
+		return Passkey{}, refused(err)
+	}
+	kept, err := passkeyOf(key)
+	if err == nil && key.Authenticator.CloneWarning {
+		err = ErrCloned
+	}
+	return kept, err
+}
+
+func passkeyOf(key *webauthn.Credential) (Passkey, error) {
+	data, err := json.Marshal(key)
+	if err != nil {
+		return Passkey{}, fmt.Errorf("keep a passkey: %w", err)
+	}
+	return Passkey{Credential: credentialID(key.ID), Data: string(data)}, nil
+}
+
+func credentialID(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+func session(state string) (webauthn.SessionData, error) {
+	var kept webauthn.SessionData
+	if err := json.Unmarshal([]byte(state), &kept); err != nil {
+		return kept, fmt.Errorf("read a challenge: %w", err)
+	}
+	return kept, nil
+}
+
+// refused keeps the library's reason for the log.
+func refused(err error) error {
+	var detailed *protocol.Error
+	if errors.As(err, &detailed) && detailed.DevInfo != "" {
+		err = fmt.Errorf("%w (%s)", err, detailed.DevInfo)
+	}
+	return fmt.Errorf("%w: %w", ErrPasskey, err)
+}

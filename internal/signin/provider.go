@@ -1,0 +1,494 @@
+package signin
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Errors of a sign-in by a provider. Their details are for the log: they may
+// repeat what the provider said.
+var (
+	// ErrProviderAway is returned where the provider cannot be reached, or answers
+	// with something else than OpenID Connect.
+	ErrProviderAway = errors.New("the sign-in provider cannot be reached")
+	// ErrProviderRefused is returned where the provider did not let the person
+	// in, or the person gave up.
+	ErrProviderRefused = errors.New("the sign-in provider did not sign the person in")
+	// ErrUntrusted is returned for an answer that proves nothing: a token that is
+	// not the provider's, not for us, not of this sign-in, or not of now.
+	ErrUntrusted = errors.New("the answer of the sign-in provider is not valid")
+)
+
+// ProviderConfig is how a provider knows us, and what its groups may do here.
+type ProviderConfig struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret string // empty for a public client
+	Redirect     string // where the provider sends people back to, exactly
+	Scopes       []string
+	GroupsClaim  string // a name, or names with dots between them: realm_access.roles
+	Roles        GroupRoles
+	Client       *http.Client     // nil for one with bounds
+	Now          func() time.Time // nil for the wall's clock
+}
+
+// Provider signs people in by OpenID Connect: the authorization code flow with
+// PKCE. What the provider offers is asked when it is needed, and again now and
+// then: this site starts without it, and a key that the provider has retired
+// counts no longer than that.
+type Provider struct {
+	c      ProviderConfig
+	client *http.Client
+
+	asking sync.Mutex // one asks for all
+	mu     sync.Mutex // guards what follows
+	known  *discovery
+	failed error
+	next   time.Time // when to ask again
+}
+
+// How often the provider is asked what it offers, and how long after it could
+// not be reached.
+const (
+	askEvery   = 10 * time.Minute
+	retryAfter = 5 * time.Second
+	// leeway is how far the provider's clock may be off.
+	leeway = 2 * time.Minute
+	// maxAnswer bounds what the provider may send.
+	maxAnswer = 1 << 20
+)
+
+// discovery is what a provider offers.
+type discovery struct {
+	provider *oidc.Provider
+	config   oauth2.Config
+
+	EndSession  string   `json:"end_session_endpoint"`
+	UserInfo    string   `json:"userinfo_endpoint"`
+	Keys        string   `json:"jwks_uri"`
+	Methods     []string `json:"token_endpoint_auth_methods_supported"`
+	NamesItself bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+// NewProvider makes one. It asks nothing.
+func NewProvider(c ProviderConfig) *Provider {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if len(c.Scopes) == 0 {
+		c.Scopes = []string{oidc.ScopeOpenID, "profile", "email"}
+	}
+	if !slices.Contains(c.Scopes, oidc.ScopeOpenID) {
+		c.Scopes = append([]string{oidc.ScopeOpenID}, c.Scopes...)
+	}
+	client := &http.Client{}
+	if c.Client != nil {
+		*client = *c.Client
+	}
+	client.Timeout = cmp.Or(client.Timeout, 10*time.Second)
+	client.Transport = bounded{cmp.Or(client.Transport, http.DefaultTransport)}
+	// Codes and secrets go to the addresses that the provider has named, and no further.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Provider{c: c, client: client}
+}
+
+// Issuer is the provider's name.
+func (p *Provider) Issuer() string { return p.c.Issuer }
+
+// Host is the provider's name for people.
+func (p *Provider) Host() string {
+	u, err := url.Parse(p.c.Issuer)
+	if err != nil || u.Host == "" {
+		return p.c.Issuer
+	}
+	return u.Host
+}
+
+// bounded ends answers that are too long.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+	}
+	return answer, err
+}
+
+// Reach asks the provider what it offers, unless that is known. It returns
+// ErrProviderAway.
+func (p *Provider) Reach(ctx context.Context) error {
+	_, err := p.discover(ctx)
+	return err
+}
+
+// Away is why the provider could not be reached when it was asked last; nil where
+// it was, or was never asked. It waits for nothing, and has the provider asked
+// again when it is time.
+func (p *Provider) Away() error {
+	known, failed, fresh := p.last()
+	if !fresh && p.asking.TryLock() {
+		go func() {
+			defer p.asking.Unlock()
+			p.refresh(context.Background())
+		}()
+	}
+	if known != nil {
+		return nil
+	}
+	return failed
+}
+
+func (p *Provider) discover(ctx context.Context) (*discovery, error) {
+	if known, failed, fresh := p.last(); fresh {
+		return known, failed
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if known, failed, fresh := p.last(); fresh {
+		return known, failed
+	}
+	p.refresh(ctx)
+	known, failed, _ := p.last()
+	return known, failed
+}
+
+// last is what was found out last, and whether it is fresh still.
+func (p *Provider) last() (known *discovery, failed error, fresh bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known, p.failed, p.c.Now().Before(p.next)
+}
+
+// refresh asks. Whoever began it may leave: the answer is for all.
+func (p *Provider) refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.client.Timeout)
+	defer cancel()
+	known, err := p.ask(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.known, p.failed, p.next = nil, fmt.Errorf("%w: %w", ErrProviderAway, err), p.c.Now().Add(retryAfter)
+		return
+	}
+	p.known, p.failed, p.next = known, nil, p.c.Now().Add(askEvery)
+}
+
+func (p *Provider) ask(ctx context.Context) (*discovery, error) {
+	provider, err := oidc.NewProvider(p.context(ctx), p.c.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	d := &discovery{provider: provider}
+	if err := provider.Claims(d); err != nil {
+		return nil, err
+	}
+	end := provider.Endpoint()
+	for _, address := range []string{end.AuthURL, end.TokenURL, d.Keys} {
+		if err := p.permits(address); err != nil {
+			return nil, err
+		}
+	}
+	for _, address := range []string{d.EndSession, d.UserInfo} {
+		if address != "" {
+			if err := p.permits(address); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// A code is good once: which way the provider wants the secret is not found
+	// out by trying.
+	end.AuthStyle = oauth2.AuthStyleInHeader
+	if p.c.ClientSecret == "" || len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") {
+		end.AuthStyle = oauth2.AuthStyleInParams
+	}
+	d.config = oauth2.Config{ClientID: p.c.ClientID, ClientSecret: p.c.ClientSecret, Endpoint: end, RedirectURL: p.c.Redirect, Scopes: p.c.Scopes}
+	return d, nil
+}
+
+// permits refuses addresses that are not encrypted, but for a provider on this
+// machine.
+func (p *Provider) permits(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("the provider names an address that is none: %q", address)
+	}
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()) && strings.HasPrefix(p.c.Issuer, "http://")) {
+		return fmt.Errorf("the provider names an address that is not https: %q", address)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func (p *Provider) context(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, p.client)
+}
+
+// Ceremony is what is to be remembered of a sign-in until the provider answers.
+type Ceremony struct {
+	State, Nonce, Verifier string
+}
+
+// Begin makes the address to send the browser to. It returns ErrProviderAway.
+func (p *Provider) Begin(ctx context.Context, state string) (Ceremony, string, error) {
+	d, err := p.discover(ctx)
+	if err != nil {
+		return Ceremony{}, "", err
+	}
+	c := Ceremony{State: state, Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	return c, d.config.AuthCodeURL(state, oidc.Nonce(c.Nonce), oauth2.S256ChallengeOption(c.Verifier)), nil
+}
+
+// Person is whom a provider vouches for.
+type Person struct {
+	Issuer, Subject string
+	Names           []string // the best first; the address only where it is verified
+	Groups          []string
+	Roles           []string // what the groups may do here
+	SecondFactor    bool     // the provider says that it has checked one
+	IDToken         string
+}
+
+// claims are what a token says of a person.
+type claims struct {
+	Subject           string `json:"sub"`
+	AuthorizedParty   string `json:"azp"`
+	Email             string `json:"email"`
+	EmailVerified     verity `json:"email_verified"`
+	PreferredUsername string `json:"preferred_username"`
+	Name              string `json:"name"`
+	Methods           words  `json:"amr"`
+	Context           string `json:"acr"`
+}
+
+// verity is true as JSON or, as some providers write it, as text.
+type verity bool
+
+func (v *verity) UnmarshalJSON(b []byte) error {
+	*v = string(b) == "true" || string(b) == `"true"`
+	return nil
+}
+
+// words are a list of texts, or one of them alone.
+type words []string
+
+func (w *words) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*w = words{one}
+		return nil
+	}
+	var all []any
+	if err := json.Unmarshal(b, &all); err != nil {
+		return nil // some other thing: it names nobody
+	}
+	for _, v := range all {
+		if text, ok := v.(string); ok {
+			*w = append(*w, text)
+		}
+	}
+	return nil
+}
+
+// Finish takes the answer that the browser has brought. It returns
+// ErrProviderAway, ErrProviderRefused and ErrUntrusted.
+func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (Person, error) {
+	d, err := p.discover(ctx)
+	if err != nil {
+		return Person{}, err
+	}
+	for name, values := range answer {
+		if len(values) > 1 {
+			return Person{}, fmt.Errorf("%w: %s stands there twice", ErrUntrusted, name)
+		}
+	}
+	if c.State == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(c.State)) != 1 {
+		return Person{}, fmt.Errorf("%w: the state is not that of this sign-in", ErrUntrusted)
+	}
+	// RFC 9207: an answer of another provider is not sent to this one.
+	if issuer := answer.Get("iss"); issuer != p.c.Issuer && (issuer != "" || d.NamesItself) {
+		return Person{}, fmt.Errorf("%w: it comes from the issuer %q", ErrUntrusted, issuer)
+	}
+	if code := answer.Get("error"); code != "" {
+		return Person{}, fmt.Errorf("%w: %q", ErrProviderRefused, code)
+	}
+	if answer.Get("code") == "" {
+		return Person{}, fmt.Errorf("%w: there is no code", ErrUntrusted)
+	}
+	ctx = p.context(ctx)
+	tokens, err := d.config.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(c.Verifier))
+	if err != nil {
+		if refusal := new(oauth2.RetrieveError); errors.As(err, &refusal) && refusal.Response.StatusCode < 500 {
+			return Person{}, fmt.Errorf("%w: the code was refused: %q", ErrUntrusted, cmp.Or(refusal.ErrorCode, refusal.Response.Status))
+		}
+		return Person{}, fmt.Errorf("%w: %w", ErrProviderAway, err)
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	if raw == "" {
+		return Person{}, fmt.Errorf("%w: there is no ID token", ErrUntrusted)
+	}
+	token, said, err := p.verify(ctx, d, c, raw, tokens.AccessToken)
+	if err != nil {
+		return Person{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
+	}
+	var all map[string]any
+	if err := token.Claims(&all); err != nil {
+		return Person{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
+	}
+	groups, there := p.groups(all)
+	if d.UserInfo != "" && (!there || len(names(said)) == 0) {
+		more, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+		switch {
+		case err != nil:
+			return Person{}, fmt.Errorf("%w: %w", ErrProviderAway, err)
+		case more.Subject != token.Subject:
+			return Person{}, fmt.Errorf("%w: the user info is of another subject", ErrUntrusted)
+		}
+		var extra claims
+		var everything map[string]any
+		if err := errors.Join(more.Claims(&extra), more.Claims(&everything)); err != nil {
+			return Person{}, fmt.Errorf("%w: %w", ErrUntrusted, err)
+		}
+		if !there {
+			groups, _ = p.groups(everything)
+		}
+		if len(names(said)) == 0 {
+			said.Email, said.EmailVerified, said.PreferredUsername, said.Name = extra.Email, extra.EmailVerified, extra.PreferredUsername, extra.Name
+		}
+	}
+	return Person{
+		Issuer: p.c.Issuer, Subject: token.Subject, Names: names(said), Groups: groups, Roles: p.c.Roles.Of(groups),
+		SecondFactor: secondFactor(said), IDToken: raw,
+	}, nil
+}
+
+// algorithms are those of ID tokens: with a public key, so that nobody but the
+// provider can have made one.
+var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
+
+// verify checks all that OpenID Connect Core 3.1.3.7 asks for.
+func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony, raw, access string) (*oidc.IDToken, claims, error) {
+	var said claims
+	token, err := d.provider.Verifier(&oidc.Config{ClientID: p.c.ClientID, SupportedSigningAlgs: algorithms, Now: p.c.Now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, said, err
+	}
+	if err := token.Claims(&said); err != nil {
+		return nil, said, err
+	}
+	now := p.c.Now()
+	switch {
+	case token.Subject == "" || len(token.Subject) > 255:
+		return nil, said, errors.New("the subject is empty or too long")
+	case token.IssuedAt.IsZero() || token.IssuedAt.After(now.Add(leeway)):
+		return nil, said, errors.New("it was issued in the future")
+	case c.Nonce == "" || subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(c.Nonce)) != 1:
+		return nil, said, errors.New("the nonce is not that of this sign-in")
+	case said.AuthorizedParty != "" && said.AuthorizedParty != p.c.ClientID:
+		return nil, said, fmt.Errorf("it was made for the client %q", said.AuthorizedParty)
+	case len(token.Audience) > 1 && said.AuthorizedParty == "":
+		return nil, said, errors.New("it has several audiences and no authorized party")
+	}
+	if token.AccessTokenHash != "" {
+		if err := token.VerifyAccessToken(access); err != nil {
+			return nil, said, err
+		}
+	}
+	return token, said, nil
+}
+
+// names are what a person may be called. Anybody can claim an address that nobody
+// has verified.
+func names(c claims) []string {
+	var all []string
+	if c.EmailVerified {
+		all = append(all, c.Email)
+	}
+	all = append(all, c.PreferredUsername, c.Name)
+	return slices.DeleteFunc(all, func(name string) bool { return strings.TrimSpace(name) == "" })
+}
+
+// groups are those of the claim that names them, and whether it is there.
+func (p *Provider) groups(said map[string]any) ([]string, bool) {
+	value, there := said[p.c.GroupsClaim]
+	if !there {
+		value = said
+		for name := range strings.SplitSeq(p.c.GroupsClaim, ".") {
+			level, _ := value.(map[string]any)
+			if value, there = level[name]; !there {
+				return nil, false
+			}
+		}
+	}
+	switch value := value.(type) {
+	case string:
+		return []string{value}, true
+	case []any:
+		var all []string
+		for _, v := range value {
+			if text, ok := v.(string); ok {
+				all = append(all, text)
+			}
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+// strongContexts are values of acr that stand for more than one factor.
+var strongContexts = []string{
+	"phr", "phrh", // OpenID Connect Extended Authentication Profile
+	"urn:okta:loa:2fa:any",
+	"http://schemas.openid.net/pape/policies/2007/06/multi-factor",
+	"https://refeds.org/profile/mfa",
+}
+
+// secondFactor reports whether the provider says that it has checked more than
+// one factor. A single one, however strong, is not said to be two.
+func secondFactor(c claims) bool {
+	return slices.Contains(c.Methods, "mfa") || slices.Contains(strongContexts, c.Context)
+}
+
+// SignOut makes the address at which the provider ends its own session, and sends
+// the browser back; it is empty where the provider has none, or is away.
+func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
+	d, err := p.discover(ctx)
+	if err != nil || d.EndSession == "" {
+		return ""
+	}
+	at, err := url.Parse(d.EndSession)
+	if err != nil {
+		return ""
+	}
+	q := at.Query()
+	q.Set("client_id", p.c.ClientID)
+	q.Set("post_logout_redirect_uri", back)
+	if idToken != "" {
+		q.Set("id_token_hint", idToken)
+	}
+	at.RawQuery = q.Encode()
+	return at.String()
+}

@@ -1,0 +1,50 @@
+package signin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// GroupRole says that a group of the provider has a role here.
+type GroupRole struct{ Group, Role string }
+
+// GroupRoles say what the groups may do. A group that is not among them may do
+// nothing.
+type GroupRoles []GroupRole
+
+// ParseGroupRoles reads pairs such as "filing-approvers=approver, filing-ops=operator".
+// Groups with commas in their names are parted by semicolons or line breaks.
+func ParseGroupRoles(text string, roles []string) (GroupRoles, error) {
+	parted := func(r rune) bool { return r == ',' }
+	if strings.ContainsAny(text, ";\n") {
+		parted = func(r rune) bool { return r == ';' || r == '\n' }
+	}
+	var all GroupRoles
+	for pair := range strings.FieldsFuncSeq(text, parted) {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		at := strings.LastIndexByte(pair, '=')
+		if at < 0 {
+			return nil, fmt.Errorf("%q is not GROUP=ROLE", pair)
+		}
+		g := GroupRole{strings.TrimSpace(pair[:at]), strings.TrimSpace(pair[at+1:])}
+		if g.Group == "" || !slices.Contains(roles, g.Role) {
+			return nil, fmt.Errorf("%q is not GROUP=ROLE: the roles are %s", pair, strings.Join(roles, ", "))
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+// Of are the roles of somebody in these groups, each once.
+func (r GroupRoles) Of(groups []string) []string {
+	var all []string
+	for _, g := range r {
+		if slices.Contains(groups, g.Group) && !slices.Contains(all, g.Role) {
+			all = append(all, g.Role)
+		}
+	}
+	return all
+}
