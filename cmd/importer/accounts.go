@@ -21,7 +21,17 @@ import (
 
 func (a *app) accountsCommand() *cobra.Command {
 	return family("accounts", "Say who may sign in to the page, and what they may do there",
-		"accounts keeps who may sign in to the page of `importer serve`. Roles: a preparer\ntakes sheets in and hands them in, an approver says yes to them, an operator looks\nafter money, the fleet, rows in doubt and accounts. Without a role one may look.\n\nPasswords are kept as argon2id makes them, links as their SHA-256.",
+		`accounts keeps who may sign in to the page of `+"`importer serve`"+`. Roles:
+
+  preparer  uploads spreadsheets and submits them
+  approver  approves what was submitted
+  operator  looks after money, workers, uncertain rows, schedules and accounts
+  auditor   looks at everything, the audit log included, and changes nothing
+
+Every role may look at the work of all clients and download it. An account without
+a role sees its own sessions and nothing else.
+
+Passwords are kept as argon2id makes them, links as their SHA-256.`,
 		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts link ana --for 30m\n  importer accounts password ana",
 		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand())
 }
@@ -149,7 +159,7 @@ func (a *app) accountsAddCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&words, "role", nil, "what it may do: preparer, approver or operator; again for another one")
+	c.Flags().StringSliceVar(&words, "role", nil, "what it may do: preparer, approver, operator or auditor; again for another one")
 	c.Flags().StringVar(&base, "url", "", urlUsage)
 	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
 	return c
@@ -172,7 +182,7 @@ func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledg
 func (a *app) accountsRolesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "roles NAME ROLE...", Short: "Say anew what an account may do",
-		Long:    "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves one who may look. It holds at once, also for who is signed in.",
+		Long:    "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves an account that sees nothing but its own sessions. It holds at once, also for who is signed in.",
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {

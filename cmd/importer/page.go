@@ -212,6 +212,9 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 // firstLink is how long the link that serve prints works.
 const firstLink = 12 * time.Hour
 
+// ownerRoles are those of whoever starts the page on their own computer.
+var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
+
 // invitation says how people get in. On this machine alone whoever can read what
 // is printed here can read the ledger, too, and is let in as themselves.
 func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (string, error) {
@@ -231,7 +234,7 @@ func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (st
 	}
 	account, err := p.ledger.Account(ctx, person())
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ledger.Roles)), person(), ledger.Roles)
+		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
 	}
 	if err != nil {
 		return "", err

@@ -25,7 +25,8 @@ var (
 	ErrLastOperator = errors.New("it is the last operator who can sign in: make somebody else one first")
 )
 
-// Role is what somebody may do beyond looking.
+// Role is what somebody may do. Every role may look at the work of all; without
+// one nobody sees more than their own sessions.
 type Role string
 
 // The roles. An account may have several, or none.
@@ -33,10 +34,11 @@ const (
 	Preparer Role = "preparer" // takes sheets in, corrects them, hands them in
 	Approver Role = "approver" // says yes to what is handed in
 	Operator Role = "operator" // money, the fleet, rows in doubt, accounts
+	Auditor  Role = "auditor"  // looks at everything, the audit log included, and changes nothing
 )
 
 // Roles are all there are.
-var Roles = []Role{Preparer, Approver, Operator}
+var Roles = []Role{Preparer, Approver, Operator, Auditor}
 
 // Account is somebody who may sign in.
 type Account struct {
@@ -54,6 +56,9 @@ type Account struct {
 
 // May reports whether the account has a role, and is not disabled.
 func (a Account) May(r Role) bool { return !a.Disabled && slices.Contains(a.Roles, r) }
+
+// HasRole reports whether the account has any role, and is not disabled.
+func (a Account) HasRole() bool { return slices.ContainsFunc(Roles, a.May) }
 
 // maxName is how long a name may be, in characters.
 const maxName = 100

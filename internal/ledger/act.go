@@ -159,7 +159,21 @@ func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
 	}
 	defer l.turns.end()
 	a.ID = cmp.Or(a.ID, newAct())
-	return insertAct(ctx, l.write, a, l.now())
+	err := insertAct(ctx, l.write, a, l.now())
+	if err == nil {
+		l.tell(a)
+	}
+	return err
+}
+
+// OnAct has a function told of each act that this process records, once it is in
+// the log. It is to be named before anybody acts.
+func (l *Ledger) OnAct(f func(Act)) { l.onAct.Store(&f) }
+
+func (l *Ledger) tell(a Act) {
+	if f := l.onAct.Load(); f != nil {
+		(*f)(a)
+	}
 }
 
 // ActQuery picks acts. Empty fields pick all.

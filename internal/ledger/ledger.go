@@ -102,6 +102,7 @@ type Ledger struct {
 
 	hashing hashing
 	hashers *hashQueue
+	onAct   atomic.Pointer[func(Act)]
 
 	owner       Process
 	ownerLock   *flock.Flock
@@ -276,7 +277,12 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) er
 // has in hand are recorded when a newer one has prepared the tables meanwhile.
 func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
 	act := actOf(ctx)
-	defer func() { act.end(err == nil) }()
+	defer func() {
+		act.end(err == nil)
+		if act != nil && err == nil {
+			l.tell(act.act)
+		}
+	}()
 	if !l.dialect.together {
 		// SQLite waits for nothing but its own disk, and watching a context
 		// costs it a goroutine a statement.

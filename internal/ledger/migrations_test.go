@@ -132,3 +132,26 @@ func TestAnOlderLedgersCostsKeepTheirCertainty(t *testing.T) {
 		}
 	}
 }
+
+// An account without a role could look at everything: it is an auditor now, and
+// the audit log says so. Those with roles keep them.
+func TestAccountsWithoutARoleBecomeAuditors(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		looks, works := s.account(l, "leo", []ledger.Role{}...), s.account(l, "ana", ledger.Preparer)
+		text, err := os.ReadFile("migrations/sqlite/00038_auditors.sql")
+		s.must(err)
+		for range 2 {
+			s.exec(string(text))
+		}
+		for id, want := range map[string]ledger.Role{looks.ID: ledger.Auditor, works.ID: ledger.Preparer} {
+			if a, err := l.Account(s.Context(), id); err != nil || !slices.Equal(a.Roles, []ledger.Role{want}) {
+				s.Errorf("%+v, %v", a, err)
+			}
+		}
+		acts, err := l.Acts(s.Context(), ledger.ActQuery{What: "account-roles"})
+		if err != nil || len(acts) != 1 || acts[0].Of != "leo" || !strings.Contains(acts[0].Note, "auditor") {
+			s.Errorf("%+v, %v", acts, err)
+		}
+	})
+}

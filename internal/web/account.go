@@ -15,7 +15,7 @@ var accountRoutes = []route{
 	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
 	{pattern: "POST /settings/accounts/{account}", may: operator, serve: (*Site).changeAccount},
 	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: (*Site).makeLink},
-	{pattern: "GET /audit", may: operator, serve: (*Site).audit},
+	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
 }
 
 // rolesOf are the roles that a form has ticked.
@@ -63,7 +63,7 @@ func (s *Site) changeAccount(v *visit) error {
 	if disabled {
 		note = "cannot sign in"
 	}
-	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role, may only look"))
+	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role, sees nothing but its own sessions"))
 	return v.goTo("/settings#accounts")
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 var balanceRoutes = []route{
-	{pattern: "GET /balance", may: everyone, serve: (*Site).balance},
+	{pattern: "GET /balance", may: viewer, serve: (*Site).balance},
 	{pattern: "POST /balance/entries", may: operator, serve: (*Site).declare},
 	{pattern: "POST /balance/ask", may: operator, serve: (*Site).askForFunds},
 }

@@ -16,8 +16,8 @@ import (
 )
 
 var batchRoutes = []route{
-	{pattern: "GET /batches/{batch}", may: everyone, serve: (*Site).batchPage},
-	{pattern: "GET /batches/{batch}/live", may: everyone, serve: (*Site).batchLive},
+	{pattern: "GET /batches/{batch}", may: viewer, serve: (*Site).batchPage},
+	{pattern: "GET /batches/{batch}/live", may: viewer, serve: (*Site).batchLive},
 	{pattern: "POST /batches/{batch}/approve", may: approver, serve: (*Site).approve},
 	{pattern: "POST /batches/{batch}/approve-costs", may: approver, serve: (*Site).approveCosts},
 	{pattern: "POST /batches/{batch}/pause", may: hands, serve: (*Site).pauseBatch},

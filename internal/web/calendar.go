@@ -16,8 +16,8 @@ import (
 )
 
 var calendarRoutes = []route{
-	{pattern: "GET /calendar", may: everyone, serve: (*Site).calendarPage},
-	{pattern: "GET /calendar.csv", may: everyone, serve: (*Site).calendarFile},
+	{pattern: "GET /calendar", may: viewer, serve: (*Site).calendarPage},
+	{pattern: "GET /calendar.csv", may: exporter, serve: (*Site).calendarFile},
 }
 
 // calendarAsk is what of the calendar is asked for.
@@ -304,6 +304,9 @@ func (s *Site) calendarFile(v *visit) error {
 	plain := make([]season.Entry, len(entries))
 	for i, e := range entries {
 		plain[i] = e.Entry
+	}
+	if err := s.fetched(v, "", "calendar"); err != nil {
+		return err
 	}
 	return v.download(fmt.Sprintf("due-%s-to-%s.csv", a.From, a.To), func(path string) error {
 		file, err := os.Create(path)

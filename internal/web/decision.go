@@ -24,7 +24,7 @@ func (s *Site) decisionSheet(v *visit) error {
 		for i := range doubts {
 			doubts[i].NoLink = "no link was asked for"
 		}
-		return nil
+		return s.fetched(v, v.r.PathValue("batch"), count(len(doubts), "uncertain row"))
 	})
 }
 

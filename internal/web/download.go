@@ -26,11 +26,11 @@ import (
 )
 
 var downloadRoutes = []route{
-	{pattern: "GET /batches/{batch}/results.xlsx", may: everyone, serve: (*Site).results},
-	{pattern: "GET /batches/{batch}/results.csv", may: everyone, serve: (*Site).results},
-	{pattern: "GET /batches/{batch}/attention.xlsx", may: everyone, serve: (*Site).attention},
-	{pattern: "GET /batches/{batch}/documents.zip", may: everyone, serve: (*Site).documents},
-	{pattern: "GET /batches/{batch}/documents/{document}", may: everyone, serve: (*Site).document},
+	{pattern: "GET /batches/{batch}/results.xlsx", may: exporter, serve: (*Site).results},
+	{pattern: "GET /batches/{batch}/results.csv", may: exporter, serve: (*Site).results},
+	{pattern: "GET /batches/{batch}/attention.xlsx", may: exporter, serve: (*Site).attention},
+	{pattern: "GET /batches/{batch}/documents.zip", may: exporter, serve: (*Site).documents},
+	{pattern: "GET /batches/{batch}/documents/{document}", may: exporter, serve: (*Site).document},
 	{pattern: "POST /batches/{batch}/correct", may: preparer, serve: (*Site).correctBatch},
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 var fleetRoutes = []route{
-	{pattern: "GET /fleet", may: everyone, serve: (*Site).fleet},
+	{pattern: "GET /fleet", may: viewer, serve: (*Site).fleet},
 }
 
 // fleetPage is how those who place are, and what keeps them from it.

@@ -158,7 +158,7 @@ func (v *visit) form() error {
 // token refuses a form that was not made for this session.
 func (v *visit) token(given string) error {
 	if given == "" || subtle.ConstantTimeCompare([]byte(given), []byte(v.session.CSRF)) != 1 {
-		return errForm
+		return errToken
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 var homeRoutes = []route{
-	{pattern: "GET /{$}", may: everyone, serve: (*Site).home},
+	{pattern: "GET /{$}", may: self, serve: (*Site).home},
 }
 
 // homePage is where the way of a sheet begins.
@@ -44,6 +44,9 @@ type stackPart struct {
 }
 
 func (s *Site) home(v *visit) error {
+	if !v.session.Account.HasRole() {
+		return v.goTo("/sessions") // the page of those who see nothing else
+	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}
 	var err error
 	if p.Uploads, err = s.Ledger.Uploads(v.ctx()); err != nil {

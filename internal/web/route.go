@@ -16,18 +16,20 @@ type route struct {
 	upload  bool // the body is a file: its handler reads it, and the token in front of it
 }
 
-// Who may do what. Looking is for everybody who is signed in, with a role or
-// without.
+// Who may do what. Without a role one sees what is one's own, and nothing else.
 var (
-	anyone   []ledger.Role // signed in or not
-	everyone = []ledger.Role{}
+	anyone   []ledger.Role     // signed in or not
+	self     = []ledger.Role{} // whoever is signed in, with a role or without: sessions, the password
+	viewer   = ledger.Roles    // may look at everything but the audit log
+	exporter = ledger.Roles    // may take what is looked at away as a file
+	auditor  = []ledger.Role{ledger.Auditor, ledger.Operator}
 	preparer = []ledger.Role{ledger.Preparer}
 	approver = []ledger.Role{ledger.Approver}
 	operator = []ledger.Role{ledger.Operator}
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // who may hold a batch back, or let it go on
 )
 
-var routes = slices.Concat(signInRoutes, homeRoutes, sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
+var routes = slices.Concat(signInRoutes, homeRoutes, sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes, sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

@@ -15,7 +15,7 @@ import (
 )
 
 var rowRoutes = []route{
-	{pattern: "GET /batches/{batch}/rows/{number}", may: everyone, serve: (*Site).rowPage},
+	{pattern: "GET /batches/{batch}/rows/{number}", may: viewer, serve: (*Site).rowPage},
 }
 
 // rowPage is all there is to know of a row.

@@ -16,8 +16,8 @@ import (
 )
 
 var seasonRoutes = []route{
-	{pattern: "GET /seasons", may: everyone, serve: (*Site).seasonList},
-	{pattern: "GET /seasons/{season}", may: everyone, serve: (*Site).seasonPage},
+	{pattern: "GET /seasons", may: viewer, serve: (*Site).seasonList},
+	{pattern: "GET /seasons/{season}", may: viewer, serve: (*Site).seasonPage},
 	{pattern: "POST /seasons/{season}/pause", may: operator, serve: (*Site).pauseSeason},
 	{pattern: "POST /seasons/{season}/resume", may: operator, serve: (*Site).resumeSeason},
 	{pattern: "POST /seasons/{season}/remove", may: operator, serve: (*Site).removeSeason},

@@ -79,8 +79,8 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 		may    []ledger.Role
 	}{
 		{"POST /seasons/de/pause", operator}, {"POST /seasons/de/resume", operator}, {"POST /seasons/de/fire", operator}, {"GET /seasons/de/fire", operator},
-		{"GET /seasons/new", operator}, {"POST /seasons", operator}, {"POST /seasons/de/roster", hands}, {"GET /seasons/de", everyone}, {"GET /seasons", everyone},
-		{"GET /calendar", everyone}, {"GET /calendar.csv", everyone}, {"POST /seasons/de/remove", operator},
+		{"GET /seasons/new", operator}, {"POST /seasons", operator}, {"POST /seasons/de/roster", hands}, {"GET /seasons/de", viewer}, {"GET /seasons", viewer},
+		{"GET /calendar", viewer}, {"GET /calendar.csv", viewer}, {"POST /seasons/de/remove", operator},
 	} {
 		method, path, _ := strings.Cut(c.action, " ")
 		for _, role := range ledger.Roles {

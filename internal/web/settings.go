@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"time"
 
 	"bulkfiling/internal/balance"
@@ -8,7 +9,7 @@ import (
 )
 
 var settingsRoutes = []route{
-	{pattern: "GET /settings", may: everyone, serve: (*Site).settings},
+	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changeFirm},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).dropMapping},
@@ -58,7 +59,7 @@ func (s *Site) settings(v *visit) error {
 		}
 	}
 	p.Fees = fees.Lines()
-	if v.may(ledger.Operator) {
+	if slices.ContainsFunc(auditor, v.may) {
 		if p.Accounts, err = s.Ledger.Accounts(ctx); err != nil {
 			return err
 		}

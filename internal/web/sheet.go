@@ -24,16 +24,16 @@ import (
 
 var sheetRoutes = []route{
 	{pattern: "POST /sheets", may: preparer, serve: (*Site).takeSheet, upload: true},
-	{pattern: "GET /sheets/{sheet}", may: everyone, serve: (*Site).sheetPage},
-	{pattern: "GET /sheets/{sheet}/live", may: everyone, serve: (*Site).sheetLive},
-	{pattern: "GET /sheets/{sheet}/marked", may: everyone, serve: (*Site).markedSheet},
+	{pattern: "GET /sheets/{sheet}", may: viewer, serve: (*Site).sheetPage},
+	{pattern: "GET /sheets/{sheet}/live", may: viewer, serve: (*Site).sheetLive},
+	{pattern: "GET /sheets/{sheet}/marked", may: exporter, serve: (*Site).markedSheet},
 	{pattern: "POST /sheets/{sheet}/reading", may: preparer, serve: (*Site).readAnew},
 	{pattern: "POST /sheets/{sheet}/edits", may: preparer, serve: (*Site).correct},
 	{pattern: "POST /sheets/{sheet}/edits/undo", may: preparer, serve: (*Site).takeBack},
 	{pattern: "POST /sheets/{sheet}/quote", may: preparer, serve: (*Site).quoteAnew},
 	{pattern: "POST /sheets/{sheet}/hand-in", may: preparer, serve: (*Site).handIn},
 	{pattern: "POST /sheets/{sheet}/drop", may: preparer, serve: (*Site).dropSheet},
-	{pattern: "GET /templates/{product}", may: everyone, serve: (*Site).emptySheet},
+	{pattern: "GET /templates/{product}", may: viewer, serve: (*Site).emptySheet},
 }
 
 // sheetPage is all that a person needs to see of a sheet before it is placed.
@@ -435,7 +435,7 @@ func (s *Site) markedSheet(v *visit) error {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return wrong("No cell of %s is at fault: there is nothing to mark.", u.File)
 		}
-		return nil
+		return s.fetched(v, u.ID, "spreadsheet with errors highlighted")
 	})
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +15,9 @@ var signInRoutes = []route{
 	{pattern: "POST /sign-in", may: anyone, serve: (*Site).signIn},
 	{pattern: "GET /enter", may: anyone, serve: (*Site).enterPage},
 	{pattern: "POST /enter", may: anyone, serve: (*Site).enter},
-	{pattern: "POST /leave", may: everyone, serve: (*Site).leave},
-	{pattern: "GET /password", may: everyone, serve: (*Site).passwordPage},
-	{pattern: "POST /password", may: everyone, serve: (*Site).password},
+	{pattern: "POST /leave", may: self, serve: (*Site).leave},
+	{pattern: "GET /password", may: self, serve: (*Site).passwordPage},
+	{pattern: "POST /password", may: self, serve: (*Site).password},
 }
 
 // sessionLife is how long somebody stays signed in; the ledger ends a session
@@ -27,7 +28,7 @@ const sessionLife = 7 * 24 * time.Hour
 type entrance struct {
 	To, Name string
 	Wrong    string
-	Empty    bool // there is no account with a password yet
+	Empty    bool // there is no account with a password yet, and this is the computer of whoever starts
 }
 
 func (s *Site) signInPage(v *visit) error {
@@ -35,13 +36,13 @@ func (s *Site) signInPage(v *visit) error {
 	if v.signedIn {
 		return v.goTo(to)
 	}
-	accounts, err := s.Ledger.Accounts(v.ctx())
-	if err != nil {
-		return err
-	}
-	empty := true
-	for _, a := range accounts {
-		empty = empty && !a.HasPassword
+	empty := false
+	if s.Local { // elsewhere strangers are not told
+		accounts, err := s.Ledger.Accounts(v.ctx())
+		if err != nil {
+			return err
+		}
+		empty = !slices.ContainsFunc(accounts, func(a ledger.Account) bool { return a.HasPassword })
 	}
 	return v.show("sign-in.html", "Sign in", entrance{To: to, Empty: empty})
 }
@@ -51,10 +52,7 @@ func (s *Site) signIn(v *visit) error {
 	account, err := s.Ledger.SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
-		// Who tried is not said: people type passwords into the wrong field.
-		if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed"}); err != nil {
-			return err
-		}
+		s.failedSignIn(v, name, "password", err)
 		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", entrance{To: to, Name: name, Wrong: "That name and password do not go together."})
 	case err != nil:
 		return err
@@ -116,7 +114,7 @@ func (s *Site) enter(v *visit) error {
 }
 
 func (s *Site) leave(v *visit) error {
-	if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
+	if err := s.Ledger.EndSession(v.acting("sign-out", v.who(), ""), v.secret); err != nil {
 		return err
 	}
 	v.setCookie(sessionCookie, "", -1)
@@ -132,6 +130,7 @@ func (s *Site) password(v *visit) error {
 	if account.HasPassword {
 		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
+			s.failedSignIn(v, account.Name, "present password", err)
 			return wrong("Your present password is another one. Nothing was changed.")
 		case err != nil:
 			return err

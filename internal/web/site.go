@@ -63,6 +63,7 @@ type Site struct {
 	desk    *preparing
 	streams *streams
 	sights  *sights
+	traces  *traces
 }
 
 // New makes a site. Close it before the ledger.
@@ -70,10 +71,11 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{Config: c, streams: newStreams(), sights: newSights()}
+	s := &Site{Config: c, streams: newStreams(), sights: newSights(), traces: newTraces()}
 	s.desk = newPreparing(s)
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)
+	s.Ledger.OnAct(s.logAct)
 	return s
 }
 
@@ -84,6 +86,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 func (s *Site) Close() {
 	s.streams.close()
 	s.desk.close()
+	s.flushTraces()
 }
 
 // keptUploads is how long a sheet that nobody touches is kept.

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -278,15 +279,15 @@ func (r route) method() string {
 func TestEveryRouteRefuses(t *testing.T) {
 	s := newSite(t)
 	stranger := s.nobody()
-	people := map[ledger.Role]*visitor{"": s.as()} // without a role one may look
+	people := map[ledger.Role]*visitor{"": s.as()}
 	for _, role := range ledger.Roles {
 		people[role] = s.as(role)
 	}
 	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{What: "before", By: "test"}))
-	acts := func() int {
-		all, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Limit: 1000})
+	acts := func() int { // but for those that tell of the refusals
+		all, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Limit: 10_000})
 		s.must(err)
-		return len(all)
+		return len(slices.DeleteFunc(all, func(a ledger.Act) bool { return a.What == "denied" }))
 	}
 	before := acts()
 	request := func(v *visitor, r route, form url.Values, header ...string) int {
@@ -369,6 +370,69 @@ func otherRole(r ledger.Role) ledger.Role {
 		}
 	}
 	return ""
+}
+
+// What each role sees, and what it may not: without a role one sees what is one's
+// own, an auditor sees everything and changes nothing, and files that leave the
+// server go to somebody with a role.
+func TestWhatEachRoleSees(t *testing.T) {
+	s := newSite(t)
+	own := map[string]bool{
+		"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
+		"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true, "POST /browsers/{browser}/forget": true,
+	}
+	forOperators := map[string]bool{"GET /seasons/new": true, "GET /seasons/{season}/fire": true} // forms
+	ask := func(v *visitor, r route) int {
+		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		defer func() { v.client.CheckRedirect = nil }()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel() // pages that are watched never end
+		req, err := http.NewRequestWithContext(ctx, r.method(), s.url+r.path(), nil)
+		s.must(err)
+		answer, err := v.client.Do(req)
+		s.must(err)
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	for _, role := range append([]ledger.Role{""}, ledger.Roles...) {
+		v := s.as()
+		if role != "" {
+			v = s.as(role)
+		}
+		for _, r := range routes {
+			if r.may == nil || r.method() != http.MethodGet {
+				continue
+			}
+			want := role != "" || own[r.pattern]
+			if forOperators[r.pattern] {
+				want = role == ledger.Operator
+			}
+			if r.pattern == "GET /audit" || r.pattern == "GET /settings/accounts/{account}/sessions" {
+				want = role == ledger.Operator || role == ledger.Auditor
+			}
+			if status := ask(v, r); (status != http.StatusForbidden && status != http.StatusUnauthorized) != want {
+				t.Errorf("%s with the role %q: %d", r.pattern, role, status)
+			}
+		}
+	}
+	for _, r := range routes {
+		if r.method() != http.MethodGet && slices.Contains(r.may, ledger.Auditor) {
+			t.Errorf("%s: an auditor would change something", r.pattern)
+		}
+		if r.may != nil && len(r.may) == 0 && !own[r.pattern] {
+			t.Errorf("%s: is shown to accounts without a role", r.pattern)
+		}
+	}
+	nobody := s.as()
+	if _, body := nobody.get("/"); !strings.Contains(body, "You have no role yet") || strings.Contains(body, `href="/settings"`) {
+		t.Errorf("without a role the page says\n%s", body)
+	}
+	auditor := s.as(ledger.Auditor)
+	_, body := auditor.get("/settings")
+	auditor.wants(body, "personb", "auditor", `href="/audit"`)
+	if strings.Contains(body, `method="post" action="/settings`) {
+		t.Error("an auditor is shown a form")
+	}
 }
 
 // Every page that changes something is a POST with a token, whoever may send it.

@@ -36,6 +36,7 @@ var (
 	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in", "Sign in, then do it again. Nothing was changed."}
 	errRole   = &Trouble{http.StatusForbidden, "That is not for you", "Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed."}
 	errForm   = &Trouble{http.StatusForbidden, "The form is not valid any more", "It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. Nothing was changed."}
+	errToken  = &Trouble{errForm.Status, errForm.Title, errForm.Text}
 	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site", "Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
 	errHost   = &Trouble{http.StatusMisdirectedRequest, "This server does not go by that name", "Use the address that importer serve printed, or have it started with --public-url."}
 	errNoPage = &Trouble{http.StatusNotFound, "There is no such page", "It may have been removed. Begin at the list of batches."}
@@ -67,10 +68,13 @@ func (s *Site) trouble(v *visit, err error) {
 	t, often := new(Trouble), new(ledger.TooMany)
 	switch {
 	case errors.As(err, &t):
+		s.denied(v, t)
 	case errors.As(err, &often):
+		s.throttled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
 		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. A browser in which you signed in before does not have to wait for the failures of others. An operator can make you a sign-in link: importer accounts link."}
 	case errors.Is(err, ledger.ErrCrowded):
+		s.throttled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
 		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in", "Wait a few seconds, then try again. Your password was not checked, and this does not count as a failed attempt."}
 	default:

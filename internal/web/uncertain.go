@@ -20,12 +20,12 @@ import (
 )
 
 var uncertainRoutes = []route{
-	{pattern: "GET /uncertain", may: everyone, serve: (*Site).uncertain},
-	{pattern: "GET /uncertain/rows/{row}", may: everyone, serve: (*Site).uncertainRow},
+	{pattern: "GET /uncertain", may: viewer, serve: (*Site).uncertain},
+	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).uncertainRow},
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).settle},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
-	{pattern: "GET /uncertain/batches/{batch}/sheet", may: everyone, serve: (*Site).decisionSheet},
+	{pattern: "GET /uncertain/batches/{batch}/sheet", may: exporter, serve: (*Site).decisionSheet},
 	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
 	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).takeDecisions, upload: true},
 	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).settleAll},

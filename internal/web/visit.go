@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ type page struct {
 	Flash   []flash
 	Mode    string // "test" or "live"
 	CSRF    string
-	Version string
+	Version string // strangers are not told
 	Data    any
 	May     may
 }
@@ -73,7 +74,7 @@ type navItem struct {
 type person struct{ Name, Roles string }
 
 // may is what whoever looks may do, for pages that leave out what they may not.
-type may struct{ Prepare, Approve, Operate bool }
+type may struct{ Prepare, Approve, Operate, Audit bool }
 
 // flash is said once, at the top of a page.
 type flash struct{ Kind, Text string } // Kind: ok, note, warn or bad
@@ -84,7 +85,7 @@ func (v *visit) show(name, title string, data any) error {
 }
 
 func (v *visit) showStatus(status int, name, title string, data any) error {
-	p := page{Title: title, Mode: v.site.Settings.Mode, Version: v.site.Version, Data: data, Flash: v.flashes()}
+	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashes()}
 	if v.signedIn {
 		account := v.session.Account
 		roles := make([]string, len(account.Roles))
@@ -92,8 +93,13 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 			roles[i] = string(r)
 		}
 		p.Person = person{account.Name, strings.Join(roles, ", ")}
-		p.CSRF = v.session.CSRF
-		p.May = may{account.May(ledger.Preparer), account.May(ledger.Approver), account.May(ledger.Operator)}
+		p.CSRF, p.Version = v.session.CSRF, v.site.Version
+		p.May = may{
+			Prepare: account.May(ledger.Preparer),
+			Approve: account.May(ledger.Approver),
+			Operate: account.May(ledger.Operator),
+			Audit:   slices.ContainsFunc(auditor, account.May),
+		}
 		nav, err := v.nav()
 		if err != nil {
 			return err
@@ -117,6 +123,9 @@ var sections = []struct{ path, name string }{
 
 // nav shows the way, and where something waits for a person.
 func (v *visit) nav() ([]navItem, error) {
+	if !v.session.Account.HasRole() {
+		return nil, nil
+	}
 	waiting, err := v.site.Ledger.Attention(v.ctx())
 	if err != nil {
 		return nil, err

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"bulkfiling/internal/ledger"
+)
+
+var sessionRoutes = []route{
+	{pattern: "GET /sessions", may: self, serve: (*Site).sessions},
+	{pattern: "POST /sessions/others", may: self, serve: (*Site).endOthers},
+	{pattern: "POST /sessions/{session}/end", may: self, serve: (*Site).endSession},
+	{pattern: "POST /browsers/{browser}/forget", may: self, serve: (*Site).forgetBrowser},
+	{pattern: "GET /settings/accounts/{account}/sessions", may: auditor, serve: (*Site).sessionsOf},
+	{pattern: "POST /settings/accounts/{account}/sessions/{session}/end", may: operator, serve: (*Site).endSessionOf},
+	{pattern: "POST /settings/accounts/{account}/sessions/end", may: operator, serve: (*Site).endSessionsOf},
+}
+
+// sessionsPage shows where an account is signed in.
+type sessionsPage struct {
+	Account  ledger.Account
+	Sessions []ledger.Session
+	Browsers []ledger.KnownBrowser
+	Own      bool   // it is the visitor's own account
+	Current  string // the visitor's session
+	Path     string // below which sessions are ended
+	MayEnd   bool
+}
+
+func (s *Site) sessions(v *visit) error {
+	p := sessionsPage{Account: v.session.Account, Own: true, Current: v.session.ID, Path: "/sessions", MayEnd: true}
+	var err error
+	if p.Browsers, err = s.Ledger.KnownBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
+		return err
+	}
+	return s.showSessions(v, p, "Your sessions")
+}
+
+func (s *Site) sessionsOf(v *visit) error {
+	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	p := sessionsPage{
+		Account: account,
+		Current: v.session.ID,
+		Path:    "/settings/accounts/" + account.ID + "/sessions",
+		MayEnd:  v.may(ledger.Operator),
+	}
+	return s.showSessions(v, p, "Sessions of "+account.Name)
+}
+
+func (s *Site) showSessions(v *visit, p sessionsPage, title string) error {
+	var err error
+	if p.Sessions, err = s.Ledger.Sessions(v.ctx(), p.Account.ID); err != nil {
+		return err
+	}
+	return v.show("sessions.html", title, p)
+}
+
+func (s *Site) endSession(v *visit) error {
+	return s.endOne(v, v.session.Account, "/sessions")
+}
+
+func (s *Site) endSessionOf(v *visit) error {
+	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	return s.endOne(v, account, "/settings/accounts/"+account.ID+"/sessions")
+}
+
+func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
+	if err := s.Ledger.EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID, v.r.PathValue("session")); err != nil {
+		return err
+	}
+	v.say("ok", "The session has ended. Whoever used it has to sign in again.")
+	return v.goTo(to)
+}
+
+func (s *Site) endOthers(v *visit) error {
+	a := v.session.Account
+	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret, v.browser())
+	if err != nil {
+		return err
+	}
+	v.say("ok", "%s ended, and the other browsers are forgotten.", count(n, "other session"))
+	return v.goTo("/sessions")
+}
+
+func (s *Site) endSessionsOf(v *visit) error {
+	a, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	keep, browser := "", ""
+	if a.ID == v.session.Account.ID {
+		keep, browser = v.secret, v.browser()
+	}
+	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions"), a.ID, keep, browser)
+	if err != nil {
+		return err
+	}
+	v.say("ok", "%s of %s ended.", capital(count(n, "session")), a.Name)
+	return v.goTo("/settings/accounts/" + a.ID + "/sessions")
+}
+
+func (s *Site) forgetBrowser(v *visit) error {
+	a := v.session.Account
+	if err := s.Ledger.ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID, v.r.PathValue("browser")); err != nil {
+		return err
+	}
+	v.say("ok", "The browser is forgotten. Failed sign-ins of others can now delay a sign-in from it.")
+	return v.goTo("/sessions")
+}

@@ -1,0 +1,225 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// Bounds of what strangers can make the audit log grow by: traces of one kind,
+// about one account and from one network, are folded for a while, and so are all
+// others once there are many.
+const (
+	foldTraces = 10 * time.Minute
+	maxTraces  = 60 // kinds of traces that are kept apart for that while
+)
+
+// traces folds what is repeated, so that a flood of denials does not fill the
+// ledger. The log has each of them.
+type traces struct {
+	mu   sync.Mutex
+	kept map[string]*trace
+}
+
+// trace is the last of its kind, and how many came since it was kept.
+type trace struct {
+	act   ledger.Act
+	at    time.Time
+	again int
+}
+
+func newTraces() *traces { return &traces{kept: make(map[string]*trace)} }
+
+// fold returns the acts that are to be kept now: the given one, unless one of its
+// kind was kept a short while ago, and what is known of repetitions that are over.
+func (t *traces) fold(a ledger.Act, now time.Time) []ledger.Act {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	due := t.ended(now)
+	key := strings.Join([]string{a.What, a.By, a.Of, a.Note, ledger.Network(a.From)}, "\x00")
+	if t.kept[key] == nil && len(t.kept) >= maxTraces {
+		key = "the rest"
+		a.Note = "and more from many addresses; the log of the server has each"
+	}
+	if known := t.kept[key]; known != nil {
+		known.again++
+		return due
+	}
+	t.kept[key] = &trace{act: a, at: now}
+	return append(due, a)
+}
+
+// ended forgets the traces that are old, and returns the acts that tell of their
+// repetitions.
+func (t *traces) ended(now time.Time) []ledger.Act {
+	var due []ledger.Act
+	for key, one := range t.kept {
+		if now.Sub(one.at) < foldTraces {
+			continue
+		}
+		delete(t.kept, key)
+		if one.again > 0 {
+			a := one.act
+			a.ID, a.Note = "", strings.TrimPrefix(a.Note+fmt.Sprintf("; %d more times within %s", one.again, foldTraces), "; ")
+			due = append(due, a)
+		}
+	}
+	return due
+}
+
+// keepTrace puts what happened into the audit log, or folds it into what is
+// there. A request is answered whether that succeeds or not.
+func (s *Site) keepTrace(ctx context.Context, a ledger.Act) {
+	for _, act := range s.traces.fold(a, time.Now()) {
+		if err := s.Ledger.KeepAct(context.WithoutCancel(ctx), act); err != nil {
+			s.Log.Error("audit event lost", "what", act.What, "err", err)
+		}
+	}
+}
+
+// flushTraces keeps what is known of repetitions: the server ends.
+func (s *Site) flushTraces() {
+	s.traces.mu.Lock()
+	due := s.traces.ended(time.Now().Add(foldTraces))
+	s.traces.mu.Unlock()
+	for _, act := range due {
+		if err := s.Ledger.KeepAct(context.Background(), act); err != nil {
+			s.Log.Error("audit event lost", "what", act.What, "err", err)
+		}
+	}
+}
+
+// denials are the reasons for which a request is refused before it is served.
+var denials = map[*Trouble]string{
+	errSignIn: "no session",
+	errRole:   "role",
+	errForm:   "form",
+	errToken:  "token",
+	errOrigin: "origin",
+	errHost:   "host",
+}
+
+// route is the pattern that a request matches: never its path, which may hold
+// what is nobody's business.
+func (v *visit) route() string {
+	pattern := v.r.Pattern
+	if pattern == "" {
+		_, pattern = v.site.ways.Handler(v.r)
+	}
+	if pattern == "/" {
+		return "unknown"
+	}
+	return pattern
+}
+
+// denied tells that a request was refused. A page that somebody without a session
+// asks for is none: it leads to the sign-in page.
+func (s *Site) denied(v *visit, t *Trouble) {
+	reason, ok := denials[t]
+	if !ok || (t == errSignIn && (v.r.Method == "GET" || v.r.Method == "HEAD")) {
+		return
+	}
+	if !v.signedIn {
+		_ = v.recognise() // what is refused at the door may have a session all the same
+	}
+	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address", v.from())
+	if v.signedIn {
+		s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "denied", Of: v.route(), Note: reason})
+	}
+}
+
+// concerned is the account that a sign-in is about. The name that was typed is
+// kept only where it is an account's: people type passwords into the wrong field.
+func (s *Site) concerned(v *visit, name string) ledger.Account {
+	if v.signedIn {
+		return v.session.Account
+	}
+	a, err := s.Ledger.Account(v.ctx(), name)
+	if err != nil || a.ID == name {
+		return ledger.Account{}
+	}
+	return a
+}
+
+// failedSignIn tells that a proof of who somebody is was wrong: a password, a
+// code. It tells of the wait, too, that follows from it.
+func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
+	account := s.concerned(v, name)
+	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
+	s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-failed", Of: account.Name, Note: proof})
+	failed, ok := errors.AsType[*ledger.FailedTry](err)
+	if !ok || failed.Until.IsZero() {
+		return
+	}
+	s.Log.Warn("sign-in locked", "reason", "failures by "+failed.Scope, "route", v.route(), "account", account.ID, "address", v.from(), "until", failed.Until)
+	s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-locked", Of: account.Name, Note: "failures by " + failed.Scope})
+}
+
+// throttled tells that a sign-in was not tried.
+func (s *Site) throttled(v *visit, reason string) {
+	account := s.concerned(v, v.r.PostForm.Get("name"))
+	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
+	if account.ID != "" {
+		s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-throttled", Of: account.Name, Note: reason})
+	}
+}
+
+// events are audit events by what the log calls them. about says that their object
+// is an account.
+var events = map[string]struct {
+	message string
+	about   bool
+}{
+	"account-add":      {"account added", true},
+	"account-disable":  {"account disabled", true},
+	"account-enable":   {"account enabled", true},
+	"account-link":     {"sign-in link made", true},
+	"account-password": {"password changed", true},
+	"account-roles":    {"roles changed", true},
+	"browser-forget":   {"browser forgotten", true},
+	"dashboard":        {"data exported", false},
+	"download":         {"data exported", false},
+	"firm":             {"policy changed", false},
+	"session-end":      {"session ended", true},
+	"sign-in":          {"signed in", true},
+	"sign-out":         {"session ended", true},
+}
+
+// traced are the events that have a line of their own already.
+var traced = map[string]bool{"denied": true, "sign-in-failed": true, "sign-in-locked": true, "sign-in-throttled": true}
+
+// logAct writes an audit event into the log: accounts by their ids, no notes, and
+// of objects only accounts and what was exported. The rest may hold what people
+// typed.
+func (s *Site) logAct(a ledger.Act) {
+	if traced[a.What] {
+		return
+	}
+	event := events[a.What]
+	line := []any{"what", a.What, "account", s.accountID(a.By), "address", a.From}
+	switch {
+	case event.about:
+		line = append(line, "object", s.accountID(a.Of))
+	case event.message == "data exported":
+		line = append(line, "object", a.Of)
+	}
+	s.Log.Info(cmp.Or(event.message, "audit event"), line...)
+}
+
+// accountID is the id of an account by its name; empty where there is none.
+func (s *Site) accountID(name string) string {
+	if name == "" {
+		return ""
+	}
+	a, err := s.Ledger.Account(context.Background(), name)
+	if err != nil {
+		return ""
+	}
+	return a.ID
+}

@@ -1,0 +1,307 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// logbook is a log that a test reads.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logbook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// take returns the lines with a message since the last look, and forgets all.
+func (b *logbook) take(t *testing.T, message string) []map[string]any {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []map[string]any
+	for line := range strings.Lines(b.text.String()) {
+		var one map[string]any
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if one["msg"] == message {
+			found = append(found, one)
+		}
+	}
+	b.text.Reset()
+	return found
+}
+
+func loggedSite(t *testing.T, change ...func(*Config)) (*testSite, *logbook) {
+	t.Helper()
+	book := new(logbook)
+	return newSite(t, append(change, func(c *Config) { c.Log = slog.New(slog.NewJSONHandler(book, nil)) })...), book
+}
+
+// Each way in which each route refuses is one line of the log with what an
+// operator has to know, and never what stood in the request.
+func TestEveryRefusalIsLogged(t *testing.T) {
+	s, book := loggedSite(t)
+	stranger, nobody, owner := s.nobody(), s.as(), s.as(ledger.Roles...)
+	account, err := s.Ledger.Account(t.Context(), nobody.name)
+	s.must(err)
+	all, err := s.Ledger.Account(t.Context(), owner.name)
+	s.must(err)
+	const private = "private-text"
+	ask := func(v *visitor, r route, host string, header ...string) {
+		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		body := url.Values{"csrf": {"none"}, "note": {private}}.Encode()
+		kind := "application/x-www-form-urlencoded"
+		if r.upload {
+			kind = "multipart/form-data; boundary=x"
+			body = "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nnone\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\na\r\n--x--\r\n"
+		}
+		req, err := http.NewRequest(r.method(), s.url+r.path()+"?q="+private, strings.NewReader(body))
+		s.must(err)
+		req.Header.Set("Content-Type", kind)
+		if host != "" {
+			req.Host = host
+		}
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		v.do(req)
+	}
+	check := func(what string, r route, reason, account string) {
+		t.Helper()
+		lines := book.take(t, "access denied")
+		if len(lines) != 1 {
+			t.Errorf("%s, %s: %d lines", r.pattern, what, len(lines))
+			return
+		}
+		one := lines[0]
+		delete(one, "time")
+		want := map[string]any{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern, "account": account, "address": "127.0.0.1"}
+		if fmt.Sprint(one) != fmt.Sprint(want) {
+			t.Errorf("%s, %s: %v, want %v", r.pattern, what, one, want)
+		}
+	}
+	for _, r := range routes {
+		book.take(t, "")
+		ask(stranger, r, "evil.example")
+		check("another host", r, "host", "")
+		if r.may == nil {
+			continue
+		}
+		if len(r.may) > 0 {
+			ask(nobody, r, "")
+			check("no role", r, "role", account.ID)
+		}
+		if r.method() == http.MethodGet {
+			continue
+		}
+		ask(stranger, r, "")
+		check("no session", r, "no session", "")
+		ask(owner, r, "", "Origin", "https://evil.example")
+		check("another site", r, "origin", all.ID)
+		ask(owner, r, "")
+		check("no token", r, "token", all.ID)
+	}
+	if n := len(book.take(t, private)); n > 0 {
+		t.Error("the log has what stood in a request")
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "denied"})
+	s.must(err)
+	if len(acts) == 0 || len(acts) > maxTraces+1 {
+		t.Errorf("%d denials are in the audit log", len(acts))
+	}
+	for _, a := range acts {
+		if a.By == "" || a.From == "" || strings.Contains(a.Of+a.Note, private) {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// A flood of one kind is a line of the audit log, and what it came to another.
+func TestTracesAreFolded(t *testing.T) {
+	now := time.Now()
+	f := newTraces()
+	denied := ledger.Act{What: "denied", By: "ana", From: "192.0.2.1", Note: "role"}
+	if got := f.fold(denied, now); len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	for range 1000 {
+		if got := f.fold(denied, now.Add(time.Minute)); len(got) != 0 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	other := denied
+	other.By = "bo"
+	if got := f.fold(other, now.Add(time.Minute)); len(got) != 1 || got[0].By != "bo" {
+		t.Errorf("%+v", got)
+	}
+	got := f.fold(denied, now.Add(foldTraces))
+	if len(got) != 2 || !strings.Contains(got[0].Note, "role; 1000 more times") || got[1] != denied {
+		t.Errorf("%+v", got)
+	}
+	kept := 0
+	for i := range 10_000 {
+		kept += len(f.fold(ledger.Act{What: "sign-in-failed", From: fmt.Sprintf("2001:db8:%x::1", i)}, now.Add(foldTraces)))
+	}
+	if kept > maxTraces || len(f.kept) > maxTraces+1 {
+		t.Errorf("%d were kept, %d are remembered", kept, len(f.kept))
+	}
+}
+
+// What concerns sign-in, roles, policy and data that leaves is in the log, by
+// accounts' ids. No password, link, token or name that somebody typed is in it,
+// nor in the audit log.
+func TestSignInsAndChangesAreTraced(t *testing.T) {
+	s, book := loggedSite(t)
+	owner := s.as(ledger.Roles...)
+	a, err := s.Ledger.Account(t.Context(), owner.name)
+	s.must(err)
+	const right, typed = "seven gray herons at noon", "a secret in the wrong field"
+	var whole strings.Builder
+	secrets := []string{right, typed, owner.csrf}
+	step := func(message string, want map[string]any, do func()) {
+		t.Helper()
+		book.mu.Lock()
+		whole.Write(book.text.Bytes())
+		book.text.Reset()
+		book.mu.Unlock()
+		do()
+		book.mu.Lock()
+		whole.Write(book.text.Bytes())
+		book.mu.Unlock()
+		for _, line := range book.take(t, message) {
+			same := true
+			for k, v := range want {
+				same = same && line[k] == v
+			}
+			if same {
+				return
+			}
+		}
+		t.Errorf("no line %q with %v", message, want)
+	}
+	stranger := s.nobody()
+	signIn := func(v *visitor, name, password string) {
+		v.send("/sign-in", url.Values{"name": {name}, "password": {password}})
+	}
+	post := func(path string, fields ...string) func() {
+		return func() { owner.post(path, fields...) }
+	}
+	step("password changed", map[string]any{"account": a.ID, "object": a.ID, "address": "127.0.0.1"}, post("/password", "password", right, "again", right))
+	_, body := owner.get("/password")
+	owner.csrf = hidden(body, "csrf")
+	secrets = append(secrets, owner.csrf)
+	step("sign-in failed", map[string]any{"reason": "password", "account": "", "route": "POST /sign-in"}, func() { signIn(stranger, typed, right) })
+	step("sign-in failed", map[string]any{"reason": "password", "account": a.ID}, func() { signIn(stranger, owner.name, typed) })
+	for range 3 {
+		signIn(stranger, owner.name, typed)
+	}
+	step("sign-in locked", map[string]any{"reason": "failures by name and address", "account": a.ID}, func() { signIn(stranger, owner.name, typed) })
+	step("sign-in throttled", map[string]any{"reason": "failures by name and address", "account": a.ID}, func() { signIn(stranger, owner.name, right) })
+	step("sign-in failed", map[string]any{"reason": "present password", "account": a.ID}, post("/password", "present", typed, "password", right, "again", right))
+	step("account added", map[string]any{"account": a.ID}, func() {
+		_, body := owner.post("/settings/accounts", "name", "Leo", "role", "preparer")
+		_, link, _ := strings.Cut(body, "/enter?ticket=")
+		link, _, _ = strings.Cut(link, "<")
+		secrets = append(secrets, link)
+	})
+	leo, err := s.Ledger.Account(t.Context(), "leo")
+	s.must(err)
+	step("sign-in link made", map[string]any{"account": a.ID, "object": leo.ID}, func() {
+		_, body := owner.post("/settings/accounts/" + leo.ID + "/link")
+		_, link, _ := strings.Cut(body, "/enter?ticket=")
+		link, _, _ = strings.Cut(link, "<")
+		secrets = append(secrets, link)
+	})
+	ticket, err := s.Ledger.MakeTicket(t.Context(), leo.ID, time.Hour)
+	s.must(err)
+	secrets = append(secrets, ticket)
+	guest := s.nobody()
+	step("signed in", map[string]any{"account": leo.ID}, func() { guest.send("/enter", url.Values{"ticket": {ticket}}) })
+	guest.send("/enter", url.Values{"ticket": {ticket}})
+	guest.get("/enter?ticket=" + ticket)
+	at, err := url.Parse(s.url)
+	s.must(err)
+	for _, c := range append(guest.client.Jar.Cookies(at), owner.client.Jar.Cookies(at)...) {
+		secrets = append(secrets, c.Value)
+	}
+	step("roles changed", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID, "role", "auditor"))
+	step("policy changed", map[string]any{"account": a.ID}, post("/settings/firm", "second", "1"))
+	step("data exported", map[string]any{"account": a.ID}, func() { owner.get("/calendar.csv") })
+	sessions, err := s.Ledger.Sessions(t.Context(), leo.ID)
+	s.must(err)
+	step("session ended", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))
+	if status, body := guest.get("/"); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
+		t.Errorf("leo is still signed in: %d", status)
+	}
+	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/sessions/others"))
+	step("account disabled", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID, "disabled", "1"))
+	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/leave"))
+
+	acts, err := s.Ledger.Acts(context.Background(), ledger.ActQuery{})
+	s.must(err)
+	kinds := make(map[string]int)
+	for _, act := range acts {
+		kinds[act.What]++
+		fmt.Fprintf(&whole, "%+v\n", act)
+	}
+	for _, want := range []string{"sign-in-failed", "sign-in-locked", "sign-in-throttled", "session-end", "sign-out", "account-roles", "firm", "download"} {
+		if kinds[want] == 0 {
+			t.Errorf("%s is not in the audit log: %v", want, kinds)
+		}
+	}
+	for _, secret := range secrets {
+		if len(secret) < 10 || strings.Contains(whole.String(), secret) {
+			t.Errorf("a log has the secret %q", secret)
+		}
+	}
+}
+
+// Strangers learn neither which version this is nor whether accounts exist; on
+// one's own computer the first start explains itself.
+func TestWhatStrangersLearn(t *testing.T) {
+	for name, c := range map[string]struct {
+		config func(*Config)
+		told   bool
+	}{
+		"on a computer": {func(c *Config) { c.Version = "v1.2.3-secret" }, true},
+		"on a server": {func(c *Config) {
+			c.Version, c.Local, c.Public = "v1.2.3-secret", false, &url.URL{Scheme: "http", Host: "filings.example.com"}
+		}, false},
+	} {
+		s := newSite(t, c.config)
+		_, empty := s.nobody().get("/sign-in")
+		if strings.Contains(empty, "Nobody has a password here yet") != c.told {
+			t.Errorf("%s: told is %v", name, !c.told)
+		}
+		_, missing := s.nobody().get("/nothing")
+		if strings.Contains(empty+missing, "v1.2.3") {
+			t.Errorf("%s: strangers are told the version", name)
+		}
+		v := s.as()
+		if _, body := v.get("/sessions"); !strings.Contains(body, "v1.2.3") {
+			t.Errorf("%s: who is signed in is not told the version", name)
+		}
+		a, err := s.Ledger.Account(t.Context(), v.name)
+		s.must(err)
+		s.must(s.Ledger.SetPassword(t.Context(), a.ID, "seven gray herons at noon"))
+		if _, full := s.nobody().get("/sign-in"); !c.told && full != empty {
+			t.Errorf("%s: the page tells that there are accounts", name)
+		}
+	}
+}
