@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -37,7 +36,7 @@ const (
 type Queue struct {
 	redis    redis.UniversalClient
 	client   *asynq.Client
-	embedded *miniredis.Miniredis
+	embedded *embedded // nil where a server carries the queue
 	stop     chan struct{}
 	clock    sync.WaitGroup
 	hosts    string // for its errors
@@ -65,13 +64,12 @@ func NewQueue(redisURL string) (*Queue, error) {
 	q := &Queue{stop: make(chan struct{})}
 	options := newOptions()
 	if redisURL == "" {
-		q.embedded = miniredis.NewMiniRedis()
-		if err := q.embedded.StartAddr("127.0.0.1:0"); err != nil {
+		var err error
+		if q.embedded, err = startEmbedded(); err != nil {
 			return nil, fmt.Errorf("start the in-process queue: %w", err)
 		}
-		options.Addrs = []string{q.embedded.Addr()}
-		q.clock.Add(1)
-		go q.keepTime()
+		options.Addrs, options.Dialer = []string{"this process"}, q.embedded.dial
+		q.clock.Go(q.keepTime)
 	} else {
 		var err error
 		if options, err = parseRedis(redisURL); err != nil {
@@ -87,7 +85,6 @@ func NewQueue(redisURL string) (*Queue, error) {
 // keepTime lets keys of the in-process Redis expire, which they do not do by
 // themselves.
 func (q *Queue) keepTime() {
-	defer q.clock.Done()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -95,7 +92,7 @@ func (q *Queue) keepTime() {
 		case <-q.stop:
 			return
 		case <-tick.C:
-			q.embedded.FastForward(time.Second)
+			q.embedded.redis.FastForward(time.Second)
 		}
 	}
 }
@@ -111,7 +108,7 @@ func (q *Queue) release() {
 	close(q.stop)
 	q.clock.Wait()
 	if q.embedded != nil {
-		q.embedded.Close()
+		q.embedded.redis.Close()
 	}
 }
 

@@ -1,0 +1,84 @@
+package jobs
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// embedded is a Redis within this process. It is reached through memory alone:
+// it has no port and no socket, so no other user and no other process of the
+// machine can read it, flush it or fill it. What it holds is what pump, placer
+// and asynq put there, which maxPending bounds.
+type embedded struct {
+	redis  *miniredis.Miniredis
+	server *server.Server
+}
+
+func startEmbedded() (*embedded, error) {
+	redis := miniredis.NewMiniRedis()
+	c, err := redis.Dial() // the first connection starts it without a listener
+	if err != nil {
+		return nil, err
+	}
+	return &embedded{redis, redis.Server()}, c.Close()
+}
+
+// dial connects a client of the in-process Redis.
+func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
+	client, answering := net.Pipe()
+	c := &unhurried{Conn: answering, more: make(chan struct{}, 1), closed: make(chan struct{})}
+	go c.deliver()
+	e.server.ServeConn(c)
+	return client, nil
+}
+
+// unhurried is the server's end of a connection. A client writes its whole
+// pipeline before it reads an answer, and net.Pipe holds nothing: a server that
+// waits until its answer is read would never read the rest of the pipeline.
+type unhurried struct {
+	net.Conn
+	mu     sync.Mutex
+	unread []byte
+	more   chan struct{} // there is something unread
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (c *unhurried) Write(answer []byte) (int, error) {
+	c.mu.Lock()
+	c.unread = append(c.unread, answer...)
+	c.mu.Unlock()
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+	return len(answer), nil
+}
+
+// deliver hands the answers over until the connection closes.
+func (c *unhurried) deliver() {
+	for {
+		select {
+		case <-c.closed:
+			return
+		case <-c.more:
+		}
+		c.mu.Lock()
+		answers := c.unread
+		c.unread = nil
+		c.mu.Unlock()
+		if _, err := c.Conn.Write(answers); err != nil {
+			_ = c.Close()
+			return
+		}
+	}
+}
+
+func (c *unhurried) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
