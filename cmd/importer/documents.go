@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"bulkfiling/internal/archive"
@@ -101,7 +102,7 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive
 	if err != nil {
 		return err
 	}
-	folder, err := archive.Open(dir, service)
+	folder, err := archive.Open(dir, archive.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
 	if err != nil {
 		return err
 	}

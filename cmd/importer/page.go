@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
 	"bulkfiling/internal/web"
 	"bulkfiling/internal/webhook"
@@ -51,15 +53,23 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	p.seasons = s.env.Seasons(l, p.client, log)
 	c := web.Config{
 		Ledger: l, Service: p.service, Ask: p.ask, Seasons: p.seasons, Concurrency: s.env.Concurrency,
-		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxied: s.proxied,
+		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxies: s.proxies, Downloads: s.env.Downloads,
 		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
 		Depth: p.depth, Pace: s.env.Pace(p.queue),
+	}
+	if p.local {
+		c.Port = addr.(*net.TCPAddr).Port
 	}
 	if c.Settings, err = p.settings(); err != nil {
 		return nil, err
 	}
 	p.site = web.New(c)
 	return p, nil
+}
+
+// handler serves the page, and the service's events to receiver.
+func (p *page) handler(receiver http.Handler) http.Handler {
+	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
 }
 
 // openQueue makes the queue. The page outlives a Redis that is away, at its start

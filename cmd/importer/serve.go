@@ -16,6 +16,7 @@ import (
 
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/webhook"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var s server
-	var public string
+	var public, proxies string
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "The page in a browser, and the service's events as they happen",
@@ -45,7 +46,7 @@ proxy that has a certificate (--public-url, --trust-proxy), or give it one.
 GET /healthz answers 200 as long as it runs.`,
 		Example: `  importer serve
   importer serve --listen :8443 --tls-cert cert.pem --tls-key key.pem
-  importer serve --listen 127.0.0.1:8080 --public-url https://filings.example.com --trust-proxy
+  importer serve --listen 127.0.0.1:8080 --public-url https://filings.example.com --trust-proxy 127.0.0.1
   importer webhooks create --url https://filings.example.com` + webhook.Path,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -54,6 +55,9 @@ GET /healthz answers 200 as long as it runs.`,
 			}
 			var err error
 			if s.public, err = publicURL(public); err != nil {
+				return err
+			}
+			if s.proxies, err = parseProxies(proxies); err != nil {
 				return err
 			}
 			if s.maxUpload < 1 {
@@ -66,7 +70,7 @@ GET /healthz answers 200 as long as it runs.`,
 				s.place = s.env.RedisURL == ""
 			}
 			log := slog.New(slog.NewTextHandler(a.err, nil))
-			if s.public != nil && !s.proxied {
+			if s.public != nil && !s.proxies.Any() {
 				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
@@ -84,7 +88,7 @@ GET /healthz answers 200 as long as it runs.`,
 	c.Flags().StringVar(&s.cert, "tls-cert", "", "a certificate, and those that vouch for it: a PEM file")
 	c.Flags().StringVar(&s.key, "tls-key", "", "the certificate's key: a PEM file")
 	c.Flags().StringVar(&public, "public-url", "", "the address that people type, where a proxy stands in front: https://filings.example.com")
-	c.Flags().BoolVar(&s.proxied, "trust-proxy", false, "believe the proxy's X-Forwarded-For: only where nobody reaches serve but through it")
+	c.Flags().StringVar(&proxies, "trust-proxy", "", "the addresses of the proxies in front, whose X-Forwarded-For is believed: 127.0.0.1,10.42.0.0/16")
 	c.Flags().BoolVar(&s.place, "place", false, "place what is handed in (default: where REDIS_URL is not set)")
 	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest sheet that is taken in, in MiB")
 	return c
@@ -102,14 +106,31 @@ func publicURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// parseProxies reads the addresses of the proxies in front. It also takes false,
+// which deployments write for none; true once meant anybody.
+func parseProxies(text string) (network.Proxies, error) {
+	switch strings.TrimSpace(text) {
+	case "false":
+		return network.Proxies{}, nil
+	case "true":
+		return network.Proxies{}, usage("--trust-proxy names the proxies by address, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" anybody could give any address as his own")
+	}
+	proxies, err := network.ParseProxies(text)
+	if err != nil {
+		return network.Proxies{}, usage("--trust-proxy: %s", err)
+	}
+	return proxies, nil
+}
+
 // server is what serve was asked for.
 type server struct {
-	env            environment.Environment
-	listen         string
-	cert, key      string
-	public         *url.URL
-	proxied, place bool
-	maxUpload      int64 // MiB
+	env       environment.Environment
+	listen    string
+	cert, key string
+	public    *url.URL
+	proxies   network.Proxies
+	place     bool
+	maxUpload int64 // MiB
 }
 
 // leave is how long requests have to come to their end.
@@ -139,7 +160,7 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		return err
 	}
 	srv := &http.Server{
-		Handler:           routes(events, p.site),
+		Handler:           p.handler(events),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second, // a file that is handed over has its own
 		WriteTimeout:      2 * time.Minute,
@@ -148,7 +169,8 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	if certificates != nil {
-		srv.TLSConfig = &tls.Config{Certificates: certificates}
+		srv.TLSConfig = network.NewTLS()
+		srv.TLSConfig.Certificates = certificates
 	}
 	srv.RegisterOnShutdown(p.site.Close) // pages that are watched would never end
 	invited, err := p.invitation(ctx, scheme, listener.Addr())

@@ -18,6 +18,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -156,6 +157,55 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	}
 	if events, err := l.Events(t.Context(), "", 10); err != nil || len(events) != 1 {
 		t.Errorf("%d events, %v", len(events), err)
+	}
+}
+
+// Every answer has the security headers: pages, files, events, probes, and what
+// is refused before any of them.
+func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
+	p, _ := openedPage(t, "")
+	p.site.TLS = true
+	handler := p.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))
+	for _, c := range []struct {
+		method, target string
+		status         int
+	}{
+		{"GET", "/sign-in", 200}, {"GET", "/", 401}, {"POST", "/sign-in", 401}, {"GET", "/static/page.js", 200}, {"GET", "/static/nothing", 404},
+		{"GET", "/batches/none/live", 401}, {"GET", "/nowhere", 404}, {"DELETE", "/", 404},
+		{"GET", "/healthz", 200}, {"POST", "/healthz", 405}, {"POST", "/webhooks/filing", 401}, {"PUT", "/webhooks/filing", 401},
+		{"GET", "http://evil.example/", 421},
+	} {
+		target := c.target
+		if strings.HasPrefix(target, "/") {
+			target = "http://127.0.0.1:8080" + target
+		}
+		r, answer := httptest.NewRequest(c.method, target, nil), httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		if answer.Code != c.status {
+			t.Errorf("%s %s: %d, want %d", c.method, c.target, answer.Code, c.status)
+		}
+		for name, want := range map[string]string{
+			"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Content-Type-Options": "nosniff",
+			"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := answer.Header().Get(name); !strings.HasPrefix(got, want) {
+				t.Errorf("%s %s: %s is %q", c.method, c.target, name, got)
+			}
+		}
+	}
+}
+
+func TestTrustedProxies(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "false": false, "127.0.0.1": true, "10.0.0.0/8,::1": true} {
+		if p, err := parseProxies(text); err != nil || p.Any() != want {
+			t.Errorf("%q: %v, %v", text, p, err)
+		}
+	}
+	// What once trusted anybody says what to write instead.
+	for _, text := range []string{"true", "--place", "1"} {
+		if _, err := parseProxies(text); err == nil || !strings.Contains(err.Error(), "127.0.0.1") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

@@ -8,9 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"bulkfiling/internal/environment"
 )
 
 var (
@@ -98,4 +101,16 @@ func TestClockTellsThatLoopsTurn(t *testing.T) {
 			t.Errorf("%d %+v, though nothing turned for %s", code, body, stillness)
 		}
 	})
+}
+
+func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
+	handler := newWorker(environment.Environment{}, options{webhooks: true}, slog.New(slog.DiscardHandler)).handler()
+	for target, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503, "GET /metrics": 200, "POST /webhooks/filing": 503, "GET /nothing": 404, "POST /metrics": 405} {
+		method, path, _ := strings.Cut(target, " ")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		if h := answer.Header(); answer.Code != status || h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %d, %v", target, answer.Code, h)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/webhook"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -174,19 +175,12 @@ func (w *worker) serve() (stop func(), err error) {
 	if w.options.listen == "" {
 		return func() {}, nil
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", w.health.live)
-	mux.HandleFunc("GET /readyz", w.health.ready)
-	mux.Handle("GET /metrics", metrics.Handler(w.registry, w.log))
-	if w.options.webhooks {
-		mux.Handle("POST "+webhook.Path, &w.events)
-	}
 	listener, err := net.Listen("tcp", w.options.listen)
 	if err != nil {
 		return nil, fmt.Errorf("listen for probes and scrapes: %w", err)
 	}
 	server := &http.Server{
-		Handler: mux, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn),
+		Handler: w.handler(), ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 	}
 	w.log.Info("health and metrics", "listen", listener.Addr().String())
@@ -201,4 +195,16 @@ func (w *worker) serve() (stop func(), err error) {
 			w.log.Error("health and metrics were not served", "error", err)
 		}
 	}), nil
+}
+
+// handler is everything that the worker serves.
+func (w *worker) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", w.health.live)
+	mux.HandleFunc("GET /readyz", w.health.ready)
+	mux.Handle("GET /metrics", metrics.Handler(w.registry, w.log))
+	if w.options.webhooks {
+		mux.Handle("POST "+webhook.Path, &w.events)
+	}
+	return network.WithHeaders(mux, false)
 }

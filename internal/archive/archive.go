@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
@@ -37,6 +39,13 @@ type Item struct {
 	Client  string // the company's legal name; empty where nobody knows it
 }
 
+// Config is what an archive fetches documents with.
+type Config struct {
+	Links     Links
+	Downloads network.Downloads // where a link may lead
+	Log       *slog.Logger      // is told why a document could not be downloaded
+}
+
 // Archive is a folder that documents are saved into. Close it.
 type Archive struct {
 	dir   string
@@ -53,12 +62,12 @@ type Archive struct {
 }
 
 // Open takes a folder over, making it as needed. It returns ErrBusy.
-func Open(dir string, links Links) (*Archive, error) {
+func Open(dir string, c Config) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
 	}
 	a := &Archive{
-		dir: dir, links: links, fetch: newFetcher(), lock: flock.New(filepath.Join(dir, ".documents.lock")),
+		dir: dir, links: c.Links, fetch: newFetcher(c.Downloads, c.Log), lock: flock.New(filepath.Join(dir, ".documents.lock")),
 		byID: make(map[string]int), folders: make(map[string]string), owners: make(map[string]string),
 	}
 	held, err := a.lock.TryLock()

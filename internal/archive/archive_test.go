@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 
 	"pgregory.net/rapid"
 )
@@ -43,6 +45,15 @@ func newStore(t *testing.T) *store {
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.server.Close)
 	return s
+}
+
+// config lets links lead to the store alone.
+func (s *store) config() Config {
+	from, err := network.ParseDownloads(s.server.URL+"/v1", "")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return Config{Links: s, Downloads: from, Log: slog.New(slog.NewTextHandler(s.Output(), nil))}
 }
 
 func content(id string) []byte { return bytes.Repeat([]byte(id+" "), 10_000) }
@@ -84,7 +95,7 @@ func (s *store) serve(w http.ResponseWriter, r *http.Request) {
 // save saves into a folder, and returns what became of each document.
 func (s *store) save(dir string, items ...Item) map[string]Outcome {
 	s.Helper()
-	a, err := Open(dir, s)
+	a, err := Open(dir, s.config())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -242,7 +253,7 @@ func TestBrokenDownloads(t *testing.T) {
 				t.Fatalf("%d tries: %v", s.served["doc_1"], o.Err)
 			}
 			if c.fails {
-				if strings.Contains(o.Err.Error(), "127.0.0.1") {
+				if strings.Contains(o.Err.Error(), "/") || strings.Contains(o.Err.Error(), ":"+s.server.URL[strings.LastIndexByte(s.server.URL, ':'):]) {
 					t.Errorf("the error tells the link: %v", o.Err)
 				}
 				return
@@ -268,11 +279,11 @@ func TestAFileWithoutItsLine(t *testing.T) {
 
 func TestOneAtATime(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
-	a, err := Open(dir, s)
+	a, err := Open(dir, s.config())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, s); !errors.Is(err, ErrBusy) {
+	if _, err := Open(dir, s.config()); !errors.Is(err, ErrBusy) {
 		t.Error(err)
 	}
 	if err := a.Close(); err != nil {
@@ -325,4 +336,33 @@ func TestAFolderKeepsItsOwner(t *testing.T) {
 	if o := s.save(dir, item("doc_4", "comp_3", "Other LLC"))["doc_4"]; !strings.HasPrefix(o.File, "Other LLC (comp_3)") {
 		t.Errorf("%+v", o)
 	}
+}
+
+// A link into the network behind is not followed, is not tried again, and its
+// error tells nothing of that network. The log does.
+func TestLinkThatLeadsInside(t *testing.T) {
+	s := newStore(t)
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
+	defer inside.Close()
+	var log bytes.Buffer
+	c := s.config()
+	c.Links, c.Log = fixedLink(inside.URL+"/secret-link"), slog.New(slog.NewTextHandler(&log, nil))
+	a, err := Open(t.TempDir(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	_, _, err = a.save(t.Context(), item("doc_1", "comp_1", "Bay LLC"))
+	if err == nil || !strings.Contains(err.Error(), "could not be downloaded from 127.0.0.1; the log says why") || !errors.Is(err, network.ErrForbidden) {
+		t.Errorf("%v", err)
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "not encrypted") || strings.Contains(log.String(), "secret-link") {
+		t.Errorf("the log: %s", log.String())
+	}
+}
+
+type fixedLink string
+
+func (l fixedLink) Document(context.Context, string) (filingapi.Download, error) {
+	return filingapi.Download{URL: string(l)}, nil
 }

@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/network"
 )
 
 // partEnding is that of a file which is not whole yet.
@@ -22,7 +25,8 @@ const partEnding = ".part"
 
 const (
 	maxTries   = 4
-	maxBytes   = 1 << 30 // of one document
+	maxBytes   = 256 << 20 // of one document
+	maxTime    = 15 * time.Minute
 	silence    = time.Minute
 	firstPause = 500 * time.Millisecond
 )
@@ -30,18 +34,31 @@ const (
 // errGone is returned for a link that does not lead to the document.
 var errGone = errors.New("the link leads nowhere")
 
-// fetcher follows download links. They need no key, and get none: they may lead
-// to any host.
+// errTooLong is returned for a document that did not arrive within maxTime, all
+// tries together.
+var errTooLong = fmt.Errorf("it took longer than %s", maxTime)
+
+// failure is why a document was not downloaded, in words that may be shown. Its
+// cause tells of the network that this machine is in, and is for the log alone.
+type failure struct {
+	text  string
+	cause error
+}
+
+func (f *failure) Error() string { return f.text }
+
+func (f *failure) Unwrap() error { return f.cause }
+
+// fetcher follows download links. They need no key, and get none: where they may
+// lead is the configuration's to say.
 type fetcher struct {
 	client *http.Client
+	log    *slog.Logger
 	pause  time.Duration
 }
 
-func newFetcher() fetcher {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = silence
-	transport.MaxIdleConnsPerHost = saversAtOnce
-	return fetcher{client: &http.Client{Transport: transport}, pause: firstPause}
+func newFetcher(from network.Downloads, log *slog.Logger) fetcher {
+	return fetcher{client: from.NewClient(silence, saversAtOnce), log: log, pause: firstPause}
 }
 
 // into saves a document under the stem and the ending of its type, and returns
@@ -53,12 +70,20 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("save the document %s: %w", id, err)
 	}
+	outer := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
+	defer cancel()
+	defer func() {
+		if hidden := new(failure); errors.As(err, &hidden) {
+			f.log.Warn("document not downloaded", "document", id, "err", hidden.cause)
+		}
+	}()
 	var version string // of what the part is of
 	for try := range maxTries {
 		if try > 0 {
 			select {
 			case <-ctx.Done():
-				return "", ctx.Err()
+				return "", context.Cause(ctx)
 			case <-time.After(f.pause << (try - 1)):
 			}
 		}
@@ -68,6 +93,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 			if errors.Is(err, filingapi.ErrNotFound) || errors.Is(err, filingapi.ErrKeyRefused) {
 				return "", err
 			}
+			err = &failure{"the filing service gives no link to it now", err}
 			continue
 		}
 		var ending string
@@ -78,8 +104,11 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 			}
 			return file, syncFolder(filepath.Dir(filepath.Join(dir, file)))
 		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
+		if outer.Err() != nil {
+			return "", outer.Err()
+		}
+		if ctx.Err() != nil || errors.Is(err, network.ErrForbidden) {
+			break // as it will be at the next try
 		}
 	}
 	_ = os.Remove(part) // it may never have come to be, and the next run begins anew
@@ -88,7 +117,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 
 // get brings a part up to the whole and returns the ending that its type has.
 // version is that of the part, as far as the server tells it.
-func (f fetcher) get(ctx context.Context, url, part string, version *string) (ending string, err error) {
+func (f fetcher) get(ctx context.Context, link, part string, version *string) (ending string, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return "", err
@@ -100,10 +129,11 @@ func (f fetcher) get(ctx context.Context, url, part string, version *string) (en
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
 		return "", errGone // the error would print the link, and whoever has it has the document
 	}
+	host := req.URL.Hostname()
 	if have > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
 		if *version != "" {
@@ -112,7 +142,7 @@ func (f fetcher) get(ctx context.Context, url, part string, version *string) (en
 	}
 	res, err := f.client.Do(req)
 	if err != nil {
-		return "", withoutLink(err)
+		return "", unreachable(host, err)
 	}
 	defer res.Body.Close()
 	switch {
@@ -142,7 +172,7 @@ func (f fetcher) get(ctx context.Context, url, part string, version *string) (en
 	n, err := io.Copy(out, io.LimitReader(watched{res.Body, timer}, maxBytes-have+1))
 	switch {
 	case err != nil:
-		return "", withoutLink(cmp.Or(context.Cause(ctx), err))
+		return "", unreachable(host, cmp.Or(context.Cause(ctx), err))
 	case have+n > maxBytes:
 		return "", fmt.Errorf("it is larger than %d MB", maxBytes>>20)
 	case have+n == 0:
@@ -163,13 +193,18 @@ func (w watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withoutLink is an error without the link in it.
-func withoutLink(err error) error {
-	if e := errors.Unwrap(err); e != nil {
-		return e
+// unreachable is a failure of the network on the way to a host. What the network
+// said of it would let whoever wrote the link look around in it; the link itself
+// is in neither text, for whoever has it has the document.
+func unreachable(host string, err error) error {
+	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+		err = wrapped.Err
 	}
-	return err
+	return &failure{"it could not be downloaded from " + shortHost(host) + "; the log says why", err}
 }
+
+// shortHost is a host as it is shown: at most as long as one can be.
+func shortHost(host string) string { return host[:min(len(host), 253)] }
 
 // endings of the types that documents come in; mime's own choice among the
 // endings of a type differs by machine.

@@ -21,6 +21,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
 )
 
@@ -45,6 +46,7 @@ var Variables = []Variable{
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
 	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
+	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a private address; empty for any public host, by https"},
 	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season"},
 	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes"},
@@ -66,7 +68,8 @@ type Environment struct {
 	FeesFile      string
 	PriceTypes    string
 	SetPricePath  string
-	Ledger        string // the ledger that --ledger names; empty for the organization's own
+	Downloads     network.Downloads // where the links of documents may lead
+	Ledger        string            // the ledger that --ledger names; empty for the organization's own
 
 	defaultDir   bool                 // DataDir is the user's own: FILING_DATA_DIR names none
 	chosen       *account             // the ledger of the data folder; nil before it is chosen
@@ -126,6 +129,9 @@ func Read(getenv func(string) string) (Environment, error) {
 		return e, err
 	}
 	var err error
+	if e.Downloads, err = network.ParseDownloads(e.BaseURL, value("DOCUMENT_HOSTS")); err != nil {
+		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
+	}
 	if v := value("FILING_LIVE"); v != "" {
 		if e.Live, err = strconv.ParseBool(v); err != nil {
 			return e, errors.New("FILING_LIVE is 1 or 0")

@@ -3,7 +3,6 @@ package filingapi
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"bulkfiling/internal/network"
 
 	"github.com/sony/gobreaker/v2"
 )
@@ -228,7 +229,7 @@ func newTransport(concurrency int) *http.Transport {
 			}
 			return &countedConn{Conn: conn}, nil
 		},
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        network.NewTLS(),
 		TLSHandshakeTimeout:    10 * time.Second,
 		Protocols:              &http1,
 		MaxIdleConnsPerHost:    concurrency,

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkfiling/internal/network"
+
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -158,7 +160,8 @@ func hostsOf(list, port string) ([]string, error) {
 // configTLS is what the options of an address say of its encryption.
 func configTLS(query url.Values) (*tls.Config, error) {
 	// Without a name of its own each connection expects its host's.
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: query.Get("server_name")}
+	c := network.NewTLS()
+	c.ServerName = query.Get("server_name")
 	if file := query.Get("ca"); file != "" {
 		pem, err := os.ReadFile(file)
 		if err != nil {

@@ -140,11 +140,19 @@ func (s *Site) document(v *visit) error {
 	if err != nil {
 		return noDocument(err)
 	}
+	to, err := url.Parse(link.URL)
+	if err == nil {
+		err = s.Downloads.Check(to)
+	}
+	if err != nil {
+		s.Log.Warn("document not downloaded", "document", item.ID, "err", err)
+		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", "The filing service gave a link to it that may not be followed. An operator finds the reason in the server's log."}
+	}
 	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
 		return err
 	}
-	if s.leadsTo(link.URL) {
-		http.Redirect(v.w, v.r, link.URL, http.StatusSeeOther)
+	if s.leadsTo(to) {
+		http.Redirect(v.w, v.r, to.String(), http.StatusSeeOther)
 		return nil
 	}
 	return s.passOn(v, client, item)
@@ -169,11 +177,7 @@ func noDocument(err error) error {
 
 // leadsTo reports whether a browser is sent to a link of the service: where
 // nobody can listen or swap it on the way, and to the service itself.
-func (s *Site) leadsTo(link string) bool {
-	to, err := url.Parse(link)
-	if err != nil || to.Host == "" || to.User != nil {
-		return false
-	}
+func (s *Site) leadsTo(to *url.URL) bool {
 	own, err := url.Parse(s.Settings.Service)
 	return to.Scheme == "https" || to.Scheme == "http" && err == nil && own.Host == to.Host
 }
@@ -186,7 +190,7 @@ func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
 	}
 	defer os.RemoveAll(dir)
 	var got archive.Outcome
-	if err := save(v.ctx(), dir, links, []archive.Item{item}, func(o archive.Outcome) { got = o }); err != nil {
+	if err := s.save(v.ctx(), dir, links, []archive.Item{item}, func(o archive.Outcome) { got = o }); err != nil {
 		return noDocument(err)
 	}
 	if got.Err != nil {
@@ -207,8 +211,8 @@ func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
 }
 
 // save saves documents into a folder that is the caller's alone.
-func save(ctx context.Context, dir string, links archive.Links, items []archive.Item, done func(archive.Outcome)) error {
-	folder, err := archive.Open(dir, links)
+func (s *Site) save(ctx context.Context, dir string, links archive.Links, items []archive.Item, done func(archive.Outcome)) error {
+	folder, err := archive.Open(dir, archive.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
 	if err != nil {
 		return err
 	}
@@ -253,7 +257,7 @@ func (s *Site) documents(v *visit) error {
 	v.w.Header().Set("Content-Type", mimeOf(".zip"))
 	v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
 	p := parcel{visit: v, zip: zip.NewWriter(v.w), dir: dir}
-	early := save(v.ctx(), dir, client, items, p.add)
+	early := s.save(v.ctx(), dir, client, items, p.add)
 	if v.ctx().Err() != nil {
 		return nil // whoever asked has gone
 	}

@@ -5,14 +5,20 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -142,13 +148,66 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// A service that is deceived gives links into the network behind: nobody is
+// given what is there, and nobody is told what was seen there.
+func TestDocumentFromInside(t *testing.T) {
+	var asked atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		io.WriteString(w, "INTERNAL-CREDENTIALS")
+	}))
+	defer inside.Close()
+	s, v, batch := filed(t)
+	var id string
+	for d, err := range s.Ledger.Documents(t.Context(), batch) {
+		s.must(err)
+		id = d.ID
+	}
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	var link string
+	deceived := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"downloadUrl":%q}`, link)
+	}))
+	defer deceived.Close()
+	var err error
+	s.client, err = filingapi.New(filingapi.Config{BaseURL: deceived.URL + "/v1", Key: "sk_test_page", Timeout: 5 * time.Second})
+	s.must(err)
+	t.Cleanup(s.client.Close)
+	for _, link = range []string{inside.URL + "/latest/meta-data", "http://localhost:1/x", "https://[::1]/x", "https://169.254.169.254/x", "gopher://127.0.0.1/x"} {
+		status, body := v.get("/batches/" + batch + "/documents/" + id)
+		if status != http.StatusBadGateway {
+			t.Errorf("%s: %d", link, status)
+		}
+		_, parcel := v.get("/batches/" + batch + "/documents.zip")
+		whole, err := zip.NewReader(strings.NewReader(parcel), int64(len(parcel)))
+		s.must(err)
+		missing, err := fs.ReadFile(whole, missingFile)
+		s.must(err)
+		for _, told := range []string{"CREDENTIALS", "dial", "refused:", "lookup", "meta-data", "no route"} {
+			if strings.Contains(body+string(missing), told) {
+				t.Errorf("%s: somebody is told %q:\n%s", link, told, missing)
+			}
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("the server inside was asked %d times", n)
+	}
+}
+
 func TestLeadsTo(t *testing.T) {
-	s := &Site{Config: Config{Settings: Settings{Service: "http://127.0.0.1:4010/v1"}}}
+	const service = "http://127.0.0.1:4010/v1"
+	from, err := network.ParseDownloads(service, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Site{Config: Config{Settings: Settings{Service: service}, Downloads: from}}
 	for link, want := range map[string]bool{
 		"https://files.example/x?sig=1": true, "http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
-		"javascript:alert(1)": false, "//files.example/x": false, "https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
+		"https://192.168.1.1/reboot": false, "javascript:alert(1)": false, "//files.example/x": false, "https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
 	} {
-		if got := s.leadsTo(link); got != want {
+		to, err := url.Parse(link)
+		if got := err == nil && s.Downloads.Check(to) == nil && s.leadsTo(to); got != want {
 			t.Errorf("%s: %v", link, got)
 		}
 	}

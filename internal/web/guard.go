@@ -13,11 +13,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// policy lets a page load nothing but what this server has, and run nothing
-// that stands in it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-// guard stands before everything.
+// guard stands before every page. The security headers are set before it, by
+// whoever serves the site: network.WithHeaders.
 func (s *Site) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	if s.Public != nil {
@@ -28,17 +25,6 @@ func (s *Site) guard(next http.Handler) http.Handler {
 	}))
 	next = origins.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		h.Set("Cache-Control", "no-store")
-		if s.TLS {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
 		if !s.knows(r.Host) {
 			s.trouble(&visit{site: s, w: w, r: r}, errHost)
 			return

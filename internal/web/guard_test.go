@@ -58,31 +58,6 @@ func TestTextsThatAreNone(t *testing.T) {
 	}
 }
 
-// A proxy adds what it knows behind what the browser claims: in the same line,
-// or in one of its own.
-func TestWhoAsksThroughAProxy(t *testing.T) {
-	for _, c := range []struct {
-		proxied bool
-		lines   []string
-		want    string
-	}{
-		{false, []string{"203.0.113.9"}, "192.0.2.1"},
-		{true, nil, "192.0.2.1"},
-		{true, []string{"203.0.113.9"}, "203.0.113.9"},
-		{true, []string{"198.51.100.1, 203.0.113.9"}, "203.0.113.9"},
-		{true, []string{"198.51.100.1", "203.0.113.9"}, "203.0.113.9"},
-		{true, []string{"198.51.100.1", "2001:db8::1"}, "2001:db8::1"},
-		{true, []string{"no address"}, "192.0.2.1"},
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil) // from 192.0.2.1
-		r.Header["X-Forwarded-For"] = c.lines
-		v := &visit{site: &Site{Config: Config{Proxied: c.proxied}}, r: r}
-		if got := v.from(); got != c.want {
-			t.Errorf("%v %q: %s, want %s", c.proxied, c.lines, got, c.want)
-		}
-	}
-}
-
 // signedIn begins a session of an account beside the sign-in page.
 func (v *visitor) signedIn(account string) {
 	v.Helper()

@@ -73,7 +73,7 @@ func TestNoFlagsOnThePage(t *testing.T) {
 		"agent.csv":    {"Company ID,Filing Year,Filing State,User ID,Order Registered Agent\ncomp_1,2026,DE,user_1,Acme Agents\n", "as Agent Company Name below"},
 	} {
 		_, body := v.sheet(name, c.content)
-		if found := flag.FindString(body); found != "" {
+		if found := flag.FindString(strings.ReplaceAll(body, v.csrf, "")); found != "" { // a token may have any letters
 			t.Errorf("%s: the page says %q", name, found)
 		}
 		v.wants(body, c.wants)

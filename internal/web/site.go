@@ -11,6 +11,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 )
 
 // Config is what a site is made of.
@@ -24,11 +25,13 @@ type Config struct {
 	Depth       func(context.Context) (map[string]int, error) // of the queue, by asynq's states; nil where there is none to ask
 	TestNotices func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
 	Settings    Settings
-	Public      *url.URL // where people reach the site; nil: wherever it listens
-	Local       bool     // it listens on loopback, and nobody is in front: other names are refused
-	TLS         bool     // people reach it encrypted
-	Proxied     bool     // whoever asks stands in X-Forwarded-For
-	MaxUpload   int64    // bytes of a sheet; 0 for 64 MiB
+	Downloads   network.Downloads // where the links of documents may lead
+	Public      *url.URL          // where people reach the site; nil: wherever it listens
+	Local       bool              // it listens on loopback, and nobody is in front: other names are refused
+	Port        int               // where it listens on loopback; 0 elsewhere
+	TLS         bool              // people reach it encrypted
+	Proxies     network.Proxies   // whose word on who asks is believed
+	MaxUpload   int64             // bytes of a sheet; 0 for 64 MiB
 	Version     string
 	Log         *slog.Logger
 }

@@ -23,6 +23,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/network"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -52,7 +53,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Cleanup(s.client.Close)
 	c := Config{
 		Ledger: l, Service: func() (*filingapi.Client, error) { return s.client, nil }, Concurrency: 4, Local: true,
-		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
+		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Downloads: downloads(t, service.URL), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
 	}
 	c.Ask = func(ctx context.Context) (jobs.Quoter, error) {
 		prices, err := jobs.AskPrices(ctx, s.client, l)
@@ -71,10 +72,20 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	}
 	s.Site = New(c)
 	t.Cleanup(s.Site.Close)
-	front := httptest.NewServer(s.Site)
+	front := httptest.NewServer(network.WithHeaders(s.Site, false))
 	t.Cleanup(front.Close)
 	s.url = front.URL
 	return s
+}
+
+// downloads lets links lead to the service alone.
+func downloads(t *testing.T, service string) network.Downloads {
+	t.Helper()
+	d, err := network.ParseDownloads(service, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func (s *testSite) must(err error) {
@@ -151,6 +162,9 @@ func (v *visitor) do(r *http.Request) (int, string) {
 	answer, err := v.client.Do(r)
 	v.must(err)
 	defer answer.Body.Close()
+	if h := answer.Header; strings.HasPrefix(v.url, "http://"+answer.Request.URL.Host) && (h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';")) {
+		v.Errorf("%s %s lost its security headers: %v", r.Method, r.URL.Path, h)
+	}
 	body, err := io.ReadAll(answer.Body)
 	v.must(err)
 	return answer.StatusCode, string(body)
@@ -458,7 +472,9 @@ func TestHeadersAndMarkup(t *testing.T) {
 	s.must(err)
 	answer.Body.Close()
 	for name, want := range map[string]string{
-		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 	} {
 		if got := answer.Header.Get(name); got != want {
 			t.Errorf("%s is %q", name, got)

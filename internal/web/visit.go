@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,19 +37,7 @@ func (v *visit) acting(what, of, note string) context.Context {
 }
 
 // from is the address of whoever asks.
-func (v *visit) from() string {
-	if forwarded := strings.Join(v.r.Header.Values("X-Forwarded-For"), ","); v.site.Proxied && forwarded != "" {
-		last := forwarded[strings.LastIndexByte(forwarded, ',')+1:] // the proxy's own word; what stands before it anybody can write
-		if ip := net.ParseIP(strings.TrimSpace(last)); ip != nil {
-			return ip.String()
-		}
-	}
-	host, _, err := net.SplitHostPort(v.r.RemoteAddr)
-	if err != nil {
-		return v.r.RemoteAddr
-	}
-	return host
-}
+func (v *visit) from() string { return v.site.Proxies.ClientAddress(v.r) }
 
 // page is what every template is given.
 type page struct {
@@ -160,9 +147,14 @@ const (
 )
 
 // cookieName keeps cookies of an encrypted site from being set by any other.
+// Cookies know no ports: on loopback the port is in the name, so that two pages
+// of one machine do not sign each other out.
 func (s *Site) cookieName(name string) string {
-	if s.TLS {
+	switch {
+	case s.TLS:
 		return "__Host-bulkfiling-" + name
+	case s.Port > 0:
+		return fmt.Sprintf("bulkfiling-%d-%s", s.Port, name)
 	}
 	return "bulkfiling-" + name
 }
