@@ -33,7 +33,8 @@ a role sees its own sessions and nothing else.
 
 Passwords are kept as argon2id makes them, links as their SHA-256.`,
 		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts link ana --for 30m\n  importer accounts password ana",
-		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand())
+		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand(),
+		a.accountsLinksCommand(), a.accountsVouchCommand())
 }
 
 // anAccount is the argument check of commands about one account.
@@ -339,25 +340,108 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 // makeLink makes a link that lets its holder in once, as that account, and
 // prints it: it can be had in no other way.
 func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL, life time.Duration) error {
-	secret, err := l.MakeTicket(acting(ctx, "account-link", account.Name, "for "+life.String()), account.ID, life)
-	if errors.Is(err, ledger.ErrTicket) {
+	secret, err := l.MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)), account.ID, life)
+	if errors.Is(err, ledger.ErrSignInLink) {
 		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
 	}
 	if err != nil {
 		return err
 	}
-	a.say("Good once, until %s; whoever has it is %s:", time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
+	what := "Works once, until %s, and signs its holder in as %s:"
+	if account.HasPassword {
+		what = "Works once, until %s, and lets its holder set another password for %s, who is told of it:"
+	}
+	a.say(what, time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
 	link := url.URL{Scheme: page.Scheme, Host: page.Host, Path: strings.TrimSuffix(page.Path, "/") + "/enter", RawQuery: url.Values{"ticket": {secret}}.Encode()}
 	_, err = fmt.Fprintln(a.out, link.String())
 	return err
+}
+
+// linkNote says in the audit log what a link is for.
+func linkNote(account ledger.Account, life time.Duration) string {
+	if account.HasPassword {
+		return "to reset the password, for " + life.String()
+	}
+	return "to sign in, for " + life.String()
+}
+
+// accountsLinksCommand lists the open links, or ends one.
+func (a *app) accountsLinksCommand() *cobra.Command {
+	var revoke string
+	c := &cobra.Command{
+		Use: "links", Short: "List the open sign-in links, or revoke one",
+		Example: "  importer accounts links\n  importer accounts links --revoke LMZQ4D7KAXEW",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
+				if revoke == "" {
+					return a.listLinks(c.Context(), l)
+				}
+				err := l.RevokeSignInLink(acting(c.Context(), "account-link-revoke", revoke, ""), revoke)
+				if errors.Is(err, ledger.ErrNotFound) {
+					return fmt.Errorf("there is no open link %s: importer accounts links", revoke)
+				}
+				if err == nil {
+					fmt.Fprintf(a.out, "The link %s is revoked.\n", revoke)
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&revoke, "revoke", "", "end this link")
+	return c
+}
+
+func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
+	links, err := l.SignInLinks(ctx)
+	if err != nil {
+		return err
+	}
+	if len(links) == 0 {
+		fmt.Fprintln(a.out, "No sign-in link is open.")
+		return nil
+	}
+	table := lineUp(a.out)
+	fmt.Fprintln(table, "LINK\tFOR\tTO\tMADE BY\tUNTIL")
+	for _, link := range links {
+		to := "sign in"
+		if link.Resets {
+			to = "reset the password"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", link.ID, legible(link.Account), to, legible(link.MadeBy), link.EndsAt.Local().Format("2006-01-02 15:04"))
+	}
+	return table.Flush()
+}
+
+func (a *app) accountsVouchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "vouch NAME", Short: "Say that the owner of an account set its password",
+		Long: `vouch ends the effect of a sign-in link with which a password was reset. Until then
+whoever made the link and the account count as one person for approvals. Ask the
+owner first, in person or by telephone.`,
+		Example: "  importer accounts vouch leo", Args: anAccount,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
+				if err := l.VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "The credentials of %s count as their own.\n", account.Name)
+				return nil
+			})
+		},
+	}
 }
 
 func (a *app) accountsLinkCommand() *cobra.Command {
 	var base string
 	var life time.Duration
 	c := &cobra.Command{
-		Use: "link NAME", Short: "Make a link that signs an account in once",
-		Long:    "link prints a link that lets its holder in, once, as that account: to choose the\nfirst password, or another one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and PUBLIC_URL it is the path alone, below the page's\naddress.",
+		Use: "link NAME", Short: "Make a one-time sign-in link, or one to reset a password",
+		Long: `link prints a link that works once. It signs in somebody who has no password yet. For
+an account that has a password it only sets another one: the owner is told, and the
+sessions end. It ends the older links of the account. Pass it on with care. Only its
+SHA-256 is kept. Without --url and PUBLIC_URL it is the path alone, below the page's
+address.`,
 		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana --for 30m",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ import (
 // first change records the act.
 func acting(ctx context.Context, what, of, note string) context.Context {
 	host, _ := os.Hostname() // where it is not known, nothing is said of it
-	return ledger.Acting(ctx, ledger.Act{By: person(), From: host, What: what, Of: of, Note: note})
+	return ledger.AtTerminal(ledger.Acting(ctx, ledger.Act{By: person(), From: host, What: what, Of: of, Note: note}), person())
 }
 
 func (a *app) auditCommand() *cobra.Command {

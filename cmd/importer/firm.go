@@ -5,36 +5,91 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 
 	"github.com/spf13/cobra"
 )
 
+// policyFlags are the parts of the approval policy that a command changes; "" leaves
+// a part as it is.
+type policyFlags struct{ second, from, products, terminal string }
+
+func (f policyFlags) any() bool { return f != policyFlags{} }
+
+// apply changes a policy as the flags say.
+func (f policyFlags) apply(p *ledger.Policy) error {
+	for _, part := range []struct {
+		flag, value string
+		into        *bool
+	}{{"second-person", f.second, &p.Second}, {"approve-terminal", f.terminal, &p.Terminal}} {
+		switch part.value {
+		case "":
+		case "yes", "no":
+			*part.into = part.value == "yes"
+		default:
+			return usage("--%s is yes or no", part.flag)
+		}
+	}
+	if f.from != "" {
+		from, err := money.Parse(f.from)
+		if err != nil || from < 0 {
+			return usage("--approve-from is an amount, such as 5000; 0 is for every batch")
+		}
+		p.From = from
+	}
+	switch f.products {
+	case "":
+	case "all":
+		p.Products = nil
+	default:
+		p.Products = nil
+		for word := range strings.SplitSeq(f.products, ",") {
+			product := filing.Product(strings.TrimSpace(word))
+			if !product.Valid() {
+				return usage("--approve-products: there is no product %q", product)
+			}
+			p.Products = append(p.Products, product)
+		}
+	}
+	return nil
+}
+
 func (a *app) firmCommand() *cobra.Command {
-	var second, forget string
+	var policy policyFlags
+	var forget string
 	c := &cobra.Command{
 		Use:   "firm",
-		Short: "Show what the firm has decided for the page, or change it",
-		Long: `firm shows whether a second person has to approve what is handed in on the page,
-and what people said the columns of their sheets are, which is kept for the next
-sheet with the same headers.`,
-		Example: "  importer firm\n  importer firm --second-person yes\n  importer firm --forget 4be1",
-		Args:    cobra.NoArgs,
+		Short: "Show the approval policy and the column mappings, or change them",
+		Long: `firm shows which orders a second person has to approve, and what people said the
+columns of their spreadsheets are, which is kept for the next one with the same
+headers.
+
+The second person is an approver who did not upload or correct the spreadsheet,
+submit it, change the company list, or have rows sent again. The policy holds for
+the page and for schedules; --approve-terminal yes has it hold for run, submit,
+retry and resolve, too. A batch that waits goes on waiting when the policy changes.`,
+		Example: `  importer firm
+  importer firm --second-person yes
+  importer firm --approve-from 5000 --approve-products annual-report,formation
+  importer firm --forget 4be1`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if second != "" && second != "yes" && second != "no" {
-				return usage("--second-person is yes or no")
+			if err := policy.apply(new(ledger.Policy)); err != nil {
+				return err
 			}
 			over := func(ctx context.Context, do func(*ledger.Ledger) error) error {
 				return a.listing(ctx, "Nothing is decided yet", do)
 			}
-			if second != "" {
+			if policy.any() {
 				over = a.withAnyLedger
 			}
 			return over(c.Context(), func(l *ledger.Ledger) error {
-				if second != "" {
-					note := "second person: " + second
-					if err := l.KeepFirm(acting(c.Context(), "firm", "", note), ledger.Firm{SecondPerson: second == "yes"}); err != nil {
+				if policy.any() {
+					if err := changePolicy(c.Context(), l, policy); err != nil {
 						return err
 					}
 				}
@@ -47,9 +102,23 @@ sheet with the same headers.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&second, "second-person", "", "yes: nobody approves what they handed in on the page; no: whoever hands it in says yes to it")
+	c.Flags().StringVar(&policy.second, "second-person", "", "yes: a second person approves what the policy covers; no: nobody has to")
+	c.Flags().StringVar(&policy.from, "approve-from", "", "only batches that cost at least this much; 0 for all")
+	c.Flags().StringVar(&policy.products, "approve-products", "", "only batches of these products, separated by commas; all for all")
+	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also what is placed with commands")
 	c.Flags().StringVar(&forget, "forget", "", "forget what was said of these columns: the name of the mapping, or the beginning of it")
 	return c
+}
+
+func changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags) error {
+	p, err := l.Policy(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.apply(&p); err != nil {
+		return err
+	}
+	return l.ChangePolicy(acting(ctx, "policy", "", p.Words()), p)
 }
 
 // forgetMapping forgets the mapping whose name begins so.
@@ -69,15 +138,12 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 }
 
 func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
-	firm, err := l.Firm(ctx)
+	policy, err := l.Policy(ctx)
 	if err != nil {
 		return err
 	}
-	rule := "whoever hands a batch in on the page says yes to it"
-	if firm.SecondPerson {
-		rule = "a second person approves each batch that is handed in on the page"
-	}
-	fmt.Fprintln(a.out, rule)
+	words := policy.Words()
+	fmt.Fprintf(a.out, "%s%s.\n", strings.ToUpper(words[:1]), words[1:])
 	mappings, err := l.Mappings(ctx)
 	if err != nil {
 		return err

@@ -249,7 +249,10 @@ func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (st
 	if err != nil {
 		return "", err
 	}
-	ticket, err := p.ledger.MakeTicket(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
+	if account.HasPassword { // a link would only reset it
+		return fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name), nil
+	}
+	ticket, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
 	if err != nil {
 		return "", err
 	}

@@ -66,7 +66,7 @@ func fleetText(t *testing.T, p *page) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket, err := p.ledger.MakeTicket(t.Context(), account.ID, time.Minute)
+	ticket, err := p.ledger.MakeSignInLink(t.Context(), account.ID, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,11 @@ places each filing exactly once, and writes the sheet back with an answer beside
 every row. Rows that break a rule are never sent.
 
 Run the same command again whenever it was interrupted, ran out of funds, or the
-computer died: it continues where it was, and buys nothing twice.`,
+computer died: it continues where it was, and buys nothing twice.
+
+Where the approval policy covers the terminal (importer firm), run prepares the
+batch, says that it waits for a second person, and ends with exit status 3. After
+the approval the same command continues.`,
 		Example: `  importer run companies.xlsx
   importer run companies.xlsx --dry-run
   importer run roster.csv --product annual-report --state DE --filing-year 2026 --yes
@@ -145,6 +149,7 @@ func (r *filingRun) do(ctx context.Context, what func(context.Context) error) (e
 	if r.early, err = r.recognize(ctx); err != nil {
 		return err
 	}
+	ctx = ledger.AtTerminal(ctx, person())
 	if r.early.Reason == jobs.Interrupted {
 		ctx = context.WithoutCancel(ctx) // nothing is sent, and how the file stands is still said
 	}
@@ -224,8 +229,20 @@ func (r *filingRun) take(ctx context.Context) error {
 		if none, err := r.nothingReady(ctx); err != nil || none {
 			return errors.Join(err, r.finish(ctx, jobs.Ending{Reason: jobs.Finished}))
 		}
+		second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+		if err != nil {
+			return err
+		}
+		if ctx := acting(ctx, "run", r.batch.ID, r.batch.File); second {
+			if err := r.wantApproval(ctx); err != nil {
+				return err
+			}
+		}
 		if err := r.open(ctx, "run"); err != nil {
 			return err
+		}
+		if second {
+			return r.finish(ctx, jobs.Ending{Reason: jobs.Unapproved})
 		}
 	}
 	if held > 0 && r.batch.Open && !r.flags.dryRun && !r.batch.Canceled {
@@ -234,7 +251,10 @@ func (r *filingRun) take(ctx context.Context) error {
 		}
 	}
 	if r.batch.Open {
-		if err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes); err != nil && !errors.Is(err, errDeclined) {
+		err := r.approveCosts(ctx, r.ledger, r.batch, r.flags.yes)
+		if errors.Is(err, ledger.ErrSecond) {
+			r.say("Nothing was approved: %v.", err)
+		} else if err != nil && !errors.Is(err, errDeclined) {
 			return err
 		}
 	}
@@ -364,7 +384,15 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 	if r.flags.yes || q.Rows+q.Before == 0 {
 		return true, nil
 	}
-	err = r.confirm(ctx, fmt.Sprintf("Place %s for %s%s?", count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)), otherwise)
+	question := "Place %s for %s%s?"
+	second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+	if err != nil {
+		return false, err
+	}
+	if second {
+		question = "Submit %s for %s%s for approval?"
+	}
+	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)), otherwise)
 	return err == nil, err
 }
 
@@ -489,7 +517,7 @@ func (r *filingRun) explain(ending jobs.Ending) {
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:
-		r.say("%s: importer approve %s", r.paint.yellow("The batch waits for approval"), r.batch.ID)
+		r.say("%s: an approver approves it on the page, or with importer approve %s", r.paint.yellow("The batch waits for approval"), r.batch.ID)
 	case jobs.Dearer:
 		r.say("%s: importer approve %s shows what they cost now", r.paint.yellow("Some rows cost more than was approved, and were not sent"), r.batch.ID)
 	case jobs.Interrupted:

@@ -22,7 +22,8 @@ func (a *app) submitCommand() *cobra.Command {
 		Long: `submit does what run does up to the yes, and leaves the placing to the workers
 that share the ledger. It returns at once; any machine can follow the batch.
 
-With --approve nothing is sent before somebody has approved the batch.
+With --approve nothing is sent before somebody has approved the batch. Where the
+approval policy covers the terminal, a second person has to (importer firm).
 
 The same command again finds the same batch, and hands nothing over twice.`,
 		Example: `  importer submit roster.csv --yes
@@ -64,12 +65,12 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 			return errors.Join(err, r.handedOver(ctx))
 		}
 		ctx := acting(ctx, "submit", r.batch.ID, r.batch.File)
-		if approve {
-			plan, _, err := jobs.PlanHash(ctx, r.ledger, r.batch.ID)
-			if err == nil {
-				err = r.ledger.WantApproval(ctx, r.batch.ID, plan)
-			}
-			if err != nil {
+		second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
+		if err != nil {
+			return err
+		}
+		if approve || second {
+			if err := r.wantApproval(ctx); err != nil {
 				return err
 			}
 		}
@@ -80,6 +81,15 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 		return err
 	}
 	return r.handedOver(ctx)
+}
+
+// wantApproval has the batch wait for the approval of what it holds now.
+func (r *filingRun) wantApproval(ctx context.Context) error {
+	plan, _, err := jobs.PlanHash(ctx, r.ledger, r.batch.ID)
+	if err != nil {
+		return err
+	}
+	return r.ledger.WantApproval(ctx, r.batch.ID, plan)
 }
 
 // submitHeldBack looks once more at the rows of an open batch that were held

@@ -48,7 +48,7 @@ var Variables = []Variable{
 	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
 	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a private address; empty for any public host, by https"},
 	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
-	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season"},
+	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
 	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes"},
 	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }

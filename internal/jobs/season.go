@@ -324,7 +324,16 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 		f.Note = "its batch was there already"
 		return nil
 	}
-	if se.Approval && plan.Filings > 0 {
+	// Who takes part is known by the firing.
+	f.State = ledger.FiringBegun
+	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
+		return err
+	}
+	second, err := s.c.Ledger.NeedsSecond(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if (se.Approval || second) && plan.Filings > 0 {
 		if plan.Approval, _, err = PlanHash(ctx, s.c.Ledger, batch); err != nil {
 			return err
 		}
@@ -337,7 +346,6 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 	}
 	f.Note = plan.Nothing()
 	// Before the opening: from there on nobody can make the plan any more.
-	f.State = ledger.FiringBegun
 	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words, flag(disabled)); err != nil || !disabled {
 			return err
 		}
-		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM tickets WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
+		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
 			if _, err := tx.ExecContext(ctx, query, id); err != nil {
 				return err
 			}

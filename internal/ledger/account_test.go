@@ -203,15 +203,3 @@ func TestUnknownNamesTakeAsLong(t *testing.T) {
 		}
 	})
 }
-
-func TestFirm(t *testing.T) {
-	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
-		for _, want := range []ledger.Firm{{}, {SecondPerson: true}, {}} {
-			s.must(l.KeepFirm(ctx, want))
-			if got, err := l.Firm(ctx); err != nil || got != want {
-				s.Errorf("%+v, %v", got, err)
-			}
-		}
-	})
-}

@@ -98,7 +98,21 @@ func actor(ctx context.Context) string {
 	if a, _ := ctx.Value(actingKey{}).(*acting); a != nil {
 		return a.act.By
 	}
-	return ""
+	by, _ := ctx.Value(terminalKey{}).(string)
+	return by
+}
+
+type terminalKey struct{}
+
+// AtTerminal marks what a person does with commands: the approval policy says
+// whether it covers that. By is who does it where the context has no act.
+func AtTerminal(ctx context.Context, by string) context.Context {
+	return context.WithValue(ctx, terminalKey{}, by)
+}
+
+func atTerminal(ctx context.Context) bool {
+	_, typed := ctx.Value(terminalKey{}).(string)
+	return typed
 }
 
 // actOf is the act that the context still has to record; nil for none. Whoever

@@ -12,8 +12,8 @@ import (
 // placed: the rows, or what they cost, have changed since it was looked at.
 var ErrPlan = errors.New("it is not what was looked at any more")
 
-// ErrSecond is returned for an approval by whoever handed the batch in, where a
-// second person is wanted.
+// ErrSecond is returned for an approval by somebody who takes part in what is
+// approved, where a second person is wanted: see SecondError.
 var ErrSecond = errors.New("a second person has to approve it")
 
 // ErrHandedIn is returned for a batch that was handed in before.
@@ -38,28 +38,49 @@ type Approval struct {
 	State   ApprovalState
 	Plan    string // names content and cost of what is to be approved
 	AskedBy string // who handed the batch in; "" where nobody did by name
-	Second  bool   // the yes has to be somebody else's than AskedBy
+	Second  bool   // it has to be the approval of a second person
 	By      string
 	At      time.Time
 }
 
 // WantApproval keeps the rows of a batch from being sent until somebody
-// approves the plan. A plan that changes wants a new approval. Whoever asks for
-// the first one has handed the batch in: where the firm wants a second person,
-// the yes has to be somebody else's.
+// approves the plan. A plan that changes wants a new approval. Whoever asks for it
+// takes part in the batch: where the policy wants a second person, the approval has
+// to be somebody else's.
 func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
-	by := actor(ctx)
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
-			asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END,
-			second = CASE WHEN approval = '' THEN (SELECT second_person FROM firm WHERE id = 1) ELSE second END
-			WHERE id = $1 AND (approval <> 'given' OR plan <> $2)`, batch, plan, by)
-		return err
+		second, err := l.needsSecond(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
+		return askApproval(ctx, tx, batch, plan, second)
 	})
 	if err != nil {
 		return fmt.Errorf("ask for the approval of batch %s: %w", batch, err)
 	}
 	return nil
+}
+
+// askApproval has a batch wait for the approval of a plan.
+func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
+	var was Approval
+	switch err := tx.QueryRowContext(ctx, `SELECT approval, second FROM batches WHERE id = $1`, batch).Scan(&was.State, &was.Second); {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	case err != nil:
+		return err
+	}
+	by := actor(ctx)
+	_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
+		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
+		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by, flag(second))
+	if err != nil {
+		return err
+	}
+	if err := gather(ctx, tx, batch); err != nil || was.State != NoApproval && was.Second {
+		return err // whoever asks for it once more has not submitted it
+	}
+	return contribute(ctx, tx, batch, by, PartSubmit)
 }
 
 // ChangePlan puts a plan in place of the one that a yes is waited for to, unless
@@ -85,11 +106,12 @@ func (l *Ledger) ChangePlan(ctx context.Context, batch, from, to string) error {
 	return nil
 }
 
-// HandIn opens a prepared batch, pinned to the plan that was looked at. With
-// second it waits for somebody else's yes, and otherwise has that of by. It
-// returns ErrNotFound, ErrHandedIn, and ErrImport for one that is not prepared.
-func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string, second bool) error {
-	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
+// HandIn opens a prepared batch, pinned to the plan that was looked at. Where the
+// policy wants a second person it waits for their approval, which it reports, and
+// otherwise has that of by. It returns ErrNotFound, ErrHandedIn, and ErrImport for
+// one that is not prepared.
+func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string) (waits bool, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
 		switch {
 		case err != nil:
@@ -101,30 +123,57 @@ func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string, second bool
 		case !s.prepared:
 			return ErrImport
 		}
+		if waits, err = l.needsSecond(ctx, tx, batch); err != nil {
+			return err
+		}
+		if err := gather(ctx, tx, batch); err != nil {
+			return err
+		}
+		if err := contribute(ctx, tx, batch, by, PartSubmit); err != nil {
+			return err
+		}
 		state, approver, at := ApprovalGiven, by, millis(l.now())
-		if second {
+		if waits {
 			state, approver, at = ApprovalWanted, "", 0
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
-			batch, state, plan, by, flag(second), approver, at); err != nil {
+			batch, state, plan, by, flag(waits), approver, at); err != nil {
 			return err
 		}
 		return l.openBatch(ctx, tx, c, batch)
 	})
 	if err != nil {
-		return fmt.Errorf("hand batch %s in: %w", batch, err)
+		return false, fmt.Errorf("hand batch %s in: %w", batch, err)
 	}
-	return nil
+	return waits, nil
 }
 
-// Approve lets a batch go. The plan must be the one that is wanted. It returns
-// ErrNotFound, ErrApproved, ErrPlan and ErrSecond.
+// hold has a batch that is about to open wait for a second person, where the
+// policy wants one and none has approved it. It is what every way to an order
+// passes: whatever its maker forgot, no row of it can be sent.
+func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, batch string) error {
+	second, err := l.needsSecond(ctx, tx, batch)
+	if err != nil || !second {
+		return err
+	}
+	var a Approval
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`, batch).Scan(&a.State, &a.Plan, &a.Second); err != nil {
+		return err
+	}
+	if a.Second && a.State != NoApproval {
+		return nil
+	}
+	return askApproval(ctx, tx, batch, a.Plan, true)
+}
+
+// Approve lets a batch go. The plan must be the one that is wanted. Where the
+// policy wants a second person, now or when the batch was submitted, by must be
+// one. It returns ErrNotFound, ErrApproved, ErrPlan, and a *SecondError.
 func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
-		var wanted, asked string
-		var second bool
-		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, asked_by, second FROM batches WHERE id = $1`, batch).Scan(&state, &wanted, &asked, &second); {
+		var wanted string
+		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan FROM batches WHERE id = $1`, batch).Scan(&state, &wanted); {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
 		case err != nil:
@@ -133,8 +182,9 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 			return ErrApproved
 		case plan != wanted:
 			return ErrPlan
-		case second && by == asked:
-			return ErrSecond
+		}
+		if err := l.secondPerson(ctx, tx, batch, by); err != nil {
+			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now())); err != nil {
 			return err
@@ -151,4 +201,18 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		return fmt.Errorf("approve batch %s: %w", batch, err)
 	}
 	return nil
+}
+
+// secondPerson returns a *SecondError where a batch needs a second person and by
+// is none, and notes that it needs one.
+func (l *Ledger) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string) error {
+	second, err := l.needsSecond(ctx, tx, batch)
+	if err != nil || !second {
+		return err
+	}
+	if err := mayApprove(ctx, tx, batch, by); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch)
+	return err
 }

@@ -66,7 +66,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 
 // clearBatch forgets a batch that was never open, with its rows.
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
-	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`, `DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
 			return err
 		}
@@ -200,6 +200,9 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 }
 
 func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
+	if err := l.hold(ctx, tx, batch); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
 		return err
 	}
@@ -293,8 +296,12 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
+		waits, message, err := l.again(ctx, tx, batch, PartRetry)
+		if err != nil {
+			return err
+		}
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = $3, message = $4, due = 0, attempts = 0, updated_at = $2
+			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now()), waits, message))
 		if err != nil || rows == 0 {
 			return err
 		}
@@ -324,8 +331,12 @@ const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM 
 // more; paused, or without its approval, it stays as it is.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '', message = '', due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND `+unsent, batch, millis(l.now())))
+		waits, message, err := l.again(ctx, tx, batch, PartRetry)
+		if err != nil {
+			return err
+		}
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = $3, message = $4, due = 0, attempts = 0, updated_at = $2
+			WHERE batch = $1 AND `+unsent, batch, millis(l.now()), waits, message))
 		if err != nil {
 			return err
 		}

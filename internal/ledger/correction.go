@@ -71,6 +71,9 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 			}
 		}
 	}
+	if err := copyContributors(ctx, tx, batch, original); err != nil {
+		return err
+	}
 	all, err := corrections(ctx, tx, batch, original)
 	if err != nil {
 		return err

@@ -457,6 +457,9 @@ func (g *groupWriter) setAside(a *Aside) error {
 	if s.result != filing.Ready {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 	}
+	if a.Next == filing.Ready && s.waits == waitsForApproval {
+		return nil // somebody had it sent again meanwhile, and nobody has approved that
+	}
 	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
 		return fmt.Errorf("%w: %s to %s", ErrTransition, s.result, a.Next)
 	}

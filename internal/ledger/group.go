@@ -267,7 +267,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' THEN 1 ELSE 0 END, b.canceled
+	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase    = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number {{v}} JOIN purchases p ON `
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`

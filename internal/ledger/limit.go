@@ -15,7 +15,8 @@ import (
 // approveQuotes makes the quotes of the rows of a batch their approved costs.
 const approveQuotes = `UPDATE rows SET approved = cost + spent, approved_certainty = certainty WHERE batch = $1 AND result = 'ready' AND quoted = 1`
 
-// CostIncrease is what the rows of a batch cost that wait for a new approval.
+// CostIncrease is what the rows of a batch cost that wait for a new approval: they
+// cost more than was approved, or somebody had them sent again.
 type CostIncrease struct {
 	Rows     int
 	Approved money.Cents
@@ -32,18 +33,14 @@ func (l *Ledger) CostIncrease(ctx context.Context, batch string) (CostIncrease, 
 }
 
 // ApproveCosts approves what the rows of a batch cost that wait for a new
-// approval, as it was looked at. It returns ErrPlan where more has become dearer
-// since, and ErrSecond where somebody else has to approve.
+// approval, as it was looked at. It returns ErrPlan where more waits or it has become
+// dearer since, and a *SecondError where somebody else has to approve.
 func (l *Ledger) ApproveCosts(ctx context.Context, batch string, looked CostIncrease) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var rows int
 		var cost money.Cents
-		var refused bool
-		if err := tx.QueryRowContext(ctx, `SELECT second <> 0 AND asked_by = $2 FROM batches WHERE id = $1`, batch, actor(ctx)).Scan(&refused); err != nil {
+		if err := l.secondPerson(ctx, tx, batch, actor(ctx)); err != nil {
 			return err
-		}
-		if refused {
-			return ErrSecond
 		}
 		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&rows, &cost); err != nil {
 			return err

@@ -65,7 +65,9 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		l := s.open()
 		ana := ledger.Acting(s.Context(), ledger.Act{By: "ana"})
 		rows := s.quoted(l, "a", cost)
-		s.exec(`UPDATE batches SET second = 1, asked_by = 'ana'`)
+		s.approvers(l, "ana", "ben")
+		s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('a', 'ana', 'upload')`)
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount = cost + 1
 		s.begin(l, dearer)

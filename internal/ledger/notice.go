@@ -25,10 +25,11 @@ const (
 	NoticeExceptions NoticeKind = "exceptions"   // filings that stand still until somebody corrects them
 	NoticeTwice      NoticeKind = "bought-twice" // two purchases of one filing: one is to be refunded
 	NoticeSeason     NoticeKind = "season"       // a season fired, or failed; kept by whoever fires it
+	NoticeAccess     NoticeKind = "access"       // a link to reset a password was made or used; the approval policy was weakened
 )
 
 // NoticeKinds lists them all.
-var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice, NoticeSeason}
+var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice, NoticeSeason, NoticeAccess}
 
 // Notice is what a person is told, once for a whole fleet.
 type Notice struct {

@@ -83,9 +83,20 @@ func matches(password, encoded string) (bool, error) {
 	return subtle.ConstantTimeCompare(key, h.key(password, salt, len(key))) == 1, nil
 }
 
-// SetPassword gives an account its password, signs it out everywhere and forgets
-// its known browsers. It returns ErrNotFound, ErrWeak and ErrCrowded.
+// SetPassword gives an account its password, signs it out everywhere, forgets its
+// known browsers and ends its sign-in links. It returns ErrNotFound, ErrWeak and
+// ErrCrowded.
 func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
+	return l.setPassword(ctx, id, password, func(tx *sql.Tx) error {
+		if !atTerminal(ctx) {
+			return nil
+		}
+		return ownCredentials(ctx, tx, id)
+	})
+}
+
+// setPassword sets a password, and does first what goes with it.
+func (l *Ledger) setPassword(ctx context.Context, id, password string, first func(*sql.Tx) error) error {
 	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
 		return ErrWeak
 	}
@@ -93,6 +104,9 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 	err := l.hashers.do(ctx, hashTurn{known: true}, func() { encoded = l.hashing.encode(password) })
 	if err == nil {
 		err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+			if err := first(tx); err != nil {
+				return err
+			}
 			n, err := affected(tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, id, encoded))
 			switch {
 			case err != nil:
@@ -100,7 +114,9 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 			case n == 0:
 				return ErrNotFound
 			}
-			for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
+			for _, query := range []string{
+				`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`,
+			} {
 				if _, err := tx.ExecContext(ctx, query, id); err != nil {
 					return err
 				}
@@ -181,7 +197,9 @@ func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, know
 		return Account{}, ErrSignIn
 	}
 	// Whoever was disabled, or got another password, while we hashed is not let in.
-	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
+	// A first password counts as its owner's own from here on: see takeLink.
+	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3, behind = CASE WHEN replaced = 0 THEN '' ELSE behind END
+		WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
 	if err == nil && n == 0 {
 		err = ErrSignIn
 	}

@@ -111,7 +111,14 @@ func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
 			}
-			return decide(g, s)
+			if err := decide(g, s); err != nil || s.result != filing.Ready {
+				return err
+			}
+			waits, message, err := l.again(ctx, tx, s.batch, PartResolve)
+			if waits != "" {
+				s.waits, s.message = waits, s.message+"; "+message
+			}
+			return err
 		})
 		if err != nil {
 			return err

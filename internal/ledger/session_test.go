@@ -109,7 +109,7 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 		_, err := l.Session(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
 		anas = s.session(l, ana)
-		link, err := l.MakeTicket(ctx, ana.ID, time.Hour)
+		link, err := l.MakeSignInLink(ctx, ana.ID, time.Hour)
 		s.must(err)
 		s.must(l.ChangeAccount(ctx, ana.ID, nil, false)) // what she may do is asked at every look
 		if got, err := l.Session(ctx, anas); err != nil || len(got.Account.Roles) != 0 {
@@ -118,21 +118,21 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 		s.exec(`UPDATE accounts SET disabled = 1 WHERE id = $1`, ana.ID) // whatever became of her sessions
 		_, err = l.Session(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.Ticket(ctx, link)
-		s.wantErr(err, ledger.ErrTicket)
-		_, err = l.TakeTicket(ctx, link)
-		s.wantErr(err, ledger.ErrTicket)
+		_, err = l.FindSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrSignInLink)
+		_, err = l.TakeSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrSignInLink)
 		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
 		s.must(l.ChangeAccount(ctx, ana.ID, nil, false))
 		_, err = l.Session(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.TakeTicket(ctx, link)
-		s.wantErr(err, ledger.ErrTicket)
+		_, err = l.TakeSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrSignInLink)
 		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
 		_, err = l.BeginSession(ctx, ana.ID, time.Hour, "")
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.MakeTicket(ctx, ana.ID, time.Hour)
-		s.wantErr(err, ledger.ErrTicket)
+		_, err = l.MakeSignInLink(ctx, ana.ID, time.Hour)
+		s.wantErr(err, ledger.ErrSignInLink)
 		if _, err := l.Session(ctx, bos); err != nil {
 			s.Errorf("somebody else's session: %v", err)
 		}
@@ -145,40 +145,40 @@ func TestTicket(t *testing.T) {
 		ana := s.account(l, "ana")
 		make := func() string {
 			s.Helper()
-			secret, err := l.MakeTicket(ctx, "ANA", time.Hour)
+			secret, err := l.MakeSignInLink(ctx, "ANA", time.Hour)
 			s.must(err)
 			return secret
 		}
 		secret := make()
-		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM tickets WHERE hash = $1`, secret) != 0 {
+		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sign_in_links WHERE hash = $1`, secret) != 0 {
 			s.Error("the secret is in the ledger")
 		}
 		for range 2 {
-			if a, err := l.Ticket(ctx, secret); err != nil || a.ID != ana.ID {
+			if a, err := l.FindSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
 				s.Errorf("a look: %+v, %v", a, err)
 			}
 		}
-		if a, err := l.TakeTicket(ctx, secret); err != nil || a.ID != ana.ID {
+		if a, err := l.TakeSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
 			s.Errorf("%+v, %v", a, err)
 		}
 		for _, bad := range []string{secret, "", "x"} {
-			_, err := l.Ticket(ctx, bad)
-			s.wantErr(err, ledger.ErrTicket)
-			_, err = l.TakeTicket(ctx, bad)
-			s.wantErr(err, ledger.ErrTicket)
+			_, err := l.FindSignInLink(ctx, bad)
+			s.wantErr(err, ledger.ErrSignInLink)
+			_, err = l.TakeSignInLink(ctx, bad)
+			s.wantErr(err, ledger.ErrSignInLink)
 		}
 		old := make()
 		s.pass(time.Hour - time.Millisecond)
-		if _, err := l.Ticket(ctx, old); err != nil {
+		if _, err := l.FindSignInLink(ctx, old); err != nil {
 			s.Error(err)
 		}
 		s.pass(time.Millisecond)
-		_, err := l.TakeTicket(ctx, old)
-		s.wantErr(err, ledger.ErrTicket)
-		if make(); s.count(`SELECT COUNT(*) FROM tickets`) != 1 {
+		_, err := l.TakeSignInLink(ctx, old)
+		s.wantErr(err, ledger.ErrSignInLink)
+		if make(); s.count(`SELECT COUNT(*) FROM sign_in_links`) != 1 {
 			s.Error("what is too old is kept")
 		}
-		_, err = l.MakeTicket(ctx, "nobody", time.Hour)
+		_, err = l.MakeSignInLink(ctx, "nobody", time.Hour)
 		s.wantErr(err, ledger.ErrNotFound)
 	})
 }
@@ -188,13 +188,13 @@ func TestTicketIsTakenOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		s.account(ledgers[0], "ana")
-		secret, err := ledgers[0].MakeTicket(s.Context(), "ana", time.Hour)
+		secret, err := ledgers[0].MakeSignInLink(s.Context(), "ana", time.Hour)
 		s.must(err)
 		const takers = 8
 		results := make(chan error)
 		for i := range takers {
 			go func() {
-				_, err := ledgers[i%2].TakeTicket(s.Context(), secret)
+				_, err := ledgers[i%2].TakeSignInLink(s.Context(), secret)
 				results <- err
 			}()
 		}
@@ -202,7 +202,7 @@ func TestTicketIsTakenOnce(t *testing.T) {
 		for range takers {
 			if err := <-results; err == nil {
 				taken++
-			} else if !errors.Is(err, ledger.ErrTicket) {
+			} else if !errors.Is(err, ledger.ErrSignInLink) {
 				s.Error(err)
 			}
 		}

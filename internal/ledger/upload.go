@@ -85,7 +85,10 @@ func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
 			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, millis(u.CreatedAt))
-		return err
+		if err != nil {
+			return err
+		}
+		return contribute(ctx, tx, uploadObject(u.ID), u.CreatedBy, PartUpload)
 	})
 }
 
@@ -209,7 +212,10 @@ func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
-		if err != nil || u.Batch == "" {
+		if err != nil {
+			return err
+		}
+		if err := contribute(ctx, tx, uploadObject(u.ID), actor(ctx), PartEdit); err != nil || u.Batch == "" {
 			return err
 		}
 		return l.dropBatch(ctx, tx, u.Batch)
@@ -266,8 +272,8 @@ func (l *Ledger) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 			return err
 		}
 	}
-	if batch == "" {
-		return nil
+	if err := dropContributors(ctx, tx, uploadObject(id)); err != nil || batch == "" {
+		return err
 	}
 	return l.dropBatch(ctx, tx, batch)
 }

@@ -149,8 +149,10 @@ func TestPreparedBatches(t *testing.T) {
 		}
 		s.must(a.Close())
 		s.pass(time.Hour)
-		s.must(b.HandIn(ctx, "b1", "plan", "ana", false))
-		if err := b.HandIn(ctx, "b1", "plan", "bob", false); !is(err, ledger.ErrHandedIn) {
+		if waits, err := b.HandIn(ctx, "b1", "plan", "ana"); waits || err != nil {
+			s.Error(waits, err)
+		}
+		if _, err := b.HandIn(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
 			s.Error(err)
 		}
 		got, err := b.Batch(ctx, "b1")
@@ -185,14 +187,18 @@ func TestPreparedBatches(t *testing.T) {
 func TestASecondPerson(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		if err := l.HandIn(ctx, "b1", "plan", "ana", true); !is(err, ledger.ErrImport) {
+		if _, err := l.HandIn(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
 			s.Error(err)
 		}
 		s.must(l.AddRows(ctx, "b1", []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request}}))
 		s.must(l.PrepareBatch(ctx, "b1"))
-		s.must(l.HandIn(ctx, "b1", "plan", "ana", true))
+		if waits, err := l.HandIn(ctx, "b1", "plan", "ana"); !waits || err != nil {
+			s.Error(waits, err)
+		}
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
 			s.Error(ids, err)
 		}
@@ -219,7 +225,8 @@ func TestASecondPerson(t *testing.T) {
 func TestASecondPersonForASeason(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.KeepFirm(ctx, ledger.Firm{SecondPerson: true}))
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.approvers(l, "ana", "bob")
 		for _, id := range []string{"b1", "b2"} {
 			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"})
 			s.must(err)

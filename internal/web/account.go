@@ -15,6 +15,8 @@ var accountRoutes = []route{
 	{pattern: "POST /settings/accounts", may: operator, serve: (*Site).addAccount},
 	{pattern: "POST /settings/accounts/{account}", may: operator, serve: (*Site).changeAccount},
 	{pattern: "POST /settings/accounts/{account}/link", may: operator, serve: (*Site).makeLink},
+	{pattern: "POST /settings/accounts/{account}/vouch", may: operator, serve: (*Site).vouch},
+	{pattern: "POST /settings/links/{link}/revoke", may: operator, serve: (*Site).revokeLink},
 	{pattern: "GET /audit", may: auditor, serve: (*Site).audit},
 }
 
@@ -78,16 +80,59 @@ func (s *Site) makeLink(v *visit) error {
 	return s.showLink(v, account, "")
 }
 
-// showLink makes a link that signs somebody in and shows it, once.
+// showLink makes a one-time link and shows it, once.
 func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
-	ticket, err := s.Ledger.MakeTicket(v.acting("account-link", a.Name, ""), a.ID, linkLife)
-	if errors.Is(err, ledger.ErrTicket) {
+	note := "to sign in"
+	if a.HasPassword {
+		note = "to reset the password"
+	}
+	secret, err := s.Ledger.MakeSignInLink(v.acting("account-link", a.Name, note), a.ID, linkLife)
+	if errors.Is(err, ledger.ErrSignInLink) {
 		return wrong("%s is disabled: no link would sign them in.", a.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return v.show("link.html", "A sign-in link", struct{ Name, Said, Link string }{a.Name, said, s.address(v.r) + "/enter?ticket=" + url.QueryEscape(ticket)})
+	title := "A sign-in link"
+	if a.HasPassword {
+		title = "A link to reset a password"
+	}
+	return v.show("link.html", title, struct {
+		Name, Said, Link string
+		Resets           bool
+	}{a.Name, said, s.address(v.r) + "/enter?ticket=" + url.QueryEscape(secret), a.HasPassword})
+}
+
+// revokeLink ends a link that somebody made.
+func (s *Site) revokeLink(v *visit) error {
+	id := v.r.PathValue("link")
+	err := s.Ledger.RevokeSignInLink(v.acting("account-link-revoke", id, ""), id)
+	if errors.Is(err, ledger.ErrNotFound) {
+		v.say("note", "The link was used, or has ended.")
+		return v.goTo("/settings#links")
+	}
+	if err != nil {
+		return err
+	}
+	v.say("ok", "The link is revoked.")
+	return v.goTo("/settings#links")
+}
+
+// vouch makes the credentials of an account count as its owner's own.
+func (s *Site) vouch(v *visit) error {
+	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	if err != nil {
+		return err
+	}
+	err = s.Ledger.VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
+	if errors.Is(err, ledger.ErrVouch) {
+		return wrong("You made the link, or have your own password through it: another operator has to vouch for %s. Nothing was changed.", account.Name)
+	}
+	if err != nil {
+		return err
+	}
+	v.say("ok", "%s counts as somebody of their own again.", account.Name)
+	return v.goTo("/settings#accounts")
 }
 
 // auditPage is who did what.

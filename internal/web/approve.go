@@ -22,7 +22,7 @@ type asked struct {
 	Season   *jobs.Plan      // of the firing that made the batch; nil where none did
 	Quote    jobs.BatchQuote // as it was made last; empty where none was kept
 	Warnings jobs.Warnings
-	Mine     bool // whoever looks handed it in, and somebody else has to say yes
+	approvers
 }
 
 func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
@@ -30,8 +30,10 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 	if p.Book.Declared {
 		a.Short = max(0, a.Total.Amount-p.Book.Available())
 	}
-	a.Mine = b.Approval.Second && v.who() == b.Approval.AskedBy
 	var err error
+	if a.approvers, err = s.approvers(v, b.ID); err != nil {
+		return a, err
+	}
 	if a.Quote, _, err = jobs.QuoteOf(v.ctx(), s.Ledger, b.ID); err != nil {
 		return a, err
 	}
@@ -40,6 +42,49 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 	}
 	a.Season, err = jobs.PlanBehind(v.ctx(), s.Ledger, b.ID)
 	return a, err
+}
+
+// approvers is who may approve what waits in a batch.
+type approvers struct {
+	Second bool                // it needs a second person
+	Barred *ledger.SecondError // why whoever looks may not; nil where they may
+	Who    []string            // who may, as its second person
+}
+
+func (s *Site) approvers(v *visit, batch string) (a approvers, err error) {
+	if a.Second, err = s.Ledger.NeedsSecond(v.ctx(), batch); err != nil || !a.Second {
+		return a, err
+	}
+	if a.Barred, err = s.Ledger.Barred(v.ctx(), batch, v.who()); err != nil {
+		return a, err
+	}
+	a.Who, err = s.Ledger.ListApprovers(v.ctx(), batch)
+	return a, err
+}
+
+// again are the rows of a batch that wait for an approval of their own.
+type again struct {
+	approvers
+	Dearer ledger.CostIncrease
+	More   bool // they cost more than was approved
+}
+
+func (s *Site) again(v *visit, batch string, c ledger.CostIncrease) (*again, error) {
+	if c.Rows == 0 {
+		return nil, nil
+	}
+	who, err := s.approvers(v, batch)
+	return &again{who, c, c.Approved > 0 && c.Cost.Amount > c.Approved}, err
+}
+
+// sayBarred says why somebody may not approve.
+func (v *visit) sayBarred(err error) {
+	var why *ledger.SecondError
+	if errors.As(err, &why) {
+		v.say("warn", "%s A second person approves it: send them the address of this page. Nothing was sent.", why.ToYou())
+	} else {
+		v.say("warn", "A second person approves it: send them the address of this page. Nothing was sent.")
+	}
 }
 
 // TotalText is the cost for people. Where a state fee is missing, it says whose.
@@ -92,7 +137,7 @@ func (s *Site) approve(v *visit) error {
 	case errors.Is(err, ledger.ErrPlan):
 		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
 	case errors.Is(err, ledger.ErrSecond):
-		v.say("warn", "You handed it in yourself: a second person has to approve it. Send them this page. Nothing was sent.")
+		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:
@@ -124,7 +169,7 @@ func (s *Site) approveCosts(v *visit) error {
 	case errors.Is(err, ledger.ErrPlan):
 		v.say("warn", "The cost has changed since you looked: %s cost %s now. Nothing was approved.", count(looked.Rows, "row"), looked.Cost)
 	case errors.Is(err, ledger.ErrSecond):
-		v.say("warn", "You submitted this batch yourself: a second person has to approve it. Nothing was sent.")
+		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:

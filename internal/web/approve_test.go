@@ -13,7 +13,7 @@ import (
 // handed it in.
 func wantsApproval(t *testing.T) (s *testSite, asker *visitor, batch string) {
 	s = newSite(t)
-	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker = s.as(ledger.Preparer, ledger.Approver)
 	path, body := asker.sheet("clients.csv", someClients)
 	return s, asker, asker.handIn(path, body)
@@ -25,16 +25,16 @@ func TestApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
 	preparer := s.as(ledger.Preparer)
 	_, body := asker.get("/batches/" + batch)
-	asker.wants(body, "It waits for a yes", "You handed it in yourself")
+	asker.wants(body, "It waits for a yes", "You uploaded this spreadsheet, so someone else must approve it.")
 	if strings.Contains(body, `id="approve"`) {
 		t.Error("the asker has the button")
 	}
 	_, body = preparer.get("/batches/" + batch)
-	preparer.wants(body, "It waits for a yes", "Somebody with the role approver says yes")
+	preparer.wants(body, "It waits for a yes", "Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
 	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
-	asker.wants(body, "a second person has to approve it")
+	asker.wants(body, "A second person approves it")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
 	said := make([]string, len(people))

@@ -126,7 +126,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 // to confirm that they were checked.
 func TestWarningsAreConfirmed(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
@@ -134,7 +134,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "There is a box to confirm that you have checked 1 warning")
 	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"), "warnings", "1")
-	v.wants(after, "waits for a second person")
+	v.wants(after, "A second person approves it")
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
 	other := s.as(ledger.Approver)

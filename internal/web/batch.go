@@ -32,15 +32,15 @@ type batchPage struct {
 	Panel   *panel
 	Mark    string // of what the page was made for: see mark
 	Steps   []step
-	Asked   *asked              // an approval is waited for
-	Dearer  ledger.CostIncrease // rows that cost more than was approved
-	Given   bool                // one was given, by somebody else than whoever took it in
-	Hands   bool                // whoever looks may hold it back
-	Left    int                 // rows that are not answered yet
-	Back    int                 // rows that a cancellation takes back, as far as is known
-	Stay    int                 // rows that it cannot
-	Refused int                 // rows that may be tried again
-	Correct int                 // rows that a correction can help
+	Asked   *asked // an approval is waited for
+	Again   *again // rows that wait for an approval of their own
+	Given   bool   // one was given, by somebody else than whoever took it in
+	Hands   bool   // whoever looks may hold it back
+	Left    int    // rows that are not answered yet
+	Back    int    // rows that a cancellation takes back, as far as is known
+	Stay    int    // rows that it cannot
+	Refused int    // rows that may be tried again
+	Correct int    // rows that a correction can help
 	List    *rowList
 }
 
@@ -73,7 +73,9 @@ func (s *Site) batchPage(v *visit) error {
 		return err
 	}
 	p.Mark = mark(p.Panel)
-	p.Dearer = p.Panel.Dearer
+	if p.Again, err = s.again(v, b.ID, p.Panel.Dearer); err != nil {
+		return err
+	}
 	c := p.Panel.Counts
 	p.Left = c[filing.Ready] + c[filing.Placing]
 	p.Back = c[filing.Ready]

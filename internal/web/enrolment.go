@@ -57,11 +57,11 @@ var zones = []string{
 
 func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	e := &enrolment{Form: form, Errors: make(map[string]string), Products: filing.Products, States: filing.States(), Zones: zones, Units: []string{"days", "weeks", "months"}, MiB: s.MaxUpload >> 20}
-	firm, err := s.Ledger.Firm(v.ctx())
+	policy, err := s.Ledger.Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}
-	e.Second = firm.SecondPerson
+	e.Second = policy.Second && policy.From == 0 && len(policy.Products) == 0
 	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"}, {"last", "the year before"}}
 	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
 		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " alone"})

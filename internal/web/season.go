@@ -394,11 +394,11 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	firm, err := s.Ledger.Firm(v.ctx())
+	policy, err := s.Ledger.Policy(v.ctx())
 	if err != nil {
 		return nil, err
 	}
-	se.Approval = se.Approval || firm.SecondPerson
+	se.Approval = se.Approval || policy.Second && policy.From == 0 && len(policy.Products) == 0
 	p := &rehearsal{Season: se, Path: seasonPath(se.Name)}
 	if p.Rehearsal, err = s.Seasons.Rehearse(v.ctx(), se); err != nil {
 		return nil, asTrouble(err)
@@ -451,10 +451,13 @@ func (s *Site) fireSeason(v *visit) error {
 		return wrong("Another process is making its batch this moment. Look at the season again.")
 	case err != nil:
 		return asTrouble(err)
-	case p.Season.Approval && f.Batch != "":
-		v.say("ok", "It was fired. Nothing is sent before an approver has said yes.")
 	default:
-		v.say("ok", "It was fired.")
+		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
+		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalWanted {
+			v.say("ok", "The schedule ran. Nothing is sent before an approver has approved it.")
+		} else {
+			v.say("ok", "The schedule ran.")
+		}
 	}
 	return v.goTo(firedPath(p.Season.Name, f))
 }

@@ -195,7 +195,7 @@ func TestAddSeason(t *testing.T) {
 // Where the firm wants a second person, no season places by itself.
 func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
-	s.must(s.Ledger.KeepFirm(t.Context(), ledger.Firm{SecondPerson: true}))
+	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Operator)
 	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "csrf", v.csrf, "name", "de", "when", "date", "month", "1", "day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
 	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")

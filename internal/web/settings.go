@@ -1,16 +1,20 @@
 package web
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkfiling/internal/balance"
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 )
 
 var settingsRoutes = []route{
 	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
-	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changeFirm},
+	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).dropMapping},
 }
@@ -19,21 +23,46 @@ var settingsRoutes = []route{
 type settingsPage struct {
 	Settings  Settings
 	Address   string // where the service can send events
-	Firm      ledger.Firm
+	Policy    ledger.Policy
+	Products  []filing.Product
 	Endpoints []ledger.Endpoint
 	LastEvent time.Time
 	Secret    string // why signing secrets cannot be read
 	Mappings  []ledger.Mapping
 	Fees      []balance.FeeLine
 	FeesErr   string
-	Accounts  []ledger.Account
+	Accounts  []accountLine
+	Links     []ledger.SignInLink
+}
+
+// accountLine is an account, and through whose links it has its credentials.
+type accountLine struct {
+	ledger.Account
+	Behind []string
+}
+
+// Chosen reports whether the policy is about a product by name.
+func (p settingsPage) Chosen(product filing.Product) bool {
+	return slices.Contains(p.Policy.Products, product)
+}
+
+// PolicyText is the policy as a sentence.
+func (p settingsPage) PolicyText() string { return sentence(p.Policy.Words()) }
+
+// From is the policy's amount as it is typed.
+func (p settingsPage) From() string {
+	if p.Policy.From == 0 {
+		return ""
+	}
+	return p.Policy.From.String()
 }
 
 func (s *Site) settings(v *visit) error {
 	ctx := v.ctx()
 	p := settingsPage{Settings: s.Settings, Address: s.address(v.r) + s.Settings.HookPath}
 	var err error
-	if p.Firm, err = s.Ledger.Firm(ctx); err != nil {
+	p.Products = filing.Products
+	if p.Policy, err = s.Ledger.Policy(ctx); err != nil {
 		return err
 	}
 	if p.Endpoints, err = s.Ledger.Endpoints(ctx); err != nil {
@@ -60,24 +89,53 @@ func (s *Site) settings(v *visit) error {
 	}
 	p.Fees = fees.Lines()
 	if slices.ContainsFunc(auditor, v.may) {
-		if p.Accounts, err = s.Ledger.Accounts(ctx); err != nil {
+		if err := s.listAccounts(v, &p); err != nil {
 			return err
 		}
 	}
 	return v.show("settings.html", "Settings", p)
 }
 
-func (s *Site) changeFirm(v *visit) error {
-	second := v.r.PostForm.Get("second") != ""
-	note := "whoever hands a batch in may approve it"
-	if second {
-		note = "a second person approves each batch"
-	}
-	if err := s.Ledger.KeepFirm(v.acting("firm", "", note), ledger.Firm{SecondPerson: second}); err != nil {
+// listAccounts adds the accounts and their open links to the settings.
+func (s *Site) listAccounts(v *visit, p *settingsPage) error {
+	accounts, err := s.Ledger.Accounts(v.ctx())
+	if err != nil {
 		return err
 	}
-	v.say("ok", "From now on %s.", note)
-	return v.goTo("/settings")
+	for _, a := range accounts {
+		behind, err := s.Ledger.Credentials(v.ctx(), a.ID)
+		if err != nil {
+			return err
+		}
+		behind = slices.DeleteFunc(behind, func(name string) bool { return name == a.Name })
+		p.Accounts = append(p.Accounts, accountLine{a, behind})
+	}
+	p.Links, err = s.Ledger.SignInLinks(v.ctx())
+	return err
+}
+
+func (s *Site) changePolicy(v *visit) error {
+	form := v.r.PostForm
+	policy := ledger.Policy{Second: form.Get("second") != "", Terminal: form.Get("terminal") != ""}
+	if text := strings.TrimSpace(form.Get("from")); text != "" {
+		from, err := money.Parse(text)
+		if err != nil || from < 0 {
+			return wrong("The amount is a number of dollars, such as 5000. Nothing was changed.")
+		}
+		policy.From = from
+	}
+	for _, product := range form["product"] {
+		policy.Products = append(policy.Products, filing.Product(product))
+	}
+	err := s.Ledger.ChangePolicy(v.acting("policy", "", policy.Words()), policy)
+	if errors.Is(err, ledger.ErrPolicy) {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	v.say("ok", "From now on %s. Batches that wait for approval go on waiting.", policy.Words())
+	return v.goTo("/settings#approvals")
 }
 
 // tryNotices sends a message to everybody who is to be told.

@@ -235,11 +235,9 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
 		return err
 	}
-	firm, err := s.Ledger.Firm(ctx)
-	if err != nil {
+	if p.Second, err = s.Ledger.NeedsSecond(ctx, b.ID); err != nil {
 		return err
 	}
-	p.Second = firm.SecondPerson
 	if p.Counts[filing.Invalid] == 0 && p.Quote.Rows > 0 {
 		p.Steps = steps(2)
 	}
@@ -381,19 +379,15 @@ func (s *Site) handIn(v *visit) error {
 		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing was sent.", q.TotalText())
 		return v.goTo("/sheets/" + u.ID)
 	}
-	firm, err := s.Ledger.Firm(v.ctx())
-	if err != nil {
-		return err
-	}
-	err = s.Ledger.HandIn(v.acting("hand-in", u.Batch, fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who(), firm.SecondPerson)
+	waits, err := s.Ledger.HandIn(v.acting("hand-in", u.Batch, fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err
 	}
 	if err := s.Ledger.DropUpload(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return err
 	}
-	if firm.SecondPerson {
-		v.say("ok", "Handed in. It waits for a second person to approve it: send them this page.")
+	if waits {
+		v.say("ok", "Submitted. A second person approves it: send them the address of this page.")
 	} else {
 		v.say("ok", "Handed in: it is being placed.")
 	}

@@ -85,32 +85,81 @@ func (s *Site) begin(v *visit, a ledger.Account, to string) error {
 // enterPage shows whom a one-time link is for. It does not use it up: programs
 // that look at links before their reader does would.
 func (s *Site) enterPage(v *visit) error {
-	ticket := v.r.URL.Query().Get("ticket")
-	account, err := s.Ledger.Ticket(v.ctx(), ticket)
-	if errors.Is(err, ledger.ErrTicket) {
-		return errTicket
+	secret := v.r.URL.Query().Get("ticket")
+	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	if errors.Is(err, ledger.ErrSignInLink) {
+		return errSignInLink
 	}
 	if err != nil {
 		return err
 	}
-	return v.show("enter.html", "Sign in", struct{ Ticket, Name string }{ticket, account.Name})
+	return v.showEntry(http.StatusOK, entry{Secret: secret, Name: account.Name, Resets: account.HasPassword})
 }
 
-var errTicket = &Trouble{http.StatusGone, "The link does not work any more", "Each works once, and not for ever. Sign in with your password, or ask an operator for another link: importer accounts link. Where the page runs on your own computer, start importer serve again: it prints a new one."}
+// entry is what a one-time link shows.
+type entry struct {
+	Secret, Name string
+	Resets       bool // it sets a new password, and signs nobody in
+	Wrong        string
+}
+
+func (v *visit) showEntry(status int, e entry) error {
+	title := "Sign in"
+	if e.Resets {
+		title = "Set a new password"
+	}
+	return v.showStatus(status, "enter.html", title, e)
+}
+
+var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more", "Each link works once, and not for ever. Sign in with your password, or ask an operator for another link: importer accounts link. Where the page runs on your own computer, start importer serve again: it prints a new one."}
 
 func (s *Site) enter(v *visit) error {
-	account, err := s.Ledger.TakeTicket(v.ctx(), v.r.PostForm.Get("ticket"))
-	if errors.Is(err, ledger.ErrTicket) {
-		return errTicket
-	}
-	if err != nil {
+	secret := v.r.PostForm.Get("ticket")
+	account, err := s.Ledger.TakeSignInLink(v.ctx(), secret)
+	switch {
+	case errors.Is(err, ledger.ErrReset):
+		return s.resetPassword(v, secret)
+	case errors.Is(err, ledger.ErrSignInLink):
+		return errSignInLink
+	case err != nil:
 		return err
 	}
 	to := "/"
-	if !account.HasPassword && !s.Local {
+	if !s.Local {
 		to = "/password"
 	}
 	return s.begin(v, account, to)
+}
+
+// resetPassword sets the password that came with a link. It begins no session: its
+// owner signs in with all that their account asks for.
+func (s *Site) resetPassword(v *visit, secret string) error {
+	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	if errors.Is(err, ledger.ErrSignInLink) {
+		return errSignInLink
+	}
+	if err != nil {
+		return err
+	}
+	e := entry{Secret: secret, Name: account.Name, Resets: true}
+	fresh := v.r.PostForm.Get("password")
+	if fresh != v.r.PostForm.Get("again") {
+		e.Wrong = "The two passwords differ."
+		return v.showEntry(http.StatusUnprocessableEntity, e)
+	}
+	act := ledger.Act{By: account.Name, From: v.from(), What: "account-password", Of: account.Name, Note: "with a sign-in link"}
+	_, err = s.Ledger.ResetPassword(ledger.Acting(v.ctx(), act), secret, fresh)
+	switch {
+	case errors.Is(err, ledger.ErrWeak):
+		e.Wrong = sentence(err.Error())
+		return v.showEntry(http.StatusUnprocessableEntity, e)
+	case errors.Is(err, ledger.ErrSignInLink):
+		return errSignInLink
+	case err != nil:
+		return err
+	}
+	v.say("ok", "The password is set. Sign in with it.")
+	return v.goTo("/sign-in")
 }
 
 func (s *Site) leave(v *visit) error {

@@ -125,7 +125,7 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 	name := "person" + string(rune('a'-1+s.people))
 	account, err := s.Ledger.AddAccount(s.T.Context(), name, roles)
 	s.must(err)
-	ticket, err := s.Ledger.MakeTicket(s.T.Context(), account.ID, time.Hour)
+	ticket, err := s.Ledger.MakeSignInLink(s.T.Context(), account.ID, time.Hour)
 	s.must(err)
 	v := s.nobody()
 	v.name = account.Name

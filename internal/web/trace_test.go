@@ -228,7 +228,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		link, _, _ = strings.Cut(link, "<")
 		secrets = append(secrets, link)
 	})
-	ticket, err := s.Ledger.MakeTicket(t.Context(), leo.ID, time.Hour)
+	ticket, err := s.Ledger.MakeSignInLink(t.Context(), leo.ID, time.Hour)
 	s.must(err)
 	secrets = append(secrets, ticket)
 	guest := s.nobody()

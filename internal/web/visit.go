@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -92,6 +93,11 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 			return err
 		}
 		p.Nav = nav
+		news, err := v.linkNews()
+		if err != nil {
+			return err
+		}
+		p.Flash = append(p.Flash, news...)
 	}
 	var body bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&body, "base.html", p); err != nil {
@@ -101,6 +107,21 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 	v.w.WriteHeader(status)
 	_, _ = body.WriteTo(v.w) // whoever has gone away is not our trouble
 	return nil
+}
+
+// linkNews tells whoever is signed in of a link that somebody else made to reset
+// their password.
+func (v *visit) linkNews() ([]flash, error) {
+	n, err := v.site.Ledger.LinkNews(v.ctx(), v.session.Account.ID)
+	if err != nil || n == nil {
+		return nil, err
+	}
+	const layout = "15:04 UTC, 2 January 2006"
+	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "somebody")), n.At.UTC().Format(layout))
+	if !n.UsedAt.IsZero() {
+		text += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
+	}
+	return []flash{{"warn", text + " If you did not ask for it, tell another operator now."}}, nil
 }
 
 // sections are the pages that lead to all others.

@@ -161,7 +161,7 @@ func (w *way) invite(name, address string, roles ...string) *person {
 func (w *way) addPeople() {
 	w.owner.open("/settings")
 	w.owner.tick(`[name="second"]`, true)
-	w.owner.follow("Keep it so")
+	w.owner.follow("Save the approval policy")
 	w.paula = w.invite("paula", w.house.wire.from, "preparer", "approver")
 	w.vera = w.invite("vera", w.house.at, "approver")
 	w.otto = w.invite("otto", w.house.at, "approver")
@@ -350,7 +350,7 @@ func (w *way) sayYes() {
 	if !strings.HasPrefix(w.batch, "/batches/") {
 		w.Fatalf("handed in, the page is %s\n%s", w.batch, p.state())
 	}
-	p.reads("You handed it in yourself", "waits for approval")
+	p.reads("You uploaded this spreadsheet, so someone else must approve it.", "waits for approval")
 
 	// What her page does not offer she sends all the same.
 	p.expects("403")

@@ -1,0 +1,319 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// A person takes part in what a batch orders by uploading it, changing it, having
+// it sent again, or making the company list behind it. Under the approval policy
+// none of them approves it, and neither does anybody through whose sign-in link one
+// of them, or the approver, has the present credentials.
+
+// Part is what somebody did for what a batch orders.
+type Part string
+
+// The parts. A direct one goes before PartLink.
+const (
+	PartUpload   Part = "upload"       // uploaded the spreadsheet
+	PartEdit     Part = "edit"         // corrected it on the page
+	PartSubmit   Part = "submit"       // submitted it
+	PartSchedule Part = "schedule"     // made the schedule
+	PartList     Part = "company-list" // changed the company list, or how it is read
+	PartRetry    Part = "retry"        // had rows sent again
+	PartResolve  Part = "resolve"      // marked a row as not placed
+	PartLink     Part = "link"         // made the sign-in link of one who did
+)
+
+var partWords = map[Part]string{
+	PartUpload: "uploaded this spreadsheet", PartEdit: "corrected this spreadsheet", PartSubmit: "submitted this batch",
+	PartSchedule: "made the schedule", PartList: "changed the company list last", PartRetry: "had rows of this batch sent again",
+	PartResolve: "marked a row of this batch as not placed",
+}
+
+// SecondError says why somebody may not approve. It is ErrSecond.
+type SecondError struct {
+	By     string // who may not; "" for nobody by name
+	Part   Part   // what they, or Other, did; "" where they may approve nothing
+	Other  string // somebody else who did it
+	Linked string // who has the present credentials through a link of By or of Other
+}
+
+// Is makes it ErrSecond.
+func (*SecondError) Is(target error) bool { return target == ErrSecond }
+
+func (e *SecondError) Error() string {
+	return ErrSecond.Error() + ": " + e.say(cmp.Or(e.By, "whoever asks"), "has", "does")
+}
+
+// ToYou says it to the person it is about.
+func (e *SecondError) ToYou() string {
+	text := e.say("you", "have", "do")
+	return strings.ToUpper(text[:1]) + text[1:] + ", so someone else must approve it."
+}
+
+func (e *SecondError) say(who, has, does string) string {
+	switch {
+	case e.Part == "":
+		return fmt.Sprintf("%s %s not have an account with the role approver", who, does)
+	case e.Other == "":
+		return who + " " + partWords[e.Part]
+	case e.Linked == e.By:
+		return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", e.Other, who, e.Other, partWords[e.Part])
+	}
+	return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", who, e.Linked, e.Linked, partWords[e.Part])
+}
+
+// person is a name as contributors have it.
+func person(name string) string { return cmp.Or(folded(name), name) }
+
+// behind lists through whose links an account has its credentials.
+func behind(ctx context.Context, q querier, name string) ([]string, error) {
+	var words string
+	err := q.QueryRowContext(ctx, `SELECT behind FROM accounts WHERE name = $1`, person(name)).Scan(&words)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read whose links are behind %s: %w", name, err)
+	}
+	return names(words)
+}
+
+// names reads a list of names.
+func names(words string) (all []string, err error) {
+	if words == "" {
+		return nil, nil
+	}
+	err = json.Unmarshal([]byte(words), &all)
+	return all, wrap("read a list of names", err)
+}
+
+// contribute records who takes part in what an object orders.
+func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) error {
+	if by == "" {
+		return nil
+	}
+	linked, err := behind(ctx, tx, by)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
+		ON CONFLICT (object, person) DO UPDATE SET part = excluded.part WHERE contributors.part LIKE 'link%'`, object, person(by), part); err != nil {
+		return fmt.Errorf("record who takes part in %s: %w", object, err)
+	}
+	for _, maker := range linked {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
+			ON CONFLICT (object, person) DO NOTHING`, object, maker, linkTo(person(by))); err != nil {
+			return fmt.Errorf("record who takes part in %s: %w", object, err)
+		}
+	}
+	return nil
+}
+
+// linkTo is the part of whoever made the link of a contributor.
+func linkTo(name string) Part { return PartLink + " " + Part(name) }
+
+// copyContributors has those of one object take part in another.
+func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) SELECT $2, person, part FROM contributors WHERE object = $1
+		ON CONFLICT (object, person) DO UPDATE SET part = CASE WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`, from, to)
+	return wrap("copy who takes part in "+from, err)
+}
+
+func dropContributors(ctx context.Context, tx *sql.Tx, object string) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM contributors WHERE object = $1`, object)
+	return wrap("forget who takes part in "+object, err)
+}
+
+func uploadObject(id string) string { return "upload " + id }
+
+func seasonObject(name, roster string) string { return "season " + name + " " + roster }
+
+// gather has those who take part in a batch's uploads, or in the schedule that
+// made it, take part in the batch.
+func gather(ctx context.Context, tx *sql.Tx, batch string) error {
+	var from []string
+	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`, `SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
+		err := drain(tx.QueryContext(ctx, query, batch))(func(scan func(...any) error) error {
+			var object string
+			err := scan(&object)
+			from = append(from, object)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read what batch %s was made from: %w", batch, err)
+		}
+	}
+	for _, object := range from {
+		if err := copyContributors(ctx, tx, object, batch); err != nil {
+			return err
+		}
+	}
+	if len(from) > 0 {
+		return nil
+	}
+	var creator string
+	if err := tx.QueryRowContext(ctx, `SELECT created_by FROM batches WHERE id = $1`, batch).Scan(&creator); err != nil {
+		return fmt.Errorf("read who made batch %s: %w", batch, err)
+	}
+	return contribute(ctx, tx, batch, creator, PartUpload)
+}
+
+// needsSecond reports whether a batch needs the approval of a second person as it
+// is now, by the policy as it is now. What needed one once goes on needing it.
+func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool, error) {
+	p, err := l.policy(ctx, q)
+	if err != nil {
+		return false, err
+	}
+	var needed, scheduled, joins bool
+	var product, corrects string
+	err = q.QueryRowContext(ctx, `SELECT b.second, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
+			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
+		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &product, &corrects, &scheduled, &joins)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, ErrNotFound
+	case err != nil:
+		return false, fmt.Errorf("read what batch %s needs: %w", batch, err)
+	case needed:
+		return true, nil
+	case !p.Second, joins, // its rows become those of a batch that is not open, and are approved with it
+		atTerminal(ctx) && !p.Terminal && !scheduled,
+		len(p.Products) > 0 && !slices.ContainsFunc(p.Products, func(one filing.Product) bool { return string(one) == product }):
+		return false, nil
+	case p.From == 0:
+		return true, nil
+	}
+	var cost money.Cents
+	var unknown bool
+	err = q.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND tries = 0 THEN 1 ELSE 0 END), 0)
+		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN ('ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected') OR result = 'invalid' AND request <> '' AND quoted = 1)`,
+		batch, corrects, int(money.Unknown)).Scan(&cost, &unknown)
+	return cost >= p.From || unknown, wrap("sum up batch "+batch, err)
+}
+
+// mayApprove returns a *SecondError where somebody may not approve a batch as its
+// second person.
+func mayApprove(ctx context.Context, q querier, batch, by string) error {
+	name := person(by)
+	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name).Scan)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !a.May(Approver) {
+		return &SecondError{By: by}
+	}
+	if err != nil {
+		return fmt.Errorf("read the account of %s: %w", by, err)
+	}
+	linked, err := behind(ctx, q, name)
+	if err != nil {
+		return err
+	}
+	parts := make(map[string]Part)
+	err = drain(q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`, batch))(func(scan func(...any) error) error {
+		var who string
+		var part Part
+		err := scan(&who, &part)
+		parts[who] = part
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read who takes part in batch %s: %w", batch, err)
+	}
+	part, takesPart := parts[name]
+	to, throughLink := strings.CutPrefix(string(part), string(PartLink)+" ")
+	switch {
+	case throughLink:
+		return &SecondError{By: by, Part: parts[to], Other: to, Linked: to}
+	case takesPart:
+		return &SecondError{By: by, Part: part}
+	}
+	for _, maker := range linked {
+		if part, takesPart := parts[maker]; takesPart && !strings.HasPrefix(string(part), string(PartLink)) {
+			return &SecondError{By: by, Part: part, Other: maker, Linked: by}
+		}
+	}
+	return nil
+}
+
+// Barred says why somebody may not approve what waits in a batch; nil where they
+// may, or where no second person is needed.
+func (l *Ledger) Barred(ctx context.Context, batch, by string) (*SecondError, error) {
+	needed, err := l.needsSecond(ctx, l.read, batch)
+	if err != nil || !needed {
+		return nil, err
+	}
+	err = mayApprove(ctx, l.read, batch, by)
+	var why *SecondError
+	if errors.As(err, &why) {
+		return why, nil
+	}
+	return nil, err
+}
+
+// ListApprovers lists who may approve a batch as its second person, by name.
+func (l *Ledger) ListApprovers(ctx context.Context, batch string) ([]string, error) {
+	accounts, err := l.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, a := range accounts {
+		if !a.May(Approver) {
+			continue
+		}
+		err := mayApprove(ctx, l.read, batch, a.Name)
+		switch {
+		case errors.Is(err, ErrSecond):
+		case err != nil:
+			return nil, err
+		default:
+			all = append(all, a.Name)
+		}
+	}
+	return all, nil
+}
+
+// NeedsSecond reports whether a batch needs the approval of a second person where
+// it is submitted under the context.
+func (l *Ledger) NeedsSecond(ctx context.Context, batch string) (bool, error) {
+	return l.needsSecond(ctx, l.read, batch)
+}
+
+// again is what rows wait for that somebody has sent again in an open batch: for
+// the approval of a second person, unless whoever acts may give it or none is
+// needed.
+func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
+	var released bool
+	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).Scan(&released)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", nil // whatever is asked of it changes nothing
+	}
+	if err != nil || !released {
+		return "", "", wrap("read the state of batch "+batch, err)
+	}
+	needed, err := l.needsSecond(ctx, tx, batch)
+	if err != nil || !needed {
+		return "", "", err
+	}
+	by := actor(ctx)
+	if err = mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
+		return "", "", err
+	}
+	if err := contribute(ctx, tx, batch, by, part); err != nil {
+		return "", "", err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
+		return "", "", fmt.Errorf("note that batch %s needs a second person: %w", batch, err)
+	}
+	return waitsForApproval, fmt.Sprintf("waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil
+}

@@ -1,0 +1,295 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrSignInLink is returned for a one-time link that is unknown, used, too old, or
+// of a disabled account.
+var ErrSignInLink = errors.New("the link is not valid any more: ask for another one")
+
+// ErrReset is returned where a link would sign in somebody who has a password: it
+// sets a new one, and nothing else.
+var ErrReset = errors.New("the account has a password: the link sets a new one")
+
+// ErrVouch is returned for vouching for an account by somebody who made the link
+// that its credentials came by, or whose own came by one of theirs.
+var ErrVouch = errors.New("somebody who has nothing to do with the link has to vouch for the account")
+
+// SignInLink is an open one-time link, without its secret.
+type SignInLink struct {
+	ID        string
+	Account   string // whose it is, by name
+	Resets    bool   // the account has a password: the link sets a new one
+	MadeBy    string
+	CreatedAt time.Time
+	EndsAt    time.Time
+}
+
+// MakeSignInLink makes the secret of a one-time link. It signs in somebody who has
+// no password yet, and lets somebody who has one set another. Older links of the
+// account end. Its owner, and whoever is notified, are told of one for an account
+// that has a password. It returns ErrNotFound, and ErrSignInLink for a disabled
+// account.
+func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
+	secret, hash := newSecret()
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		a, err := l.account(ctx, tx, account)
+		switch {
+		case err != nil:
+			return err
+		case a.Disabled:
+			return ErrSignInLink
+		}
+		now, by := l.now(), person(actor(ctx))
+		makers, err := standsFor(ctx, tx, by)
+		if err != nil {
+			return err
+		}
+		words, err := json.Marshal(makers)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1 OR account = $2`, millis(now), a.ID); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
+			hash, "L"+rand.Text()[:11], a.ID, by, string(words), millis(now), millis(now.Add(life)))
+		if err != nil || !a.HasPassword || by == a.Name {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_by = $2, link_at = $3, link_used_at = 0 WHERE id = $1`, a.ID, by, millis(now)); err != nil {
+			return err
+		}
+		return l.keepAccessNotice(ctx, tx, "a link to reset the password of "+a.Name+" was made",
+			fmt.Sprintf("%s made a link with which the password of %s can be reset, until %s.\nIf %s did not ask for it: Settings, Sign-in links, Revoke.\n",
+				nameOr(by), a.Name, now.Add(life).UTC().Format("15:04 UTC, 2 January 2006"), a.Name))
+	})
+	if err != nil {
+		return "", fmt.Errorf("make a link for account %s: %w", account, err)
+	}
+	return secret, nil
+}
+
+// standsFor lists somebody with those through whose links they have their
+// credentials.
+func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
+	if name == "" {
+		return nil, nil
+	}
+	makers, err := behind(ctx, q, name)
+	if !slices.Contains(makers, name) {
+		makers = append(makers, name)
+	}
+	slices.Sort(makers)
+	return makers, err
+}
+
+// FindSignInLink looks up whom a link is for, and leaves it valid. It returns
+// ErrSignInLink.
+func (l *Ledger) FindSignInLink(ctx context.Context, secret string) (Account, error) {
+	a, _, err := l.findSignInLink(ctx, l.read, secret)
+	return a, err
+}
+
+func (l *Ledger) findSignInLink(ctx context.Context, q querier, secret string) (a Account, behind string, err error) {
+	a, err = scanAccount(func(dest ...any) error {
+		return q.QueryRowContext(ctx, `SELECT `+accountColumns+`, t.behind FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
+			hashed(secret), millis(l.now())).Scan(append(dest, &behind)...)
+	})
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && a.Disabled:
+		return Account{}, "", ErrSignInLink
+	case err != nil:
+		return Account{}, "", fmt.Errorf("look a link up: %w", err)
+	}
+	return a, behind, nil
+}
+
+// TakeSignInLink uses a link up, for whoever is first, to sign in somebody who has
+// no password. It returns ErrSignInLink, and ErrReset for an account that has one.
+func (l *Ledger) TakeSignInLink(ctx context.Context, secret string) (a Account, err error) {
+	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		var behind string
+		if a, behind, err = l.findSignInLink(ctx, tx, secret); err != nil {
+			return err
+		}
+		if a.HasPassword {
+			return ErrReset
+		}
+		return takeLink(ctx, tx, a, secret, behind)
+	})
+	if err != nil {
+		return Account{}, err
+	}
+	return a, nil
+}
+
+// takeLink uses a link up, and notes through whose hands the account's credentials
+// are from now on.
+func takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, behind string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
+		return wrap("use a link up", err)
+	}
+	makers, err := names(behind)
+	if err != nil {
+		return err
+	}
+	var before string
+	var replaced bool
+	if err := tx.QueryRowContext(ctx, `SELECT behind, replaced FROM accounts WHERE id = $1`, a.ID).Scan(&before, &replaced); err != nil {
+		return wrap("use a link up", err)
+	}
+	if replaced { // nobody has vouched for the one before
+		earlier, err := names(before)
+		if err != nil {
+			return err
+		}
+		makers = slices.Compact(slices.Sorted(slices.Values(append(makers, earlier...))))
+	}
+	words, err := json.Marshal(makers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE accounts SET behind = $2, replaced = $3 WHERE id = $1`, a.ID, string(words), flag(replaced || a.HasPassword))
+	return wrap("use a link up", err)
+}
+
+// ResetPassword sets a new password with a link, uses it up, and signs the account
+// out everywhere. It begins no session. It returns ErrSignInLink and ErrWeak.
+func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Account, error) {
+	a, err := l.FindSignInLink(ctx, secret)
+	if err != nil {
+		return Account{}, err
+	}
+	err = l.setPassword(ctx, a.ID, password, func(tx *sql.Tx) error {
+		now, behind, err := l.findSignInLink(ctx, tx, secret)
+		if err != nil {
+			return err
+		}
+		if err := takeLink(ctx, tx, now, secret, behind); err != nil || !now.HasPassword {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_used_at = $2 WHERE id = $1`, a.ID, millis(l.now())); err != nil {
+			return err
+		}
+		return l.keepAccessNotice(ctx, tx, "the password of "+a.Name+" was reset",
+			fmt.Sprintf("The password of %s was reset with a sign-in link. The sessions before it have ended.\nIf it was not %s: importer accounts disable %q\n", a.Name, a.Name, a.Name))
+	})
+	return a, err
+}
+
+// SignInLinks lists the open links, the newest first.
+func (l *Ledger) SignInLinks(ctx context.Context) ([]SignInLink, error) {
+	var all []SignInLink
+	err := drain(l.read.QueryContext(ctx, `SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
+		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, millis(l.now())))(func(scan func(...any) error) error {
+		var s SignInLink
+		var created, ends int64
+		err := scan(&s.ID, &s.Account, &s.Resets, &s.MadeBy, &created, &ends)
+		s.CreatedAt, s.EndsAt = moment(created), moment(ends)
+		all = append(all, s)
+		return err
+	})
+	return all, wrap("list the sign-in links", err)
+}
+
+// RevokeSignInLink ends a link. It returns ErrNotFound where it is not open.
+func (l *Ledger) RevokeSignInLink(ctx context.Context, id string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id))
+		if err == nil && n == 0 {
+			err = ErrNotFound
+		}
+		return err
+	})
+	return wrap("revoke a sign-in link", err)
+}
+
+// LinkNews is what the owner of an account is told of a link that somebody else
+// made for it.
+type LinkNews struct {
+	By     string
+	At     time.Time
+	UsedAt time.Time // zero where it was not used
+}
+
+// newsLife is how long an owner is told of it.
+const newsLife = 7 * 24 * time.Hour
+
+// LinkNews tells the owner of an account of the last link that somebody else made
+// to reset its password, for a week; nil where there is none.
+func (l *Ledger) LinkNews(ctx context.Context, account string) (*LinkNews, error) {
+	var n LinkNews
+	var at, used int64
+	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`, account).Scan(&n.By, &at, &used)
+	if err != nil {
+		return nil, fmt.Errorf("read what account %s is told: %w", account, err)
+	}
+	if at == 0 || l.now().Sub(moment(max(at, used))) > newsLife {
+		return nil, nil
+	}
+	n.At = moment(at)
+	if used > 0 {
+		n.UsedAt = moment(used)
+	}
+	return &n, nil
+}
+
+// Credentials says through whose links an account has its present credentials;
+// none where they are its owner's own.
+func (l *Ledger) Credentials(ctx context.Context, account string) ([]string, error) {
+	a, err := l.account(ctx, l.read, account)
+	if err != nil {
+		return nil, err
+	}
+	return behind(ctx, l.read, a.Name)
+}
+
+// VouchFor makes an account's credentials count as its owner's own: somebody has
+// seen to it that the owner set the password. On the page that is somebody who
+// neither made the link nor has their own credentials through one of its makers'.
+// It returns ErrNotFound and ErrVouch.
+func (l *Ledger) VouchFor(ctx context.Context, account string) error {
+	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		a, err := l.account(ctx, tx, account)
+		if err != nil {
+			return err
+		}
+		if !atTerminal(ctx) {
+			makers, err := behind(ctx, tx, a.Name)
+			if err != nil {
+				return err
+			}
+			own, err := standsFor(ctx, tx, person(actor(ctx)))
+			if err != nil {
+				return err
+			}
+			if slices.ContainsFunc(own, func(name string) bool { return name == a.Name || slices.Contains(makers, name) }) {
+				return ErrVouch
+			}
+		}
+		return ownCredentials(ctx, tx, a.ID)
+	})
+	return wrap("vouch for account "+account, err)
+}
+
+// OwnCredentials notes that the owner of an account has signed in with credentials
+// that nobody else gave them, such as those of an identity provider.
+func (l *Ledger) OwnCredentials(ctx context.Context, account string) error {
+	return wrap("note whose the credentials are", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		return ownCredentials(ctx, tx, account)
+	}))
+}
+
+func ownCredentials(ctx context.Context, tx *sql.Tx, account string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', replaced = 0 WHERE id = $1`, account)
+	return err
+}

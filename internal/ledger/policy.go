@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
+)
+
+// ErrPolicy is returned for an approval policy that makes no sense.
+var ErrPolicy = errors.New("the approval policy is not valid")
+
+// Policy is which orders need the approval of a second person.
+type Policy struct {
+	Second   bool             // whether any do
+	From     money.Cents      // batches that cost at least this much; 0 for all
+	Products []filing.Product // of these products; none for all
+	Terminal bool             // also what is placed with commands, such as run and submit
+
+	ChangedBy string // "" where nobody changed it
+	ChangedAt time.Time
+}
+
+// Words is the policy for people, as one sentence.
+func (p Policy) Words() string {
+	if !p.Second {
+		return "no batch needs the approval of a second person"
+	}
+	what := "each batch"
+	if len(p.Products) > 0 {
+		titles := make([]string, len(p.Products))
+		for i, product := range p.Products {
+			titles[i] = product.Title()
+		}
+		what += " of " + strings.Join(titles, ", ")
+	}
+	if p.From > 0 {
+		what += " of " + p.From.Dollars() + " or more"
+	}
+	where := "; run and submit are not covered"
+	if p.Terminal {
+		where = ", on the page, by a schedule, and on the terminal"
+	}
+	return "a second person approves " + what + where
+}
+
+// weaker reports whether something needs an approval under p that needs none
+// under next.
+func (p Policy) weaker(next Policy) bool {
+	covers := len(next.Products) == 0 || len(p.Products) > 0 && !slices.ContainsFunc(p.Products, func(one filing.Product) bool {
+		return !slices.Contains(next.Products, one)
+	})
+	return p.Second && (!next.Second || next.From > p.From || (p.Terminal && !next.Terminal) || !covers)
+}
+
+// Policy reads the approval policy.
+func (l *Ledger) Policy(ctx context.Context) (Policy, error) { return l.policy(ctx, l.read) }
+
+func (l *Ledger) policy(ctx context.Context, q querier) (Policy, error) {
+	var p Policy
+	var products string
+	var at int64
+	err := q.QueryRowContext(ctx, `SELECT second, from_cents, products, terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`).
+		Scan(&p.Second, &p.From, &products, &p.Terminal, &p.ChangedBy, &at)
+	if err != nil {
+		return p, fmt.Errorf("read the approval policy: %w", err)
+	}
+	for word := range strings.FieldsSeq(products) {
+		p.Products = append(p.Products, filing.Product(word))
+	}
+	p.ChangedAt = moment(at)
+	return p, nil
+}
+
+// ChangePolicy changes the approval policy. It decides on what is submitted from
+// then on: what waits for a second person goes on waiting under a weaker policy,
+// and what waits for any approval needs a second person's under a stricter one. It
+// returns ErrPolicy.
+func (l *Ledger) ChangePolicy(ctx context.Context, next Policy) error {
+	words := make([]string, len(next.Products))
+	for i, product := range next.Products {
+		if !product.Valid() {
+			return fmt.Errorf("%w: there is no product %q", ErrPolicy, product)
+		}
+		words[i] = string(product)
+	}
+	if next.From < 0 {
+		return fmt.Errorf("%w: an amount is 0 or more", ErrPolicy)
+	}
+	return wrap("change the approval policy", l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		before, err := l.policy(ctx, tx)
+		if err != nil {
+			return err
+		}
+		by := actor(ctx)
+		_, err = tx.ExecContext(ctx, `UPDATE approval_policy SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6 WHERE id = 1`,
+			flag(next.Second), next.From, strings.Join(words, " "), flag(next.Terminal), by, millis(l.now()))
+		if err != nil || !before.weaker(next) {
+			return err
+		}
+		return l.keepAccessNotice(ctx, tx, "the approval policy was weakened",
+			fmt.Sprintf("%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second person go on waiting.\nWho changed what: importer audit\n", nameOr(by), next.Words(), before.Words()))
+	}))
+}
+
+// nameOr is a name within a sentence.
+func nameOr(name string) string {
+	if name == "" {
+		return "somebody"
+	}
+	return name
+}
+
+// keepAccessNotice keeps a notice of a change in who may do what.
+func (l *Ledger) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
+	product := "Bulkfiling: "
+	now := millis(l.now())
+	_, err := x.ExecContext(ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
+		NoticeAccess, product+subject, body, now)
+	return wrap("keep a notice", err)
+}

@@ -1,0 +1,260 @@
+package ledger_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// approvers adds accounts with the role.
+func (s *store) approvers(l *ledger.Ledger, names ...string) {
+	s.Helper()
+	for _, name := range names {
+		_, err := l.AddAccount(s.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+		s.must(err)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := ledger.Acting(s.Context(), ledger.Act{By: "ana", What: "policy"}), s.open()
+		if p, err := l.Policy(ctx); err != nil || p.Second {
+			s.Errorf("%+v, %v", p, err)
+		}
+		want := ledger.Policy{Second: true, From: 500_00, Products: []filing.Product{filing.EIN, filing.Formation}, Terminal: true}
+		s.must(l.ChangePolicy(ctx, want))
+		got, err := l.Policy(ctx)
+		if s.must(err); got.From != want.From || !slices.Equal(got.Products, want.Products) || !got.Terminal || got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
+			s.Errorf("%+v", got)
+		}
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 0 {
+			s.Errorf("%d notices of a stricter policy", n)
+		}
+		weaker := want
+		weaker.From++
+		s.must(l.ChangePolicy(ctx, weaker))
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 1 {
+			s.Errorf("%d notices of a weaker policy", n)
+		}
+		for _, bad := range []ledger.Policy{{From: -1}, {Products: []filing.Product{"yacht"}}} {
+			if err := l.ChangePolicy(ctx, bad); !errors.Is(err, ledger.ErrPolicy) {
+				s.Errorf("%+v: %v", bad, err)
+			}
+		}
+	})
+}
+
+// What the policy covers, by amount, product and terminal: a cost that is not known
+// counts as above every amount.
+func TestWhatThePolicyCovers(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.quoted(l, "quoted", cost)
+		s.imported(l, "unquoted", "")
+		s.exec(`UPDATE batches SET product = 'annual-report'`)
+		terminal := ledger.AtTerminal(ctx, "root")
+		for name, c := range map[string]struct {
+			policy                     ledger.Policy
+			quoted, unquoted, terminal bool
+		}{
+			"off":             {ledger.Policy{Terminal: true}, false, false, false},
+			"all":             {ledger.Policy{Second: true}, true, true, false},
+			"terminal":        {ledger.Policy{Second: true, Terminal: true}, true, true, true},
+			"at the amount":   {ledger.Policy{Second: true, From: cost}, true, true, false},
+			"below it":        {ledger.Policy{Second: true, From: cost + 1}, false, true, false},
+			"product":         {ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true, true, false},
+			"another product": {ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false, false, false},
+		} {
+			s.must(l.ChangePolicy(ctx, c.policy))
+			quoted, err := l.NeedsSecond(ctx, "quoted")
+			s.must(err)
+			unquoted, err := l.NeedsSecond(ctx, "unquoted")
+			s.must(err)
+			typed, err := l.NeedsSecond(terminal, "quoted")
+			s.must(err)
+			if quoted != c.quoted || unquoted != c.unquoted || typed != c.terminal {
+				s.Errorf("%s: quoted %v, unquoted %v, at the terminal %v", name, quoted, unquoted, typed)
+			}
+		}
+	})
+}
+
+// A batch that its maker opens without asking waits all the same, and goes on
+// waiting for a second person under a weaker policy. One that waits for any
+// approval needs a second person's under a stricter policy.
+func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "ben")
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		byAna := ledger.Acting(ctx, ledger.Act{By: "ana", What: "run"})
+		s.imported(l, "a", "ana")
+		s.must(l.OpenBatch(byAna, "a"))
+		s.must(l.ChangePolicy(ctx, ledger.Policy{}))
+		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
+			s.Errorf("sendable: %v, %v", ids, err)
+		}
+		s.wantErr(l.Approve(ctx, "a", "", "ana"), ledger.ErrSecond)
+
+		s.imported(l, "b", "ana")
+		s.must(l.WantApproval(byAna, "b", "plan"))
+		s.must(l.OpenBatch(byAna, "b"))
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.wantErr(l.Approve(ctx, "b", "plan", "ana"), ledger.ErrSecond)
+		s.must(l.ChangePolicy(ctx, ledger.Policy{}))
+		s.must(l.Approve(ctx, "a", "", "ben"))
+		s.must(l.Approve(ctx, "b", "plan", "ben"))
+		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
+			s.Errorf("sendable: %v, %v", ids, err)
+		}
+	})
+}
+
+// imported makes a batch of one row that is not open yet.
+func (s *store) imported(l *ledger.Ledger, id, by string) {
+	s.Helper()
+	_, err := l.CreateBatch(s.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
+	s.must(err)
+	s.must(l.AddRows(s.Context(), id, []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request}}))
+	s.must(l.PrepareBatch(s.Context(), id))
+}
+
+// Whoever made a link for another account counts as one person with it: until the
+// holder of a new account has signed in with a password of their own, and for a
+// password that was reset until somebody else vouches for the owner.
+func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.approvers(l, "ana", "ben", "cid", "dot", "eve")
+		linkBy := func(name string) string {
+			s.Helper()
+			account, err := l.Account(ctx, "ben")
+			s.must(err)
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: name, What: "account-link"}), account.ID, time.Hour)
+			s.must(err)
+			return link
+		}
+		batches := 0
+		// tries has somebody submit a batch and another approve it.
+		tries := func(submits, approves string, want error) {
+			s.Helper()
+			batches++
+			id := string(rune('a' + batches))
+			s.imported(l, id, submits)
+			_, err := l.HandIn(ctx, id, "plan", submits)
+			s.must(err)
+			if err := l.Approve(ctx, id, "plan", approves); !errors.Is(err, want) || want == nil && err != nil {
+				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
+			}
+		}
+		tries("ana", "ben", nil)
+
+		link := linkBy("ana")
+		_, err := l.TakeSignInLink(ctx, link) // ben has no password: it signs in
+		s.must(err)
+		tries("ana", "ben", ledger.ErrSecond)
+		tries("ben", "ana", ledger.ErrSecond) // whichever of the two names
+		tries("cid", "ben", nil)
+		ben, err := l.Account(ctx, "ben")
+		s.must(err)
+		s.must(l.SetPassword(ctx, ben.ID, password))
+		tries("ana", "ben", ledger.ErrSecond)
+		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, password)
+		s.must(err)
+		tries("ana", "ben", nil)
+
+		link = linkBy("ana")
+		_, err = l.TakeSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrReset)
+		const another = "quite another password"
+		_, err = l.ResetPassword(ctx, link, another)
+		s.must(err)
+		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, another)
+		s.must(err)
+		tries("ana", "ben", ledger.ErrSecond)
+		tries("cid", "ben", nil)
+
+		// Through a second link the first is not forgotten, and what ben makes is ana's.
+		link = linkBy("cid")
+		_, err = l.ResetPassword(ctx, link, another)
+		s.must(err)
+		tries("ana", "ben", ledger.ErrSecond)
+		tries("cid", "ben", ledger.ErrSecond)
+		dot, err := l.Account(ctx, "dot")
+		s.must(err)
+		link, err = l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ben"}), dot.ID, time.Hour)
+		s.must(err)
+		_, err = l.TakeSignInLink(ctx, link)
+		s.must(err)
+		tries("ana", "dot", ledger.ErrSecond)
+
+		for _, by := range []string{"ana", "ben", "cid", "dot"} {
+			s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: by, What: "account-vouch"}), ben.ID), ledger.ErrVouch)
+		}
+		s.must(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "eve", What: "account-vouch"}), ben.ID))
+		tries("ana", "ben", nil)
+		tries("ana", "dot", ledger.ErrSecond)
+		s.must(l.VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
+		tries("ana", "dot", nil)
+	})
+}
+
+// A link for an account that has a password only resets it. Its owner and whoever
+// is notified are told; older links, and by its use all sessions, end.
+func TestALinkResetsAPassword(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		ana := s.account(l, "ana")
+		byOtto := func() string {
+			s.Helper()
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "otto", What: "account-link"}), ana.ID, time.Hour)
+			s.must(err)
+			return link
+		}
+		s.must(l.SetPassword(ctx, ana.ID, password))
+		session, old, link := s.session(l, ana), byOtto(), byOtto()
+		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" || !n.UsedAt.IsZero() {
+			s.Errorf("%+v, %v", n, err)
+		}
+		_, err := l.ResetPassword(ctx, old, "a new password")
+		s.wantErr(err, ledger.ErrSignInLink)
+		_, err = l.ResetPassword(ctx, link, "short")
+		s.wantErr(err, ledger.ErrWeak)
+		if open, err := l.SignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets || open[0].MadeBy != "otto" || open[0].Account != "ana" {
+			s.Errorf("%+v, %v", open, err)
+		}
+		_, err = l.ResetPassword(ctx, link, "a new password")
+		s.must(err)
+		_, err = l.ResetPassword(ctx, link, "a third password")
+		s.wantErr(err, ledger.ErrSignInLink)
+		_, err = l.Session(ctx, session)
+		s.wantErr(err, ledger.ErrSession)
+		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
+			s.Errorf("%+v, %v", n, err)
+		}
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 3 {
+			s.Errorf("%d notices of two links and a reset", n)
+		}
+
+		link = byOtto()
+		s.must(l.SetPassword(ctx, ana.ID, password)) // whoever sets it
+		_, err = l.FindSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrSignInLink)
+		link = byOtto()
+		open, err := l.SignInLinks(ctx)
+		s.must(err)
+		s.must(l.RevokeSignInLink(ctx, open[0].ID))
+		s.wantErr(l.RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
+		_, err = l.FindSignInLink(ctx, link)
+		s.wantErr(err, ledger.ErrSignInLink)
+		s.pass(8 * 24 * time.Hour)
+		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n != nil {
+			s.Errorf("%+v, %v", n, err)
+		}
+	})
+}
