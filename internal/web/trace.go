@@ -176,19 +176,21 @@ var events = map[string]struct {
 	message string
 	about   bool
 }{
-	"account-add":      {"account added", true},
-	"account-disable":  {"account disabled", true},
-	"account-enable":   {"account enabled", true},
-	"account-link":     {"sign-in link made", true},
-	"account-password": {"password changed", true},
-	"account-roles":    {"roles changed", true},
-	"browser-forget":   {"browser forgotten", true},
-	"dashboard":        {"data exported", false},
-	"download":         {"data exported", false},
-	"firm":             {"policy changed", false},
-	"session-end":      {"session ended", true},
-	"sign-in":          {"signed in", true},
-	"sign-out":         {"session ended", true},
+	"account-add":         {"account added", true},
+	"account-disable":     {"account disabled", true},
+	"account-enable":      {"account enabled", true},
+	"account-link":        {"sign-in link made", true},
+	"account-link-revoke": {"sign-in link revoked", false},
+	"account-password":    {"password changed", true},
+	"account-roles":       {"roles changed", true},
+	"account-vouch":       {"account vouched for", true},
+	"browser-forget":      {"browser forgotten", true},
+	"dashboard":           {"data exported", false},
+	"download":            {"data exported", false},
+	"policy":              {"policy changed", false},
+	"session-end":         {"session ended", true},
+	"sign-in":             {"signed in", true},
+	"sign-out":            {"session ended", true},
 }
 
 // traced are the events that have a line of their own already.

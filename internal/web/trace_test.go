@@ -260,7 +260,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		kinds[act.What]++
 		fmt.Fprintf(&whole, "%+v\n", act)
 	}
-	for _, want := range []string{"sign-in-failed", "sign-in-locked", "sign-in-throttled", "session-end", "sign-out", "account-roles", "firm", "download"} {
+	for _, want := range []string{"sign-in-failed", "sign-in-locked", "sign-in-throttled", "session-end", "sign-out", "account-roles", "policy", "download"} {
 		if kinds[want] == 0 {
 			t.Errorf("%s is not in the audit log: %v", want, kinds)
 		}
