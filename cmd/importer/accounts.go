@@ -238,7 +238,7 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 	var stdin bool
 	c := &cobra.Command{
 		Use: "password NAME", Short: "Give an account a password, and sign it out everywhere",
-		Long:    "password asks for a password twice, without showing it, or reads it from the\nstandard input. It never stands on the command line, which others can see. It has\nat least 12 characters.",
+		Long:    "password asks for a password twice, without showing it, or reads it from the\nstandard input. It never stands on the command line, which others can see. It has\nat least 12 characters. Common passwords, patterns, and names of people, the firm or\nthis product are not accepted, as on the page.",
 		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -250,6 +250,9 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 				password, err := read(c.Context())
 				if err != nil {
 					return err
+				}
+				if at := a.pageHost(); at != "" {
+					l.RefuseInPasswords(at)
 				}
 				if err := l.SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID, password); err != nil {
 					return err
@@ -335,6 +338,15 @@ func (a *app) pageAddress(asked string) (*url.URL, error) {
 		return nil, usage("%s is the page's address, such as https://filings.example.com", name)
 	}
 	return page, nil
+}
+
+// pageHost is the host of PUBLIC_URL; empty where it is not set.
+func (a *app) pageHost() string {
+	page, err := a.pageAddress("")
+	if err != nil {
+		return ""
+	}
+	return page.Hostname()
 }
 
 // makeLink makes a link that lets its holder in once, as that account, and

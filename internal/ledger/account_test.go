@@ -118,7 +118,9 @@ func TestSignIn(t *testing.T) {
 		ctx, l := s.Context(), s.cheap()
 		ana := s.account(l, "Ana")
 		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
-		for _, weak := range []string{"", "elevenchars", "\u00fc\u00fc\u00fc\u00fc\u00fc", strings.Repeat("x", 1001)} {
+		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
+		l.RefuseInPasswords("filings.example.com")
+		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!", "ana.example.com", strings.Repeat("xk", 501)} {
 			s.wantErr(l.SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
 		}
 		s.wantErr(l.SetPassword(ctx, "nobody", password), ledger.ErrNotFound)

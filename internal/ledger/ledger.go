@@ -104,6 +104,8 @@ type Ledger struct {
 	hashers *hashQueue
 	onAct   atomic.Pointer[func(Act)]
 
+	contextWords atomic.Pointer[[]string]
+
 	owner       Process
 	ownerLock   *flock.Flock
 	renewing    sync.Mutex   // guards what the process is and whether it places

@@ -12,23 +12,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"bulkfiling/internal/password"
+
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 )
 
 // Errors of passwords.
 var (
-	// ErrWeak is returned for a password that is too short, or longer than
-	// anybody types.
-	ErrWeak = errors.New("a password has at least 12 characters, and no more than 1000")
+	// ErrWeak is returned for a password that would be guessed soon. The error
+	// around it says why, and what to do.
+	ErrWeak = password.ErrWeak
 	// ErrSignIn is returned for a sign-in that failed, whatever was wrong.
 	ErrSignIn = errors.New("the name or the password is wrong")
-)
-
-// Limits of passwords, in characters.
-const (
-	minPassword = 12
-	maxPassword = 1000
 )
 
 // hashing is what argon2id is made to cost.
@@ -83,6 +79,36 @@ func matches(password, encoded string) (bool, error) {
 	return subtle.ConstantTimeCompare(key, h.key(password, salt, len(key))) == 1, nil
 }
 
+// maxPassword is how long the password of a sign-in may be, in characters.
+const maxPassword = password.Max
+
+// RefuseInPasswords names words that people here would build a password of, beside
+// those that the ledger knows: names of the account and of the organization.
+func (l *Ledger) RefuseInPasswords(words ...string) { l.contextWords.Store(&words) }
+
+// allowPassword refuses a password that would be guessed soon. It returns ErrWeak
+// and ErrNotFound.
+func (l *Ledger) allowPassword(ctx context.Context, id, fresh string) error {
+	a, err := l.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	context := []string{a.Name}
+	if words := l.contextWords.Load(); words != nil {
+		context = append(context, *words...)
+	}
+	err = drain(l.read.QueryContext(ctx, `SELECT name, domain, subdomain FROM organizations`))(func(scan func(...any) error) error {
+		var name, domain, subdomain string
+		err := scan(&name, &domain, &subdomain)
+		context = append(context, name, domain, subdomain)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the names of the organization: %w", err)
+	}
+	return password.Check(fresh, context...)
+}
+
 // SetPassword gives an account its password, signs it out everywhere, forgets its
 // known browsers and ends its sign-in links. It returns ErrNotFound, ErrWeak and
 // ErrCrowded.
@@ -97,8 +123,8 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 
 // setPassword sets a password, and does first what goes with it.
 func (l *Ledger) setPassword(ctx context.Context, id, password string, first func(*sql.Tx) error) error {
-	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
-		return ErrWeak
+	if err := l.allowPassword(ctx, id, password); err != nil {
+		return err
 	}
 	var encoded string
 	err := l.hashers.do(ctx, hashTurn{known: true}, func() { encoded = l.hashing.encode(password) })

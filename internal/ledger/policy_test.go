@@ -171,7 +171,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		link = linkBy("ana")
 		_, err = l.TakeSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrReset)
-		const another = "quite another password"
+		const another = "eleven brown otters at dusk"
 		_, err = l.ResetPassword(ctx, link, another)
 		s.must(err)
 		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, another)
@@ -221,16 +221,16 @@ func TestALinkResetsAPassword(t *testing.T) {
 		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" || !n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
-		_, err := l.ResetPassword(ctx, old, "a new password")
+		_, err := l.ResetPassword(ctx, old, "eleven brown otters at dusk")
 		s.wantErr(err, ledger.ErrSignInLink)
 		_, err = l.ResetPassword(ctx, link, "short")
 		s.wantErr(err, ledger.ErrWeak)
 		if open, err := l.SignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets || open[0].MadeBy != "otto" || open[0].Account != "ana" {
 			s.Errorf("%+v, %v", open, err)
 		}
-		_, err = l.ResetPassword(ctx, link, "a new password")
+		_, err = l.ResetPassword(ctx, link, "eleven brown otters at dusk")
 		s.must(err)
-		_, err = l.ResetPassword(ctx, link, "a third password")
+		_, err = l.ResetPassword(ctx, link, "nine green lizards at dawn")
 		s.wantErr(err, ledger.ErrSignInLink)
 		_, err = l.Session(ctx, session)
 		s.wantErr(err, ledger.ErrSession)

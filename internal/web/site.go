@@ -79,6 +79,9 @@ func New(c Config) *Site {
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)
 	s.Ledger.OnAct(s.logAct)
+	if c.Public != nil {
+		s.Ledger.RefuseInPasswords(c.Public.Hostname())
+	}
 	return s
 }
 
