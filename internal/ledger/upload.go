@@ -198,6 +198,17 @@ func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
 	return all, nil
 }
 
+// KeptUploads counts the sheets of somebody that no open batch was made of, and
+// their bytes.
+func (l *Ledger) KeptUploads(ctx context.Context, by string) (n int, size int64, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
+		AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)`, by).Scan(&n, &size)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the sheets of %s: %w", by, err)
+	}
+	return n, size, nil
+}
+
 // ChangeUpload changes how a sheet is read and what is corrected in it. What was
 // prepared of it before is another batch. It returns ErrNotFound, and ErrStale
 // where u.Version is not the present one.

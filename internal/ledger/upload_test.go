@@ -50,6 +50,9 @@ func TestUploads(t *testing.T) {
 		if all, err := l.Uploads(ctx); err != nil || len(all) != 2 {
 			s.Error(all, err)
 		}
+		if n, size, err := l.KeptUploads(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
+			s.Error(n, size, err)
+		}
 		s.must(l.DropUpload(ctx, u.ID))
 		for _, err := range []error{l.DropUpload(ctx, u.ID), second(l.Upload(ctx, u.ID)), second(l.UploadContent(ctx, u.ID))} {
 			if !is(err, ledger.ErrNotFound) {

@@ -99,6 +99,9 @@ func (s *Site) correctBatch(v *visit) error {
 }
 
 func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
+	if err := s.mayKeep(v); err != nil {
+		return ledger.Upload{}, err
+	}
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
 		return ledger.Upload{}, fmt.Errorf("make room for the rows to correct: %w", err)

@@ -61,11 +61,28 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 		err = v.allowed(rt)
 	}
 	if err == nil {
-		err = rt.serve(s, v)
+		err = s.serve(rt, v)
 	}
 	if err != nil {
 		s.trouble(v, err)
 	}
+}
+
+// serve serves a route. An account has so many files on their way in at once, and
+// no more: a slow line takes its time.
+func (s *Site) serve(rt route, v *visit) error {
+	if rt.upload {
+		account := v.session.Account.ID
+		if s.uploads.full(account) {
+			return errUploads
+		}
+		seat, leave := s.uploads.take(account)
+		if seat == nil {
+			return errUploads
+		}
+		defer leave()
+	}
+	return rt.serve(s, v)
 }
 
 // recognise finds the session of whoever asks.

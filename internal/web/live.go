@@ -110,6 +110,11 @@ func (st *stream) now() (glance, int, <-chan struct{}) {
 // live sends what is watched to a browser until one of them ends. A browser
 // that has lost its connection asks again by itself, and is given the whole.
 func (s *Site) live(v *visit, name string, look func(context.Context) (glance, error)) error {
+	seat, stand := s.watched.take(v.session.Account.ID)
+	if seat == nil {
+		return errWatched
+	}
+	defer stand()
 	out := http.NewResponseController(v.w)
 	if err := out.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
 		return fmt.Errorf("keep the connection open: %w", err)
@@ -152,6 +157,10 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		case <-v.ctx().Done():
 			return nil
 		case <-s.streams.ctx.Done():
+			return nil
+		case <-seat.displaced: // by a page that was opened later
+			event(v.w, "full", "")
+			_ = out.Flush()
 			return nil
 		case <-changed:
 		case <-beat.C:

@@ -65,6 +65,8 @@ type Site struct {
 	handler http.Handler
 	desk    *preparing
 	streams *streams
+	watched *seats // pages that are watched
+	uploads *seats // files on their way in
 	sights  *sights
 	traces  *traces
 }
@@ -74,7 +76,7 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{Config: c, streams: newStreams(), sights: newSights(), traces: newTraces()}
+	s := &Site{Config: c, streams: newStreams(), watched: newSeats(watchedEach, watchedAll), uploads: newSeats(uploadsEach, uploadsAll), sights: newSights(), traces: newTraces()}
 	s.desk = newPreparing(s)
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)

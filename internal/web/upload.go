@@ -22,6 +22,9 @@ func (s *Site) takeSheet(v *visit) error {
 		return err
 	}
 	defer file.Close()
+	if err := s.mayKeep(v); err != nil {
+		return err
+	}
 	u, err := s.Ledger.KeepUpload(v.acting("upload", file.name, ""), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.trouble(err)
@@ -33,6 +36,26 @@ func (s *Site) takeSheet(v *visit) error {
 		return err
 	}
 	return v.goTo("/sheets/" + u.ID)
+}
+
+// What an account may keep of sheets that are not submitted.
+const (
+	keptEach  = 100
+	keptBytes = 1 << 30
+)
+
+// mayKeep refuses another sheet of somebody who keeps too many.
+func (s *Site) mayKeep(v *visit) error {
+	n, size, err := s.Ledger.KeptUploads(v.ctx(), v.who())
+	switch {
+	case err != nil:
+		return err
+	case n >= keptEach:
+		return wrong("You have %d sheets that are not submitted. Delete those that you no longer need, then upload this one again. Nothing of it was kept.", n)
+	case size >= max(keptBytes, 2*s.MaxUpload):
+		return wrong("Your sheets that are not submitted have %d MiB. Delete those that you no longer need, then upload this one again. Nothing of it was kept.", size>>20)
+	}
+	return nil
 }
 
 // upload is a file on its way in.

@@ -125,7 +125,8 @@ function tally(counts) {
 
 // Live panels: <section data-live="/path/of/events">. The server sends "panel" (markup of the whole
 // panel), "tally" (how many rows each tab has), "say" (a sentence for listeners), "gone" (the page is
-// another one now: load it again) and "beat" (nothing new). A source that fails or falls silent is opened
+// another one now: load it again), "full" (too many pages are watched: this one is no more) and "beat"
+// (nothing new). A source that fails or falls silent is opened
 // again, for as long as it takes.
 
 const silence = 45_000; // the server beats every 15 s
@@ -144,6 +145,7 @@ class Live {
 
   open() {
     this.close();
+    this.full?.remove();
     this.heard = Date.now();
     this.source = new EventSource(this.element.dataset.live);
     const on = (name, act) => this.source.addEventListener(name, (event) => {
@@ -157,6 +159,7 @@ class Live {
     on("tally", (counts) => tally(JSON.parse(counts)));
     on("say", say);
     on("gone", () => this.leave());
+    on("full", () => this.stop());
     this.source.addEventListener("error", () => this.retry());
   }
 
@@ -192,6 +195,15 @@ class Live {
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     dress(this.element);
+  }
+
+  // stop says that the page no longer updates: the same person has opened too many later ones. It begins
+  // again when the reader comes back to it.
+  stop() {
+    this.close();
+    this.full = make("p", { className: "lost" }, "You have too many pages open. This one no longer updates by itself. ", again("Refresh"));
+    this.element.before(this.full);
+    say("This page no longer updates by itself.");
   }
 
   leave() {
