@@ -1,11 +1,11 @@
-# syntax=docker/dockerfile:1
-
 # One image with both commands, static, and nothing else: no shell, no package
 # manager, no user but the one that runs them.
 #
 #   docker build --build-arg VERSION=1.2.3 -t bulkfiling:1.2.3 .
+#
+# What it is built with is pinned by digest: make pin-images looks it up anew.
 
-FROM golang:1.26 AS build
+FROM golang:1.26.8@sha256:0f063af2d465d8dcae54cce04278ada488b96f77b42449c8d071e47d016cc65a AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download

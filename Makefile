@@ -19,6 +19,17 @@ test: ## the tests that need nothing but Go
 build: ## bin/importer and bin/worker
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/importer ./cmd/worker
 
+.PHONY: sbom
+sbom: build ## the modules of each binary with their hashes, as the toolchain recorded them: bin/*.modules.json
+	for binary in importer worker; do $(GO) version -m -json bin/$$binary > bin/$$binary.modules.json || exit 1; done
+
+.PHONY: pin-images
+pin-images: ## the digests of the images anew, from their registry; needs docker
+	@for image in $$(grep -hoE '(image:|FROM) +[^ ]+@sha256:[0-9a-f]{64}' Dockerfile docker-compose.yml | sed -E 's/^[^ ]+ +//'); do \
+		digest=$$(docker buildx imagetools inspect "$${image%@*}" --format '{{.Manifest.Digest}}') || exit 1; \
+		sed -i "s|$$image|$${image%@*}@$$digest|" Dockerfile docker-compose.yml; \
+	done; git diff --stat Dockerfile docker-compose.yml
+
 .PHONY: race
 race: ## the tests under the race detector
 	$(GO) test -race ./...

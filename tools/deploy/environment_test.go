@@ -52,7 +52,7 @@ func lacking(t *testing.T, has func(name string) bool) []string {
 // A variable that the program reads can be set in every deployment of it.
 func TestEveryVariableReachesTheContainers(t *testing.T) {
 	fees := filepath.Join(t.TempDir(), "fees.csv")
-	p := compose(t, []string{"FILING_FEES=" + fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks", "FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b", "PUBLIC_URL=https://x.test"}, "demo")
+	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks", "FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b", "PUBLIC_URL=https://x.test")
 	for _, name := range []string{"worker", "server", "register", "demo"} {
 		s := p.Services[name]
 		if missing := lacking(t, func(v string) bool { _, ok := s.Environment[v]; return ok }); len(missing) > 0 {
@@ -110,7 +110,7 @@ func TestTheExampleOfAnEnvironmentIsWhole(t *testing.T) {
 // Where nothing is named nothing is read: an empty file that a variable names is a
 // mistake to the program.
 func TestNothingIsNamedUnlessItIsThere(t *testing.T) {
-	p := compose(t, nil, "demo")
+	p := demo(t)
 	for _, name := range []string{"FILING_FEES", "FILING_NOTIFY_FILE", "FILING_WEBHOOK_SECRET_FILE"} {
 		if v := p.Services["worker"].Environment[name]; v == nil || *v != "" {
 			t.Errorf("%s=%v", name, v)
