@@ -2,13 +2,16 @@ package deploy_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -18,11 +21,12 @@ import (
 
 // kinds are those that the manifests may use.
 var kinds = map[string]func() any{
-	"v1 ConfigMap":                  func() any { return new(corev1.ConfigMap) },
-	"v1 Secret":                     func() any { return new(corev1.Secret) },
-	"v1 Service":                    func() any { return new(corev1.Service) },
-	"apps/v1 Deployment":            func() any { return new(appsv1.Deployment) },
-	"policy/v1 PodDisruptionBudget": func() any { return new(policyv1.PodDisruptionBudget) },
+	"networking.k8s.io/v1 NetworkPolicy": func() any { return new(networkingv1.NetworkPolicy) },
+	"v1 ConfigMap":                       func() any { return new(corev1.ConfigMap) },
+	"v1 Secret":                          func() any { return new(corev1.Secret) },
+	"v1 Service":                         func() any { return new(corev1.Service) },
+	"apps/v1 Deployment":                 func() any { return new(appsv1.Deployment) },
+	"policy/v1 PodDisruptionBudget":      func() any { return new(policyv1.PodDisruptionBudget) },
 }
 
 // decode reads a manifest into the type of the API, and refuses any field that
@@ -66,7 +70,7 @@ func built(t *testing.T) []any {
 }
 
 func TestManifestsAreOfTheAPI(t *testing.T) {
-	if got := len(built(t)); got != 6 {
+	if got := len(built(t)); got != 9 {
 		t.Errorf("%d objects", got)
 	}
 	example, err := os.ReadFile(filepath.Join(root, "deploy", "kubernetes", "secret.example.yaml"))
@@ -153,4 +157,70 @@ func hasPort(pod corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 		}
 	}
 	return false
+}
+
+// Every pod of ours is closed but for what it needs, and the addresses that are
+// private or a cloud's own are reached by none of them.
+func TestPodsReachAndAreReachedByFew(t *testing.T) {
+	closed := make(map[string]networkingv1.NetworkPolicySpec)
+	var pods []corev1.PodTemplateSpec
+	for _, object := range built(t) {
+		switch o := object.(type) {
+		case *networkingv1.NetworkPolicy:
+			closed[o.Spec.PodSelector.MatchLabels["app.kubernetes.io/name"]] = o.Spec
+		case *appsv1.Deployment:
+			pods = append(pods, o.Spec.Template)
+		}
+	}
+	if len(pods) != 2 {
+		t.Fatalf("%d kinds of pods", len(pods))
+	}
+	for _, pod := range pods {
+		name := pod.Labels["app.kubernetes.io/name"]
+		spec, found := closed[name]
+		if !found || len(spec.PolicyTypes) != 2 || len(spec.Ingress) != 1 {
+			t.Errorf("%s is open: %+v", name, spec)
+			continue
+		}
+		for _, from := range spec.Ingress[0].From {
+			if from.NamespaceSelector == nil || len(from.NamespaceSelector.MatchLabels) == 0 {
+				t.Errorf("%s lets in %+v", name, from)
+			}
+		}
+		if ports := spec.Ingress[0].Ports; len(ports) != 1 || !hasPort(pod, *ports[0].Port) {
+			t.Errorf("%s lets into %+v", name, ports)
+		}
+		for _, rule := range spec.Egress {
+			if len(rule.To) == 0 || len(rule.Ports) == 0 {
+				t.Errorf("%s reaches anybody: %+v", name, rule)
+			}
+			for _, to := range rule.To {
+				if to.IPBlock == nil {
+					continue
+				}
+				for _, inside := range []string{"10.1.2.3", "169.254.169.254", "127.0.0.1", "192.168.1.1", "172.20.0.1", "100.100.100.200", "fd00:ec2::254", "::1"} {
+					if reaches(t, to.IPBlock, netip.MustParseAddr(inside)) {
+						t.Errorf("%s reaches %s", name, inside)
+					}
+				}
+			}
+			for _, port := range rule.Ports {
+				if !slices.Contains([]int32{53, 443, 465, 587, 5432, 6379}, port.Port.IntVal) {
+					t.Errorf("%s reaches port %v", name, port.Port)
+				}
+			}
+		}
+	}
+}
+
+func reaches(t *testing.T, block *networkingv1.IPBlock, to netip.Addr) bool {
+	t.Helper()
+	contains := func(text string) bool {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return prefix.Contains(to)
+	}
+	return contains(block.CIDR) && !slices.ContainsFunc(block.Except, contains)
 }
