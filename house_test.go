@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"internal/money":             {},
 	"internal/filing":            {"money"},
 	"internal/sheet":             {},
+	"internal/sheettest":         {},
 	"internal/filingapi":         {"filing", "money", "network"},
 	"internal/ledger":            {"filing", "money", "password"},
 	"internal/ledgertest":        {},

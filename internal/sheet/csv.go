@@ -12,10 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxRecordBytes bounds one record, so that a quotation mark that is never closed does not take the rest of a large file
-// into memory.
-const maxRecordBytes = 4 << 20
-
 // csvBody is an open CSV file.
 type csvBody struct {
 	owner   *File
@@ -198,7 +194,14 @@ func (c *csvBody) rows(sheet string) (source, error) {
 	}
 	tape := &tape{r: text}
 	buffered := bufio.NewReaderSize(tape, headBytes)
-	s := &csvSource{csvBody: c, tape: tape, nextLine: 1}
+	s := &csvSource{
+		csvBody:  c,
+		tape:     tape,
+		nextLine: 1,
+		tally:    tally{limits: c.limits},
+		watch:    watch{limit: c.limits.Time},
+	}
+	tape.watch = &s.watch
 	if c.sepLine {
 		line, err := buffered.ReadSlice('\n')
 		if err != nil && err != io.EOF {
@@ -222,18 +225,21 @@ type csvSource struct {
 	csv  *csv.Reader
 	tape *tape
 
-	number       int   // of the last row
-	nextLine     int   // that follows the last record, as encoding/csv counts
-	skippedLines int   // in front of what encoding/csv sees
-	width        int   // fields of the last record
-	loose        bool  // a record had to be read loosely
-	cellCount    int64 // so far
+	number       int  // of the last row
+	nextLine     int  // that follows the last record, as encoding/csv counts
+	skippedLines int  // in front of what encoding/csv sees
+	width        int  // fields of the last record
+	loose        bool // a record had to be read loosely
+	tally        tally
+	watch        watch
 	buf          []byte
 }
 
 func (s *csvSource) close() error { return nil }
 
 func (s *csvSource) fill(b *Block) error {
+	s.watch.start()
+	defer s.watch.stop()
 	for !b.full() {
 		err := s.record(b)
 		if err == io.EOF && len(b.Rows) > 0 {
@@ -271,9 +277,6 @@ func (s *csvSource) record(b *Block) error {
 			Remedy: "Check the delimiter and the line ends of the file",
 		}
 	}
-	if s.cellCount += int64(len(fields)); s.cellCount > s.limits.Cells {
-		return &FormatError{Reason: fmt.Sprintf("there are more than %d cells", s.limits.Cells), Remedy: remedySplit}
-	}
 	s.width = len(fields)
 	for i, field := range fields {
 		if len(field) > s.limits.CellBytes {
@@ -287,10 +290,13 @@ func (s *csvSource) record(b *Block) error {
 			b.cells = append(b.cells, Cell{})
 			continue
 		}
+		if err := s.tally.cell(len(field)); err != nil {
+			return err
+		}
+		b.text += len(field)
 		b.cells = append(b.cells, Cell{Text: field, Kind: Text})
 	}
-	b.endRow(row)
-	return nil
+	return s.tally.row(len(fields), b.endRow(row))
 }
 
 const noteUnreadable = "Some letters were lost before and show as \uFFFD."
@@ -429,6 +435,7 @@ type tape struct {
 	kept   []byte
 	start  int64 // of kept
 	needed int64 // what lies before may be forgotten
+	watch  *watch
 }
 
 func (t *tape) Read(p []byte) (int, error) {
@@ -436,7 +443,10 @@ func (t *tape) Read(p []byte) (int, error) {
 		t.kept = t.kept[:copy(t.kept, t.kept[n:])]
 		t.start = t.needed
 	}
-	if len(t.kept) > maxRecordBytes {
+	if err := t.watch.check(); err != nil {
+		return 0, err
+	}
+	if len(t.kept) > rowBytes+headBytes {
 		return 0, errRecordTooLong
 	}
 	n, err := t.r.Read(p)

@@ -219,7 +219,7 @@ func TestCSVRefuses(t *testing.T) {
 
 // A quotation mark that is never closed does not take the rest of a large file into memory.
 func TestCSVUnclosedQuotationIsBounded(t *testing.T) {
-	data := []byte("a,b\n\"1,2\n" + strings.Repeat("some row,DE\n", maxRecordBytes/8))
+	data := []byte("a,b\n\"1,2\n" + strings.Repeat("some row,DE\n", rowBytes/8))
 	_, _, err := readBytes(data, Limits{})
 	if err == nil || !strings.Contains(err.Error(), "quotation mark is opened on or after line 2") {
 		t.Errorf("got %v", err)

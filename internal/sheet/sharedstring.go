@@ -10,9 +10,6 @@ import (
 // stringPageBytes is the size of a page of a string table; a cell's text always fits into one.
 const stringPageBytes = 1 << 20
 
-// maxStrings bounds the number of shared strings: empty ones cost little in the file, but each takes its place in memory.
-const maxStrings = 1 << 24
-
 // stringTable holds the shared strings of a workbook, cleaned: one after the other on pages, none across two.
 type stringTable struct {
 	pages []string
@@ -46,7 +43,9 @@ func (w *workbook) readStrings() (*stringTable, error) {
 		}
 		w.stringsPart = usual
 	}
-	content, err := w.open(w.stringsPart, w.limits.PartBytes)
+	clock := watch{limit: w.limits.Time}
+	clock.start()
+	content, err := w.open(w.stringsPart, w.limits.PartBytes, &clock)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +83,8 @@ type stringTableBuilder struct {
 }
 
 func (b *stringTableBuilder) add(s *scanner) (err error) {
-	if len(b.table.ends) == maxStrings {
-		return &FormatError{Reason: fmt.Sprintf("there are more than %d different texts", maxStrings), Remedy: remedySplit}
+	if len(b.table.ends) == b.limits.Strings {
+		return tooLarge("its list of texts has", fmt.Sprintf("%d entries", b.limits.Strings), remedyTrim)
 	}
 	if b.raw, err = s.richText(b.raw[:0], b.limits.CellBytes); err != nil {
 		return err
@@ -101,10 +100,7 @@ func (b *stringTableBuilder) add(s *scanner) (err error) {
 	b.page.Write(b.text)
 	end := len(b.table.pages)*stringPageBytes + b.page.Len()
 	if int64(end) > b.limits.StringBytes {
-		return &FormatError{
-			Reason: "the file is too large: its texts take more than " + byteCount(b.limits.StringBytes),
-			Remedy: remedySplit,
-		}
+		return tooLarge("its texts take", byteCount(b.limits.StringBytes), remedyTrim)
 	}
 	b.table.ends = append(b.table.ends, uint32(end))
 	return nil

@@ -71,26 +71,30 @@ type Block struct {
 	ends    []int  // where each row ends in cells
 	scratch []byte // text of cells that is not yet a string
 	patches []patch
+	text    int // bytes of text that its cells show, wherever they lie
 }
 
 // patch tells which part of the scratch becomes the text of a cell.
 type patch struct{ cell, start, end int }
 
-// A block is full when it reaches either; rows of 16,384 columns exist.
+// A block is full when it reaches any of these; rows of 16,384 columns exist.
 const (
 	blockRows  = 512
 	blockCells = 1 << 14
+	blockText  = 1 << 20 // bytes
 )
 
 func (b *Block) reset() {
 	b.Rows, b.cells, b.ends = b.Rows[:0], b.cells[:0], b.ends[:0]
-	b.scratch, b.patches = b.scratch[:0], b.patches[:0]
+	b.scratch, b.patches, b.text = b.scratch[:0], b.patches[:0], 0
 }
 
-func (b *Block) full() bool { return len(b.Rows) >= blockRows || len(b.cells) >= blockCells }
+func (b *Block) full() bool {
+	return len(b.Rows) >= blockRows || len(b.cells) >= blockCells || b.text >= blockText
+}
 
 // endRow turns the cells added since the last row into a row, unless all of them are blank.
-func (b *Block) endRow(row Row) {
+func (b *Block) endRow(row Row) (blank bool) {
 	start := 0
 	if len(b.ends) > 0 {
 		start = b.ends[len(b.ends)-1]
@@ -101,10 +105,11 @@ func (b *Block) endRow(row Row) {
 	}
 	b.cells = b.cells[:end]
 	if end == start {
-		return
+		return true
 	}
 	b.Rows = append(b.Rows, row)
 	b.ends = append(b.ends, end)
+	return false
 }
 
 // seal hands the cells, which do not move any more, to their rows and turns the scratch into strings.
@@ -137,38 +142,6 @@ type Info struct {
 	Visible bool
 }
 
-// Limits bound what a file may cost. A zero field takes its default.
-type Limits struct {
-	FileBytes   int64 // the file as it lies on the disk; 1 GiB
-	TotalBytes  int64 // all parts of an XLSX, unpacked; 2 GiB
-	PartBytes   int64 // one part of an XLSX, unpacked; 1 GiB
-	StringBytes int64 // the shared strings of an XLSX, which are kept in memory; 256 MiB
-	Rows        int   // the highest row number; 1,048,576, as in Excel
-	Columns     int   // 16,384, as in Excel
-	Sheets      int   // of a workbook, each of which is looked at; 500
-	Cells       int64 // of a sheet, blank ones between others included; 134,217,728
-	CellBytes   int   // the text of one cell; 131,068, which is what 32,767 characters can take
-}
-
-func (l Limits) withDefaults() Limits {
-	setDefault(&l.FileBytes, 1<<30)
-	setDefault(&l.TotalBytes, 2<<30)
-	setDefault(&l.PartBytes, 1<<30)
-	setDefault(&l.StringBytes, 256<<20)
-	setDefault(&l.Rows, 1<<20)
-	setDefault(&l.Columns, 1<<14)
-	setDefault(&l.Sheets, 500)
-	setDefault(&l.Cells, 1<<27)
-	setDefault(&l.CellBytes, 4*32767)
-	return l
-}
-
-func setDefault[T int | int64](field *T, value T) {
-	if *field <= 0 {
-		*field = value
-	}
-}
-
 // File is an open CSV or XLSX file. Several of its sheets may be read at once.
 type File struct {
 	name   string // without folders, as errors show it
@@ -177,6 +150,7 @@ type File struct {
 	closer io.Closer // nil where there is nothing to close
 	format Format
 	body   body
+	watch  watch // of opening it
 
 	mu    sync.Mutex
 	notes []string
@@ -227,7 +201,7 @@ func open(file *os.File, limits Limits) (*File, error) {
 // must stay readable until the File is closed. Of the name only the last part counts, and only for errors.
 func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, error) {
 	f := &File{name: filepath.Base(name)}
-	if err := f.openAt(r, size, limits.withDefaults()); err != nil {
+	if err := f.openAt(r, size, limits.withDefaults(size)); err != nil {
 		return nil, located(err, FormatError{File: f.name})
 	}
 	return f, nil
@@ -241,6 +215,9 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 			Remedy: "Split it into several files",
 		}
 	}
+	f.watch.limit = limits.Time
+	f.watch.start()
+	defer f.watch.stop()
 	format, err := detect(file, size)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/text/transform"
 )
-
-// smallPartBytes bounds the parts that are kept in memory: the relations, the list of sheets, the styles.
-const smallPartBytes = 32 << 20
 
 // workbook is an open XLSX file.
 type workbook struct {
@@ -26,12 +21,13 @@ type workbook struct {
 	limits   Limits
 	parts    map[string]*zip.File // by name, as partName has it
 	twice    map[string]bool      // names that two parts have
-	unpacked atomic.Int64         // bytes read from all parts
+	unpacked unpacked
 
 	tabs     []tab
 	date1904 bool
-	formats  []*numberFormat // by the style of a cell; nil for General
-	struck   []bool          // by the style of a cell: its text is struck through
+	styles   []int32        // by the style of a cell: its number format
+	codes    map[int]string // of number formats that are not built in
+	struck   []bool         // by the style of a cell: its text is struck through
 	strings  func() (*stringTable, error)
 
 	stringsPart string // "" if there is none
@@ -44,10 +40,15 @@ type tab struct {
 }
 
 func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbook, error) {
-	archive, err := zip.NewReader(file, size)
+	bounded := &directoryReader{ReaderAt: file, left: directoryBytes}
+	archive, err := zip.NewReader(bounded, size)
+	if bounded.left < 0 {
+		return nil, tooLarge("the list of its parts takes", byteCount(directoryBytes), remedyRepair)
+	}
 	if err != nil {
 		return nil, damaged("the zip archive that it is cannot be opened", err)
 	}
+	bounded.opened = true
 	w := &workbook{owner: owner, limits: limits, parts: map[string]*zip.File{}, twice: map[string]bool{}}
 	for _, part := range archive.File {
 		name := partName(part.Name)
@@ -67,6 +68,44 @@ func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbo
 	return w, nil
 }
 
+// directoryReader bounds what is read of an archive before it is opened, which is its directory: each entry of it takes
+// ten times its size in memory.
+type directoryReader struct {
+	io.ReaderAt
+	left   int64
+	opened bool
+}
+
+func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
+	if !d.opened {
+		if d.left -= int64(len(p)); d.left < 0 {
+			return 0, zip.ErrFormat
+		}
+	}
+	return d.ReaderAt.ReadAt(p, offset)
+}
+
+// unpacked counts what was read of the parts, of each as far as it was read: to read one again costs no memory.
+type unpacked struct {
+	mu    sync.Mutex
+	parts map[string]int64
+	total int64
+}
+
+// read adds what was read of a part up to some byte, and tells the total.
+func (u *unpacked) read(part string, upTo int64) (total int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if more := upTo - u.parts[part]; more > 0 {
+		if u.parts == nil {
+			u.parts = map[string]int64{}
+		}
+		u.parts[part] = upTo
+		u.total += more
+	}
+	return u.total
+}
+
 // partName brings the name of a part into one form. Names are compared without regard to case, and some programs write
 // them with backslashes.
 func partName(name string) string {
@@ -76,7 +115,7 @@ func partName(name string) string {
 
 // open starts to read a part. It is bounded by the limits whatever its header says, and its checksum is verified by reading
 // it to the end.
-func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
+func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
 		return nil, damaged(fmt.Sprintf("the part %q is missing", name), nil)
@@ -92,7 +131,7 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, partError(name, err)
 	}
-	p := &partReader{workbook: w, name: name, content: content, left: limit}
+	p := &partReader{workbook: w, name: name, content: content, limit: limit, watch: clock}
 	text := bufio.NewReaderSize(p, 16<<10)
 	mark, err := text.Peek(2)
 	if err != nil && err != io.EOF {
@@ -113,10 +152,7 @@ func (w *workbook) open(name string, limit int64) (io.ReadCloser, error) {
 }
 
 func (w *workbook) tooLarge(name string, limit int64) error {
-	return &FormatError{
-		Reason: fmt.Sprintf("the file is too large: its part %q unpacks to more than %s", name, byteCount(limit)),
-		Remedy: remedySplit,
-	}
+	return tooLarge(fmt.Sprintf("its part %q unpacks to", name), byteCount(limit), remedyTrim)
 }
 
 // partReader reads a part within its limits.
@@ -125,20 +161,21 @@ type partReader struct {
 	name     string
 	content  io.ReadCloser
 	text     io.Reader
-	left     int64
+	limit    int64
+	done     int64 // bytes read so far
+	watch    *watch
 }
 
 func (p *partReader) Read(b []byte) (int, error) {
-	n, err := p.content.Read(b)
-	p.left -= int64(n)
-	if p.left < 0 {
-		return 0, p.workbook.tooLarge(p.name, p.workbook.limits.PartBytes)
+	if err := p.watch.check(); err != nil {
+		return 0, err
 	}
-	if p.workbook.unpacked.Add(int64(n)) > p.workbook.limits.TotalBytes {
-		return 0, &FormatError{
-			Reason: "the file is too large: it unpacks to more than " + byteCount(p.workbook.limits.TotalBytes),
-			Remedy: remedySplit,
-		}
+	n, err := p.content.Read(b)
+	if p.done += int64(n); p.done > p.limit {
+		return 0, p.workbook.tooLarge(p.name, p.limit)
+	}
+	if limit := p.workbook.limits.TotalBytes; p.workbook.unpacked.read(p.name, p.done) > limit {
+		return 0, tooLarge("it unpacks to", byteCount(limit), remedyTrim)
 	}
 	if err != nil && err != io.EOF {
 		err = partError(p.name, err)
@@ -166,62 +203,78 @@ func partError(name string, err error) error {
 	return damaged(fmt.Sprintf("part %q: %s", name, reason), err)
 }
 
-// element is a start of an element in a small part: its name and attributes, without prefixes.
+// element is the start of an element of a small part. It is good while it is visited.
 type element struct {
-	name       string
-	parent     string
-	attributes map[string]string
+	name       []byte // without its prefix, as that of the parent
+	parent     []byte // empty for the root
+	attributes []byte // raw
+}
+
+// get is the value of an attribute. One of exactly that name counts before one that has a prefix besides.
+func (e element) get(name string) string {
+	value, _ := e.find(name)
+	return value
+}
+
+func (e element) find(name string) (value string, found bool) {
+	var prefixed []byte
+	for rest := e.attributes; ; {
+		var key, raw []byte
+		if key, raw, rest = nextAttribute(rest); len(key) == 0 {
+			break
+		}
+		if string(key) == name {
+			return attributeText(raw), true
+		}
+		if string(localName(key)) == name {
+			prefixed, found = raw, true
+		}
+	}
+	return attributeText(prefixed), found
+}
+
+// is reports whether it is the start of an element within another.
+func (e element) is(name, parent string) bool {
+	return string(e.name) == name && string(e.parent) == parent
 }
 
 // walk calls visit for each element of a small part, in order.
 func (w *workbook) walk(name string, visit func(element)) error {
-	content, err := w.open(name, smallPartBytes)
+	content, err := w.open(name, smallPartBytes, &w.owner.watch)
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	decoder := xml.NewDecoder(content)
-	decoder.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
-	var open []string
-	root := false
+	s := newScanner(content)
+	s.tokenBytes = smallTagBytes
 	for {
-		t, err := decoder.RawToken()
-		if err == io.EOF && len(open) == 0 && root {
-			return nil
+		t, err := s.next()
+		if err == nil && t == tokenStart && !fewAttributes(s.attributes) {
+			err = errXMLTag
 		}
-		if err == io.EOF {
-			err = errXMLTruncated
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return partError(name, err)
+		case t == tokenEOF:
+			return nil
+		case t == tokenStart:
+			visit(element{name: s.name, parent: s.parent(), attributes: s.attributes})
 		}
-		switch t := t.(type) {
-		case xml.Directive:
-			if bytes.HasPrefix(t, []byte("DOCTYPE")) {
-				return partError(name, errXMLDoctype)
-			}
-		case xml.StartElement:
-			root = true
-			e := element{name: t.Name.Local, attributes: map[string]string{}}
-			if len(open) > 0 {
-				e.parent = open[len(open)-1]
-			}
-			for _, a := range t.Attr {
-				e.attributes[a.Name.Local] = a.Value
-				if a.Name.Space != "" {
-					e.attributes[a.Name.Space+":"+a.Name.Local] = a.Value
-				}
-			}
-			visit(e)
-			if len(open) == maxDepth {
-				return partError(name, errXMLDepth)
-			}
-			open = append(open, t.Name.Local)
-		case xml.EndElement:
-			if len(open) == 0 || open[len(open)-1] != t.Name.Local {
-				return partError(name, errXMLMalformed)
-			}
-			open = open[:len(open)-1]
+	}
+}
+
+// fewAttributes reports whether a tag has no more attributes than one of a spreadsheet program can have.
+func fewAttributes(attributes []byte) bool {
+	if bytes.Count(attributes, []byte("=")) <= maxAttributes {
+		return true
+	}
+	for n := 0; ; n++ {
+		var name []byte
+		if name, _, attributes = nextAttribute(attributes); len(name) == 0 {
+			return true
+		}
+		if n == maxAttributes {
+			return false
 		}
 	}
 }
@@ -244,14 +297,14 @@ func (w *workbook) relations(of string) (map[string]relation, error) {
 		return found, nil
 	}
 	err := w.walk(name, func(e element) {
-		if e.name != "Relationship" || strings.EqualFold(e.attributes["TargetMode"], "External") {
+		if string(e.name) != "Relationship" || strings.EqualFold(e.get("TargetMode"), "External") {
 			return
 		}
-		target := strings.ReplaceAll(e.attributes["Target"], `\`, "/")
+		target := strings.ReplaceAll(e.get("Target"), `\`, "/")
 		if !strings.HasPrefix(target, "/") {
 			target = path.Join(folder, target)
 		}
-		found[e.attributes["Id"]] = relation{kind: path.Base(e.attributes["Type"]), target: partName(target)}
+		found[e.get("Id")] = relation{kind: path.Base(e.get("Type")), target: partName(target)}
 	})
 	return found, err
 }
@@ -296,19 +349,21 @@ func (w *workbook) readMain(main string) error {
 		}
 	}
 	var skipped, hidden []string
-	isWorkbook, sheets := false, 0
+	isWorkbook, sheets, longName, shared := false, 0, false, false
+	taken := map[string]bool{} // parts, by a sheet
 	err = w.walk(main, func(e element) {
 		switch {
-		case e.name == "workbook" && e.parent == "":
+		case e.is("workbook", ""):
 			isWorkbook = true
-		case e.name == "workbookPr" && e.parent == "workbook": // an extension has another, further in
-			w.date1904 = isTrue(e.attributes["date1904"])
-		case e.name == "sheet" && e.parent == "sheets":
+		case e.is("workbookPr", "workbook"): // an extension has another, further in
+			w.date1904 = isTrue(e.get("date1904"))
+		case e.is("sheet", "sheets"):
 			if sheets++; sheets > w.limits.Sheets {
 				return
 			}
-			t := tab{Info: Info{Name: e.attributes["name"], Visible: true}}
-			state := strings.ToLower(e.attributes["state"])
+			t := tab{Info: Info{Name: e.get("name"), Visible: true}}
+			longName = longName || len(t.Name) > maxNameBytes
+			state := strings.ToLower(e.get("state"))
 			if state == "hidden" || state == "veryhidden" {
 				t.Visible = false
 			}
@@ -324,6 +379,8 @@ func (w *workbook) readMain(main string) error {
 				skipped = append(skipped, t.Name)
 				return
 			}
+			shared = shared || taken[t.part]
+			taken[t.part] = true
 			if state == "hidden" { // a very hidden sheet belongs to a program, and nobody knows of it
 				hidden = append(hidden, t.Name)
 			}
@@ -338,6 +395,12 @@ func (w *workbook) readMain(main string) error {
 	}
 	if sheets > w.limits.Sheets {
 		return &FormatError{Reason: fmt.Sprintf("the workbook has more than %d sheets", w.limits.Sheets), Remedy: "Save those that hold filings as a workbook of their own"}
+	}
+	if shared {
+		return damaged("two of its sheets are one", nil)
+	}
+	if longName {
+		return damaged("a sheet has a name of more than "+byteCount(maxNameBytes), nil)
 	}
 	if len(w.tabs) == 0 {
 		return &FormatError{Reason: "the workbook has no sheet with cells", Remedy: "Check that it is the right file"}
@@ -356,10 +419,10 @@ func (w *workbook) readMain(main string) error {
 
 // sheetRelation is the id by which a sheet refers to its part. Its prefix varies.
 func sheetRelation(e element) string {
-	if id, ok := e.attributes["r:id"]; ok {
+	if id, ok := e.find("r:id"); ok {
 		return id
 	}
-	return e.attributes["id"]
+	return e.get("id")
 }
 
 func quoteAll(names []string) string {
@@ -380,52 +443,66 @@ func isTrue(value string) bool { return value == "1" || strings.EqualFold(value,
 // readStyles reads the number format of each style that a cell can have, and
 // whether it strikes its text through.
 func (w *workbook) readStyles(part string) error {
-	codes := map[int]string{}
-	var ids []int
+	w.codes = map[int]string{}
 	var fonts []bool // by their ids: struck through
 	cellFont := false
-	err := w.walk(part, func(e element) {
+	return w.walk(part, func(e element) {
 		switch {
-		case e.name == "numFmt" && e.parent == "numFmts":
-			if id, err := strconv.Atoi(e.attributes["numFmtId"]); err == nil {
-				codes[id] = e.attributes["formatCode"]
+		case e.is("numFmt", "numFmts"):
+			if id, err := strconv.Atoi(e.get("numFmtId")); err == nil {
+				w.codes[id] = e.get("formatCode")
 			}
-		case e.name == "font":
-			if cellFont = e.parent == "fonts"; cellFont { // others are of conditional formats
+		case string(e.name) == "font":
+			if cellFont = string(e.parent) == "fonts"; cellFont { // others are of conditional formats
 				fonts = append(fonts, false)
 			}
-		case e.name == "strike" && e.parent == "font" && cellFont:
-			value, said := e.attributes["val"]
+		case e.is("strike", "font") && cellFont:
+			value, said := e.find("val")
 			fonts[len(fonts)-1] = !said || isTrue(value)
-		case e.name == "xf" && e.parent == "cellXfs":
-			font, err := strconv.Atoi(e.attributes["fontId"])
+		case e.is("xf", "cellXfs"):
+			font, err := strconv.Atoi(e.get("fontId"))
 			w.struck = append(w.struck, err == nil && font >= 0 && font < len(fonts) && fonts[font])
-			id, err := strconv.Atoi(e.attributes["numFmtId"])
+			id, err := strconv.ParseInt(e.get("numFmtId"), 10, 32)
 			if err != nil {
 				id = 0
 			}
-			ids = append(ids, id)
+			w.styles = append(w.styles, int32(id))
 		}
 	})
-	if err != nil {
-		return err
+}
+
+// formats are the number formats that the cells of a sheet use, each parsed when the first cell has it: workbooks carry
+// thousands that no cell uses.
+type formats struct {
+	workbook *workbook
+	parsed   map[int32]*numberFormat
+}
+
+// of is the number format of a style; nil for General.
+func (f *formats) of(style int) (*numberFormat, error) {
+	if style >= len(f.workbook.styles) {
+		return nil, nil
 	}
-	parsed := map[int]*numberFormat{}
-	for _, id := range ids {
-		format, ok := parsed[id]
-		if !ok {
-			code, custom := codes[id]
-			if !custom {
-				code = builtinFormats[id]
-			}
-			if f := parseNumberFormat(code); f.sections != nil {
-				format = &f
-			}
-			parsed[id] = format
-		}
-		w.formats = append(w.formats, format)
+	id := f.workbook.styles[style]
+	format, ok := f.parsed[id]
+	if ok {
+		return format, nil
 	}
-	return nil
+	if len(f.parsed) == maxFormats {
+		return nil, tooLarge("its cells use", fmt.Sprintf("%d number formats", maxFormats), remedyTrim)
+	}
+	code, custom := f.workbook.codes[int(id)]
+	if !custom {
+		code = builtinFormats[int(id)]
+	}
+	if parsed := parseNumberFormat(code); parsed.sections != nil {
+		format = &parsed
+	}
+	if f.parsed == nil {
+		f.parsed = map[int32]*numberFormat{}
+	}
+	f.parsed[id] = format
+	return format, nil
 }
 
 func (w *workbook) sheets() []Info {
@@ -461,9 +538,18 @@ func (w *workbook) rows(sheet string) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := w.open(t.part, w.limits.PartBytes)
-	if err != nil {
+	s := &sheetSource{
+		workbook: w,
+		part:     t.part,
+		strings:  table,
+		tally:    tally{limits: w.limits},
+		formats:  formats{workbook: w},
+		watch:    watch{limit: w.limits.Time},
+	}
+	if s.content, err = w.open(t.part, w.limits.PartBytes, &s.watch); err != nil {
 		return nil, err
 	}
-	return &sheetSource{workbook: w, part: t.part, content: content, scanner: newScanner(content), strings: table}, nil
+	s.scanner = newScanner(s.content)
+	s.scanner.allow(preludeBytes, tooLarge("what stands before its rows takes", byteCount(preludeBytes), remedyTrim))
+	return s, nil
 }

@@ -17,17 +17,22 @@ type sheetSource struct {
 	scanner *scanner
 	strings *stringTable
 
-	inData    bool  // within sheetData
-	number    int   // of the last row
-	cellCount int64 // so far
-	value     []byte
+	inData  bool // within sheetData
+	number  int  // of the last row
+	tally   tally
+	formats formats
+	watch   watch
+	value   []byte
 
 	filled, struckOut int // cells of the row at hand
+	text              int // bytes of its texts
 }
 
 func (s *sheetSource) close() error { return s.content.Close() }
 
 func (s *sheetSource) fill(b *Block) error {
+	s.watch.start()
+	defer s.watch.stop()
 	err := s.fillRows(b)
 	if err == io.EOF && len(b.Rows) > 0 {
 		return nil
@@ -79,6 +84,7 @@ func (s *sheetSource) findData() error {
 			}
 		case string(s.scanner.name) == "sheetData":
 			s.inData = true
+			s.scanner.allow(-1, nil)
 			return nil
 		default:
 			if err := s.scanner.skip(); err != nil {
@@ -127,7 +133,7 @@ func (s *sheetSource) row(b *Block) error {
 		}
 	}
 	start := len(b.cells)
-	s.filled, s.struckOut = 0, 0
+	s.filled, s.struckOut, s.text = 0, 0, 0
 	next := 0 // the column of a cell that does not name its own
 	for {
 		t, err := s.scanner.next()
@@ -158,11 +164,8 @@ func (s *sheetSource) row(b *Block) error {
 	}
 	s.number = row.Number
 	row.Struck = s.struckOut*2 > s.filled
-	if s.cellCount += int64(len(b.cells) - start); s.cellCount > s.limits.Cells {
-		return &FormatError{Reason: fmt.Sprintf("there are more than %d cells", s.limits.Cells), Remedy: remedySplit}
-	}
-	b.endRow(row)
-	return nil
+	cells := len(b.cells) - start
+	return s.tally.row(cells, b.endRow(row))
 }
 
 func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
@@ -204,11 +207,28 @@ func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err er
 	}
 	if b.cells[start+col].Kind != Blank {
 		s.filled++
+		if err := s.count(b, start+col, max(row.Number, s.number+1)); err != nil {
+			return 0, err
+		}
 		if style < len(s.struck) && s.struck[style] {
 			s.struckOut++
 		}
 	}
 	return col + 1, nil
+}
+
+// count counts a cell that is not blank, and its text wherever that lies: a shared text costs its size each time that a
+// cell shows it.
+func (s *sheetSource) count(b *Block, at, row int) error {
+	text := len(b.cells[at].Text)
+	if last := len(b.patches) - 1; last >= 0 && b.patches[last].cell == at {
+		text = b.patches[last].end - b.patches[last].start
+	}
+	b.text += text
+	if s.text += text; s.text > rowBytes {
+		return tooLarge(fmt.Sprintf("the texts of row %d take", row), byteCount(rowBytes), "Shorten them")
+	}
+	return s.tally.cell(text)
 }
 
 // cellType is how the value of a cell is written.
@@ -305,8 +325,8 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 			return nil
 		}
 	case typeNumber:
-		if s.setNumber(b, at, bytes.TrimSpace(value), style) {
-			return nil
+		if done, err := s.setNumber(b, at, bytes.TrimSpace(value), style); done || err != nil {
+			return err
 		}
 	}
 	s.setText(b, at, unescape(value), Text)
@@ -360,16 +380,16 @@ func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
 }
 
 // setNumber sets a cell to the number, date or digits that a person sees. It is false if raw is no number.
-func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) bool {
+func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) (bool, error) {
 	start := len(b.scratch)
-	var format *numberFormat
-	if style < len(s.formats) {
-		format = s.formats[style]
+	format, err := s.formats.of(style)
+	if err != nil {
+		return false, err
 	}
 	if format != nil {
 		value, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {
-			return false
+			return false, nil
 		}
 		section := format.section(value)
 		switch {
@@ -380,7 +400,7 @@ func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) bool {
 			if text, ok := appendSerial(b.scratch, value, section.date, section.time); ok {
 				b.setScratch(text, start, at, Date)
 				b.cells[at].Year = section.year
-				return true
+				return true, nil
 			}
 		case section.digits != nil && value >= 0 && value < 1e15 && value == math.Trunc(value):
 			var digits [20]byte
@@ -388,12 +408,12 @@ func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) bool {
 			shown := bytes.TrimSpace(text[start:])
 			text = text[:start+copy(text[start:], shown)]
 			b.setScratch(text, start, at, Number)
-			return true
+			return true, nil
 		}
 	}
 	text, ok := appendNumber(b.scratch, raw)
 	if ok {
 		b.setScratch(text, start, at, Number)
 	}
-	return ok
+	return ok, nil
 }

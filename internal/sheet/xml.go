@@ -15,6 +15,7 @@ var (
 	errXMLEntity    = errors.New("the XML refers to an unknown entity")
 	errXMLDepth     = errors.New("the XML is nested too deeply")
 	errXMLToken     = errors.New("the XML has a tag that is too long")
+	errXMLTag       = errors.New("the XML has a tag with too many attributes")
 )
 
 // token is what a scanner found next.
@@ -35,12 +36,16 @@ const (
 
 // scanner splits XML into tokens without allocating. It knows what the parts of a workbook need and refuses the rest: no
 // document types, no entities but the five of XML. Prefixes of names are dropped. It is several times as fast as
-// encoding/xml, which the large parts need; the small ones are read with that.
+// encoding/xml, and its memory does not depend on what it reads: encoding/xml keeps every attribute of a tag.
 type scanner struct {
 	r        io.Reader
 	buf      []byte
 	pos, end int // what is read and not yet consumed: buf[pos:end]
 	readErr  error
+
+	tokenBytes int   // the longest tag; maxTokenBytes
+	left       int64 // bytes that may still be read; less than 0 for any number
+	leftErr    error // what is said where it is more
 
 	name       []byte // of a start, without prefix
 	attributes []byte // of a start, raw
@@ -53,7 +58,12 @@ type scanner struct {
 	root  bool  // the root was seen
 }
 
-func newScanner(r io.Reader) *scanner { return &scanner{r: r, buf: make([]byte, scannerBytes)} }
+func newScanner(r io.Reader) *scanner {
+	return &scanner{r: r, buf: make([]byte, scannerBytes), tokenBytes: maxTokenBytes, left: -1}
+}
+
+// allow bounds what is read from here on; an n below 0 lifts the bound.
+func (s *scanner) allow(n int64, err error) { s.left, s.leftErr = n, err }
 
 // next returns the next token. Its name, attributes and text are good until the next call.
 func (s *scanner) next() (token, error) {
@@ -133,7 +143,7 @@ func (s *scanner) more() bool {
 		s.pos = 0
 	}
 	if s.end == len(s.buf) {
-		if len(s.buf) >= maxTokenBytes {
+		if len(s.buf) >= s.tokenBytes {
 			s.readErr = errXMLToken
 			return false
 		}
@@ -141,6 +151,12 @@ func (s *scanner) more() bool {
 	}
 	for range 100 {
 		n, err := s.r.Read(s.buf[s.end:])
+		if s.left >= 0 {
+			if s.left -= int64(n); s.left < 0 {
+				s.readErr = s.leftErr
+				return false
+			}
+		}
 		s.end += n
 		s.readErr = err
 		if n > 0 || err != nil {
@@ -292,6 +308,14 @@ func (s *scanner) pop() {
 	s.marks = s.marks[:last]
 }
 
+// parent is the name of the element around the start that came last; empty for the root.
+func (s *scanner) parent() []byte {
+	if len(s.marks) < 2 {
+		return nil
+	}
+	return s.open[s.marks[len(s.marks)-2]:s.marks[len(s.marks)-1]]
+}
+
 // skip consumes the rest of the element whose start came last.
 func (s *scanner) skip() error {
 	for depth := len(s.marks); len(s.marks) >= depth; {
@@ -334,6 +358,19 @@ func nextAttribute(attributes []byte) (name, value, rest []byte) {
 		return nil, nil, nil
 	}
 	return name, attributes[i+1 : i+1+length], attributes[i+length+2:]
+}
+
+// attributeText is the value of an attribute as text.
+func attributeText(raw []byte) string {
+	if bytes.IndexByte(raw, '&') < 0 {
+		return string(raw)
+	}
+	s := scanner{text: raw}
+	text, err := s.appendText(nil)
+	if err != nil {
+		return string(raw) // it is a name or a number, and what it refers to is not found
+	}
+	return string(text)
 }
 
 // maxEntity is the length of the longest reference that makes sense, with some zeros in front: &#x0010FFFF;
