@@ -282,6 +282,10 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 	return rows[i-1].Cells
 }
 
+// maxHeadings is how many columns may mean something: there are a few hundred of ours, and each row among the first of
+// every sheet is tried as the header.
+const maxHeadings = 2000
+
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 	if len(groups) > len(cells) {
 		cells = append(slices.Clone(cells), make([]sheet.Cell, len(groups)-len(cells))...)
@@ -295,6 +299,10 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 		}
 		if cell.Kind == sheet.Blank && i < len(groups) {
 			cell = groups[i] // a header that is merged with the row above
+		}
+		if i >= maxHeadings {
+			l.headings[i] = heading{text: filing.HideSSNs(cell.Text), index: i, wording: wording{none, unknown}}
+			continue
 		}
 		h := heading{text: filing.HideSSNs(cell.Text), folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
 		if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
@@ -695,17 +703,24 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 		if h.strength == mapped {
 			continue
 		}
-		if near, ok := l.suggest(&h, rows); ok && h.strength != weak {
+		if near, ok := l.suggest(&h, rows); ok && h.strength != weak && len(notes) < maxNamed {
 			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
 			continue
 		}
 		names = append(names, h.name(l.row))
+	}
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	if len(names) > 0 {
 		notes = append(notes, "Not used: "+strings.Join(names, ", ")+".")
 	}
 	return notes
 }
+
+// maxNamed is how many columns that are not used are named, and how many are looked at for a slip of the pen: a sheet can
+// have sixteen thousand.
+const maxNamed = 250
 
 func abs(n int) int { return max(n, -n) }
 

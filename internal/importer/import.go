@@ -65,6 +65,7 @@ type Import struct {
 	text     bool // a CSV
 	told     bool // the product was told from the columns
 	head     []sheet.Row
+	kept     int          // cells of the heads of all its sheets, where there are many
 	officers *officerList // of a second sheet; nil where there is none
 
 	origin             *ledger.Origin // of a workbook that we wrote; nil for any other
@@ -526,8 +527,43 @@ func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	if c.head, err = im.readHead(info); err != nil {
 		return c, err
 	}
+	if len(im.file.Sheets()) > manySheets {
+		if c.head = compact(c.head); im.keep(c.head) > maxHeadCells {
+			return c, &sheet.FormatError{
+				File:   im.file.Name(),
+				Reason: "the file is too large: its many sheets begin with too many cells",
+				Remedy: "Save the sheet that holds filings as a workbook of its own",
+			}
+		}
+	}
 	c.layout = m.layoutOf(c.head)
 	return c, nil
+}
+
+// Of a workbook with many sheets only the rows that may be headers, and a few below them, are kept of each.
+const (
+	manySheets   = 20
+	maxHeadCells = 1 << 19 // of all its sheets
+)
+
+// keep counts the cells of a head that is kept beside those of other sheets, and tells their sum.
+func (im *Import) keep(head []sheet.Row) int {
+	for i := range head {
+		im.kept += len(head[i].Cells)
+	}
+	return im.kept
+}
+
+// compact copies the first rows of a head, so that the block that they were read into can go.
+func compact(head []sheet.Row) []sheet.Row {
+	head = slices.Clone(head[:min(len(head), 2*headRows)])
+	for i := range head {
+		head[i].Cells = slices.Clone(head[i].Cells)
+		for c := range head[i].Cells {
+			head[i].Cells[c].Text = strings.Clone(head[i].Cells[c].Text)
+		}
+	}
+	return head
 }
 
 // readHead reads the first rows of a sheet.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 
@@ -211,19 +212,36 @@ func (l *officerList) masked(cells []sheet.Cell) []sheet.Cell {
 // match finds the officers that belong to no row. A row whose legal name is
 // close to theirs may lack one of its own, and will not be sent.
 func (im *Import) match(list *officerList) error {
-	names := map[string]bool{}
+	names := map[string]int{} // how many rows have each
+	rows := 0
 	if b := im.plan.binding(legalName); b != nil {
 		if err := im.eachRow(im.sheet, func(r *sheet.Row) {
 			if r.Number > im.layout.row && b.index < len(r.Cells) {
-				names[filing.FoldLegalName(typographic.Replace(r.Cells[b.index].Text))] = true
+				names[filing.FoldLegalName(typographic.Replace(r.Cells[b.index].Text))]++
+				rows++
 			}
 		}); err != nil {
 			return err
 		}
 	}
+	spare, shared := maxComparisons, 2*(rows+len(list.rows))+maxShared
 	for name, places := range list.of {
-		if names[name] && name != "" {
+		if names[name] > 0 && name != "" {
+			if shared -= names[name] * len(places); shared < 0 {
+				return &sheet.FormatError{
+					File: im.file.Name(), Sheet: list.sheet,
+					Reason: "many rows have the same legal name, and each would have all of its officers",
+					Remedy: "List each company once, or name its officers in its row",
+				}
+			}
 			continue
+		}
+		if spare -= len(names); spare < 0 {
+			return &sheet.FormatError{
+				File: im.file.Name(), Sheet: list.sheet,
+				Reason: "too many of its officers belong to no row",
+				Remedy: "Take out the officers of companies that are not filed, or write each Legal Name as the company's row does",
+			}
 		}
 		near := nearName(name, names)
 		for _, p := range places {
@@ -241,10 +259,26 @@ func (im *Import) match(list *officerList) error {
 	return nil
 }
 
+// maxComparisons bounds how many names of officers are held to names of rows: a second of processor time.
+const maxComparisons = 2_000_000
+
+// maxShared is how many officers rows may have in common beside one of each.
+const maxShared = 10_000
+
+// maxNearName is the longest name that is looked for: no company has one of so many letters, and the time for two names
+// grows with the product of their lengths.
+const maxNearName = 250
+
 // nearName finds the name that is closest to one, within a slip of the pen.
-func nearName(name string, names map[string]bool) string {
+func nearName(name string, names map[string]int) string {
+	if len(name) > maxNearName {
+		return ""
+	}
 	best, bestDistance := "", max(2, len(name)/5)+1
 	for other := range names {
+		if len(other) > maxNearName || abs(len(other)-len(name)) > bestDistance*utf8.UTFMax {
+			continue
+		}
 		if d := levenshtein.ComputeDistance(name, other); other != "" && (d < bestDistance || d == bestDistance && other < best) {
 			best, bestDistance = other, d
 		}

@@ -22,7 +22,7 @@ func headerWords(text string) (words []string) {
 			word.Reset()
 		}
 	}
-	runes := []rune(text)
+	runes := []rune(text[:min(len(text), maxHeader)])
 	for i, r := range runes {
 		switch {
 		case r == '#' || r == '№':
@@ -64,8 +64,11 @@ func foldHeader(text string) string {
 	if folded := strings.Join(headerWords(text), ""); folded != "" {
 		return folded
 	}
-	return strings.ToLower(strings.TrimSpace(text))
+	return strings.ToLower(strings.TrimSpace(text[:min(len(text), maxHeader)]))
 }
+
+// maxHeader is how many bytes of a header count: what is longer is a text that stands where headers do.
+const maxHeader = 500
 
 // isIdentifier reports whether a header is that of numbers or ids: "Entity #" is
 // not the entity's name, and "Year No." is no year.
