@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"internal/archive":           {"filingapi", "ledger", "network", "sheet"},
 	"internal/notify":            {"filing", "ledger", "money"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money", "report"},
-	"internal/web":               {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet"},
+	"internal/web":               {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
 	"internal/environment":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify"},
 	"samples":                    {},
 	"cmd/importer":               {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "samples", "web", "webhook"},

@@ -20,6 +20,9 @@ var (
 	// ErrAccount is returned for an account that cannot be as it is wanted: its
 	// name is taken or is none, or there is no such role.
 	ErrAccount = errors.New("there can be no such account")
+	// ErrManaged is returned for a role, a password or a link of an account that
+	// the sign-in provider manages.
+	ErrManaged = errors.New("the sign-in provider manages the account: its groups say what it may do, and it signs in there")
 	// ErrLastOperator is returned for a change that would leave nobody who may
 	// change accounts.
 	ErrLastOperator = errors.New("it is the last operator who can sign in: make somebody else one first")
@@ -140,7 +143,7 @@ func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Acc
 
 // ChangeAccount gives an account its roles, and disables or enables it. What is
 // disabled is signed out at once, and its links are no good any more. It
-// returns ErrNotFound, ErrAccount and ErrLastOperator.
+// returns ErrNotFound, ErrAccount, ErrManaged and ErrLastOperator.
 func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, disabled bool) error {
 	words, err := roleWords(roles)
 	if err != nil {
@@ -150,6 +153,9 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 		a, err := l.account(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if before, err := roleWords(a.Roles); err != nil || a.ManagedBy != "" && before != words {
+			return errors.Join(err, ErrManaged)
 		}
 		if a.May(Operator) && (disabled || !slices.Contains(roles, Operator)) {
 			all, err := l.accounts(ctx, tx)

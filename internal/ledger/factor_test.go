@@ -232,7 +232,7 @@ func TestSessionWithoutASecondFactorHasNoRoles(t *testing.T) {
 func TestFlow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l, other := s.Context(), s.open(), s.open()
-		secret, err := l.BeginFlow(ctx, ledger.FlowProvider, "nonce 1", time.Minute)
+		secret, err := l.BeginFlow(ctx, ledger.FlowProvider, "nonce 1", "192.0.2.1", time.Minute)
 		s.must(err)
 		if s.count(`SELECT COUNT(*) FROM flows WHERE data LIKE '%nonce%' OR hash = $1`, secret) != 0 {
 			s.Error("the flow is in the clear")
@@ -251,15 +251,24 @@ func TestFlow(t *testing.T) {
 		}
 		_, err = l.TakeFlow(ctx, ledger.FlowProvider, secret)
 		s.wantErr(err, ledger.ErrFlow)
-		late, err := l.BeginFlow(ctx, ledger.FlowProvider, "x", time.Minute)
+		late, err := l.BeginFlow(ctx, ledger.FlowProvider, "x", "192.0.2.1", time.Minute)
 		s.must(err)
 		s.pass(time.Minute)
 		_, err = l.TakeFlow(ctx, ledger.FlowProvider, late)
 		s.wantErr(err, ledger.ErrFlow)
-		_, err = l.BeginFlow(ctx, ledger.FlowSecond, "x", time.Minute)
+		_, err = l.BeginFlow(ctx, ledger.FlowSecond, "x", "192.0.2.1", time.Minute)
 		s.must(err)
 		if n := s.count(`SELECT COUNT(*) FROM flows`); n != 1 {
 			s.Errorf("%d flows are left", n)
 		}
+		often := new(ledger.TooMany)
+		for err == nil {
+			_, err = l.BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.1", time.Minute)
+		}
+		if n := s.count(`SELECT COUNT(*) FROM flows`); n != 100 || !errors.As(err, &often) {
+			s.Errorf("%d flows of one address, %v", n, err)
+		}
+		_, err = l.BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.2", time.Minute)
+		s.must(err)
 	})
 }

@@ -22,10 +22,14 @@ const (
 	FlowEnroll   FlowKind = "enroll"   // an app or a passkey that is being added
 )
 
+// maxFlows is how many flows one network may have open: strangers begin them.
+const maxFlows = 100
+
 // BeginFlow remembers data for the second half of a sign-in or an enrollment,
 // and returns the secret of whoever may go on with it. The data is sealed: it
-// holds challenges and verifiers.
-func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data string, life time.Duration) (secret string, err error) {
+// holds challenges and verifiers. It returns *TooMany for an address from whose
+// network too many are open.
+func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	sealed, err := l.sealText(flowPlace(kind, hash), data)
 	if err != nil {
@@ -35,9 +39,14 @@ func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data string, life
 	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, millis(now)); err != nil {
 		return "", fmt.Errorf("forget old flows: %w", err)
 	}
-	_, err = l.exclusively(ctx, `INSERT INTO flows (hash, kind, data, ends_at) VALUES ($1,$2,$3,$4)`, hash, string(kind), sealed, millis(now.Add(life)))
-	if err != nil {
+	n, err := affected(l.exclusively(ctx, `INSERT INTO flows (hash, kind, data, origin, ends_at) SELECT $1, $2, $3, $4, $5
+		WHERE (SELECT COUNT(*) FROM flows WHERE origin = $4) < $6`,
+		hash, string(kind), sealed, Network(from), millis(now.Add(life)), maxFlows))
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("begin a flow: %w", err)
+	case n == 0:
+		return "", &TooMany{Until: now.Add(life), Scope: "address"}
 	}
 	return secret, nil
 }

@@ -87,7 +87,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 // provider is linked once.
 func TestLinkedAccount(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		ctx, l := s.Context(), s.open()
+		ctx, l := s.Context(), s.cheap()
 		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
 		person := ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"Ana@Example.com"}, Roles: []ledger.Role{ledger.Preparer}}
 		s.must(l.LinkIdentity(ctx, ana.ID, person))
@@ -108,6 +108,9 @@ func TestLinkedAccount(t *testing.T) {
 		}
 		s.wantErr(l.UnlinkIdentity(ctx, managed.ID, "i", "s"), ledger.ErrNotFound)
 		s.wantErr(l.KeepBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
+		s.wantErr(l.ChangeAccount(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
+		s.wantErr(l.SetPassword(ctx, managed.ID, "a long pass phrase"), ledger.ErrManaged)
+		s.must(l.ChangeAccount(ctx, managed.ID, managed.Roles, true))
 		s.must(l.KeepBreakGlass(ctx, ana.ID, true))
 		if a, err := l.Account(ctx, "ana"); err != nil || !a.BreakGlass {
 			s.Errorf("%+v, %v", a, err)

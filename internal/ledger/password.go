@@ -110,8 +110,8 @@ func (l *Ledger) allowPassword(ctx context.Context, id, fresh string) error {
 }
 
 // SetPassword gives an account its password, signs it out everywhere, forgets its
-// known browsers and ends its sign-in links. It returns ErrNotFound, ErrWeak and
-// ErrCrowded.
+// known browsers and ends its sign-in links. It returns ErrNotFound, ErrManaged,
+// ErrWeak and ErrCrowded.
 func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 	return l.setPassword(ctx, id, password, func(tx *sql.Tx) error {
 		if !atTerminal(ctx) {
@@ -133,12 +133,15 @@ func (l *Ledger) setPassword(ctx context.Context, id, password string, first fun
 			if err := first(tx); err != nil {
 				return err
 			}
-			n, err := affected(tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, id, encoded))
+			a, err := l.account(ctx, tx, id)
 			switch {
 			case err != nil:
 				return err
-			case n == 0:
-				return ErrNotFound
+			case a.ManagedBy != "":
+				return ErrManaged
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, a.ID, encoded); err != nil {
+				return err
 			}
 			for _, query := range []string{
 				`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`,

@@ -492,3 +492,16 @@ func (p *Provider) SignOut(ctx context.Context, idToken, back string) string {
 	at.RawQuery = q.Encode()
 	return at.String()
 }
+
+// WithState puts the state into the address that Begin has made: where it comes
+// from what is remembered under it.
+func WithState(at, state string) string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return at
+	}
+	q := u.Query()
+	q.Set("state", state)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

@@ -108,6 +108,9 @@ func (v *visit) allowed(rt route) error {
 			return errSignIn
 		}
 		if len(rt.may) > 0 && !slices.ContainsFunc(rt.may, v.session.Account.May) {
+			if len(v.session.Lacks) > 0 {
+				return errLacks
+			}
 			return errRole
 		}
 	}

@@ -15,6 +15,7 @@ import (
 var settingsRoutes = []route{
 	{pattern: "GET /settings", may: viewer, serve: (*Site).settings},
 	{pattern: "POST /settings/firm", may: operator, serve: (*Site).changePolicy},
+	{pattern: "POST /settings/sign-in", may: operator, serve: (*Site).changeSignIn},
 	{pattern: "POST /settings/notices", may: operator, serve: (*Site).tryNotices},
 	{pattern: "POST /settings/mappings/{shape}/drop", may: hands, serve: (*Site).dropMapping},
 }
@@ -33,6 +34,7 @@ type settingsPage struct {
 	FeesErr   string
 	Accounts  []accountLine
 	Links     []ledger.SignInLink
+	SignIn    signInView
 }
 
 // accountLine is an account, and through whose links it has its credentials.
@@ -90,6 +92,9 @@ func (s *Site) settings(v *visit) error {
 	p.Fees = fees.Lines()
 	if slices.ContainsFunc(auditor, v.may) {
 		if err := s.listAccounts(v, &p); err != nil {
+			return err
+		}
+		if p.SignIn, err = s.signInView(v, p.Accounts); err != nil {
 			return err
 		}
 	}

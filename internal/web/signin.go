@@ -28,7 +28,21 @@ const sessionLife = 7 * 24 * time.Hour
 type entrance struct {
 	To, Name string
 	Wrong    string
-	Empty    bool // there is no account with a password yet, and this is the computer of whoever starts
+	Empty    bool   // there is no account with a password yet, and this is the computer of whoever starts
+	Provider string // the host of the sign-in provider; "" for none
+	Away     bool   // the provider could not be reached when it was asked last
+	Only     bool   // passwords sign in break-glass accounts only
+	Passkeys bool
+}
+
+// entrance is the sign-in page as it stands.
+func (s *Site) entrance(v *visit, e entrance) entrance {
+	if s.Provider != nil {
+		e.Provider, e.Away, e.Only = s.Provider.Host(), s.Provider.Away() != nil, s.ProviderOnly
+	}
+	_, err := s.passkeys(v)
+	e.Passkeys = err == nil
+	return e
 }
 
 func (s *Site) signInPage(v *visit) error {
@@ -44,7 +58,7 @@ func (s *Site) signInPage(v *visit) error {
 		}
 		empty = !slices.ContainsFunc(accounts, func(a ledger.Account) bool { return a.HasPassword })
 	}
-	return v.show("sign-in.html", "Sign in", entrance{To: to, Empty: empty})
+	return v.show("sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Empty: empty}))
 }
 
 func (s *Site) signIn(v *visit) error {
@@ -53,33 +67,11 @@ func (s *Site) signIn(v *visit) error {
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
 		s.failedSignIn(v, name, "password", err)
-		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", entrance{To: to, Name: name, Wrong: "That name and password do not go together."})
+		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Name: name, Wrong: "That name and password do not go together."}))
 	case err != nil:
 		return err
 	}
-	return s.begin(v, account, to)
-}
-
-// begin signs somebody in.
-func (s *Site) begin(v *visit, a ledger.Account, to string) error {
-	if v.signedIn { // somebody else was, in this browser
-		if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
-			return err
-		}
-	}
-	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name}
-	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, sessionLife, v.from(), ledger.Proof{Agent: v.agent()})
-	if errors.Is(err, ledger.ErrSession) {
-		return &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
-	}
-	if err != nil {
-		return err
-	}
-	v.setCookie(sessionCookie, secret, sessionLife)
-	if err := s.knowBrowser(v, a); err != nil {
-		return err
-	}
-	return v.goTo(to)
+	return s.admit(v, account, arrival{To: to, By: "by password"})
 }
 
 // enterPage shows whom a one-time link is for. It does not use it up: programs
@@ -128,7 +120,7 @@ func (s *Site) enter(v *visit) error {
 	if !s.Local {
 		to = "/password"
 	}
-	return s.begin(v, account, to)
+	return s.admit(v, account, arrival{To: to, By: "by a link"})
 }
 
 // resetPassword sets the password that came with a link. It begins no session: its
@@ -163,19 +155,32 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 }
 
 func (s *Site) leave(v *visit) error {
+	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	if err != nil {
+		s.Log.Warn("session of the provider not ended", "err", err)
+	}
 	if err := s.Ledger.EndSession(v.acting("sign-out", v.who(), ""), v.secret); err != nil {
 		return err
 	}
 	v.setCookie(sessionCookie, "", -1)
+	if done, err := s.signOut(v, token); done {
+		return err
+	}
 	return v.goTo("/sign-in")
 }
 
 func (s *Site) passwordPage(v *visit) error {
+	if v.session.Account.ManagedBy != "" {
+		return errManaged
+	}
 	return v.show("password.html", "Your password", struct{ Has bool }{v.session.Account.HasPassword})
 }
 
 func (s *Site) password(v *visit) error {
 	account, fresh := v.session.Account, v.r.PostForm.Get("password")
+	if account.ManagedBy != "" {
+		return errManaged
+	}
 	if account.HasPassword {
 		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
@@ -197,7 +202,8 @@ func (s *Site) password(v *visit) error {
 	}
 	v.say("ok", "Your password is set. Other places where you were signed in are signed out.")
 	account.HasPassword = true
-	return s.begin(v, account, "/") // the sessions before it have ended, this one too
+	// The sessions before it have ended, this one too.
+	return s.beginSession(v, account, arrival{To: "/", By: "by a new password", Factor: v.session.Factor})
 }
 
 // sentence makes a sentence of an error's words.

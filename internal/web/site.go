@@ -12,28 +12,31 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/signin"
 )
 
 // Config is what a site is made of.
 type Config struct {
-	Ledger      *ledger.Ledger
-	Service     func() (*filingapi.Client, error) // why there is none, where the environment names none; nobody closes it
-	Ask         jobs.Asker                        // what things cost now
-	Seasons     *jobs.Seasons
-	Pace        jobs.Pace                                     // of look-ups; nil for none
-	Concurrency int                                           // look-ups in flight
-	Depth       func(context.Context) (map[string]int, error) // of the queue, by asynq's states; nil where there is none to ask
-	TestNotices func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
-	Settings    Settings
-	Downloads   network.Downloads // where the links of documents may lead
-	Public      *url.URL          // where people reach the site; nil: wherever it listens
-	Local       bool              // it listens on loopback, and nobody is in front: other names are refused
-	Port        int               // where it listens on loopback; 0 elsewhere
-	TLS         bool              // people reach it encrypted
-	Proxies     network.Proxies   // whose word on who asks is believed
-	MaxUpload   int64             // bytes of a sheet; 0 for 64 MiB
-	Version     string
-	Log         *slog.Logger
+	Ledger       *ledger.Ledger
+	Service      func() (*filingapi.Client, error) // why there is none, where the environment names none; nobody closes it
+	Ask          jobs.Asker                        // what things cost now
+	Seasons      *jobs.Seasons
+	Pace         jobs.Pace                                     // of look-ups; nil for none
+	Concurrency  int                                           // look-ups in flight
+	Depth        func(context.Context) (map[string]int, error) // of the queue, by asynq's states; nil where there is none to ask
+	TestNotices  func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
+	Provider     *signin.Provider                              // the sign-in provider; nil for none
+	ProviderOnly bool                                          // passwords sign in break-glass accounts only
+	Settings     Settings
+	Downloads    network.Downloads // where the links of documents may lead
+	Public       *url.URL          // where people reach the site; nil: wherever it listens
+	Local        bool              // it listens on loopback, and nobody is in front: other names are refused
+	Port         int               // where it listens on loopback; 0 elsewhere
+	TLS          bool              // people reach it encrypted
+	Proxies      network.Proxies   // whose word on who asks is believed
+	MaxUpload    int64             // bytes of a sheet; 0 for 64 MiB
+	Version      string
+	Log          *slog.Logger
 }
 
 // Settings are what the environment says, without its secrets.
@@ -50,6 +53,8 @@ type Settings struct {
 	TellsOf  []string // kinds of notifications
 	HookPath string   // where events are taken
 	HookKey  bool     // the environment holds a signing secret of events
+	Groups   []string // the groups of the sign-in provider that have roles, as GROUP=ROLE
+	Claim    string   // of the provider, that names the groups
 }
 
 // NoticeTarget is a target of notifications, and what became of a test.

@@ -394,6 +394,9 @@ func TestWhatEachRoleSees(t *testing.T) {
 	own := map[string]bool{
 		"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
 		"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true, "POST /browsers/{browser}/forget": true,
+		"GET /security": true, "POST /security/confirm": true, "POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
+		"POST /security/passkeys": true, "POST /security/passkeys/challenge": true, "POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
+		"POST /security/provider": true, "POST /security/provider/unlink": true,
 	}
 	forOperators := map[string]bool{"GET /seasons/new": true, "GET /seasons/{season}/fire": true} // forms
 	ask := func(v *visitor, r route) int {
@@ -451,7 +454,11 @@ func TestWhatEachRoleSees(t *testing.T) {
 
 // Every page that changes something is a POST with a token, whoever may send it.
 func TestOnlySigningInNeedsNobody(t *testing.T) {
-	open := map[string]bool{"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true}
+	open := map[string]bool{
+		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
+		"GET /sign-in/second": true, "POST /sign-in/second": true, "POST /sign-in/second/challenge": true,
+		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true, "GET /sign-in/provider/callback": true,
+	}
 	for _, r := range routes {
 		if (r.may == nil) != open[r.pattern] {
 			t.Errorf("%s: open to anyone is %v", r.pattern, r.may == nil)
@@ -490,7 +497,7 @@ func TestHeadersAndMarkup(t *testing.T) {
 			t.Errorf("%s has %q", e.Name(), found)
 		}
 		for _, form := range regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`).FindAllString(string(content), -1) {
-			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in"`) && !strings.Contains(form, `action="/enter"`) {
+			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in`) && !strings.Contains(form, `action="/enter"`) {
 				t.Errorf("%s has a form without a token: %s", e.Name(), form)
 			}
 		}

@@ -30,7 +30,7 @@ var templates = mustParse()
 
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
-	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html", "templates/quote.html"}
+	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html", "templates/quote.html", "templates/rules.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {

@@ -99,6 +99,7 @@ func (s *Site) flushTraces() {
 var denials = map[*Trouble]string{
 	errSignIn: "no session",
 	errRole:   "role",
+	errLacks:  "second factor",
 	errForm:   "form",
 	errToken:  "token",
 	errOrigin: "origin",
@@ -189,7 +190,15 @@ var events = map[string]struct {
 	"download":            {"data exported", false},
 	"policy":              {"policy changed", false},
 	"session-end":         {"session ended", true},
+	"factor-add":          {"second factor added", true},
+	"factor-remove":       {"second factor removed", true},
+	"passkey-copied":      {"passkey may have been copied", true},
+	"provider-link":       {"company account linked", true},
+	"provider-unlink":     {"company account unlinked", true},
+	"recovery-codes":      {"recovery codes made", true},
 	"sign-in":             {"signed in", true},
+	"sign-in-break-glass": {"break-glass account signed in", true},
+	"sign-in-rules":       {"rules of signing in changed", false},
 	"sign-out":            {"session ended", true},
 }
 

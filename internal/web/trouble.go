@@ -35,6 +35,7 @@ func wrong(format string, args ...any) error {
 var (
 	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in", "Sign in, then do it again. Nothing was changed."}
 	errRole   = &Trouble{http.StatusForbidden, "That is not for you", "Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed."}
+	errLacks  = &Trouble{http.StatusForbidden, "Add a second step first", "Your firm requires one for your roles. Open Security and add an authenticator app or a passkey. Nothing was changed."}
 	errForm   = &Trouble{http.StatusForbidden, "The form is not valid any more", "It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. Nothing was changed."}
 	errToken  = &Trouble{errForm.Status, errForm.Title, errForm.Text}
 	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site", "Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
@@ -51,6 +52,7 @@ var known = []struct {
 	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile", "Go back, load the page anew, and look again. Nothing of yours was taken over."}},
 	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more", "Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
 	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person has to approve it", "You handed it in yourself. Nothing was sent."}},
+	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account", "Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing was changed."}},
 	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here", "It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that it was sealed with."}},
 	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key", "An operator has to correct FILING_API_KEY. Nothing was sent."}},
 }

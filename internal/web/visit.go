@@ -59,7 +59,14 @@ type navItem struct {
 	Badge      string
 }
 
-type person struct{ Name, Roles string }
+// person is whoever looks.
+type person struct {
+	Name, Roles string
+	Lacks       string // roles that wait for a second factor
+	Password    bool   // there is one
+	Factor      bool   // an authenticator app or a passkey
+	Managed     bool   // the sign-in provider manages the account
+}
 
 // may is what whoever looks may do, for pages that leave out what they may not.
 type may struct{ Prepare, Approve, Operate, Audit bool }
@@ -80,7 +87,18 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 		for i, r := range account.Roles {
 			roles[i] = string(r)
 		}
-		p.Person = person{account.Name, strings.Join(roles, ", ")}
+		var lacks []string
+		for _, r := range v.session.Lacks {
+			lacks = append(lacks, string(r))
+		}
+		p.Person = person{
+			Name:     account.Name,
+			Roles:    strings.Join(roles, ", "),
+			Lacks:    strings.Join(lacks, ", "),
+			Password: account.HasPassword,
+			Factor:   account.HasFactor,
+			Managed:  account.ManagedBy != "",
+		}
 		p.CSRF, p.Version = v.session.CSRF, v.site.Version
 		p.May = may{
 			Prepare: account.May(ledger.Preparer),

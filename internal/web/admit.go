@@ -1,0 +1,235 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/signin"
+)
+
+var secondRoutes = []route{
+	{pattern: "GET /sign-in/second", may: anyone, serve: (*Site).secondPage},
+	{pattern: "POST /sign-in/second", may: anyone, serve: (*Site).second},
+}
+
+// Lives of what waits for its second half.
+const (
+	flowLife = 10 * time.Minute
+	// providerLife is how long somebody stays signed in whom the provider vouches
+	// for: what it says of them is looked at once a working day.
+	providerLife = 12 * time.Hour
+)
+
+// arrival is somebody whose password, link, passkey or provider has said who it is.
+type arrival struct {
+	Account string // its id
+	To      string
+	By      string            // in words, for the audit log
+	Factor  ledger.FactorKind // how the second factor was checked; empty for not yet
+	Token   string            // the provider's ID token; empty for a local sign-in
+}
+
+// byPasskey is a sign-in whose first factor is its second, too.
+const byPasskey = "by passkey"
+
+// life is how long the session lasts.
+func (a arrival) life() time.Duration {
+	if a.Token != "" {
+		return providerLife
+	}
+	return sessionLife
+}
+
+// Why somebody is not let in whose password is right.
+var (
+	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
+	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account", "Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page and choose your company account."}
+	errManaged  = &Trouble{http.StatusForbidden, "Sign in with your company account", "The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
+	errFlow     = &Trouble{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
+)
+
+// admit lets somebody in, after the second factor where the account has one.
+func (s *Site) admit(v *visit, a ledger.Account, by arrival) error {
+	switch {
+	case by.Token == "" && a.ManagedBy != "":
+		return errManaged
+	case by.Token == "" && s.ProviderOnly && !a.BreakGlass:
+		return errProvider
+	case a.Disabled:
+		return errDisabled
+	}
+	by.Account = a.ID
+	if by.Factor == "" && a.HasFactor {
+		return s.askSecond(v, by)
+	}
+	return s.beginSession(v, a, by)
+}
+
+// askSecond remembers who it is and asks for the second factor.
+func (s *Site) askSecond(v *visit, by arrival) error {
+	data, err := json.Marshal(by)
+	if err != nil {
+		return err
+	}
+	secret, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowSecond, string(data), v.from(), flowLife)
+	if err != nil {
+		return err
+	}
+	v.setCookie(flowCookie(ledger.FlowSecond), secret, flowLife)
+	return v.goTo("/sign-in/second")
+}
+
+// flowCookie is the name of the cookie that holds a flow's secret.
+func flowCookie(kind ledger.FlowKind) string { return "flow-" + string(kind) }
+
+// flow is the secret of a flow that this browser has begun.
+func (v *visit) flow(kind ledger.FlowKind) string {
+	cookie, err := v.r.Cookie(v.site.cookieName(flowCookie(kind)))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// beginSession signs somebody in who has proved all that is asked for.
+func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
+	if v.signedIn { // somebody else was, in this browser
+		if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
+			return err
+		}
+	}
+	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name, Note: by.By}
+	if by.Factor != "" && by.By != byPasskey {
+		act.Note += ", second factor: " + string(by.Factor)
+	}
+	if a.BreakGlass {
+		act.What = "sign-in-break-glass"
+	}
+	proof := ledger.Proof{Factor: by.Factor, ProviderToken: by.Token, Agent: v.agent()}
+	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, by.life(), v.from(), proof)
+	if errors.Is(err, ledger.ErrSession) {
+		return errDisabled
+	}
+	if err != nil {
+		return err
+	}
+	if a.BreakGlass {
+		if err := s.tellBreakGlass(v, a); err != nil {
+			return err
+		}
+	}
+	v.setCookie(sessionCookie, secret, by.life())
+	if err := s.knowBrowser(v, a); err != nil {
+		return err
+	}
+	if by.Factor == ledger.FactorRecovery {
+		v.say("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or passkey, remove it here and add another one.")
+		return v.goTo("/security")
+	}
+	if begun, err := s.Ledger.Session(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {
+		return v.goTo("/security")
+	}
+	return v.goTo(by.To)
+}
+
+// tellBreakGlass notifies everybody who is notified: a break-glass account signs
+// in on the worst of days, or should not.
+func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
+	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
+		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
+		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() + ").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name + "\"\n",
+	})
+	return err
+}
+
+// secondView is the page that asks for the second factor.
+type secondView struct {
+	Name    string
+	Apps    bool
+	Passkey bool
+	Codes   bool // recovery codes are left
+	Wrong   string
+}
+
+// waiting finds who waits for the second factor in this browser.
+func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
+	var by arrival
+	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
+	if errors.Is(err, ledger.ErrFlow) {
+		return ledger.Account{}, by, errFlow
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &by)
+	}
+	if err != nil {
+		return ledger.Account{}, by, err
+	}
+	a, err := s.Ledger.Account(v.ctx(), by.Account)
+	if err == nil && a.Disabled {
+		err = errDisabled
+	}
+	return a, by, err
+}
+
+func (s *Site) secondPage(v *visit) error {
+	a, _, err := s.waiting(v)
+	if err != nil {
+		return err
+	}
+	return s.showSecond(v, http.StatusOK, a, "")
+}
+
+func (s *Site) showSecond(v *visit, status int, a ledger.Account, wrong string) error {
+	page := secondView{Name: a.Name, Wrong: wrong}
+	factors, err := s.Ledger.Factors(v.ctx(), a.ID)
+	if err != nil {
+		return err
+	}
+	for _, f := range factors {
+		page.Apps = page.Apps || f.Kind == ledger.FactorApp
+		page.Passkey = page.Passkey || f.Kind == ledger.FactorPasskey
+	}
+	left, err := s.Ledger.RecoveryCodes(v.ctx(), a.ID)
+	if err != nil {
+		return err
+	}
+	page.Codes = left > 0
+	if _, err := s.passkeys(v); err != nil {
+		page.Passkey = false
+	}
+	return v.showStatus(status, "second.html", "Second step", page)
+}
+
+// second checks the second factor and lets whoever waits in.
+func (s *Site) second(v *visit) error {
+	a, by, err := s.waiting(v)
+	if err != nil {
+		return err
+	}
+	kind, err := s.checkFactor(v, a, v.try(a.Name))
+	if errors.Is(err, ledger.ErrFactor) {
+		s.failedSignIn(v, a.Name, "second factor", err)
+		return s.showSecond(v, http.StatusUnauthorized, a, "That code is not valid. Codes change every 30 seconds, and each works once.")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond)); err != nil {
+		return errFlow
+	}
+	v.setCookie(flowCookie(ledger.FlowSecond), "", -1)
+	by.Factor = kind
+	return s.beginSession(v, a, by)
+}
+
+// checkFactor checks what a form brings: a passkey's answer, or a code. It
+// returns ErrFactor.
+func (s *Site) checkFactor(v *visit, a ledger.Account, t ledger.Try) (ledger.FactorKind, error) {
+	if answer := v.r.PostForm.Get("credential"); answer != "" {
+		return ledger.FactorPasskey, s.checkPasskey(v, a, answer)
+	}
+	return s.Ledger.CheckCode(v.ctx(), a, v.r.PostForm.Get("code"), t, signin.MatchCode(s.Ledger.Now()))
+}

@@ -1,0 +1,234 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/signin"
+)
+
+var passkeyRoutes = []route{
+	{pattern: "POST /sign-in/passkey/challenge", may: anyone, serve: (*Site).challengeSignIn},
+	{pattern: "POST /sign-in/passkey", may: anyone, serve: (*Site).passkeySignIn},
+	{pattern: "POST /sign-in/second/challenge", may: anyone, serve: (*Site).challengeSecond},
+	{pattern: "POST /security/confirm/challenge", may: self, serve: (*Site).challengeConfirm},
+	{pattern: "POST /security/passkeys/challenge", may: self, serve: (*Site).challengeEnroll},
+}
+
+// passkeys are those of the address that people type: --public-url, or localhost
+// on this machine. Other names that the server answers to are nobody's.
+func (s *Site) passkeys(v *visit) (*signin.Passkeys, error) {
+	if s.Public != nil {
+		return signin.NewPasskeys(s.Public)
+	}
+	host, _, err := net.SplitHostPort(v.r.Host)
+	if err != nil {
+		host = v.r.Host
+	}
+	if host != "localhost" {
+		return nil, signin.ErrNoPasskeys
+	}
+	scheme := "http"
+	if s.TLS {
+		scheme = "https"
+	}
+	return signin.NewPasskeys(&url.URL{Scheme: scheme, Host: v.r.Host})
+}
+
+// passkeyState is what is remembered of a challenge.
+type passkeyState struct {
+	Account string // whose passkey has to answer; empty for anybody's
+	State   string
+}
+
+// challenge gives the page's script what the browser needs.
+func (s *Site) challenge(v *visit, kind ledger.FlowKind, account string, c signin.Challenge, err error) error {
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(passkeyState{account, c.State})
+	if err != nil {
+		return err
+	}
+	secret, err := s.Ledger.BeginFlow(v.ctx(), kind, string(data), v.from(), flowLife)
+	if err != nil {
+		return err
+	}
+	v.setCookie(flowCookie(kind), secret, flowLife)
+	v.w.Header().Set("Content-Type", "application/json")
+	_, _ = v.w.Write(c.Options) // whoever has gone away is not our trouble
+	return nil
+}
+
+// answered takes the challenge that this browser answers, for one account or for
+// anybody.
+func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string, error) {
+	var kept passkeyState
+	data, err := s.Ledger.TakeFlow(v.ctx(), kind, v.flow(kind))
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &kept)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrFlow), err == nil && kept.Account != account:
+		return "", errFlow
+	case err != nil:
+		return "", err
+	}
+	v.setCookie(flowCookie(kind), "", -1)
+	return kept.State, nil
+}
+
+// owner is an account with its passkeys.
+func (s *Site) owner(v *visit, a ledger.Account) (signin.Owner, error) {
+	o := signin.Owner{ID: a.ID, Name: a.Name}
+	factors, err := s.Ledger.Factors(v.ctx(), a.ID)
+	for _, f := range factors {
+		if f.Kind == ledger.FactorPasskey {
+			o.Passkeys = append(o.Passkeys, f.Data)
+		}
+	}
+	return o, err
+}
+
+func (s *Site) challengeSignIn(v *visit) error {
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	c, err := p.BeginSignIn()
+	return s.challenge(v, ledger.FlowPasskey, "", c, err)
+}
+
+func (s *Site) challengeSecond(v *visit) error {
+	a, _, err := s.waiting(v)
+	if err != nil {
+		return err
+	}
+	return s.challengeCheck(v, a)
+}
+
+func (s *Site) challengeConfirm(v *visit) error { return s.challengeCheck(v, v.session.Account) }
+
+func (s *Site) challengeCheck(v *visit, a ledger.Account) error {
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	o, err := s.owner(v, a)
+	if err != nil {
+		return err
+	}
+	if len(o.Passkeys) == 0 {
+		return wrong("This account has no passkey.")
+	}
+	c, err := p.BeginCheck(o)
+	return s.challenge(v, ledger.FlowPasskey, a.ID, c, err)
+}
+
+func (s *Site) challengeEnroll(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	o, err := s.owner(v, v.session.Account)
+	if err != nil {
+		return err
+	}
+	c, err := p.BeginEnrollment(o)
+	return s.challenge(v, ledger.FlowEnroll, v.session.Account.ID, c, err)
+}
+
+// checkPasskey checks a passkey as the second factor. It returns ErrFactor.
+func (s *Site) checkPasskey(v *visit, a ledger.Account, answer string) error {
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	state, err := s.answered(v, ledger.FlowPasskey, a.ID)
+	if err != nil {
+		return err
+	}
+	o, err := s.owner(v, a)
+	if err != nil {
+		return err
+	}
+	used, err := p.FinishCheck(o, state, answer)
+	return s.usePasskey(v, used, err)
+}
+
+// usePasskey records the use of a passkey, or why it was refused.
+func (s *Site) usePasskey(v *visit, used signin.Passkey, refused error) error {
+	kept, err := s.Ledger.Passkey(v.ctx(), used.Credential)
+	switch {
+	case errors.Is(refused, signin.ErrCloned) && err == nil:
+		return s.tellCloned(v, kept)
+	case errors.Is(refused, signin.ErrPasskey):
+		s.Log.Warn("passkey refused", "address", v.from(), "err", refused)
+		return ledger.ErrFactor
+	case refused != nil:
+		return refused
+	case err != nil:
+		return err
+	}
+	return s.Ledger.UsePasskey(v.ctx(), kept, used.Data)
+}
+
+// tellCloned records that a passkey may have been copied. It lets nobody in.
+func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
+	a, err := s.Ledger.Account(v.ctx(), f.Account)
+	if err != nil {
+		return err
+	}
+	s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
+	_, err = s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
+		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
+		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() + " with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name + " removes it under Security and adds another one.\n",
+	})
+	if err != nil {
+		return err
+	}
+	return &Trouble{http.StatusForbidden, "The passkey was refused", "Its use counter went back, so somebody may have a copy of it. Sign in another way, remove the passkey under Security, and add another one."}
+}
+
+// passkeySignIn signs in by a passkey alone: the authenticator has checked its
+// owner, by a fingerprint or a PIN.
+func (s *Site) passkeySignIn(v *visit) error {
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	state, err := s.answered(v, ledger.FlowPasskey, "")
+	if err != nil {
+		return err
+	}
+	var a ledger.Account
+	used, err := p.FinishSignIn(state, v.r.PostForm.Get("credential"), func(credential string) (signin.Owner, error) {
+		f, err := s.Ledger.Passkey(v.ctx(), credential)
+		if errors.Is(err, ledger.ErrFactor) {
+			return signin.Owner{}, signin.ErrPasskey
+		}
+		if err != nil {
+			return signin.Owner{}, err
+		}
+		if a, err = s.Ledger.Account(v.ctx(), f.Account); err != nil {
+			return signin.Owner{}, err
+		}
+		return signin.Owner{ID: a.ID, Name: a.Name, Passkeys: []string{f.Data}}, nil
+	})
+	err = s.usePasskey(v, used, err)
+	if errors.Is(err, ledger.ErrFactor) {
+		s.failedSignIn(v, a.Name, "passkey", err)
+		return &Trouble{http.StatusUnauthorized, "The passkey was not accepted", "It may have been removed, or it belongs to another site. Sign in another way."}
+	}
+	if err != nil {
+		return err
+	}
+	return s.admit(v, a, arrival{To: local(v.r.PostForm.Get("to")), By: byPasskey, Factor: ledger.FactorPasskey})
+}

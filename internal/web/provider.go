@@ -1,0 +1,225 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/signin"
+)
+
+var providerRoutes = []route{
+	{pattern: "GET /sign-in/provider", may: anyone, serve: (*Site).toProvider},
+	{pattern: "GET /sign-in/provider/callback", may: anyone, serve: (*Site).fromProvider},
+	{pattern: "POST /security/provider", may: self, serve: (*Site).linkProvider},
+	{pattern: "POST /security/provider/unlink", may: self, serve: (*Site).unlinkProvider},
+}
+
+// ProviderCallback is the path that the sign-in provider sends people back to.
+const ProviderCallback = "/sign-in/provider/callback"
+
+// What can go wrong at the sign-in provider.
+var (
+	errNoProvider = &Trouble{http.StatusNotFound, "There is no company sign-in", "An operator sets it up with OIDC_ISSUER where importer serve runs."}
+	errAway       = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached", "Nobody was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its password."}
+	errDeclined   = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in", "You declined, or the provider does not let you use this application. Try again, or ask whoever runs the provider."}
+	errUntrusted  = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid", "Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the server's log."}
+	errLinked     = &Trouble{http.StatusConflict, "That person is linked to another account", "Nothing was changed. Sign in to that account, or unlink it there first."}
+)
+
+// providerFlow is what is remembered of a browser that is at the provider.
+type providerFlow struct {
+	Ceremony signin.Ceremony
+	To       string
+	Link     string // the account that is to be linked; empty for a sign-in
+}
+
+// begun makes the address to send the browser to. The state is bound to the
+// browser by a cookie, and is no way to what the cookie holds.
+func (s *Site) begun(v *visit, flow providerFlow) (string, error) {
+	if s.Provider == nil {
+		return "", errNoProvider
+	}
+	ceremony, at, err := s.Provider.Begin(v.ctx(), "")
+	if err != nil {
+		return "", s.providerTrouble(v, err)
+	}
+	flow.Ceremony = ceremony
+	data, err := json.Marshal(flow)
+	if err != nil {
+		return "", err
+	}
+	secret, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowProvider, string(data), v.from(), flowLife)
+	if err != nil {
+		return "", err
+	}
+	v.setCookie(flowCookie(ledger.FlowProvider), secret, flowLife)
+	return signin.WithState(at, stateOf(secret)), nil
+}
+
+// stateOf derives the state from the secret of a flow.
+func stateOf(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("state"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// toProvider sends the browser to the provider.
+func (s *Site) toProvider(v *visit) error {
+	at, err := s.begun(v, providerFlow{To: local(v.r.URL.Query().Get("to"))})
+	if err != nil {
+		return err
+	}
+	return v.goTo(at)
+}
+
+// fromProvider takes what the browser has brought back: once.
+func (s *Site) fromProvider(v *visit) error {
+	if s.Provider == nil {
+		return errNoProvider
+	}
+	var flow providerFlow
+	secret := v.flow(ledger.FlowProvider)
+	data, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowProvider, secret)
+	if errors.Is(err, ledger.ErrFlow) {
+		return errFlow
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &flow)
+	}
+	if err != nil {
+		return err
+	}
+	v.setCookie(flowCookie(ledger.FlowProvider), "", -1)
+	flow.Ceremony.State = stateOf(secret)
+	p, err := s.Provider.Finish(v.ctx(), flow.Ceremony, v.r.URL.Query())
+	if err != nil {
+		return s.providerTrouble(v, err)
+	}
+	person := ledger.Arrival{Issuer: p.Issuer, Subject: p.Subject, Names: p.Names, From: v.from()}
+	for _, r := range p.Roles {
+		person.Roles = append(person.Roles, ledger.Role(r))
+	}
+	if flow.Link != "" {
+		return s.link(v, flow, person)
+	}
+	a, created, err := s.Ledger.Arrive(v.ctx(), person)
+	if errors.Is(err, ledger.ErrSession) {
+		return errDisabled
+	}
+	if err != nil {
+		return err
+	}
+	if created {
+		s.Log.Info("account added at its first sign-in by the provider", "account", a.ID)
+	}
+	if len(p.Groups) == 0 && a.ManagedBy != "" {
+		s.Log.Warn("provider named no groups: the account has no role", "account", a.ID, "claim", s.Settings.Claim)
+	}
+	by := arrival{To: flow.To, By: "by " + s.Provider.Host(), Token: p.IDToken}
+	rules, err := s.Ledger.SignInRules(v.ctx())
+	if err != nil {
+		return err
+	}
+	if p.SecondFactor || rules.TrustProvider {
+		by.Factor = ledger.FactorProvider
+	}
+	return s.admit(v, a, by)
+}
+
+// providerTrouble says to whom it may concern what went wrong, and the details
+// to the log alone.
+func (s *Site) providerTrouble(v *visit, err error) error {
+	s.Log.Warn("sign-in by the provider failed", "address", v.from(), "err", err)
+	trouble := errUntrusted
+	switch {
+	case errors.Is(err, signin.ErrProviderAway):
+		return errAway
+	case errors.Is(err, signin.ErrProviderRefused):
+		trouble = errDeclined
+	case !errors.Is(err, signin.ErrUntrusted):
+		return err
+	}
+	s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
+	return trouble
+}
+
+// linkProvider sends the owner of a local account to the provider, to be linked
+// with whom it vouches for. The way there is a page: the form's own policy lets
+// no form lead away from this site.
+func (s *Site) linkProvider(v *visit) error {
+	switch {
+	case !s.confirmed(v):
+		return errConfirm
+	case v.session.Account.ManagedBy != "":
+		return errManaged
+	}
+	at, err := s.begun(v, providerFlow{To: "/security", Link: v.session.Account.ID})
+	if err != nil {
+		return err
+	}
+	return v.onward("Continue to your company account", "Sign in there, and you come back here.", at)
+}
+
+// onward is a page that leads to the provider at once.
+func (v *visit) onward(title, text, at string) error {
+	return v.show("onward.html", title, struct{ Title, Text, At string }{title, text, at})
+}
+
+// link links the account of whoever is signed in, where it is still the one that
+// asked, and its holder has confirmed it.
+func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
+	switch {
+	case !v.signedIn || v.session.Account.ID != flow.Link:
+		return errFlow
+	case !s.confirmed(v):
+		return errConfirm
+	}
+	act := ledger.Act{By: v.who(), From: v.from(), What: "provider-link", Of: v.who(), Note: s.Provider.Host()}
+	err := s.Ledger.LinkIdentity(ledger.Acting(v.ctx(), act), flow.Link, person)
+	if errors.Is(err, ledger.ErrIdentity) {
+		return errLinked
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.tellOwner(v, "a company account was linked to"); err != nil {
+		return err
+	}
+	v.say("ok", "Your company account is linked. You can sign in with it from now on.")
+	return v.goTo(flow.To)
+}
+
+func (s *Site) unlinkProvider(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	a := v.session.Account
+	err := s.Ledger.UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"), v.r.PostForm.Get("subject"))
+	if err != nil {
+		return err
+	}
+	if err := s.tellOwner(v, "a company account was unlinked from"); err != nil {
+		return err
+	}
+	v.say("ok", "The company account is unlinked.")
+	return v.goTo("/security")
+}
+
+// signOut is the page that ends the provider's session, too; false where there is
+// none.
+func (s *Site) signOut(v *visit, token string) (bool, error) {
+	if s.Provider == nil || token == "" {
+		return false, nil
+	}
+	at := s.Provider.SignOut(v.ctx(), token, s.address(v.r)+"/sign-in")
+	if at == "" {
+		return false, nil
+	}
+	v.signedIn = false
+	return true, v.onward("You are signed out here", "Signing you out of your company account, too.", at)
+}

@@ -1,0 +1,323 @@
+package web
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/signin"
+)
+
+var securityRoutes = []route{
+	{pattern: "GET /security", may: self, serve: (*Site).security},
+	{pattern: "POST /security/confirm", may: self, serve: (*Site).confirm},
+	{pattern: "POST /security/app", may: self, serve: (*Site).newApp},
+	{pattern: "POST /security/app/add", may: self, serve: (*Site).addApp},
+	{pattern: "POST /security/passkeys", may: self, serve: (*Site).addPasskey},
+	{pattern: "POST /security/factors/{factor}/remove", may: self, serve: (*Site).removeFactor},
+	{pattern: "POST /security/recovery", may: self, serve: (*Site).replaceCodes},
+}
+
+// confirmLife is how long somebody who has proved who they are may change their
+// factors.
+const confirmLife = 10 * time.Minute
+
+var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first", "Go back to Security and enter your password or a code. Nothing was changed."}
+
+// confirmed reports whether whoever sits there has proved lately who they are,
+// beyond having the session. An account that has nothing to prove it by has a
+// session that is fresh.
+func (s *Site) confirmed(v *visit) bool {
+	now, a := s.Ledger.Now(), v.session.Account
+	if now.Sub(v.session.ConfirmedAt) < confirmLife {
+		return true
+	}
+	return !a.HasPassword && !a.HasFactor && now.Sub(v.session.CreatedAt) < confirmLife
+}
+
+// renew begins the session anew, with what was proved in it: its secret changes.
+func (s *Site) renew(v *visit, factor ledger.FactorKind) error {
+	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	if err != nil {
+		return err
+	}
+	life := v.session.EndsAt.Sub(s.Ledger.Now())
+	proof := ledger.Proof{Factor: factor, ProviderToken: token, Agent: v.session.Agent, Confirmed: true}
+	secret, err := s.Ledger.BeginProvenSession(v.ctx(), v.session.Account.ID, life, v.from(), proof)
+	if err == nil {
+		err = s.Ledger.EndSession(v.ctx(), v.secret)
+	}
+	if err == nil {
+		v.setCookie(sessionCookie, secret, life)
+		v.secret = secret
+		v.session, err = s.Ledger.Session(v.ctx(), secret)
+	}
+	return err
+}
+
+// securityPage is how somebody signs in, and what happened of late.
+type securityPage struct {
+	Confirmed  bool
+	Stale      bool // there is nothing to confirm it by but a new sign-in
+	HasApp     bool
+	Factors    []ledger.Factor
+	Codes      int
+	Passkeys   string // why there are none here; empty where there are
+	Provider   string // its host; empty for none
+	Identities []ledger.Identity
+	Acts       []ledger.Act
+}
+
+const actsOnSecurity = 12
+
+func (s *Site) security(v *visit) error {
+	a := v.session.Account
+	page := securityPage{Confirmed: s.confirmed(v)}
+	page.Stale = !page.Confirmed && !a.HasPassword && !a.HasFactor
+	var err error
+	if page.Factors, err = s.Ledger.Factors(v.ctx(), a.ID); err != nil {
+		return err
+	}
+	for _, f := range page.Factors {
+		page.HasApp = page.HasApp || f.Kind == ledger.FactorApp
+	}
+	if page.Codes, err = s.Ledger.RecoveryCodes(v.ctx(), a.ID); err != nil {
+		return err
+	}
+	if _, err := s.passkeys(v); err != nil {
+		page.Passkeys = err.Error()
+	}
+	if s.Provider != nil {
+		page.Provider = s.Provider.Host()
+	}
+	if page.Identities, err = s.Ledger.Identities(v.ctx(), a.ID); err != nil {
+		return err
+	}
+	if page.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
+		return err
+	}
+	return v.show("security.html", "Security", page)
+}
+
+// confirm takes the password or a factor of whoever is signed in.
+func (s *Site) confirm(v *visit) error {
+	a, factor := v.session.Account, v.session.Factor
+	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword {
+		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), password); {
+		case errors.Is(err, ledger.ErrSignIn):
+			s.failedSignIn(v, a.Name, "present password", err)
+			return wrong("That is not your password. Nothing was changed.")
+		case err != nil:
+			return err
+		}
+	} else {
+		kind, err := s.checkFactor(v, a, v.ownTry())
+		switch {
+		case errors.Is(err, ledger.ErrFactor):
+			s.failedSignIn(v, a.Name, "second factor", err)
+			return wrong("That code is not valid. Codes change every 30 seconds, and each works once.")
+		case err != nil:
+			return err
+		}
+		factor = kind
+	}
+	if err := s.renew(v, factor); err != nil {
+		return err
+	}
+	return v.goTo("/security")
+}
+
+// appPage is an authenticator app that is being set up.
+type appPage struct {
+	Flow   string
+	QR     template.URL
+	Secret string
+	Wrong  string
+}
+
+// newApp shows the key of an authenticator app.
+func (s *Site) newApp(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	app, err := signin.NewApp(v.who())
+	if err != nil {
+		return err
+	}
+	flow, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowEnroll, v.session.Account.ID+" "+app.URL, v.from(), flowLife)
+	if err != nil {
+		return err
+	}
+	return v.showApp(http.StatusOK, app, flow, "")
+}
+
+func (v *visit) showApp(status int, app signin.App, flow, wrong string) error {
+	picture, err := app.QR()
+	if err != nil {
+		return err
+	}
+	page := appPage{Flow: flow, Secret: app.Readable(), Wrong: wrong, QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(picture))}
+	return v.showStatus(status, "app.html", "Add an authenticator app", page)
+}
+
+// addApp adds the app after its first code.
+func (s *Site) addApp(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	secret := v.r.PostForm.Get("flow")
+	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowEnroll, secret)
+	if errors.Is(err, ledger.ErrFlow) {
+		return errFlow
+	}
+	if err != nil {
+		return err
+	}
+	account, address, _ := strings.Cut(data, " ")
+	if account != v.session.Account.ID {
+		return errFlow
+	}
+	app := signin.AppOf(address)
+	step, ok := signin.MatchCode(s.Ledger.Now())(app.Secret, v.r.PostForm.Get("code"), 0)
+	if !ok {
+		return v.showApp(http.StatusUnprocessableEntity, app, secret, "That code does not match. Check that your phone's clock is right, and enter the code that the app shows now.")
+	}
+	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
+		return errFlow
+	}
+	return s.addFactor(v, ledger.Factor{Account: account, Kind: ledger.FactorApp, Name: named(v, "Authenticator app"), Data: app.Secret, Last: step})
+}
+
+// named is what the owner calls a factor.
+func named(v *visit, otherwise string) string {
+	if name := strings.Join(strings.Fields(legible(v.r.PostForm.Get("name"))), " "); name != "" {
+		return shortened(name, 60)
+	}
+	return otherwise
+}
+
+// addPasskey adds a passkey that the browser has made.
+func (s *Site) addPasskey(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	p, err := s.passkeys(v)
+	if err != nil {
+		return wrong("%s.", err)
+	}
+	account := v.session.Account
+	state, err := s.answered(v, ledger.FlowEnroll, account.ID)
+	if err != nil {
+		return err
+	}
+	o, err := s.owner(v, account)
+	if err != nil {
+		return err
+	}
+	key, err := p.FinishEnrollment(o, state, v.r.PostForm.Get("credential"))
+	if errors.Is(err, signin.ErrPasskey) {
+		s.Log.Warn("passkey refused", "account", v.session.Account.ID, "err", err)
+		return wrong("The browser did not make a passkey that works here. Try again, or use an authenticator app.")
+	}
+	if err != nil {
+		return err
+	}
+	return s.addFactor(v, ledger.Factor{Account: account.ID, Kind: ledger.FactorPasskey, Name: named(v, v.agent()), Credential: key.Credential, Data: key.Data})
+}
+
+// addFactor adds a factor that its owner has just used, and shows recovery codes
+// with the first one.
+func (s *Site) addFactor(v *visit, f ledger.Factor) error {
+	_, err := s.Ledger.AddFactor(v.acting("factor-add", v.who(), string(f.Kind)+": "+f.Name), f, v.secret)
+	if errors.Is(err, ledger.ErrFactors) || errors.Is(err, ledger.ErrFactorTaken) {
+		return wrong("%s Nothing was changed.", sentence(err.Error()))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.tellOwner(v, fmt.Sprintf("%s was added to the account", f.Name)); err != nil {
+		return err
+	}
+	if err := s.renew(v, f.Kind); err != nil {
+		return err
+	}
+	left, err := s.Ledger.RecoveryCodes(v.ctx(), f.Account)
+	if err != nil {
+		return err
+	}
+	if left == 0 {
+		codes, err := s.Ledger.ReplaceRecoveryCodes(v.ctx(), f.Account)
+		if err != nil {
+			return err
+		}
+		return v.showCodes(codes, f.Name+" is added. Other places where you were signed in are signed out.")
+	}
+	v.say("ok", "%s is added. Other places where you were signed in are signed out.", f.Name)
+	return v.goTo("/security")
+}
+
+func (v *visit) showCodes(codes []string, said string) error {
+	return v.show("recovery.html", "Recovery codes", struct {
+		Codes []string
+		Said  string
+	}{codes, said})
+}
+
+func (s *Site) removeFactor(v *visit) error {
+	if !s.confirmed(v) {
+		return errConfirm
+	}
+	account, id := v.session.Account, v.r.PathValue("factor")
+	factors, err := s.Ledger.Factors(v.ctx(), account.ID)
+	if err != nil {
+		return err
+	}
+	name := ""
+	for _, f := range factors {
+		if f.ID == id {
+			name = f.Name
+		}
+	}
+	if name == "" {
+		return ledger.ErrNotFound
+	}
+	if err := s.Ledger.RemoveFactor(v.acting("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
+		return err
+	}
+	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
+		return err
+	}
+	v.say("ok", "%s is removed. Other places where you were signed in are signed out.", name)
+	return v.goTo("/security")
+}
+
+func (s *Site) replaceCodes(v *visit) error {
+	switch {
+	case !s.confirmed(v):
+		return errConfirm
+	case !v.session.Account.HasFactor:
+		return wrong("Recovery codes stand in for an authenticator app or a passkey. Add one first.")
+	}
+	codes, err := s.Ledger.ReplaceRecoveryCodes(v.acting("recovery-codes", v.who(), ""), v.session.Account.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.tellOwner(v, "new recovery codes were made for"); err != nil {
+		return err
+	}
+	return v.showCodes(codes, "The earlier codes do not work any more.")
+}
+
+// tellOwner notifies of a change of how somebody signs in.
+func (s *Site) tellOwner(v *visit, what string) error {
+	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
+		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
+		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() + " did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
+	})
+	return err
+}
