@@ -87,7 +87,11 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	if err != nil || increase.Rows == 0 {
 		return err
 	}
-	a.say("%s of batch %s cost %s now, and %s was approved.", count(increase.Rows, "row"), b.ID, increase.Cost, increase.Approved.Dollars())
+	before := ""
+	if increase.Cost.Amount > increase.Approved {
+		before = fmt.Sprintf(", and %s was approved", max(increase.Approved, 0).Dollars())
+	}
+	a.say("Waiting for approval: %s of batch %s, which cost %s now%s.", count(increase.Rows, "row"), b.ID, increase.Cost, before)
 	if !yes {
 		if err := a.confirm(ctx, fmt.Sprintf("Approve %s for %s? Filings cannot be undone.", count(increase.Rows, "row"), increase.Cost), "Nothing was approved."); err != nil {
 			return err

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/ledger"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+// ordering are the commands on a way to an order; the script policy.txtar has one
+// person alone try each of them.
+var ordering = []string{
+	"run", "submit", "approve", "resume", "retry", "cancel", "resolve",
+	"season add", "season update", "season run-now", "season resume", "accounts link", "accounts vouch", "firm",
+}
+
+// notOrdering are the other commands: what they do brings no order nearer, or only
+// by one of those above.
+var notOrdering = map[string]string{
+	"setup":             "writes the settings file",
+	"demo":              "runs the other commands on a sandbox of its own",
+	"check":             "reads a spreadsheet",
+	"template":          "writes an empty spreadsheet",
+	"serve":             "serves the page, whose ways are walked there",
+	"sandbox":           "is a service of its own",
+	"backup":            "reads the ledger",
+	"restore":           "replaces the ledger: whoever can do it has the database",
+	"deposit":           "money: what waits for approval is not sent for it",
+	"balance":           "money: what waits for approval is not sent for it",
+	"pause":             "sends less",
+	"season pause":      "sends less",
+	"season remove":     "sends less",
+	"accounts add":      "an account has to come by a link, or by its password",
+	"accounts password": "whoever can do it has the database",
+	"accounts roles":    "whoever approves is no second person for what they submitted",
+	"bill":              "writes bills",
+	"reconcile":         "compares a statement, and settles rows as placed",
+	"accounts disable":  "keeps an account out",
+	"accounts enable":   "lets an account in by its own password",
+	"companies create":  "asks the service for a company, not for a filing",
+	"companies update":  "changes a company at the service",
+	"users create":      "asks the service for a user",
+	"org update":        "changes the organization at the service",
+	"prices set":        "changes prices at the service: what is dearer waits for an approval",
+	"magic-link":        "makes a link to the service's dashboard",
+	"notify test":       "sends a test message",
+	"webhooks create":   "asks the service for events",
+	"webhooks add":      "keeps a secret of the service",
+	"webhooks remove":   "asks the service for no events",
+}
+
+// leaves are the commands that do something, without those of cobra.
+func leaves(c *cobra.Command) []string {
+	var all []string
+	for _, sub := range c.Commands() {
+		if slices.Contains([]string{"help", "completion"}, sub.Name()) {
+			continue
+		}
+		all = append(all, leaves(sub)...)
+	}
+	if c.Runnable() && c.HasParent() {
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		all = append(all, path)
+	}
+	return all
+}
+
+// looking are the names of commands that only show something.
+var looking = []string{"list", "show", "status", "results", "batches", "events", "documents", "audit", "verify", "version", "calendar", "get", "links", "prices", "org",
+	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
+
+// Every command is on a way to an order that the script walks, or is known to be on
+// none.
+func TestEveryCommandIsOnAKnownWay(t *testing.T) {
+	a := newApp(strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" })
+	for _, path := range leaves(a.command()) {
+		words := strings.Fields(path)
+		_, harmless := notOrdering[path]
+		harmless = harmless || words[0] == "sandbox"
+		if !harmless && !slices.Contains(ordering, path) && !slices.Contains(looking, words[len(words)-1]) {
+			t.Errorf("importer %s is on no known way to an order: try it in policy.txtar, or say why it leads to none", path)
+		}
+	}
+	for _, path := range ordering {
+		if err := known(strings.Fields(path)); err != nil {
+			t.Errorf("importer %s: %v", path, err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join("testdata", "script", "policy.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := string(content)
+	for _, path := range ordering {
+		if !strings.Contains(script, "importer "+path+" ") {
+			t.Errorf("policy.txtar does not try importer %s", path)
+		}
+	}
+}
+
+// second has a second person, whose account is vera's, approve all that waits.
+func second(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: second")
+	}
+	ctx := ledger.Acting(context.Background(), ledger.Act{By: "vera", What: "approve"})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER")})
+	ts.Check(err)
+	defer l.Close()
+	if _, err := l.Account(ctx, "vera"); err != nil {
+		_, err := l.AddAccount(ctx, "vera", []ledger.Role{ledger.Approver})
+		ts.Check(err)
+	}
+	batches, err := l.Batches(ctx)
+	ts.Check(err)
+	for _, b := range batches {
+		if b.Approval.State == ledger.ApprovalWanted {
+			ts.Check(l.Approve(ctx, b.ID, b.Approval.Plan, "vera"))
+		}
+		c, err := l.CostIncrease(ctx, b.ID)
+		ts.Check(err)
+		if c.Rows > 0 {
+			ts.Check(l.ApproveCosts(ctx, b.ID, c))
+		}
+	}
+}
