@@ -53,7 +53,7 @@ neither is what the commands only show or write into files.`,
 			})
 		},
 	}
-	c.AddCommand(a.auditVerifyCommand())
+	c.AddCommand(a.auditVerifyCommand(), a.rotateSealKeyCommand())
 	c.Flags().StringVar(&q.Of, "of", "", "only what was done to this: a batch (or the beginning of its id), a season, an account")
 	c.Flags().StringVar(&q.By, "by", "", "only what this person did")
 	c.Flags().StringVar(&q.What, "what", "", "only acts of this kind, such as deposit or approve")

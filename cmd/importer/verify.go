@@ -17,7 +17,11 @@ func (a *app) auditVerifyCommand() *cobra.Command {
 		Short: "Prove the ledger against itself; nothing is changed",
 		Long: `verify proves that the ledger is whole: every sum equals its entries, every placed
 order owns its purchase, every purchase belongs to a row that was placed or
-existed before. It changes nothing and needs neither the network nor a key.
+existed before. It changes nothing and needs neither the network nor an API key.
+
+It also opens what is sealed in the ledger, and says how many values are sealed
+with an older key and how many no key of this machine opens. Neither counts as
+wrong: see importer audit rotate-seal-key.
 
 It ends with 1 where anything is wrong, and says each in words.`,
 		Example: "  importer audit verify\n  importer audit verify --json",
@@ -35,6 +39,10 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	sealed, err := l.CheckSealed(ctx)
+	if err != nil {
+		return err
+	}
 	lines := json.NewEncoder(a.out)
 	for _, wrong := range found.Wrong {
 		if asJSON {
@@ -47,6 +55,9 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 		}
 	}
 	if asJSON {
+		if err := lines.Encode(map[string]int{"sealed": sealed.Values, "oldKey": sealed.Old, "noKey": sealed.Closed}); err != nil {
+			return err
+		}
 		err = lines.Encode(struct {
 			Rows      int `json:"rows"`
 			Entries   int `json:"entries"`
@@ -54,12 +65,23 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 			Wrong     int `json:"wrong"`
 		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong)})
 	} else {
+		a.saySealed(sealed)
 		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"), plural(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
 	}
 	if err == nil && len(found.Wrong) > 0 {
 		err = exit(exitFailed)
 	}
 	return err
+}
+
+// saySealed says what a person has to know of the sealed values.
+func (a *app) saySealed(s ledger.Sealed) {
+	if s.Old > 0 {
+		fmt.Fprintf(a.out, "%s with an older key. Seal them with the present one: importer audit rotate-seal-key\n", plural(s.Old, "value is sealed", "values are sealed"))
+	}
+	if s.Closed > 0 {
+		fmt.Fprintf(a.out, "%s with the keys of this machine. Add the key that sealed them behind the present one, in FILING_SEAL_KEY or in the file sealing.key.\n", plural(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
+	}
 }
 
 func plural(n int, one, many string) string {

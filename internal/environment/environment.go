@@ -34,7 +34,7 @@ var Variables = []Variable{
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: $XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, %LocalAppData%\\Bulkfiling"},
-	{"FILING_SEAL_KEY", "", "seals Social Security numbers: 64 hexadecimal digits, the same on every machine of a fleet; empty for a key file in the data folder"},
+	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for a key file in the data folder"},
 	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
@@ -70,6 +70,7 @@ type Environment struct {
 	SetPricePath  string
 	Downloads     network.Downloads // where the links of documents may lead
 	Ledger        string            // the ledger that --ledger names; empty for the organization's own
+	Warn          func(error)       // is told what others can read of the data folder; may be nil
 
 	defaultDir   bool                 // DataDir is the user's own: FILING_DATA_DIR names none
 	chosen       *account             // the ledger of the data folder; nil before it is chosen
@@ -187,6 +188,9 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 		return nil, errors.New("no ledger was chosen")
 	default:
 		dir = e.chosen.dir
+	}
+	if err := ledger.KeepPrivate(e.DataDir); err != nil && e.DatabaseURL == "" && e.Warn != nil {
+		e.Warn(err)
 	}
 	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Tolerance: e.CostTolerance, Timeout: e.Timeout})
 }

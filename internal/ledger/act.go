@@ -10,6 +10,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"bulkfiling/internal/filing"
 )
 
 // ErrDone is returned for a change under an act whose ID was used before:
@@ -154,6 +156,7 @@ func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
 	}
+	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
 	n, err := affected(x.ExecContext(ctx, `INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
 		a.ID, millis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {

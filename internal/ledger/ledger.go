@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/cipher"
 	"database/sql"
 	"embed"
 	"errors"
@@ -58,7 +57,10 @@ type Config struct {
 	DatabaseURL string           // postgres://…; empty for SQLite in Dir
 	Now         func() time.Time // this process's clock; nil for the wall's
 	Clock       func() time.Time // stands for the database's clock in tests; nil for the database's own
-	SealKey     string           // seals Social Security numbers, 64 hexadecimal digits; empty for a key file in Dir
+	// SealKey seals what may hold a Social Security number: 64 hexadecimal digits.
+	// Keys before it follow behind blanks or on lines of their own. Empty for a key
+	// file in Dir.
+	SealKey string
 	// RepeatAgents says that the service is known not to charge an agent order
 	// twice that is sent again after a lost answer.
 	RepeatAgents bool
@@ -95,10 +97,7 @@ type Ledger struct {
 	stopped     sync.WaitGroup
 	closing     sync.Once
 
-	sealKey string
-	sealing sync.Once
-	aead    cipher.AEAD
-	sealErr error
+	sealing sealing
 
 	hashing hashing
 	hashers *hashQueue
@@ -119,8 +118,9 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "locks"), 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
+	_ = KeepPrivate(c.Dir) // what belongs to another user is said by who chose the folder
 	l := &Ledger{
-		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, sealKey: c.SealKey, repeatAgents: c.RepeatAgents, tolerance: c.Tolerance,
+		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, repeatAgents: c.RepeatAgents, tolerance: c.Tolerance,
 		statements:  statements{ready: make(map[string]*sql.Stmt)},
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
@@ -129,6 +129,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		hashers:     newHashQueue(),
 	}
 	l.now = l.clock.now
+	l.sealing.given, l.sealing.path = c.SealKey, filepath.Join(c.Dir, sealKeyFile)
 	if l.timeout == 0 {
 		l.timeout = 30 * time.Second
 	}
@@ -145,6 +146,9 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	l.stopped.Add(2)
 	go l.commitGroups()
 	go l.keepLease()
+	if err := l.sealRosters(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	return l, nil
 }
 
@@ -162,9 +166,12 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 	if databaseURL == "" {
 		l.dialect = sqlite
 		l.turns = newTurns(l.dir)
+		if err := l.createFile(); err != nil {
+			return err
+		}
 		// synchronous=FULL makes a committed intent survive a power cut.
 		name := "file:" + (&url.URL{Path: l.path()}).EscapedPath() +
-			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_txlock=immediate"
+			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=cache_size(-32000)&_pragma=secure_delete(1)&_txlock=immediate"
 		l.write = openClean(named{&sqlitedriver.Driver{}, name})
 		l.write.SetMaxOpenConns(1)
 		l.read = openClean(named{&sqlitedriver.Driver{}, name + "&_pragma=query_only(1)"})
@@ -182,6 +189,16 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 		l.read = l.write
 	}
 	return l.migrate(ctx, databaseURL)
+}
+
+// createFile makes the SQLite file for its owner alone. SQLite gives its log and
+// its index the mode of the file.
+func (l *Ledger) createFile() error {
+	file, err := os.OpenFile(l.path(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the ledger: %w", err)
+	}
+	return file.Close()
 }
 
 // migrate runs what is missing, one process at a time.

@@ -73,23 +73,37 @@ type Firing struct {
 // KeepRoster keeps a version of a roster and returns its hash. It is no act by
 // itself: that is the change of the season which takes it.
 func (l *Ledger) KeepRoster(ctx context.Context, r Roster) (hash string, err error) {
+	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
-	_, err = l.exclusively(unasked(ctx), `INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (hash) DO NOTHING`,
-		hash, r.File, r.Content, r.CreatedBy, millis(l.now()))
+	keys, err := l.sealer()
+	if err != nil {
+		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
+	}
+	_, err = l.exclusively(unasked(ctx), `INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+		hash, r.File, keys.Seal(nil, nil, r.Content, rosterPlace(hash)), r.CreatedBy, millis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
 	}
 	return hash, nil
 }
 
-// Roster reads a version of a roster. It returns ErrNotFound.
+// rosterPlace binds a sealed roster to its hash.
+func rosterPlace(hash string) []byte { return []byte("roster|" + hash) }
+
+// Roster reads a version of a roster. It returns ErrNotFound and ErrSealed.
 func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 	r := Roster{Hash: hash}
-	var at int64
-	err := l.read.QueryRowContext(ctx, `SELECT file, content, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File, &r.Content, &r.CreatedBy, &at)
+	var at, sealed int64
+	err := l.read.QueryRowContext(ctx, `SELECT file, content, sealed, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File, &r.Content, &sealed, &r.CreatedBy, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
+	}
+	if err == nil && sealed != 0 {
+		var keys keyring
+		if keys, err = l.sealer(); err == nil {
+			r.Content, err = keys.Open(nil, nil, r.Content, rosterPlace(hash))
+		}
 	}
 	if err != nil {
 		return Roster{}, fmt.Errorf("read the roster %s: %w", hash, err)

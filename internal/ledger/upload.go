@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"bulkfiling/internal/filing"
 )
 
 // ErrStale is returned for a change of something that somebody else has changed
@@ -42,7 +44,7 @@ const uploadPart = 1 << 20
 // The upload is there when all of it is, and so is the act of it: one that broke
 // off may be sent again.
 func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
-	u.ID, u.Version, u.CreatedAt = rand.Text(), 1, l.now()
+	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.now(), filing.HideSSNsInName(u.File)
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {

@@ -1,0 +1,252 @@
+package ledger_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// sealedThings are one value of every kind that the ledger seals, and how each is
+// read back.
+type sealedThings struct {
+	row    ledger.Row
+	upload ledger.Upload
+	roster string
+	factor ledger.Factor
+	of     ledger.Account
+}
+
+const sheetText = "Company ID,Notes\ncomp_1,Bakery\n"
+
+func (s *store) sealThings(l *ledger.Ledger, name string) sealedThings {
+	s.Helper()
+	ctx := s.Context()
+	var all sealedThings
+	var err error
+	all.row = s.add(l, "batch-"+name, application("comp_"+name))[0]
+	all.upload, err = l.KeepUpload(ctx, ledger.Upload{File: "in.csv", Options: []byte("{}"), Edits: []byte("edits of " + name), CreatedBy: "Ana"}, strings.NewReader(strings.Repeat(sheetText, 40_000)))
+	s.must(err)
+	all.roster, err = l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
+	s.must(err)
+	s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
+	all.of, err = l.AddAccount(ctx, "person "+name, nil)
+	s.must(err)
+	all.factor, err = l.AddFactor(ctx, ledger.Factor{Account: all.of.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret of " + name}, "")
+	s.must(err)
+	return all
+}
+
+// readThings checks that everything opens, or that nothing does.
+func (s *store) readThings(l *ledger.Ledger, name string, all sealedThings, want bool) {
+	s.Helper()
+	ctx := s.Context()
+	number, errRow := l.Unseal(ctx, all.row)
+	content, errUpload := l.UploadContent(ctx, all.upload.ID)
+	u, errEdits := l.Upload(ctx, all.upload.ID)
+	r, errRoster := l.Roster(ctx, all.roster)
+	secrets, errEndpoint := l.EndpointSecrets(ctx)
+	_, errFactor := l.CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) { return s.clock().UnixNano(), secret == "secret of "+name })
+	for what, ok := range map[string]bool{
+		"the number": errRow == nil && number == ssn, "the sheet": errUpload == nil && len(content) == 40_000*len(sheetText), "the corrections": errEdits == nil && string(u.Edits) == "edits of "+name,
+		"the company list": errRoster == nil && string(r.Content) == sheetText+name, "the endpoint": errEndpoint == nil && strings.Contains(strings.Join(secrets, " "), "whsec_"+name),
+		"the second factor": errFactor == nil,
+	} {
+		if ok != want {
+			s.Errorf("%s of %s opens: %t, want %t (%v)", what, name, ok, want, errors.Join(errRow, errUpload, errEdits, errRoster, errEndpoint, errFactor))
+		}
+	}
+	s.pass(time.Minute)
+}
+
+// values is how many values sealedThings are: the number, two parts of the sheet,
+// its corrections, the company list, the endpoint, the factor.
+const values = 7
+
+// A rotation seals everything anew, beside processes that have the ledger open,
+// and the old key can go then. Values under a key that is gone are counted.
+func TestRotationOfTheKeyFile(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		l, other := s.open(), s.open()
+		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{}) {
+			s.Fatalf("%+v, %v", found, err)
+		}
+		if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("a key was made for nothing: %v", err)
+		}
+		first := s.sealThings(l, "a")
+		was, err := os.ReadFile(s.keyFile())
+		s.must(err)
+		s.must(l.AddSealKey(ctx))
+		s.keyIsNewerThan(string(was))
+		second := s.sealThings(other, "b") // under the new key, in a process that began with the old one
+		if found, err := l.CheckSealed(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 || found.Values != 2*values {
+			s.Errorf("%+v, %v", found, err)
+		}
+		if err := l.DropOldSealKeys(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
+			s.Error(err)
+		}
+		hourAgo := time.Now().Add(-2 * time.Hour)
+		s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
+		if err := l.DropOldSealKeys(ctx); !errors.Is(err, ledger.ErrSealed) {
+			s.Error(err)
+		}
+		if done, closed, err := l.Reseal(ctx); err != nil || done != values || closed != 0 {
+			s.Errorf("%d, %d, %v", done, closed, err)
+		}
+		if done, _, err := l.Reseal(ctx); err != nil || done != 0 {
+			s.Errorf("again: %d, %v", done, err)
+		}
+		for _, reader := range []*ledger.Ledger{l, other, s.open()} {
+			s.readThings(reader, "a", first, true)
+			s.readThings(reader, "b", second, true)
+		}
+		s.must(l.DropOldSealKeys(ctx))
+		now, err := os.ReadFile(s.keyFile())
+		s.must(err)
+		if bytes.Contains(now, bytes.TrimSpace(was)) || len(bytes.Fields(now)) != 1 {
+			s.Errorf("%d keys are left", len(bytes.Fields(now)))
+		}
+		s.readThings(s.open(), "a", first, true)
+		if n, path, err := l.SealKeys(); n != 1 || path != s.keyFile() || err != nil {
+			s.Error(n, path, err)
+		}
+		s.must(os.WriteFile(s.keyFile(), was, 0o600))
+		later := s.open()
+		if found, err := later.CheckSealed(ctx); err != nil || found.Closed != 2*values || found.Old != 0 {
+			s.Errorf("with the key of before: %+v, %v", found, err)
+		}
+		s.readThings(later, "a", first, false)
+		if done, closed, err := later.Reseal(ctx); err != nil || done != 0 || closed != 2*values {
+			s.Errorf("what no key opens: %d, %d, %v", done, closed, err)
+		}
+		s.must(os.WriteFile(s.keyFile(), now, 0o600))
+	})
+}
+
+// keyIsNewerThan checks the file: a new key before the old one, for its owner alone.
+func (s *store) keyIsNewerThan(was string) {
+	s.Helper()
+	now, err := os.ReadFile(s.keyFile())
+	s.must(err)
+	keys := strings.Fields(string(now))
+	info, err := os.Stat(s.keyFile())
+	if s.must(err); len(keys) != 2 || keys[1] != strings.TrimSpace(was) || keys[0] == keys[1] || info.Mode().Perm() != 0o600 {
+		s.Errorf("%d keys, mode %o", len(keys), info.Mode().Perm())
+	}
+	if left, err := filepath.Glob(s.keyFile() + ".*"); err != nil || len(left) > 0 {
+		s.Errorf("left beside the key: %v, %v", left, err)
+	}
+}
+
+// A fleet is given its keys: the first seals, the others open, and nothing is
+// changed on a disk.
+func TestRotationOfGivenKeys(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		old, fresh := strings.Repeat("0a", 32), strings.Repeat("0b", 32)
+		s.config.SealKey = old
+		l := s.open()
+		things := s.sealThings(l, "a")
+		if err := l.AddSealKey(ctx); !errors.Is(err, ledger.ErrKeyGiven) {
+			s.Error(err)
+		}
+		for _, given := range []string{old + "," + fresh, old + "\n" + fresh + "\n", fresh + " " + old} {
+			s.config.SealKey = given
+			s.readThings(s.open(), "a", things, true)
+		}
+		l = s.open()
+		if done, closed, err := l.Reseal(ctx); err != nil || done != values || closed != 0 {
+			s.Errorf("%d, %d, %v", done, closed, err)
+		}
+		s.config.SealKey = fresh
+		s.readThings(s.open(), "a", things, true)
+		s.config.SealKey = old
+		s.readThings(s.open(), "a", things, false)
+		if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
+			s.Errorf("a key file was made: %v", err)
+		}
+		s.config.SealKey = fresh
+	})
+}
+
+// What an earlier version has sealed does not name its key. It opens, and is
+// sealed anew like any other.
+func TestSealedByAnEarlierVersion(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		s.config.SealKey = strings.Repeat("0c", 32)
+		l := s.open()
+		row := s.add(l, "a", application("comp_1"))[0]
+		s.exec(fmt.Sprintf(`UPDATE secrets SET sealed = '%s'`, ledger.SealAsBefore(l, ssn, fmt.Sprintf("%s|%d", row.Batch, row.Number))))
+		s.opens(l, row, true)
+		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{Values: 1, Old: 1}) {
+			s.Errorf("%+v, %v", found, err)
+		}
+		if done, closed, err := l.Reseal(ctx); err != nil || done != 1 || closed != 0 {
+			s.Errorf("%d, %d, %v", done, closed, err)
+		}
+		s.opens(l, row, true)
+		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{Values: 1}) {
+			s.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
+// Company lists that an earlier version has kept are sealed when the ledger is
+// opened, and nothing of them is left in a file of the data folder.
+func TestCompanyListsOfAnEarlierVersionAreSealed(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx := s.Context()
+		const word = "Zwetschgenkuchen"
+		l := s.open()
+		s.must(l.Close())
+		for i := range 3 {
+			content := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
+			s.exec(`INSERT INTO rosters (hash, file, content, created_by, created_at) VALUES ($1, 'in.csv', $2, 'Ana', 1)`, fmt.Sprintf("hash%d", i), []byte(content))
+		}
+		if s.config.DatabaseURL != "" {
+			s.open() // without a key that all machines share nothing is sealed
+			if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 3 {
+				s.Errorf("%d are not sealed", n)
+			}
+			s.config.SealKey = strings.Repeat("0d", 32)
+		}
+		l = s.open()
+		for i := range 3 {
+			want := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
+			if r, err := l.Roster(ctx, fmt.Sprintf("hash%d", i)); err != nil || string(r.Content) != want {
+				s.Errorf("%d: %d bytes, %v", i, len(r.Content), err)
+			}
+		}
+		if n := s.count(`SELECT COUNT(*) FROM rosters WHERE sealed = 0`); n != 0 {
+			s.Errorf("%d are not sealed", n)
+		}
+		s.everyCell(func(table, column, value string) {
+			if strings.Contains(value, word) {
+				s.Errorf("%s.%s holds a company list", table, column)
+			}
+		})
+		if s.config.DatabaseURL != "" {
+			return
+		}
+		s.must(filepath.WalkDir(s.config.Dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			if bytes.Contains(content, []byte(word)) {
+				s.Errorf("a company list stands in %s", filepath.Base(path))
+			}
+			return err
+		}))
+	})
+}
