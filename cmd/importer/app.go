@@ -73,6 +73,7 @@ func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", 
 func (a *app) environment() (environment.Environment, error) {
 	e, err := environment.Read(a.getenv)
 	e.Live, e.Ledger = e.Live || a.live, a.ledger
+	e.Warn = func(err error) { a.say("WARNING: %s", err) }
 	return e, err
 }
 

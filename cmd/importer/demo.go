@@ -116,7 +116,7 @@ func claimDemo(dir string) error {
 	if found, err := os.ReadFile(mark); err == nil && string(found) == demoMarkText {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
 	}
 	found, err := os.ReadDir(dir)
@@ -126,7 +126,7 @@ func claimDemo(dir string) error {
 	if len(found) > 0 {
 		return fmt.Errorf("the folder %s is not the demo's: there is %s in it, and nothing was touched. Name one that is new or empty: importer demo --dir FOLDER (a folder that an older demo left can be deleted)", dir, legible(found[0].Name()))
 	}
-	if err := os.WriteFile(mark, []byte(demoMarkText), 0o644); err != nil {
+	if err := os.WriteFile(mark, []byte(demoMarkText), 0o666); err != nil {
 		return fmt.Errorf("mark the demo's folder: %w", err)
 	}
 	return nil
@@ -147,7 +147,7 @@ func prepareDemo(data, file, fees string) error {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return fmt.Errorf("make the folder of the demo's ledger: %w", err)
 	}
-	if err := os.WriteFile(file, samples.AnnualReports, 0o644); err != nil {
+	if err := os.WriteFile(file, samples.AnnualReports, 0o666); err != nil {
 		return fmt.Errorf("lay out the sample: %w", err)
 	}
 	f, err := os.Create(fees)

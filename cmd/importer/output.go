@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"bulkfiling/internal/filing"
 )
 
 // legible is a text from outside as a terminal may show it: on one line, without
@@ -86,6 +88,8 @@ func (o *outputOf) isInput(found os.FileInfo) bool {
 // that we wrote for a sheet has the names of the sheet.
 func (o *outputOf) name(n int) string {
 	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
+	folder, name := filepath.Split(base)
+	base = folder + filing.HideSSNsInName(name)
 	if found := ownEnding.FindStringIndex(base); found != nil && found[0] > 0 && !strings.HasSuffix(base[:found[0]], string(filepath.Separator)) {
 		base = base[:found[0]]
 	}

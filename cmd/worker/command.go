@@ -69,6 +69,7 @@ at once.
 				return errors.New("--webhooks needs --listen")
 			}
 			env.Ledger = o.ledger
+			env.Warn = func(err error) { log.Warn("data folder open to others", "err", err) }
 			return newWorker(env, o, log).run(c.Context())
 		},
 	}

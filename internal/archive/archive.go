@@ -19,6 +19,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/sheet"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
@@ -63,7 +64,7 @@ type Archive struct {
 
 // Open takes a folder over, making it as needed. It returns ErrBusy.
 func Open(dir string, c Config) (*Archive, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
 	}
 	a := &Archive{
@@ -208,7 +209,7 @@ func (a *Archive) folder(item Item) (string, error) {
 // written down before anything else comes into it.
 func (a *Archive) own(company, folder string) (bool, error) {
 	path := filepath.Join(a.dir, folder)
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(path, 0o777); err != nil {
 		return false, err
 	}
 	mark := filepath.Join(path, ownerFile)
@@ -229,13 +230,13 @@ func (a *Archive) own(company, folder string) (bool, error) {
 
 // writeWhole writes a small file that is there whole or not at all.
 func writeWhole(path, content string) error {
-	f, err := os.CreateTemp(filepath.Dir(filepath.Dir(path)), ".company-*")
+	f, err := sheet.TempBeside(filepath.Join(filepath.Dir(filepath.Dir(path)), "company"))
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.WriteString(content)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -118,7 +118,7 @@ func (f fetcher) into(ctx context.Context, links Links, id, dir, stem string) (f
 // get brings a part up to the whole and returns the ending that its type has.
 // version is that of the part, as far as the server tells it.
 func (f fetcher) get(ctx context.Context, link, part string, version *string) (ending string, err error) {
-	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o644)
+	out, err := os.OpenFile(part, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,20 +16,32 @@ type atomicFile struct {
 }
 
 func createAtomic(target string) (*atomicFile, error) {
-	file, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*.tmp")
+	file, err := TempBeside(target)
 	if err != nil {
 		return nil, err
 	}
 	return &atomicFile{file, target}, nil
 }
 
+// TempBeside makes an empty file in the folder of a target that is to be renamed to it. It may be read and changed by
+// whom the umask lets: os.CreateTemp's is its owner's alone, and so would the target be.
+func TempBeside(target string) (*os.File, error) {
+	dir, name := filepath.Split(target)
+	for {
+		file, err := os.OpenFile(filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+	}
+}
+
 // commit puts the file in its place.
 func (f *atomicFile) commit() error {
-	mode := fs.FileMode(0o644)
-	if stat, err := os.Stat(f.target); err == nil {
-		mode = stat.Mode().Perm()
+	var err error
+	if stat, missing := os.Stat(f.target); missing == nil {
+		err = f.Chmod(stat.Mode().Perm()) // a file keeps who may read it
 	}
-	err := errors.Join(f.Chmod(mode), f.Sync(), f.Close())
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), f.target)
 	}
