@@ -53,7 +53,9 @@ func (s *store) readThings(l *ledger.Ledger, name string, all sealedThings, want
 	u, errEdits := l.Upload(ctx, all.upload.ID)
 	r, errRoster := l.Roster(ctx, all.roster)
 	secrets, errEndpoint := l.EndpointSecrets(ctx)
-	_, errFactor := l.CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) { return s.clock().UnixNano(), secret == "secret of "+name })
+	_, errFactor := l.CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) {
+		return s.clock().UnixNano(), secret == "secret of "+name
+	})
 	for what, ok := range map[string]bool{
 		"the number": errRow == nil && number == ssn, "the sheet": errUpload == nil && len(content) == 40_000*len(sheetText), "the corrections": errEdits == nil && string(u.Edits) == "edits of "+name,
 		"the company list": errRoster == nil && string(r.Content) == sheetText+name, "the endpoint": errEndpoint == nil && strings.Contains(strings.Join(secrets, " "), "whsec_"+name),
