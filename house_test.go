@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"internal/sheet":             {},
 	"internal/sheettest":         {},
 	"internal/filingapi":         {"filing", "money", "network"},
-	"internal/ledger":            {"filing", "money", "password"},
+	"internal/ledger":            {"filing", "money", "network", "password"},
 	"internal/ledgertest":        {},
 	"internal/balance":           {"filing", "money", "ledger", "season"},
 	"internal/importer":          {"sheet", "filing", "money", "ledger", "season"},

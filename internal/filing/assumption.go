@@ -277,13 +277,13 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "which time tells two events of a filing apart, and what follows filed",
-		Taken:    "`createdAt`, and of one moment the status further on; filed is the end",
+		Taken:    "`createdAt`, and of one moment the status further on; filed is the end. An event that says it was made more than a minute from now was made when it came",
 		Where:    "internal/ledger/event.go",
 		Sandbox:  "importer sandbox redeliver --reverse",
 	},
 	{
 		NotShown: "webhook signature",
-		Taken:    "hex HMAC-SHA256 of the raw body under the signing secret, failing closed",
+		Taken:    "hex HMAC-SHA256 of the raw body under the signing secret, failing closed. No time is in it: a delivery is good at any age, counts once by its event's id, and moves nothing that a newer one has moved",
 		Where:    "internal/webhook/verifier.go",
 		Sandbox:  "--webhook-fault bad-signature",
 	},

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkfiling/internal/network"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -40,6 +42,14 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	if config.TLSConfig != nil {
+		network.HardenTLS(config.TLSConfig)
+	}
+	for _, other := range config.Fallbacks {
+		if other.TLSConfig != nil {
+			network.HardenTLS(other.TLSConfig)
+		}
 	}
 	var lost atomic.Int64 // when a connection was given up last, in Unix nanoseconds
 	dialer := &net.Dialer{Timeout: dialLimit}

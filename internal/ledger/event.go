@@ -347,7 +347,7 @@ func (a *applier) look(e Event) (EventState, string) {
 		if key == "" {
 			key = e.ID
 		}
-		a.documents = append(a.documents, record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, millis(e.CreatedAt), a.now})
+		a.documents = append(a.documents, record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(millis(e.CreatedAt), e.at()), a.now})
 		for _, t := range items {
 			t.touched = true
 		}

@@ -149,6 +149,31 @@ func TestAnEventOutOfTheFuture(t *testing.T) {
 	})
 }
 
+// Nor is a document listed under a day that has not come.
+func TestADocumentOutOfTheFuture(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		rows := s.add(l, "a", reports("a", 1)...)
+		order := orderOf(s.place(l, rows[0]))
+		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0), "doc_old": s.clock().AddDate(0, -1, 0), "doc_none": {}} {
+			_, err := l.KeepEvent(s.Context(), filing.Event{ID: "evt_" + id, Type: filing.DocumentUploaded, OrderID: order, DocumentID: id, CreatedAt: at}, []byte("{}"))
+			s.must(err)
+		}
+		s.apply(l)
+		n := 0
+		for d, err := range l.Documents(s.Context(), "a") {
+			s.must(err)
+			n++
+			if d.At.After(s.clock()) || d.ID == "doc_old" && !d.At.Before(s.clock()) || d.ID == "doc_none" && !d.At.IsZero() {
+				s.Errorf("%s is of %s", d.ID, d.At)
+			}
+		}
+		if n != 3 {
+			s.Errorf("%d documents", n)
+		}
+	})
+}
+
 // Every order in which the events of a filing can arrive, each twice, ends in
 // the same place: filed, once, with its date.
 func TestEventsInAnyOrder(t *testing.T) {

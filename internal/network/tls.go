@@ -19,6 +19,6 @@ func NewTLS() *tls.Config { return HardenTLS(new(tls.Config)) }
 
 // HardenTLS raises a configuration that was made elsewhere to ours.
 func HardenTLS(c *tls.Config) *tls.Config {
-	c.MinVersion, c.CipherSuites = tls.VersionTLS12, suites
+	c.MinVersion, c.CipherSuites = max(c.MinVersion, tls.VersionTLS12), suites
 	return c
 }
