@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"bulkfiling/internal/filingapi"
@@ -217,46 +216,6 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 		Service: p.client, Ledger: p.ledger, Queue: p.queue, Quoter: quoter, Ask: p.ask, Pace: p.env.Pace(p.queue), Concurrency: p.env.Concurrency,
 		Drain: p.env.Timeout + 10*time.Second, Log: p.log,
 	})
-}
-
-// firstLink is how long the link that serve prints works.
-const firstLink = 12 * time.Hour
-
-// ownerRoles are those of whoever starts the page on their own computer.
-var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
-
-// invitation says how people get in. On this machine alone whoever can read what
-// is printed here can read the ledger, too, and is let in as themselves.
-func (p *page) invitation(ctx context.Context, scheme string, addr net.Addr) (string, error) {
-	base := fmt.Sprintf("%s://%s", scheme, addr)
-	if p.public != nil {
-		base = p.public.String()
-	}
-	if !p.local {
-		accounts, err := p.ledger.Accounts(ctx)
-		if err != nil {
-			return "", err
-		}
-		if len(accounts) == 0 {
-			return fmt.Sprintf("The page is at %s/; nobody has an account yet: importer accounts add NAME --role operator,approver,preparer --url %s", base, base), nil
-		}
-		return fmt.Sprintf("The page is at %s/", base), nil
-	}
-	account, err := p.ledger.Account(ctx, person())
-	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
-	}
-	if err != nil {
-		return "", err
-	}
-	if account.HasPassword { // a link would only reset it
-		return fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name), nil
-	}
-	ticket, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("The page, by a link that works once: %s/enter?ticket=%s", base, ticket), nil
 }
 
 // leave lets go of what openPage took.

@@ -30,8 +30,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Short: "The page in a browser, and the service's events as they happen",
 		Long: `serve has the page on which all of this is done in a browser: hand a sheet over,
 correct it, see what it costs, say yes, watch it, get the answers. On this machine
-alone it prints a link that signs you in, once; elsewhere people sign in by name and
-password (importer accounts).
+alone it prints a link that signs you in, once, to your terminal; where its output
+goes elsewhere, the link is in a file of the data folder that you alone can read.
+The link of the start before ends. Elsewhere people sign in by name and password
+(importer accounts).
 
 It also listens for the events by which the service tells how filings fare, at
 ` + webhook.Path + `. Each is verified by its signature, stored once, answered,
@@ -173,11 +175,16 @@ func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.L
 		srv.TLSConfig.Certificates = certificates
 	}
 	srv.RegisterOnShutdown(p.site.Close) // pages that are watched would never end
-	invited, err := p.invitation(ctx, scheme, listener.Addr())
+	invited, err := p.invite(ctx, scheme, listener.Addr(), a.terminal(a.out))
 	if err != nil {
 		return errors.Join(err, p.leave())
 	}
-	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, listener.Addr(), secrets), invited)
+	defer func() {
+		if err := invited.withdraw(); err != nil {
+			log.Warn("sign-in link stays in its file", "file", invited.file, "err", err)
+		}
+	}()
+	fmt.Fprintf(a.out, "%s\n%s\n", greeting(ctx, scheme, listener.Addr(), secrets), invited.text)
 
 	// What places ends with ctx; what the last requests need, after them.
 	working, leaving := context.WithCancel(ctx)

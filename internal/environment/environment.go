@@ -4,6 +4,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -194,6 +195,10 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	}
 	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Tolerance: e.CostTolerance, Timeout: e.Timeout})
 }
+
+// LinkDir is the folder for what the user of this machine alone may read: the
+// ledger's, or the data folder where the ledger is elsewhere.
+func (e Environment) LinkDir() string { return cmp.Or(e.LedgerDir(), e.DataDir) }
 
 // LedgerDir is the folder of the ledger that was chosen; empty where there is none.
 func (e Environment) LedgerDir() string {

@@ -127,7 +127,17 @@ func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Acc
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is no name", ErrAccount, name)
 	}
+	if err := checkName(a.Name); err != nil {
+		return Account{}, err
+	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		all, err := l.accounts(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := refuseSimilar(a.Name, all); err != nil {
+			return err
+		}
 		n, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, millis(a.CreatedAt)))
 		if err == nil && n == 0 {

@@ -152,6 +152,12 @@ func (a *acting) end(committed bool) {
 // newAct makes the ID of an act that nobody can ask twice.
 func newAct() string { return rand.Text() }
 
+// withID gives an act an ID where it has none.
+func withID(a Act) Act {
+	a.ID = cmp.Or(a.ID, newAct())
+	return a
+}
+
 func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
@@ -175,7 +181,7 @@ func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
 		return err
 	}
 	defer l.turns.end()
-	a.ID = cmp.Or(a.ID, newAct())
+	a = withID(a)
 	err := insertAct(ctx, l.write, a, l.now())
 	if err == nil {
 		l.tell(a)

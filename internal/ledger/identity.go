@@ -45,14 +45,18 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 	if p.Issuer == "" || p.Subject == "" {
 		return Account{}, false, fmt.Errorf("%w: the provider names no subject", ErrAccount)
 	}
+	var recorded Act
 	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
 		a, err = scanAccount(tx.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`, p.Issuer, p.Subject).Scan)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			created = true
-			a, err = l.addManaged(ctx, tx, p, words, now)
-			return err
+			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
+				return err
+			}
+			recorded = Act{By: a.Name, From: p.From, What: "account-add", Of: a.Name, Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words)}
+			return insertAct(ctx, tx, withID(recorded), now)
 		case err != nil:
 			return err
 		case a.Disabled:
@@ -69,10 +73,14 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			return err
 		}
 		a.Roles = p.Roles
-		return insertAct(ctx, tx, Act{ID: newAct(), By: a.Name, From: p.From, What: "account-roles", Of: a.Name, Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before)}, now)
+		recorded = Act{By: a.Name, From: p.From, What: "account-roles", Of: a.Name, Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before)}
+		return insertAct(ctx, tx, withID(recorded), now)
 	})
 	if err != nil {
 		return Account{}, false, fmt.Errorf("sign in by the provider: %w", err)
+	}
+	if recorded.What != "" {
+		l.tell(recorded)
 	}
 	return a, created, nil
 }
@@ -82,9 +90,13 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
 	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: moment(millis(now))}
 	shown := ""
+	all, err := l.accounts(ctx, tx)
+	if err != nil {
+		return Account{}, err
+	}
 	for _, name := range slices.Concat(p.Names, []string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
 		base := folded(name)
-		if base == "" {
+		if base == "" || checkName(base) != nil {
 			continue
 		}
 		if shown == "" {
@@ -97,6 +109,9 @@ func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words st
 			}
 			if candidate == "" {
 				break
+			}
+			if refuseSimilar(candidate, all) != nil {
+				continue
 			}
 			added, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
 				a.ID, candidate, words, millis(now), p.Issuer))
@@ -117,7 +132,7 @@ func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words st
 	if err := insertIdentity(ctx, tx, p.Issuer, p.Subject, a.ID, shown, now); err != nil {
 		return Account{}, err
 	}
-	return a, insertAct(ctx, tx, Act{ID: newAct(), By: a.Name, From: p.From, What: "account-add", Of: a.Name, Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words)}, now)
+	return a, nil
 }
 
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {

@@ -140,9 +140,16 @@ type auditPage struct {
 	Acts         []ledger.Act
 	By, What, Of string
 	Older        string
+	Similar      map[string]string // ids of people whose names look like another's
 }
 
 const actsOnPage = 100
+
+// similarNames finds the people whose names look like another's.
+func (s *Site) similarNames(v *visit) (map[string]string, error) {
+	all, err := s.Ledger.Accounts(v.ctx())
+	return ledger.SimilarNames(all), err
+}
 
 func (s *Site) audit(v *visit) error {
 	ask := v.r.URL.Query()
@@ -151,6 +158,9 @@ func (s *Site) audit(v *visit) error {
 	var err error
 	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{By: p.By, What: p.What, Of: p.Of, Before: before, Limit: actsOnPage})
 	if err != nil {
+		return err
+	}
+	if p.Similar, err = s.similarNames(v); err != nil {
 		return err
 	}
 	if n := len(p.Acts); n == actsOnPage {

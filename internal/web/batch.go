@@ -42,6 +42,7 @@ type batchPage struct {
 	Refused int    // rows that may be tried again
 	Correct int    // rows that a correction can help
 	List    *rowList
+	Similar map[string]string // ids of people whose names look like another's
 }
 
 // theBatch finds the batch of an address. A part of an id, which the commands
@@ -73,6 +74,9 @@ func (s *Site) batchPage(v *visit) error {
 		return err
 	}
 	p.Mark = mark(p.Panel)
+	if p.Similar, err = s.similarNames(v); err != nil {
+		return err
+	}
 	if p.Again, err = s.again(v, b.ID, p.Panel.Dearer); err != nil {
 		return err
 	}

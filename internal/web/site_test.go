@@ -32,6 +32,7 @@ type testSite struct {
 	*testing.T
 	*Site
 	url     string
+	dir     string // of the ledger
 	service *sandbox.Service
 	client  *filingapi.Client
 	people  int
@@ -41,7 +42,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
 	dir := t.TempDir()
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
-	s := &testSite{T: t}
+	s := &testSite{T: t, dir: dir}
 	s.must(err)
 	t.Cleanup(func() { s.must(l.Close()) })
 	s.must(l.Bind(t.Context(), "test"))

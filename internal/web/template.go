@@ -63,6 +63,7 @@ var functions = template.FuncMap{
 	"join":    strings.Join,
 	"add":     func(a, b int) int { return a + b },
 	"legible": legible,
+	"named":   named,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},
@@ -72,6 +73,16 @@ var functions = template.FuncMap{
 			Data any
 		}{p, data}
 	},
+}
+
+// named is a person's name, with the account's id where the name is mistaken for
+// another's.
+func named(similar map[string]string, name string) template.HTML {
+	text := `<bdi>` + template.HTMLEscapeString(legible(name)) + `</bdi>`
+	if id := similar[name]; id != "" {
+		text += ` <small class="id">` + template.HTMLEscapeString(id) + `</small>`
+	}
+	return template.HTML(text)
 }
 
 // timeElement is a moment that the script shows in its reader's zone.

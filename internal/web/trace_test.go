@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -304,4 +305,30 @@ func TestWhatStrangersLearn(t *testing.T) {
 			t.Errorf("%s: the page tells that there are accounts", name)
 		}
 	}
+}
+
+// Names of before that look alike are shown with the accounts' ids: in the audit
+// log, and where somebody approves.
+func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Roles...)
+	a, err := s.Ledger.Account(t.Context(), v.name)
+	s.must(err)
+	if html := named(map[string]string{v.name: a.ID}, v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
+		t.Errorf("%s", html)
+	}
+	if html := named(nil, "<script>"); html != "<bdi>&lt;script&gt;</bdi>" {
+		t.Errorf("%s", html)
+	}
+	db, err := sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)")
+	s.must(err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `INSERT INTO accounts (id, name, roles, created_at) VALUES ('AOLD', 'реrsоna', 'approver', 0)`) // half of it is Cyrillic
+	s.must(err)
+	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
+	batch := v.handIn(path, body)
+	_, body = v.get("/batches/" + batch)
+	v.wants(body, "taken in by <bdi>"+v.name+`</bdi> <small class="id">`+a.ID)
+	_, body = v.get("/audit")
+	v.wants(body, "<bdi>"+v.name+`</bdi> <small class="id">`+a.ID)
 }

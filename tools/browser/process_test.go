@@ -118,7 +118,7 @@ type house struct {
 	sandbox string // its address
 	at      string // where serve listens, whichever process it is
 	serve   *process
-	link    string // that serve has printed last; it leads past the wire
+	link    string // that serve has made last; it leads past the wire
 	wire    *wire  // between the browser and serve
 	fleet   bool
 }
@@ -152,7 +152,12 @@ func newHouse(t *testing.T, fleet bool, database, queue string, vars ...string) 
 func (h *house) open() {
 	h.t.Helper()
 	h.serve = start(h.t, h.env, "importer", "serve", "--listen", h.at)
-	h.link = h.serve.says(`works once: http://[0-9.:]+(/enter\?ticket=\S+)`)[1]
+	file := h.serve.says(`once, is in the file (.+)\n`)[1]
+	content, err := os.ReadFile(file)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.link = regexp.MustCompile(`/enter\?ticket=\S+`).FindString(string(content))
 }
 
 // reopen ends serve in the middle of what it does, and starts it again where it

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/ledger"
+)
+
+// firstLink is how long the link works that serve makes at its start.
+const firstLink = 12 * time.Hour
+
+// linkFile is where that link stands when nobody looks at serve's output.
+const linkFile = "sign-in-link.txt"
+
+// ownerRoles are those of whoever starts the page on their own computer.
+var ownerRoles = []ledger.Role{ledger.Preparer, ledger.Approver, ledger.Operator}
+
+// invitation is how people get in.
+type invitation struct {
+	text string // what is printed
+	file string // the file that holds the link; empty for none
+	link string
+}
+
+// invite says how people get in. On this machine alone its user is let in as
+// themselves, by a link that works once. It is printed to a terminal, where they
+// see it. What is printed elsewhere is kept in logs, and others read them: there
+// the link stands in a file that its user alone can read.
+func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bool) (invitation, error) {
+	base := fmt.Sprintf("%s://%s", scheme, addr)
+	if p.public != nil {
+		base = p.public.String()
+	}
+	if !p.local {
+		accounts, err := p.ledger.Accounts(ctx)
+		if err != nil {
+			return invitation{}, err
+		}
+		if len(accounts) == 0 {
+			return invitation{text: fmt.Sprintf("The page is at %s/; nobody has an account yet: importer accounts add NAME --role operator,approver,preparer --url %s", base, base)}, nil
+		}
+		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
+	}
+	account, err := p.ledger.Account(ctx, person())
+	if errors.Is(err, ledger.ErrNotFound) {
+		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
+	}
+	if err != nil {
+		return invitation{}, err
+	}
+	if account.HasPassword { // a link would only reset it
+		return invitation{text: fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name)}, nil
+	}
+	secret, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
+	if err != nil {
+		return invitation{}, err
+	}
+	in := invitation{link: base + "/enter?" + url.Values{"ticket": {secret}}.Encode()}
+	if seen {
+		in.text = "The page, by a link that works once: " + in.link
+		return in, nil
+	}
+	in.file = filepath.Join(p.env.LinkDir(), linkFile)
+	if err := writeLink(in.file, in.link); err != nil {
+		return invitation{}, err
+	}
+	in.text = fmt.Sprintf("The page is at %s/; a link that signs you in, once, is in the file %s", base, in.file)
+	return in, nil
+}
+
+// writeLink writes a link into a new file that nobody else may read.
+func writeLink(path, link string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the sign-in link: %w", err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the sign-in link of an earlier start: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the sign-in link: %w", err)
+	}
+	_, err = f.WriteString(link + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the sign-in link: %w", err)
+	}
+	return nil
+}
+
+// withdraw removes the file of the link, unless a later start has written another.
+func (in invitation) withdraw() error {
+	if in.file == "" {
+		return nil
+	}
+	content, err := os.ReadFile(in.file)
+	if err == nil && strings.TrimSpace(string(content)) == in.link {
+		err = os.Remove(in.file)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
