@@ -63,7 +63,7 @@ var functions = template.FuncMap{
 	"join":    strings.Join,
 	"add":     func(a, b int) int { return a + b },
 	"legible": legible,
-	"named":   named,
+	"named":   namedPerson,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},
@@ -75,9 +75,9 @@ var functions = template.FuncMap{
 	},
 }
 
-// named is a person's name, with the account's id where the name is mistaken for
+// namedPerson is a person's name, with the account's id where the name is mistaken for
 // another's.
-func named(similar map[string]string, name string) template.HTML {
+func namedPerson(similar map[string]string, name string) template.HTML {
 	text := `<bdi>` + template.HTMLEscapeString(legible(name)) + `</bdi>`
 	if id := similar[name]; id != "" {
 		text += ` <small class="id">` + template.HTMLEscapeString(id) + `</small>`

@@ -314,10 +314,10 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	v := s.as(ledger.Roles...)
 	a, err := s.Ledger.Account(t.Context(), v.name)
 	s.must(err)
-	if html := named(map[string]string{v.name: a.ID}, v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
+	if html := namedPerson(map[string]string{v.name: a.ID}, v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
 		t.Errorf("%s", html)
 	}
-	if html := named(nil, "<script>"); html != "<bdi>&lt;script&gt;</bdi>" {
+	if html := namedPerson(nil, "<script>"); html != "<bdi>&lt;script&gt;</bdi>" {
 		t.Errorf("%s", html)
 	}
 	db, err := sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)")
