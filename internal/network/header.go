@@ -5,7 +5,7 @@ import "net/http"
 // policy lets a page load nothing but what its server has, and run nothing that
 // stands in it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // headers are those of every answer; the handlers behind may replace one.
 var headers = map[string]string{

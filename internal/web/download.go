@@ -178,11 +178,12 @@ func noDocument(err error) error {
 	return err
 }
 
-// leadsTo reports whether a browser is sent to a link of the service: where
-// nobody can listen or swap it on the way, and to the service itself.
+// leadsTo reports whether a browser is sent to a link of the service: to a host
+// that the settings name, where nobody can listen or swap it on the way, and to the
+// service itself. Documents elsewhere are passed on by this server.
 func (s *Site) leadsTo(to *url.URL) bool {
 	own, err := url.Parse(s.Settings.Service)
-	return to.Scheme == "https" || to.Scheme == "http" && err == nil && own.Host == to.Host
+	return s.Downloads.Listed(to) && (to.Scheme == "https" || err == nil && own.Host == to.Host)
 }
 
 // passOn fetches a document and gives it to whoever asked.

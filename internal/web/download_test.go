@@ -197,13 +197,13 @@ func TestDocumentFromInside(t *testing.T) {
 
 func TestLeadsTo(t *testing.T) {
 	const service = "http://127.0.0.1:4010/v1"
-	from, err := network.ParseDownloads(service, "")
+	from, err := network.ParseDownloads(service, "files.example,*.store.example")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &Site{Config: Config{Settings: Settings{Service: service}, Downloads: from}}
 	for link, want := range map[string]bool{
-		"https://files.example/x?sig=1": true, "http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
+		"https://files.example/x?sig=1": true, "https://a.store.example/x": true, "https://elsewhere.example/x": false, "http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
 		"https://192.168.1.1/reboot": false, "javascript:alert(1)": false, "//files.example/x": false, "https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
 	} {
 		to, err := url.Parse(link)

@@ -481,7 +481,7 @@ func TestHeadersAndMarkup(t *testing.T) {
 	answer.Body.Close()
 	for name, want := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-			"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"connect-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 	} {
 		if got := answer.Header.Get(name); got != want {
