@@ -36,8 +36,8 @@ type SignInLink struct {
 // MakeSignInLink makes the secret of a one-time link. It signs in somebody who has
 // no password yet, and lets somebody who has one set another. Older links of the
 // account end. Its owner, and whoever is notified, are told of one for an account
-// that has a password. It returns ErrNotFound, and ErrSignInLink for a disabled
-// account.
+// that has a password. It returns ErrNotFound, ErrSignInLink for a disabled
+// account, and ErrManaged.
 func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -47,6 +47,8 @@ func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.D
 			return err
 		case a.Disabled:
 			return ErrSignInLink
+		case a.ManagedBy != "":
+			return ErrManaged
 		}
 		now, by := l.now(), person(actor(ctx))
 		makers, err := standsFor(ctx, tx, by)
@@ -281,15 +283,19 @@ func (l *Ledger) VouchFor(ctx context.Context, account string) error {
 	return wrap("vouch for account "+account, err)
 }
 
-// OwnCredentials notes that the owner of an account has signed in with credentials
-// that nobody else gave them, such as those of an identity provider.
-func (l *Ledger) OwnCredentials(ctx context.Context, account string) error {
-	return wrap("note whose the credentials are", l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		return ownCredentials(ctx, tx, account)
-	}))
-}
-
+// ownCredentials notes that an account has its credentials through nobody's link.
 func ownCredentials(ctx context.Context, tx *sql.Tx, account string) error {
 	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', replaced = 0 WHERE id = $1`, account)
 	return err
+}
+
+// provenCredentials is ownCredentials for an account whose password was reset, where
+// its owner has signed in with a second factor from before that.
+func provenCredentials(ctx context.Context, tx *sql.Tx, account string, factor FactorKind) error {
+	if factor != FactorApp && factor != FactorPasskey {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', replaced = 0 WHERE id = $1 AND replaced = 1
+		AND EXISTS (SELECT 1 FROM factors f WHERE f.account = accounts.id AND f.created_at < accounts.link_used_at)`, account)
+	return wrap("note whose the credentials are", err)
 }

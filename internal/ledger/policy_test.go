@@ -204,6 +204,52 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 	})
 }
 
+// A second factor from before a reset shows that the owner signs in, one that was
+// added since shows nothing.
+func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		s.approvers(l, "ben")
+		ben, err := l.Account(ctx, "ben")
+		s.must(err)
+		s.must(l.SetPassword(ctx, ben.ID, password))
+		reset := func() {
+			s.Helper()
+			s.pass(time.Minute)
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"}), ben.ID, time.Hour)
+			s.must(err)
+			_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
+			s.must(err)
+			s.pass(time.Minute)
+		}
+		signIn := func(kind ledger.FactorKind) []string {
+			s.Helper()
+			_, err := l.BeginProvenSession(ctx, ben.ID, time.Hour, "", ledger.Proof{Factor: kind})
+			s.must(err)
+			behind, err := l.Credentials(ctx, ben.ID)
+			s.must(err)
+			return behind
+		}
+		reset()
+		_, err = l.AddFactor(ctx, ledger.Factor{Account: ben.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret"}, "")
+		s.must(err)
+		if behind := signIn(ledger.FactorApp); len(behind) == 0 {
+			s.Error("a factor that was added after the reset")
+		}
+		reset()
+		if behind := signIn(""); len(behind) == 0 {
+			s.Error("no factor")
+		}
+		if behind := signIn(ledger.FactorRecovery); len(behind) == 0 {
+			s.Error("a recovery code")
+		}
+		if behind := signIn(ledger.FactorApp); len(behind) != 0 {
+			s.Errorf("a factor from before the reset: %v", behind)
+		}
+	})
+}
+
 // A link for an account that has a password only resets it. Its owner and whoever
 // is notified are told; older links, and by its use all sessions, end.
 func TestALinkResetsAPassword(t *testing.T) {

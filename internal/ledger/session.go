@@ -113,6 +113,9 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent, millis(confirmed)); err != nil {
 			return err
 		}
+		if err := provenCredentials(ctx, tx, a.ID, proof.Factor); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, millis(now))
 		return err
 	})

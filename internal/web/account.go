@@ -90,6 +90,9 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return wrong("%s is disabled: no link would sign them in.", a.Name)
 	}
+	if errors.Is(err, ledger.ErrManaged) {
+		return wrong("%s signs in with a company account, and needs no link.", a.Name)
+	}
 	if err != nil {
 		return err
 	}
