@@ -196,8 +196,13 @@ func (l *Ledger) CheckCode(ctx context.Context, a Account, code string, t Try, m
 	} else {
 		err = l.useAppCode(ctx, a, code, match)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = counted.Succeed(ctx)
+	case errors.Is(err, ErrFactor):
+		err = &FailedTry{Until: counted.Until, Scope: counted.Scope, Err: err}
+	default: // the code was not looked at
+		err = errors.Join(err, counted.TakeBack(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
 		return "", fmt.Errorf("check the second factor of account %s: %w", a.ID, err)

@@ -159,16 +159,17 @@ func (l *Ledger) setPassword(ctx context.Context, id, password string, first fun
 	return nil
 }
 
-// FailedTry is a sign-in that failed. It is ErrSignIn, whatever was wrong.
+// FailedTry is a try that failed: ErrSignIn, whatever was wrong, or ErrFactor.
 type FailedTry struct {
 	Until time.Time // when the next one may be made; zero for at once
 	Scope string    // which failures make it wait
+	Err   error
 }
 
-func (e *FailedTry) Error() string { return ErrSignIn.Error() }
+func (e *FailedTry) Error() string { return e.Err.Error() }
 
-// Unwrap makes it ErrSignIn.
-func (e *FailedTry) Unwrap() error { return ErrSignIn }
+// Unwrap returns why it failed.
+func (e *FailedTry) Unwrap() error { return e.Err }
 
 // SignIn looks whose name and password these are. It returns *FailedTry for
 // whatever is wrong, after the same time for an unknown name, *TooMany for a try
@@ -182,7 +183,7 @@ func (l *Ledger) SignIn(ctx context.Context, t Try, password string) (Account, e
 	a, err := l.checkPassword(ctx, t, password, counted.Known)
 	switch {
 	case errors.Is(err, ErrSignIn):
-		return Account{}, &FailedTry{Until: counted.Until, Scope: counted.Scope}
+		return Account{}, &FailedTry{Until: counted.Until, Scope: counted.Scope, Err: ErrSignIn}
 	case err != nil: // the password was not looked at
 		return Account{}, fmt.Errorf("sign in: %w", errors.Join(err, counted.TakeBack(context.WithoutCancel(ctx))))
 	}

@@ -258,6 +258,14 @@ func TestKindsCountByThemselves(t *testing.T) {
 				s.must(c.TakeBack(s.Context())) // which unlocks what it has locked
 			}
 		}
+		ana := s.account(l, "ana")
+		for i := range 5 {
+			_, err := l.CheckCode(s.Context(), ana, "000000", ledger.Try{From: "203.0.113.7"}, stepOf)
+			failed, ok := errors.AsType[*ledger.FailedTry](err)
+			if !ok || !errors.Is(err, ledger.ErrFactor) || failed.Until.IsZero() != (i < 4) {
+				s.Errorf("code %d: %v", i+1, err)
+			}
+		}
 		c, err := count("")
 		s.must(err)
 		s.must(c.Succeed(s.Context()))

@@ -79,6 +79,7 @@ func (s *Site) again(v *visit, batch string, c ledger.CostIncrease) (*again, err
 
 // sayBarred says why somebody may not approve.
 func (v *visit) sayBarred(err error) {
+	v.site.deny(v, ledger.ErrSecond.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
 		v.say("warn", "%s A second person approves it: send them the address of this page. Nothing was sent.", why.ToYou())

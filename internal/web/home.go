@@ -44,7 +44,10 @@ type stackPart struct {
 }
 
 func (s *Site) home(v *visit) error {
-	if !v.session.Account.HasRole() {
+	switch {
+	case len(v.session.Lacks) > 0:
+		return v.goTo("/security") // where they come by what their roles need
+	case !v.session.Account.HasRole():
 		return v.goTo("/sessions") // the page of those who see nothing else
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}

@@ -19,14 +19,15 @@ type sessionsPage struct {
 	Account  ledger.Account
 	Sessions []ledger.Session
 	Browsers []ledger.KnownBrowser
-	Own      bool   // it is the visitor's own account
-	Current  string // the visitor's session
-	Path     string // below which sessions are ended
+	Lacks    []ledger.Role // that wait for a second factor
+	Own      bool          // it is the visitor's own account
+	Current  string        // the visitor's session
+	Path     string        // below which sessions are ended
 	MayEnd   bool
 }
 
 func (s *Site) sessions(v *visit) error {
-	p := sessionsPage{Account: v.session.Account, Own: true, Current: v.session.ID, Path: "/sessions", MayEnd: true}
+	p := sessionsPage{Account: v.session.Account, Lacks: v.session.Lacks, Own: true, Current: v.session.ID, Path: "/sessions", MayEnd: true}
 	var err error
 	if p.Browsers, err = s.Ledger.KnownBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -104,6 +105,12 @@ var denials = map[*Trouble]string{
 	errToken:  "token",
 	errOrigin: "origin",
 	errHost:   "host",
+
+	errConfirm:  "not confirmed",
+	errDisabled: "account disabled",
+	errManaged:  "managed by the sign-in provider",
+	errProvider: "sign-in provider only",
+	errUploads:  "too many uploads",
 }
 
 // route is the pattern that a request matches: never its path, which may hold
@@ -123,9 +130,14 @@ func (v *visit) route() string {
 // asks for is none: it leads to the sign-in page.
 func (s *Site) denied(v *visit, t *Trouble) {
 	reason, ok := denials[t]
-	if !ok || (t == errSignIn && (v.r.Method == "GET" || v.r.Method == "HEAD")) {
+	if !ok || (t == errSignIn && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead)) {
 		return
 	}
+	s.deny(v, reason)
+}
+
+// deny tells why a request was refused.
+func (s *Site) deny(v *visit, reason string) {
 	if !v.signedIn {
 		_ = v.recognise() // what is refused at the door may have a session all the same
 	}

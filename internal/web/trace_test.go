@@ -332,3 +332,20 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	_, body = v.get("/audit")
 	v.wants(body, "<bdi>"+v.name+`</bdi> <small class="id">`+a.ID)
 }
+
+// Whoever may not approve because a second person has to is refused like anybody
+// else: with a line of the log.
+func TestOwnApprovalIsADenial(t *testing.T) {
+	s, book := loggedSite(t)
+	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
+	asker := s.as(ledger.Preparer, ledger.Approver)
+	a, err := s.Ledger.Account(t.Context(), asker.name)
+	s.must(err)
+	path, body := asker.sheet("clients.csv", someClients)
+	batch := asker.handIn(path, body)
+	asker.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
+	lines := book.take(t, "access denied")
+	if len(lines) != 1 || lines[0]["account"] != a.ID || lines[0]["route"] != "POST /batches/{batch}/approve" || !strings.Contains(fmt.Sprint(lines[0]["reason"]), "second person") {
+		t.Errorf("%v", lines)
+	}
+}

@@ -102,6 +102,9 @@ func (s *Site) trouble(v *visit, err error) {
 func (s *Site) explain(v *visit, err error) *Trouble {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
+			if k.trouble.Status == http.StatusForbidden {
+				s.deny(v, k.err.Error())
+			}
 			return &k.trouble
 		}
 	}
