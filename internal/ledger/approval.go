@@ -210,7 +210,7 @@ func (l *Ledger) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string)
 	if err != nil || !second {
 		return err
 	}
-	if err := mayApprove(ctx, tx, batch, by); err != nil {
+	if err := l.mayApprove(ctx, tx, batch, by); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch)

@@ -46,6 +46,7 @@ type SecondError struct {
 	Part   Part   // what they, or Other, did; "" where they may approve nothing
 	Other  string // somebody else who did it
 	Linked string // who has the present credentials through a link of By or of Other
+	Typed  bool   // a command asks, and the policy covers commands: an approver signs in to the page
 }
 
 // Is makes it ErrSecond.
@@ -63,6 +64,8 @@ func (e *SecondError) ToYou() string {
 
 func (e *SecondError) say(who, has, does string) string {
 	switch {
+	case e.Typed:
+		return "the policy covers commands, so an approver signs in to the page and approves it there"
 	case e.Part == "":
 		return fmt.Sprintf("%s %s not have an account with the role approver", who, does)
 	case e.Other == "":
@@ -205,7 +208,12 @@ func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool
 
 // mayApprove returns a *SecondError where somebody may not approve a batch as its
 // second person.
-func mayApprove(ctx context.Context, q querier, batch, by string) error {
+func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) error {
+	if atTerminal(ctx) {
+		if p, err := l.policy(ctx, q); err != nil || p.Terminal {
+			return cmp.Or(err, error(&SecondError{By: by, Typed: true}))
+		}
+	}
 	name := person(by)
 	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name).Scan)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !a.May(Approver) {
@@ -252,7 +260,7 @@ func (l *Ledger) Barred(ctx context.Context, batch, by string) (*SecondError, er
 	if err != nil || !needed {
 		return nil, err
 	}
-	err = mayApprove(ctx, l.read, batch, by)
+	err = l.mayApprove(ctx, l.read, batch, by)
 	var why *SecondError
 	if errors.As(err, &why) {
 		return why, nil
@@ -271,7 +279,7 @@ func (l *Ledger) ListApprovers(ctx context.Context, batch string) ([]string, err
 		if !a.May(Approver) {
 			continue
 		}
-		err := mayApprove(ctx, l.read, batch, a.Name)
+		err := l.mayApprove(ctx, l.read, batch, a.Name)
 		switch {
 		case errors.Is(err, ErrSecond):
 		case err != nil:
@@ -306,7 +314,7 @@ func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part)
 		return "", "", err
 	}
 	by := actor(ctx)
-	if err = mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
+	if err = l.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
 		return "", "", err
 	}
 	if err := contribute(ctx, tx, batch, by, part); err != nil {
