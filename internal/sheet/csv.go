@@ -269,12 +269,14 @@ func (s *csvSource) record(b *Block) error {
 	s.nextLine = line + lines
 	row := Row{Number: s.number, Line: line + s.skippedLines}
 	if row.Number > s.limits.Rows {
-		return &FormatError{Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows), Remedy: remedySplit}
+		return &FormatError{Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows), Remedy: remedySplit, tooLarge: true}
 	}
 	if len(fields) > s.limits.Columns {
 		return &FormatError{
 			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line, len(fields), s.limits.Columns),
 			Remedy: "Check the delimiter and the line ends of the file",
+
+			tooLarge: true,
 		}
 	}
 	s.width = len(fields)

@@ -15,7 +15,8 @@ type FormatError struct {
 	Reason string // a clause without a full stop: "the file is protected with a password"
 	Remedy string // a sentence without a full stop
 
-	cause error
+	tooLarge bool // it costs more than a file of its size may
+	cause    error
 }
 
 // Error reads as a sentence, followed by the remedy as another.

@@ -64,7 +64,11 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 
 // tooLarge refuses a file for what is too large in it.
 func tooLarge(what string, limit string, remedy string) *FormatError {
-	return &FormatError{Reason: fmt.Sprintf("the file is too large: %s more than %s", what, limit), Remedy: remedy}
+	return &FormatError{
+		Reason:   fmt.Sprintf("the file is too large: %s more than %s", what, limit),
+		Remedy:   remedy,
+		tooLarge: true,
+	}
 }
 
 // remedyTrim helps where a file is far larger inside than its filings need.

@@ -142,6 +142,8 @@ func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
 				return dst, &FormatError{
 					Reason: "a text is longer than the " + byteCount(int64(limit)) + " that a cell can hold",
 					Remedy: "Shorten it",
+
+					tooLarge: true,
 				}
 			}
 		case tokenEnd:

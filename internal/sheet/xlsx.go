@@ -200,7 +200,9 @@ func partError(name string, err error) error {
 	case errors.Is(err, zip.ErrAlgorithm):
 		reason = "it is compressed in an unknown way, or encrypted"
 	}
-	return damaged(fmt.Sprintf("part %q: %s", name, reason), err)
+	refused := damaged(fmt.Sprintf("part %q: %s", name, reason), err)
+	refused.tooLarge = errors.Is(err, errXMLTag) || errors.Is(err, errXMLToken) || errors.Is(err, errXMLDepth)
+	return refused
 }
 
 // element is the start of an element of a small part. It is good while it is visited.
@@ -394,7 +396,11 @@ func (w *workbook) readMain(main string) error {
 		return packageError(w.parts)
 	}
 	if sheets > w.limits.Sheets {
-		return &FormatError{Reason: fmt.Sprintf("the workbook has more than %d sheets", w.limits.Sheets), Remedy: "Save those that hold filings as a workbook of their own"}
+		return &FormatError{
+			Reason:   fmt.Sprintf("the workbook has more than %d sheets", w.limits.Sheets),
+			Remedy:   "Save those that hold filings as a workbook of their own",
+			tooLarge: true,
+		}
 	}
 	if shared {
 		return damaged("two of its sheets are one", nil)
