@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
+	"bulkfiling/internal/sheet"
 )
 
 // SeasonOptions are how the roster of a season is read, and when it is filed.
@@ -156,6 +157,11 @@ var ErrRoster = errors.New("the roster cannot be filed")
 // ReadRoster reads the companies of a sheet as they are on a day. What it does
 // not say of a company the ledger may know from a look-up. It returns ErrRoster.
 func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions, on season.Date) (*Roster, error) {
+	leave, err := sheet.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	rules, err := o.DueRules()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)

@@ -18,6 +18,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
+	"bulkfiling/internal/sheet"
 )
 
 // SeasonsConfig is what fires seasons.
@@ -74,6 +75,7 @@ func NewSeasons(c SeasonsConfig) *Seasons {
 
 // Run looks at once, and then again and again until ctx ends.
 func (s *Seasons) Run(ctx context.Context) {
+	ctx = sheet.Patient(ctx)
 	tick := time.NewTicker(s.c.Every)
 	defer tick.Stop()
 	for {
@@ -473,12 +475,18 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
+	leave, err := sheet.Enter(ctx)
+	if err != nil {
+		return nil, "", false, err
+	}
 	im, err := importer.OpenReader(version.File, bytes.NewReader(version.Content), int64(len(version.Content)), options)
 	if err != nil {
+		leave()
 		return nil, "", false, fmt.Errorf("%w: %w", ErrRoster, err)
 	}
 	defer im.Close()
 	batch, created, err := im.Record(ctx, w, s.c.By)
+	leave()
 	if err != nil {
 		return nil, "", false, err
 	}

@@ -105,6 +105,11 @@ func (s *Site) takeDecisions(v *visit) error {
 	if len(content) > maxDecisions {
 		return file.trouble(&http.MaxBytesError{Limit: maxDecisions})
 	}
+	leave, err := sheet.Enter(v.ctx())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	decisions, err := report.ReadDecisionsFrom(file.name, bytes.NewReader(content), int64(len(content)))
 	var format *sheet.FormatError
 	switch {

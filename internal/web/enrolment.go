@@ -19,6 +19,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
+	"bulkfiling/internal/sheet"
 )
 
 var enrolmentRoutes = []route{
@@ -202,12 +203,12 @@ func (s *Site) addSeason(v *visit) error {
 		e.Errors["file"] = "Choose the roster: the sheet of the companies."
 		return v.refuse(e)
 	}
+	if len(e.Errors) > 0 { // the file would be read for nothing
+		return v.refuse(e)
+	}
 	ask.File = file.name
 	if ask.Content, err = io.ReadAll(file); err != nil {
 		return file.trouble(err)
-	}
-	if len(e.Errors) > 0 {
-		return v.refuse(e)
 	}
 	if ask.Options.Map, err = s.keptMapping(v, ask); err != nil {
 		return err
@@ -248,7 +249,12 @@ func (v *visit) refuse(e *enrolment) error {
 // keptMapping is what somebody said of the columns of a sheet of this shape, to be
 // kept with the season.
 func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error) {
+	leave, err := sheet.Enter(v.ctx())
+	if err != nil {
+		return nil, err
+	}
 	survey, err := importer.SurveyReader(e.File, bytes.NewReader(e.Content), int64(len(e.Content)), importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
+	leave()
 	if err != nil {
 		return nil, nil // the roster's own reading says why
 	}

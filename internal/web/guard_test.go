@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
+	"bulkfiling/internal/sheettest"
 )
 
 // Browsers leave tabs and line breaks out of an address, and take a backslash
@@ -220,9 +223,11 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
+	sheet.LimitReaders(readAtOnce, 1)
+	defer sheet.LimitReaders(0, 0)
 	var leaves []func()
 	for range readAtOnce {
-		leave, err := s.desk.look(t.Context())
+		leave, err := sheet.Enter(t.Context())
 		s.must(err)
 		leaves = append(leaves, leave)
 	}
@@ -242,7 +247,60 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	if status := <-arrived; status != http.StatusOK {
 		t.Errorf("%d", status)
 	}
-	if n := len(s.desk.looking); n != 0 {
-		t.Errorf("%d are looked at still", n)
+	for range readAtOnce {
+		leave, err := sheet.Enter(t.Context())
+		s.must(err)
+		defer leave()
+	}
+}
+
+// Whoever comes while too many wait is told when to come back, and nothing of the file is kept.
+func TestBusyServerSaysWhenToComeBack(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	sheet.LimitReaders(1, 0)
+	defer sheet.LimitReaders(0, 0)
+	leave, err := sheet.Enter(t.Context())
+	s.must(err)
+	defer leave()
+	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
+	for path, fields := range map[string][]string{
+		"/sheets":  {"csrf", v.csrf},
+		"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC", "approval", "yes"},
+	} {
+		answer, body := v.handOver(path, "a.csv", content, fields...)
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "30" || !strings.Contains(body, "The server is busy") {
+			t.Errorf("%s: %d, %v, %s", path, answer.StatusCode, answer.Header, body)
+		}
+	}
+	uploads, size, err := s.Ledger.KeptUploads(t.Context(), v.name)
+	s.must(err)
+	if seasons, err := s.Ledger.Seasons(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
+		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
+	}
+}
+
+// A file that costs more than it may is refused as it arrives, at every door, and nothing of it is kept.
+func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
+	s := newSite(t)
+	v := s.as(ledger.Preparer, ledger.Operator)
+	for _, hostile := range sheettest.Files() {
+		if !slices.Contains([]string{"styles-attributes-1MB.xlsx", "strings-long-shown.xlsx", "rows-short.xlsx", "rows.csv"}, hostile.Name) {
+			continue
+		}
+		for path, fields := range map[string][]string{
+			"/sheets":  {"csrf", v.csrf},
+			"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC", "approval", "yes"},
+		} {
+			status, body, _ := v.upload(path, hostile.Name, hostile.Bytes(), fields...)
+			if status != http.StatusUnprocessableEntity || !strings.Contains(body, "too large") && !strings.Contains(body, "damaged") || !strings.Contains(body, hostile.Name) {
+				t.Errorf("%s, %s: %d, %s", path, hostile.Name, status, body)
+			}
+		}
+	}
+	uploads, _, err := s.Ledger.KeptUploads(t.Context(), v.name)
+	s.must(err)
+	if seasons, err := s.Ledger.Seasons(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 {
+		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/sheet"
 
 	"golang.org/x/sync/singleflight"
 )
@@ -66,7 +67,6 @@ type preparing struct {
 	room    chan struct{}      // sheets are read a few at a time
 	batches singleflight.Group // by batch: two uploads may make the same one
 	looks   singleflight.Group // by upload and version
-	looking chan struct{}
 
 	mu      sync.Mutex
 	of      map[string]*preparation // by upload
@@ -98,7 +98,7 @@ const readAtOnce = 2
 
 func newPreparing(s *Site) *preparing {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), looking: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
+	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
 }
 
 func (p *preparing) close() {
@@ -182,6 +182,11 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 // read records the rows of an upload as a prepared batch. Where another process
 // was at it, that one goes on to quote it, too. The notes are those on all of it.
 func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (batch string, notes []string, elsewhere bool, err error) {
+	leave, err := sheet.Enter(sheet.Patient(ctx))
+	if err != nil {
+		return "", nil, false, err
+	}
+	defer func() { leave() }()
 	im, err := p.site.openUpload(ctx, u)
 	if err != nil {
 		return "", nil, false, err
@@ -204,7 +209,14 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation)
 				return nil, err
 			}
 			elsewhere = true
-			if err := pause(ctx); err != nil {
+			leave() // for as long as that one takes
+			err = pause(ctx)
+			if again, refused := sheet.Enter(sheet.Patient(p.ctx)); refused == nil {
+				leave = again
+			} else {
+				leave, err = func() {}, errors.Join(err, refused)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -303,18 +315,6 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 	return q
 }
 
-// look waits until a sheet may be looked at: each may take as much memory as one
-// that is read, and nobody who looks should wait for those, whose rows a service
-// is asked about.
-func (p *preparing) look(ctx context.Context) (leave func(), err error) {
-	select {
-	case p.looking <- struct{}{}:
-		return func() { <-p.looking }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // survey is how an upload was understood. It is remembered: people look at a
 // sheet again and again while they correct it.
 func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
@@ -326,7 +326,7 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 		return known, nil
 	}
 	found, err, _ := p.looks.Do(key, func() (any, error) {
-		leave, err := p.look(p.ctx)
+		leave, err := sheet.Enter(p.ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -356,12 +356,36 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 
 const maxSurveys = 200
 
+// maxVerified is the size of a sheet up to which all of it is read before it is kept: a few seconds. What is too large in
+// a larger one its preparation finds.
+const maxVerified = 8 << 20
+
+// verify reports what is too large in an upload.
+func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
+	if u.Size > maxVerified {
+		return nil
+	}
+	leave, err := sheet.Enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
+		return wrong("%s Nothing of it was kept.", sentence(err.Error()))
+	}
+	return nil
+}
+
 // understands reports what is wrong with how an upload is to be read.
 func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)
 	}
-	leave, err := p.look(ctx)
+	leave, err := sheet.Enter(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/sheet"
 )
 
 // reading is how an upload is to be read: the options of a run, as the ledger
@@ -52,10 +51,6 @@ func readingOf(u ledger.Upload) (reading, error) {
 	return r, nil
 }
 
-// unpacked bounds what a sheet may take once it is unpacked: several are read at
-// once, and a file of a kilobyte can hold a gigabyte.
-var unpacked = sheet.Limits{TotalBytes: 1 << 30, PartBytes: 768 << 20, StringBytes: 128 << 20, Cells: 64 << 20}
-
 // options are those of an upload for the importer.
 func options(u ledger.Upload) (importer.Options, error) {
 	r, err := readingOf(u)
@@ -64,11 +59,11 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, VisibleOnly: r.Visible, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(), Limits: unpacked,
+		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, VisibleOnly: r.Visible, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(),
 	}, err
 }
 
-// openUpload opens an upload as a sheet of filings. Close it.
+// openUpload opens an upload as a sheet of filings, by somebody who has entered. Close it.
 func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
 	content, err := s.Ledger.UploadContent(ctx, u.ID)
 	if err != nil {

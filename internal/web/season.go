@@ -351,12 +351,12 @@ func (s *Site) newRoster(v *visit) error {
 	if err != nil {
 		return err
 	}
+	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
+		return ledger.ErrStale
+	}
 	content, err := io.ReadAll(file)
 	if err != nil {
 		return file.trouble(err)
-	}
-	if v.r.PostForm.Get("version") != strconv.Itoa(se.Version) {
-		return ledger.ErrStale
 	}
 	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content, v.who())
 	switch {

@@ -413,7 +413,7 @@ func (s *Site) markedSheet(v *visit) error {
 		return err
 	}
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
-		leave, err := s.desk.look(v.ctx())
+		leave, err := sheet.Enter(v.ctx())
 		if err != nil {
 			return err
 		}

@@ -202,6 +202,13 @@ func (v *visitor) post(path string, fields ...string) (int, string) {
 // upload sends a file, with the fields before it, and tells where it leads.
 func (v *visitor) upload(path, name string, content []byte, fields ...string) (status int, body, at string) {
 	v.Helper()
+	answer, body := v.handOver(path, name, content, fields...)
+	return answer.StatusCode, body, answer.Request.URL.Path
+}
+
+// handOver hands a file over and takes the answer.
+func (v *visitor) handOver(path, name string, content []byte, fields ...string) (*http.Response, string) {
+	v.Helper()
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	for i := 0; i < len(fields); i += 2 {
@@ -219,7 +226,7 @@ func (v *visitor) upload(path, name string, content []byte, fields ...string) (s
 	defer answer.Body.Close()
 	all, err := io.ReadAll(answer.Body)
 	v.must(err)
-	return answer.StatusCode, string(all), answer.Request.URL.Path
+	return answer, string(all)
 }
 
 // sheet hands a sheet over and waits until it is prepared.

@@ -15,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/sheet"
 )
 
 // Trouble is why something was not done, in its reader's words.
@@ -50,6 +51,7 @@ var known = []struct {
 }{
 	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "It is not there", "There is no such thing in the ledger, or not any more. Begin at the list of batches."}},
 	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile", "Go back, load the page anew, and look again. Nothing of yours was taken over."}},
+	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy", "Other spreadsheets are being read right now. Wait half a minute, then try again. Nothing was changed."}},
 	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more", "Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
 	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person has to approve it", "You handed it in yourself. Nothing was sent."}},
 	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account", "Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing was changed."}},
@@ -81,6 +83,9 @@ func (s *Site) trouble(v *visit, err error) {
 		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in", "Wait a few seconds, then try again. Your password was not checked, and this does not count as a failed attempt."}
 	default:
 		t = s.explain(v, err)
+	}
+	if errors.Is(err, sheet.ErrBusy) {
+		v.w.Header().Set("Retry-After", "30")
 	}
 	if t == errSignIn && v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html") {
 		_ = v.goTo("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))

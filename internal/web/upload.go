@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ func (s *Site) takeSheet(v *visit) error {
 	}
 	if u.Size == 0 {
 		return errors.Join(s.Ledger.DropUpload(v.ctx(), u.ID), wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
+	}
+	if err := s.desk.verify(v.ctx(), u); err != nil {
+		return errors.Join(s.Ledger.DropUpload(context.WithoutCancel(v.ctx()), u.ID), err)
 	}
 	if err := s.recallMapping(v.ctx(), u); err != nil {
 		return err
