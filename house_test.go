@@ -36,7 +36,7 @@ var rooms = map[string][]string{
 	"internal/importer":          {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":            {"sheet", "filing", "money", "ledger"},
 	"internal/season":            {"filing", "money"},
-	"internal/jobs":              {"filing", "filingapi", "balance", "ledger", "network", "report", "importer", "season", "money"},
+	"internal/jobs":              {"filing", "filingapi", "balance", "ledger", "network", "report", "importer", "season", "sheet", "money"},
 	"internal/password":          {},
 	"internal/metrics":           {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":           {},
@@ -51,7 +51,7 @@ var rooms = map[string][]string{
 	"internal/environment":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify"},
 	"samples":                    {},
 	"cmd/importer":               {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "samples", "web", "webhook"},
-	"cmd/worker":                 {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "webhook"},
+	"cmd/worker":                 {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {

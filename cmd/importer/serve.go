@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/environment"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/sheet"
 	"bulkfiling/internal/webhook"
 
 	"github.com/spf13/cobra"
@@ -72,6 +73,8 @@ GET /healthz answers 200 as long as it runs.`,
 				s.place = s.env.RedisURL == ""
 			}
 			log := slog.New(slog.NewTextHandler(a.err, nil))
+			environment.LimitMemory(log)
+			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
 				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
 			}
@@ -95,6 +98,13 @@ GET /healthz answers 200 as long as it runs.`,
 	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest sheet that is taken in, in MiB")
 	return c
 }
+
+// How many spreadsheets the page reads at once, and how many requests may wait for that: further ones are told to come
+// back. Each reader takes at most some 150 MB.
+const (
+	readersAtOnce  = 2
+	readersWaiting = 8
+)
 
 // publicURL reads the address that people type.
 func publicURL(text string) (*url.URL, error) {

@@ -16,6 +16,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/sheet"
 	"bulkfiling/internal/webhook"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,6 +57,8 @@ func newWorker(env environment.Environment, o options, log *slog.Logger) *worker
 
 // run places until ctx ends, and then drains.
 func (w *worker) run(ctx context.Context) (err error) {
+	environment.LimitMemory(w.log)
+	sheet.LimitReaders(2, 8)
 	client, err := w.env.Client()
 	if err != nil {
 		return err

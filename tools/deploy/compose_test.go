@@ -168,6 +168,8 @@ func sound(p *types.Project, s types.ServiceConfig) error {
 		return fmt.Errorf("it has privileges")
 	case !s.ReadOnly:
 		return fmt.Errorf("its root can be written to")
+	case s.MemLimit <= 0:
+		return fmt.Errorf("it may take all memory of the machine")
 	case s.ContainerName != "":
 		return fmt.Errorf("it has a name of its own and cannot scale")
 	case s.Restart == "":

@@ -224,3 +224,32 @@ func reaches(t *testing.T, block *networkingv1.IPBlock, to netip.Addr) bool {
 	}
 	return contains(block.CIDR) && !slices.ContainsFunc(block.Except, contains)
 }
+
+// A pod has the memory that its service has in the compose file, and asks for no more than it may have.
+func TestMemoryLimitsAgree(t *testing.T) {
+	project := demo(t)
+	seen := 0
+	for _, object := range built(t) {
+		d, ok := object.(*appsv1.Deployment)
+		if !ok {
+			continue
+		}
+		for _, c := range d.Spec.Template.Spec.Containers {
+			service, ok := project.Services[c.Name]
+			if !ok {
+				continue
+			}
+			seen++
+			limit := c.Resources.Limits.Memory().Value()
+			if limit <= 0 || limit != int64(service.MemLimit) {
+				t.Errorf("%s: %d bytes in the manifest, %d in the compose file", c.Name, limit, service.MemLimit)
+			}
+			if request := c.Resources.Requests.Memory().Value(); request <= 0 || request > limit {
+				t.Errorf("%s asks for %d bytes of %d", c.Name, request, limit)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d containers are in both", seen)
+	}
+}
