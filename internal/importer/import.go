@@ -523,17 +523,21 @@ func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 // look reads the head of a sheet and looks for the header in it.
 func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	c := candidate{Info: info}
+	if im.kept > maxHeadCells {
+		return c, &sheet.FormatError{
+			File:   im.file.Name(),
+			Reason: "the file is too large: its many sheets begin with too many cells",
+			Remedy: "Save the sheet that holds filings as a workbook of its own",
+		}
+	}
 	var err error
 	if c.head, err = im.readHead(info); err != nil {
 		return c, err
 	}
 	if len(im.file.Sheets()) > manySheets {
-		if c.head = compact(c.head); im.keep(c.head) > maxHeadCells {
-			return c, &sheet.FormatError{
-				File:   im.file.Name(),
-				Reason: "the file is too large: its many sheets begin with too many cells",
-				Remedy: "Save the sheet that holds filings as a workbook of its own",
-			}
+		c.head = compact(c.head)
+		for i := range c.head {
+			im.kept += len(c.head[i].Cells)
 		}
 	}
 	c.layout = m.layoutOf(c.head)
@@ -545,14 +549,6 @@ const (
 	manySheets   = 20
 	maxHeadCells = 1 << 19 // of all its sheets
 )
-
-// keep counts the cells of a head that is kept beside those of other sheets, and tells their sum.
-func (im *Import) keep(head []sheet.Row) int {
-	for i := range head {
-		im.kept += len(head[i].Cells)
-	}
-	return im.kept
-}
 
 // compact copies the first rows of a head, so that the block that they were read into can go.
 func compact(head []sheet.Row) []sheet.Row {

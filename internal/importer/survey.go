@@ -103,6 +103,9 @@ func SurveyReader(name string, r io.ReaderAt, size int64, o Options) (*Survey, e
 
 // lookAtAll looks at every sheet, whichever is read.
 func (im *Import) lookAtAll(m *matcher, s *Survey) (all []candidate) {
+	if im.kept > maxHeadCells {
+		return nil // why is s.Err
+	}
 	im.kept = 0
 	for _, info := range im.file.Sheets() {
 		c, err := im.look(m, info)
