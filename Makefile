@@ -65,6 +65,7 @@ mutants: ## put bugs into the core, one by one: a test must find each; writes do
 fuzz: ## half a minute of fuzzing each reader
 	$(GO) test -run '^$$' -fuzz FuzzCSV -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzXLSX -fuzztime 30s ./internal/sheet
+	$(GO) test -run '^$$' -fuzz FuzzCost -fuzztime 30s ./internal/sheet
 	$(GO) test -run '^$$' -fuzz FuzzParseEvent -fuzztime 30s ./internal/webhook
 
 .PHONY: templates

@@ -78,7 +78,7 @@ func WriteCSV(w io.Writer, entries []Entry) error {
 // guarded is a text that a spreadsheet program takes for no formula, as package
 // sheet writes it.
 func guarded(text string) string {
-	if plain := strings.TrimLeft(text, "'"); plain != "" && strings.IndexByte("=+-@\t\r", plain[0]) >= 0 {
+	if plain := strings.TrimLeft(text, "'"); plain != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", []rune(plain)[0]) {
 		return "'" + text
 	}
 	return text

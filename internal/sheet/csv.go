@@ -329,10 +329,12 @@ func unguarded(field string) string {
 }
 
 // looksLikeFormula reports whether a spreadsheet program that opens a CSV may take the text for a formula. Apostrophes in
-// front count as nothing, so that a text which has them by nature is guarded, and read back, like any other.
+// front count as nothing, so that a text which has them by nature is guarded, and read back, like any other. Programs of
+// East Asia take the full-width signs for the others.
 func looksLikeFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
-	return text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0
+	first, _ := utf8.DecodeRuneInString(text)
+	return text != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", first)
 }
 
 func (s *csvSource) unclosed(line int) error {

@@ -2,9 +2,10 @@ package sheet
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,12 +14,10 @@ import (
 // Text that a spreadsheet program could take for a formula gets an apostrophe in front, which this package takes off again
 // when it reads the file. A file with letters beyond ASCII begins with a byte order mark, without which Excel garbles them.
 type CSVFile struct {
-	path   string
-	file   *atomicFile
-	buf    *bufio.Writer
-	csv    *csv.Writer
-	record []string
-	ascii  bool
+	path  string
+	file  *atomicFile
+	buf   *bufio.Writer
+	ascii bool
 }
 
 // CreateCSV begins a CSV file. It appears under its name with Save.
@@ -28,21 +27,40 @@ func CreateCSV(path string) (*CSVFile, error) {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
 	buf := bufio.NewWriterSize(file, 64<<10)
-	return &CSVFile{path: path, file: file, buf: buf, csv: csv.NewWriter(buf), ascii: true}, nil
+	return &CSVFile{path: path, file: file, buf: buf, ascii: true}, nil
 }
 
 // Row writes the next row.
 func (f *CSVFile) Row(cells ...OutCell) error {
-	f.record = f.record[:0]
-	for _, c := range cells {
+	for i, c := range cells {
 		text := c.Text
 		if c.Kind == Text && looksLikeFormula(text) {
 			text = "'" + text
 		}
 		f.ascii = f.ascii && isASCII(text)
-		f.record = append(f.record, text)
+		if i > 0 {
+			f.buf.WriteByte(',')
+		}
+		f.field(text, len(cells) == 1)
 	}
-	return f.csv.Write(f.record)
+	return f.buf.WriteByte('\n') // errors of a buffer stay
+}
+
+// field writes a field, in quotes where any program could divide it: one that takes the semicolon for the delimiter, as in
+// most of Europe, would take what follows one for a cell of its own, and perhaps for a formula.
+func (f *CSVFile) field(text string, alone bool) {
+	plain := text != "" || !alone // a line of nothing is no row
+	if plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && text != `\.`; plain {
+		first, _ := utf8.DecodeRuneInString(text)
+		plain = text == "" || !unicode.IsSpace(first)
+	}
+	if plain {
+		f.buf.WriteString(text)
+		return
+	}
+	f.buf.WriteByte('"')
+	f.buf.WriteString(strings.ReplaceAll(text, `"`, `""`))
+	f.buf.WriteByte('"')
 }
 
 func isASCII(s string) bool {
@@ -56,8 +74,7 @@ func isASCII(s string) bool {
 
 // Save puts the file in its place. Whether or not it succeeds, no temporary file is left.
 func (f *CSVFile) Save() error {
-	f.csv.Flush()
-	err := f.csv.Error()
+	err := f.buf.Flush()
 	if err == nil && !f.ascii {
 		err = f.mark()
 	}

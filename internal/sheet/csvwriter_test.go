@@ -63,7 +63,7 @@ func TestCSVRoundTripIsTheIdentity(t *testing.T) {
 }
 
 func TestCSVMarksOnlyWhatNeedsIt(t *testing.T) {
-	for text, want := range map[string]string{"Cafe": "Cafe\n", "Café": "\ufeffCafé\n", "+1": "'+1\n"} {
+	for text, want := range map[string]string{"Cafe": "Cafe\n", "Café": "\ufeffCafé\n", "+1": "'+1\n", "＝1+1": "\ufeff'＝1+1\n", "x;=1+1": "\"x;=1+1\"\n", "x\t=1": "\"x\t=1\"\n"} {
 		path := filepath.Join(t.TempDir(), "out.csv")
 		f, err := CreateCSV(path)
 		if err != nil {

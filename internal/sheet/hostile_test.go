@@ -1,6 +1,7 @@
 package sheet_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkfiling/internal/sheet"
 	"bulkfiling/internal/sheettest"
@@ -77,4 +79,37 @@ func TestHostileFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzCost repeats texts within the parts of a workbook, and holds what is allocated over the whole reading to a bound that
+// does not depend on them. What a fuzzer finds it finds without a crash: memory and processor time are measured.
+func FuzzCost(f *testing.F) {
+	parts := []string{sheettest.Types, sheettest.Root, sheettest.Book, sheettest.Rels, sheettest.Styles, sheettest.Strings, sheettest.Sheet}
+	f.Add(4, "<styleSheet><cellXfs><xf", ` a=""`, 1<<16, "/></cellXfs></styleSheet>")
+	f.Add(4, "<styleSheet><numFmts>", `<numFmt numFmtId="200" formatCode="0-0"/>`, 1<<12, "</numFmts></styleSheet>")
+	f.Add(5, "<sst>", "<si><t>a&amp;b</t></si>", 1<<16, "</sst>")
+	f.Add(6, "<worksheet><sheetData>", `<row><c t="inlineStr"><is><t>a</t></is></c></row>`, 1<<16, "</sheetData></worksheet>")
+	f.Add(6, "<worksheet><sheetData><row>", `<c/>`, 1<<14, "</row></sheetData></worksheet>")
+	f.Add(2, "<workbook><sheets>", `<sheet name="a" r:id="rId1"/>`, 1<<9, "</sheets></workbook>")
+	f.Fuzz(func(t *testing.T, at int, head, body string, times int, tail string) {
+		if at < 0 || at >= len(parts) || times < 0 || len(body)*times > 16<<20 {
+			t.Skip()
+		}
+		data := sheettest.Flood(parts[at], head, body, times, tail)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := processorTime()
+		file, err := sheet.OpenReader("flood.xlsx", bytes.NewReader(data), int64(len(data)), sheet.Limits{})
+		if err == nil {
+			err = readAll(file)
+		}
+		took := processorTime() - start
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > maxAllocated {
+			t.Errorf("%d MB allocated (%v)", allocated>>20, err)
+		}
+		if took > 5*time.Second {
+			t.Errorf("%s of processor time (%v)", took, err)
+		}
+	})
 }

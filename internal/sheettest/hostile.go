@@ -29,6 +29,12 @@ type File struct {
 // Bytes makes the content of the file, the same at every call.
 func (f File) Bytes() []byte { return f.make() }
 
+// Flood is a workbook of which a part consists of a text that is repeated, between two others: for fuzzers, which find
+// texts that cost more than they seem to. It is padded to MaxBytes where it is not longer than that by itself.
+func Flood(name, head, body string, times int, tail string) []byte {
+	return workbook(map[string]part{name: {head: head, body: body, times: times, tail: tail}})
+}
+
 // The parts that a hostile file replaces.
 const (
 	Types   = "[Content_Types].xml"
