@@ -375,7 +375,7 @@ func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
-		return wrong("%s Nothing of it was kept.", sentence(err.Error()))
+		return wrong("%s Nothing of it was kept.", err)
 	}
 	return nil
 }
