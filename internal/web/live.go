@@ -124,6 +124,9 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+	if v.r.ProtoMajor == 1 {
+		h.Set("Connection", "close") // what has ended holds nothing; over HTTP/2 it would end the other streams
+	}
 	v.w.WriteHeader(http.StatusOK)
 	fmt.Fprint(v.w, "retry: 2000\n\n")
 	beat, check := time.NewTicker(beatEvery), time.NewTicker(checkEvery)

@@ -81,8 +81,8 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 	}
 	told, err := io.ReadAll(first.Body)
 	s.must(err)
-	if !strings.Contains(string(told), "event: full\n") {
-		t.Errorf("the first page was told %q", told)
+	if !strings.Contains(string(told), "event: full\n") || !first.Close {
+		t.Errorf("the first page was told %q; its connection closes: %v", told, first.Close)
 	}
 }
 
