@@ -57,7 +57,12 @@ func readSheet(ts *testscript.TestScript, file string) [][]string {
 	name, sheet, isWorkbook := strings.Cut(file, "!")
 	if !isWorkbook {
 		text := strings.TrimPrefix(ts.ReadFile(name), "\ufeff")
-		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		lines := csv.NewReader(strings.NewReader(text))
+		lines.FieldsPerRecord = -1
+		if first, _, _ := strings.Cut(text, "\n"); !strings.Contains(first, ",") {
+			lines.Comma = ';'
+		}
+		rows, err := lines.ReadAll()
 		ts.Check(err)
 		return rows
 	}

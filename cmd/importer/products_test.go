@@ -83,6 +83,13 @@ func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	}
+	searchFiles(ts, search)
+	ts.Logf("searched %d files and parts", seen)
+}
+
+// searchFiles hands over every file of the script's folder, and workbooks part by
+// part. The folder in, which holds what was given, is left out.
+func searchFiles(ts *testscript.TestScript, search func(name string, content []byte)) {
 	work := ts.Getenv("WORK")
 	ts.Check(filepath.WalkDir(work, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() && path == filepath.Join(work, "in") {
@@ -117,7 +124,6 @@ func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return nil
 	}))
-	ts.Logf("searched %d files and parts", seen)
 }
 
 func skip(err error) error {

@@ -373,7 +373,7 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 	if err := r.warnOfEndpoint(ctx, r.ledger, r.env); err != nil {
 		return false, err
 	}
-	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+r.path)
+	warnings, err := r.sayWarnings(ctx, r.ledger, r.batch, "importer check "+filing.HideSSNsInName(r.path))
 	if err != nil {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
 )
@@ -152,11 +154,38 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file s
 
 // readToFile reads a roster of which something can be filed.
 func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions) (*Roster, error) {
-	r, err := ReadRoster(ctx, l, file, content, o, season.DateOf(time.Now()))
+	on := season.DateOf(time.Now())
+	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
+		return nil, err
+	}
+	r, err := ReadRoster(ctx, l, file, content, o, on)
 	if err == nil && r.Tally.Ready == 0 {
 		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid, r.Tally.Skipped)
 	}
 	return r, err
+}
+
+// refuseSSNs refuses a roster in which a Social Security number stands, wherever:
+// it would be kept for as long as the ledger, and nothing of a season needs it. One
+// that cannot be read is refused for that, by who reads it next.
+func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOptions, on season.Date) error {
+	options, err := o.reads(on, nil)
+	if err != nil {
+		return nil
+	}
+	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
+	if err != nil {
+		return nil
+	}
+	defer im.Close()
+	if im.HoldsSecrets() {
+		return nil // said by who reads it next
+	}
+	where, err := im.FindSSN(ctx)
+	if err != nil || where == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s looks like a Social Security number, and a company list is kept: remove the number, or run the sheet by hand", ErrRoster, where)
 }
 
 // FindSeason finds a season by its name. It returns ledger.ErrNotFound.
