@@ -48,9 +48,9 @@ var rooms = map[string][]string{
 	"internal/notify":            {"filing", "ledger", "money"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money", "report"},
 	"internal/web":               {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
-	"internal/environment":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify"},
+	"internal/environment":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify", "signin"},
 	"samples":                    {},
-	"cmd/importer":               {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "samples", "web", "webhook"},
+	"cmd/importer":               {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
 	"cmd/worker":                 {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
 }
 

@@ -33,7 +33,7 @@ a role sees its own sessions and nothing else.
 
 Passwords are kept as argon2id makes them, links as their SHA-256.`,
 		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts link ana --for 30m\n  importer accounts password ana",
-		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsLinkCommand(),
+		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsBreakGlassCommand(), a.accountsResetFactorsCommand(), a.accountsLinkCommand(),
 		a.accountsLinksCommand(), a.accountsVouchCommand())
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"bulkfiling/internal/filingapi"
@@ -15,6 +16,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
+	"bulkfiling/internal/signin"
 	"bulkfiling/internal/web"
 	"bulkfiling/internal/webhook"
 )
@@ -54,7 +56,13 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		Ledger: l, Service: p.service, Ask: p.ask, Seasons: p.seasons, Concurrency: s.env.Concurrency,
 		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxies: s.proxies, Downloads: s.env.Downloads,
 		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
-		Depth: p.depth, Pace: s.env.Pace(p.queue),
+		Depth: p.depth, Pace: s.env.Pace(p.queue), ProviderOnly: s.env.SignIn.Only,
+	}
+	if c.Provider, err = s.env.SignIn.Provider(s.public, web.ProviderCallback); err != nil {
+		return nil, err
+	}
+	if err := p.checkProvider(ctx, c.Provider); err != nil {
+		return nil, err
 	}
 	if p.local {
 		c.Port = addr.(*net.TCPAddr).Port
@@ -69,6 +77,33 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 // handler serves the page, and the service's events to receiver.
 func (p *page) handler(receiver http.Handler) http.Handler {
 	return network.WithHeaders(routes(receiver, p.site), p.site.TLS)
+}
+
+// checkProvider tells whoever starts the page what would keep people out. It
+// waits for nothing: the page starts while the provider is down.
+func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) error {
+	if provider == nil {
+		return nil
+	}
+	if len(p.env.SignIn.Roles) == 0 {
+		p.log.Warn("no group of the sign-in provider has a role: set OIDC_ROLES")
+	}
+	if p.env.SignIn.Only {
+		accounts, err := p.ledger.Accounts(ctx)
+		if err != nil {
+			return err
+		}
+		usable := func(a ledger.Account) bool { return a.BreakGlass && a.HasPassword && a.May(ledger.Operator) }
+		if !slices.ContainsFunc(accounts, usable) {
+			p.log.Warn("no break-glass account: nobody can sign in while the sign-in provider is down; see importer accounts break-glass")
+		}
+	}
+	go func() {
+		if err := provider.Reach(ctx); err != nil && ctx.Err() == nil {
+			p.log.Warn("sign-in provider away", "provider", provider.Issuer(), "err", err)
+		}
+	}()
+	return nil
 }
 
 // openQueue makes the queue. The page outlives a Redis that is away, at its start
@@ -132,6 +167,7 @@ func (p *page) settings() (web.Settings, error) {
 		HookKey: len(secrets) > 0,
 		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.LedgerDir(), Queue: "within this process",
 		Rate: p.env.Rate, FeesFile: p.env.FeesFile, Places: p.places(), HookPath: webhook.Path,
+		Groups: p.env.SignIn.Groups(), Claim: p.env.SignIn.Claim,
 	}
 	if p.env.DatabaseURL != "" {
 		s.Database = "PostgreSQL"

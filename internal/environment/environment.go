@@ -50,8 +50,15 @@ var Variables = []Variable{
 	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a private address; empty for any public host, by https"},
 	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
-	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes"},
-	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
+	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) that the page's users sign in by, such as https://login.example.com; empty for none"},
+	{"OIDC_CLIENT_ID", "", "the ID under which the provider knows this application"},
+	{"OIDC_CLIENT_SECRET", "", "the secret that goes with it; empty for a public client"},
+	{"OIDC_ROLES", "", "the roles of the provider's groups: filing-approvers=approver,filing-ops=operator (parted by ; where names have commas)"},
+	{"OIDC_GROUPS_CLAIM", "groups", "the claim that names somebody's groups; with dots for one within another: realm_access.roles"},
+	{"OIDC_SCOPES", "openid profile email", "the scopes to ask the provider for, between spaces"},
+	{"OIDC_ONLY", "", "1 lets passwords, links and passkeys sign in break-glass accounts only (importer accounts break-glass)"},
+	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes and for the sign-in provider"},
+	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }
 
 // Environment is what the variables say.
@@ -70,6 +77,7 @@ type Environment struct {
 	PriceTypes    string
 	SetPricePath  string
 	Downloads     network.Downloads // where the links of documents may lead
+	SignIn        SignIn            // the sign-in provider of the page
 	Ledger        string            // the ledger that --ledger names; empty for the organization's own
 	Warn          func(error)       // is told what others can read of the data folder; may be nil
 
@@ -133,6 +141,9 @@ func Read(getenv func(string) string) (Environment, error) {
 	var err error
 	if e.Downloads, err = network.ParseDownloads(e.BaseURL, value("DOCUMENT_HOSTS")); err != nil {
 		return e, fmt.Errorf("DOCUMENT_HOSTS: %w", err)
+	}
+	if e.SignIn, err = readSignIn(value); err != nil {
+		return e, err
 	}
 	if v := value("FILING_LIVE"); v != "" {
 		if e.Live, err = strconv.ParseBool(v); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-const passPhrase = "a long pass phrase"
+const passPhrase = "seven gray herons at noon"
 
 // member signs somebody in by a password.
 func (s *testSite) member(name string, roles ...ledger.Role) *visitor {

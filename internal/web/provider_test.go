@@ -1,0 +1,311 @@
+package web
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/signin"
+	"bulkfiling/internal/signin/signintest"
+)
+
+// provided is a site whose people sign in by a provider.
+func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Provider) {
+	t.Helper()
+	p := signintest.New(t)
+	s := newSite(t, change...)
+	s.Provider = signin.NewProvider(signin.ProviderConfig{
+		Issuer: p.URL, ClientID: signintest.ClientID, ClientSecret: signintest.ClientSecret, Redirect: s.url + ProviderCallback,
+		GroupsClaim: "groups", Roles: signin.GroupRoles{{Group: "ops", Role: "operator"}, {Group: "appr", Role: "approver"}},
+	})
+	return s, p
+}
+
+// arrive signs in by the provider.
+func (v *visitor) arrive() (int, string) {
+	v.Helper()
+	status, body := v.get("/sign-in/provider?to=/sessions")
+	v.csrf = hidden(body, "csrf")
+	return status, body
+}
+
+// onward follows the link of the page that leads to the provider.
+func (v *visitor) onward(body string) (int, string) {
+	v.Helper()
+	found := regexp.MustCompile(`<a class="button primary" href="(http[^"]+)">Continue`).FindStringSubmatch(body)
+	if found == nil {
+		v.Fatalf("no way on\n%s", body)
+	}
+	r, err := http.NewRequest(http.MethodGet, html.UnescapeString(found[1]), nil)
+	v.must(err)
+	return v.do(r)
+}
+
+// A person of the provider gets an account at the first sign-in, the roles of the
+// groups at each, and signs out there, too.
+func TestSignInByTheProvider(t *testing.T) {
+	s, p := provided(t)
+	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"ops"}})
+	v := s.nobody()
+	_, body := v.get("/sign-in?to=/sessions")
+	v.wants(body, `href="/sign-in/provider?to=%2fsessions"`)
+	status, body := v.arrive()
+	if v.wants(body, "ana@example.com", "operator"); status != http.StatusOK {
+		t.Fatalf("%d\n%s", status, body)
+	}
+	if asked := p.Asked()[0]; asked.Get("redirect_uri") != s.url+ProviderCallback || asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
+		t.Errorf("%v", asked)
+	}
+	session, err := s.Ledger.Sessions(t.Context(), mustAccount(s, "ana@example.com").ID)
+	if err != nil || len(session) != 1 || session[0].EndsAt.Sub(session[0].CreatedAt) != providerLife {
+		t.Errorf("%+v, %v", session, err)
+	}
+	a := mustAccount(s, "ana@example.com")
+
+	// The provider says what the account may do: nobody here does.
+	_, body = v.get("/settings")
+	v.wants(body, "from the groups at "+p.URL)
+	if status, _ := v.post("/settings/accounts/"+a.ID, "role", "operator", "role", "approver"); status != http.StatusConflict {
+		t.Errorf("give it a role: %d", status)
+	}
+	if status, _ := v.get("/password"); status != http.StatusForbidden {
+		t.Errorf("its password: %d", status)
+	}
+	link, err := s.Ledger.MakeSignInLink(t.Context(), a.ID, flowLife)
+	s.must(err)
+	if status, _ := s.nobody().send("/enter", url.Values{"ticket": {link}}); status != http.StatusForbidden {
+		t.Errorf("a link to it: %d", status)
+	}
+
+	if status, body := v.post("/leave"); status != http.StatusOK || !strings.Contains(body, "You are signed out here") {
+		t.Errorf("%d\n%s", status, body)
+	} else if status, body := v.onward(body); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if ended := p.Ended(); len(ended) != 1 || ended[0].Get("id_token_hint") == "" || ended[0].Get("post_logout_redirect_uri") != s.url+"/sign-in" {
+		t.Errorf("%v", ended)
+	}
+
+	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"everybody"}})
+	if _, body := v.arrive(); strings.Contains(body, "<small>operator") {
+		t.Error("a group that is gone goes on")
+	}
+	if got := mustAccount(s, "ana@example.com"); got.ID != a.ID || len(got.Roles) != 0 {
+		t.Errorf("%+v", got)
+	}
+	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, nil, true))
+	if status, body := s.nobody().arrive(); status != http.StatusForbidden || !strings.Contains(body, "disabled") {
+		t.Errorf("a disabled account: %d", status)
+	}
+}
+
+// An email address makes nobody somebody else.
+func TestProviderDoesNotTakeLocalAccountsOver(t *testing.T) {
+	s, p := provided(t)
+	boss := s.member("boss@example.com", ledger.Operator)
+	for _, verified := range []bool{true, false} {
+		p.Person(map[string]any{"sub": "stranger", "email": "boss@example.com", "email_verified": verified, "groups": []string{}})
+		status, body := s.nobody().arrive()
+		if status != http.StatusOK || strings.Contains(body, "<bdi>boss@example.com</bdi>") {
+			t.Errorf("%d\n%s", status, body)
+		}
+	}
+	if a := mustAccount(s, boss.name); !a.May(ledger.Operator) || a.ManagedBy != "" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// An answer counts once, in the browser that asked, and not long after.
+func TestProvidersAnswerIsOfOneBrowser(t *testing.T) {
+	s, p := provided(t)
+	begin := func() (*visitor, string) {
+		v := s.nobody()
+		v.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+			if strings.HasPrefix(r.URL.Path, ProviderCallback) {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}
+		r, err := http.NewRequest(http.MethodGet, s.url+"/sign-in/provider", nil)
+		s.must(err)
+		answer, err := v.client.Do(r)
+		s.must(err)
+		answer.Body.Close()
+		back, err := answer.Location()
+		s.must(err)
+		v.client.CheckRedirect = nil
+		return v, back.RequestURI()
+	}
+	v, back := begin()
+	if status, _ := s.nobody().get(back); status != http.StatusGone {
+		t.Errorf("in another browser: %d", status)
+	}
+	w, _ := begin()
+	if status, _ := w.get(back); status != http.StatusForbidden {
+		t.Errorf("somebody else's answer: %d", status)
+	}
+	jar := v.client.Jar.Cookies(must(url.Parse(s.url)))
+	if status, body := v.get(back); status != http.StatusOK || hidden(body, "csrf") == "" {
+		t.Errorf("%d\n%s", status, body)
+	}
+	if status, _ := v.get(back); status != http.StatusGone {
+		t.Errorf("again: %d", status)
+	}
+	replayed := s.nobody()
+	replayed.client.Jar.SetCookies(must(url.Parse(s.url)), jar)
+	if status, _ := replayed.get(back); status != http.StatusGone {
+		t.Errorf("again with the older cookies: %d", status)
+	}
+	for _, bad := range []string{"", "?state=x", "?code=x&state=x", "?error=access_denied"} {
+		fresh, _ := begin()
+		if status, _ := fresh.get(ProviderCallback + bad); status != http.StatusForbidden {
+			t.Errorf("%q: %d", bad, status)
+		}
+		if status, _ := s.nobody().get(ProviderCallback + bad); status != http.StatusGone {
+			t.Errorf("%q of nobody: %d", bad, status)
+		}
+	}
+	p.Lie(signintest.Lies{Claims: func(c map[string]any) { c["iss"] = "https://evil.example" }})
+	if status, body := s.nobody().arrive(); status != http.StatusForbidden || strings.Contains(body, "evil.example") {
+		t.Errorf("a lying provider: %d\n%s", status, body)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// The provider's word on a second factor counts where it gives it, or where the
+// firm says that it always checks one.
+func TestSecondFactorOfTheProvider(t *testing.T) {
+	s, p := provided(t)
+	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
+	person := map[string]any{"sub": "7", "name": "Ana", "groups": []string{"ops"}}
+	sees := func(want int) {
+		t.Helper()
+		p.Person(person)
+		v := s.nobody()
+		v.arrive()
+		if status, _ := v.get("/fleet"); status != want {
+			t.Errorf("%v: %d, want %d", person, status, want)
+		}
+	}
+	sees(http.StatusForbidden)
+	person["amr"] = []string{"pwd"}
+	sees(http.StatusForbidden)
+	person["amr"] = []string{"pwd", "mfa"}
+	sees(http.StatusOK)
+	delete(person, "amr")
+	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true, TrustProvider: true}))
+	sees(http.StatusOK)
+
+	// Where it gives none, one of ours does, which is asked for each time.
+	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
+	v := s.nobody()
+	v.arrive()
+	secret, _ := v.app()
+	if status, _ := v.get("/fleet"); status != http.StatusOK {
+		t.Errorf("with an app: %d", status)
+	}
+	v = s.nobody()
+	if _, body := v.arrive(); !strings.Contains(body, "Second step") {
+		t.Errorf("%s", body)
+	}
+	if status, body := v.send("/sign-in/second", url.Values{"code": {v.code(secret, 1)}}); status != http.StatusOK || !strings.Contains(body, "Sign out") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	_, body := v.get("/settings")
+	v.csrf = hidden(body, "csrf")
+	if _, body := v.post("/leave"); !strings.Contains(body, "signed out here") {
+		t.Error("the second step has lost the provider's session")
+	}
+}
+
+// With OIDC_ONLY the doors of the page's own are for break-glass accounts, each
+// use of which is told of.
+func TestBreakGlass(t *testing.T) {
+	s, p := provided(t)
+	ana, vault := s.member("ana", ledger.Operator), s.member("vault", ledger.Operator)
+	s.ProviderOnly = true
+	s.must(s.Ledger.KeepBreakGlass(t.Context(), mustAccount(s, "vault").ID, true))
+	p.Close()
+	if status, body := s.nobody().arrive(); status != http.StatusBadGateway || !strings.Contains(body, "cannot be reached") {
+		t.Errorf("%d\n%s", status, body)
+	}
+	_, body := s.nobody().get("/sign-in")
+	ana.wants(body, "cannot be reached", "Emergency sign-in")
+	if status, body := s.nobody().signInBy("ana", passPhrase); status != http.StatusForbidden || !strings.Contains(body, "company account") {
+		t.Errorf("a password of somebody else: %d", status)
+	}
+	bare, err := s.Ledger.AddAccount(t.Context(), "bare", []ledger.Role{ledger.Operator})
+	s.must(err)
+	link, err := s.Ledger.MakeSignInLink(t.Context(), bare.ID, flowLife)
+	s.must(err)
+	if status, _ := s.nobody().send("/enter", url.Values{"ticket": {link}}); status != http.StatusForbidden {
+		t.Errorf("a link of somebody else: %d", status)
+	}
+	if status, _ := s.nobody().signInBy("vault", passPhrase); status != http.StatusOK {
+		t.Errorf("a break-glass account: %d", status)
+	}
+	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "sign-in-break-glass", Of: "vault"})
+	if err != nil || len(acts) != 1 {
+		t.Errorf("%+v, %v", acts, err)
+	}
+	notices, err := s.Ledger.Notices(t.Context(), 100)
+	s.must(err)
+	told := 0
+	for _, n := range notices {
+		if n.Kind == ledger.NoticeAccess && strings.Contains(n.Subject, "break-glass account vault signed in") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%+v", notices)
+	}
+	_ = vault
+}
+
+// The owner of a local account links it while signed in, after proving it once
+// more; nobody is linked by somebody else's form, browser or session.
+func TestLinkToTheProvider(t *testing.T) {
+	s, p := provided(t)
+	p.Person(map[string]any{"sub": "9", "email": "leo@example.com", "email_verified": true, "groups": []string{"appr"}})
+	v := s.member("leo", ledger.Operator)
+	if status, _ := v.post("/security/provider"); status != http.StatusForbidden {
+		t.Errorf("without a confirmation: %d", status)
+	}
+	v.confirm()
+	_, onward := v.post("/security/provider")
+	stranger := s.member("eve", ledger.Preparer)
+	if status, _ := stranger.onward(onward); status != http.StatusGone {
+		t.Errorf("in another browser: %d", status)
+	}
+	_, onward = v.post("/security/provider")
+	status, body := v.onward(onward)
+	if v.wants(body, "Your company account is linked", "leo@example.com"); status != http.StatusOK {
+		t.Errorf("%d", status)
+	}
+	w := s.nobody()
+	if _, body := w.arrive(); !strings.Contains(body, "<bdi>leo</bdi> <small>operator</small>") {
+		t.Errorf("%s", body)
+	}
+	eve := stranger
+	eve.confirm()
+	_, onward = eve.post("/security/provider")
+	if status, body := eve.onward(onward); status != http.StatusConflict || !strings.Contains(body, "another account") {
+		t.Errorf("linked twice: %d", status)
+	}
+	if status, _ := v.post("/security/provider/unlink", "issuer", p.URL, "subject", "9"); status != http.StatusOK {
+		t.Errorf("unlink: %d", status)
+	}
+	if _, body := s.nobody().arrive(); strings.Contains(body, "<bdi>leo</bdi>") {
+		t.Error("the link goes on")
+	}
+}

@@ -1,0 +1,38 @@
+//go:build unix
+
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+)
+
+// The owner adds a passkey and signs in by it, with a browser's own authenticator.
+func TestPasskeySignsIn(t *testing.T) {
+	h := newHouse(t, false, "", "")
+	_, port, _ := strings.Cut(h.at, ":")
+	p := newPerson(newBrowser(t), t, "owner", "localhost:"+port)
+	ask(p, webauthn.Enable, webauthn.EnableParams{})
+	ask(p, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}})
+	p.enter(h.link)
+	p.open("/security")
+	p.reads("Your password alone signs you in")
+	p.send("Add a passkey")
+	p.arrive()
+	p.reads("These codes are shown only now")
+	p.follow("I saved the codes")
+	p.reads("10 codes left")
+	p.send("Sign out")
+	p.arrive()
+	p.reads("Sign in")
+	p.send("Sign in with a passkey")
+	p.arrive()
+	p.until(`location.pathname === "/" && document.readyState === "complete"`)
+	p.open("/security")
+	p.reads("second factor", "by passkey")
+}
