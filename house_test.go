@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 	"internal/filingapi":         {"filing", "money", "network"},
 	"internal/ledger":            {"filing", "money", "network", "password"},
 	"internal/ledgertest":        {},
-	"internal/balance":           {"filing", "money", "ledger", "season"},
+	"internal/balance":           {"filing", "money", "ledger", "season", "sheet"},
 	"internal/importer":          {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":            {"sheet", "filing", "money", "ledger"},
 	"internal/season":            {"filing", "money"},

@@ -16,6 +16,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/season"
+	"bulkfiling/internal/sheet"
 
 	"github.com/gocarina/gocsv"
 )
@@ -130,7 +131,7 @@ func newFees(tables ...feeTable) *Fees { return &Fees{tables: tables, today: sea
 // of them with the filing years or days they hold for (300 until 2025; 400). Other
 // columns are ignored. Errors name file, line and column, all of them at once.
 func LoadFees(path string) (*Fees, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFees(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFees, err)
 	}
@@ -139,6 +140,27 @@ func LoadFees(path string) (*Fees, error) {
 		return nil, err
 	}
 	return newFees(table, builtin()), nil
+}
+
+// maxFees is the size of a file of fees, which has some hundred lines.
+const maxFees = 4 << 20
+
+// readFees reads a file of fees within the limits of every spreadsheet.
+func readFees(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFees+1))
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Base(path)
+	if len(data) > maxFees {
+		return nil, fmt.Errorf("%s: the file is larger than %d MB: name the file of fees", name, maxFees>>20)
+	}
+	return data, sheet.Verify(name, bytes.NewReader(data), int64(len(data)))
 }
 
 // feeLine is a line as it is written: text, so that what is wrong with it can be

@@ -223,3 +223,20 @@ func TestAFeeSaysWhatItIs(t *testing.T) {
 		}
 	}
 }
+
+// A file of fees costs no more than any other spreadsheet may.
+func TestLargeFeesAreRefused(t *testing.T) {
+	head := "product,state,entityType,amount\n"
+	for name, content := range map[string]string{
+		"bytes": head + strings.Repeat("#\n", 4<<20),
+		"rows":  head + strings.Repeat("a\n", 400_000),
+	} {
+		path := filepath.Join(t.TempDir(), name+".csv")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := balance.LoadFees(path); !errors.Is(err, balance.ErrFees) || !strings.Contains(err.Error(), name+".csv") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

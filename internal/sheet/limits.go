@@ -14,7 +14,7 @@ type Limits struct {
 	PartBytes   int64         // one part of an XLSX, unpacked; as TotalBytes, at most 1 GiB
 	StringBytes int64         // the shared strings of an XLSX, kept in memory; 8 MiB and 16 times the file, at most 128 MiB
 	Strings     int           // how many shared strings; 64 Ki and one for each byte of the file, at most 16 Mi
-	TextBytes   int64         // the text of all cells of a sheet, each counted where it stands; 8 MiB and 16 times the file
+	TextBytes   int64         // the text of all cells of a sheet, each counted where it stands; 4 MiB and 6 times the file
 	Rows        int           // the highest row number; 1,048,576, as in Excel
 	FilledRows  int           // rows that are not blank; 60,000 and one for each 40 bytes of the file, or one for each 12
 	Columns     int           // 16,384, as in Excel
@@ -44,7 +44,7 @@ func (l Limits) withDefaults(size int64) Limits {
 	setDefault(&l.PartBytes, min(l.TotalBytes, 1<<30))
 	setDefault(&l.StringBytes, min(8<<20+16*size, 128<<20))
 	setDefault(&l.Strings, int(min(64<<10+size, 1<<24)))
-	setDefault(&l.TextBytes, 8<<20+16*size)
+	setDefault(&l.TextBytes, 4<<20+6*size)
 	setDefault(&l.Rows, 1<<20)
 	setDefault(&l.FilledRows, int(max(60_000+size/40, size/12)))
 	setDefault(&l.Columns, 1<<14)
