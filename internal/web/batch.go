@@ -247,7 +247,16 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		p.Holds = append(p.Holds, h)
 	}
 	if p.Dearer.Rows > 0 {
-		p.Holds = append(p.Holds, hold{Word: "waiting for approval", Class: "warn", What: fmt.Sprintf("%s cost %s now, and %s was approved.", count(p.Dearer.Rows, "row"), p.Dearer.Cost, p.Dearer.Approved.Dollars()), Do: "An approver approves the new cost, or these rows stay unsent."})
+		what, rows := "", count(p.Dearer.Rows, "row")
+		if p.Dearer.Cost.Amount > p.Dearer.Approved {
+			what = fmt.Sprintf("The cost of %s is now %s. Approved: %s.", rows, p.Dearer.Cost, p.Dearer.Approved.Dollars())
+		} else {
+			what = fmt.Sprintf("Someone asked to send %s again. The cost is %s.", rows, p.Dearer.Cost)
+		}
+		p.Holds = append(p.Holds, hold{
+			Word: "waiting for approval", Class: "warn", What: what,
+			Do: "An approver approves this, or the filing service gets no order for it.",
+		})
 	}
 	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
 		h := hold{Word: "waits for funds", Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}

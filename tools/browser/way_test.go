@@ -482,6 +482,11 @@ func (w *way) settle() {
 	}
 	p.follow(row + ` details[open] button.primary`)
 	p.reads("No row is uncertain")
+	// What is sent again is bought a second time where that person errs: it needs
+	// an approval of its own.
+	w.vera.open(w.batch)
+	w.vera.reads("Someone asked to send 1 row again")
+	w.vera.follow(`form[action$="/approve-costs"] button.primary`)
 	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "rows to correct"`)
 	w.paula.look()
 }
