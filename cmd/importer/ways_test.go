@@ -41,6 +41,7 @@ var notOrdering = map[string]string{
 	"season remove":          "sends less",
 	"accounts add":           "an account has to come by a link, or by its password",
 	"accounts password":      "whoever can do it has the database",
+	"accounts break-glass":   "lets an account in by its own password",
 	"accounts reset-factors": "signs an account out: it comes by its own password",
 	"accounts roles":         "whoever approves is no second person for what they submitted",
 	"bill":                   "writes bills",
