@@ -237,6 +237,12 @@ func (w *world) make(t *rapid.T, s *sent) {
 		s.conflict = true
 		return
 	}
+	if len(s.claims) == 1 && s.claims[0].Product == filing.RegisteredAgent && len(w.made[s.claims[0].Key]) > 0 {
+		// The ledger repeats agent orders here, as with FILING_REPEAT_AGENT: of a
+		// service that answers with the order it has and charges nothing.
+		s.orders[filing.RegisteredAgent] = w.made[s.claims[0].Key][0]
+		return
+	}
 	for _, c := range s.claims {
 		if rapid.IntRange(0, 3).Draw(t, "made") > 0 {
 			s.orders[c.Product] = fmt.Sprintf("order_%d_%d_%s", s.row.ID, s.try, c.Product)
