@@ -153,6 +153,10 @@ func (a *app) accountsAddCommand() *cobra.Command {
 					return err
 				}
 				fmt.Fprintf(a.out, "The account %s is added; roles: %s.\n", account.Name, roleText(account.Roles))
+				if a.env.SignIn.Only {
+					a.say("OIDC_ONLY is set, so no link was made. To make it a break-glass account: importer accounts password %q, then importer accounts break-glass %q", account.Name, account.Name)
+					return nil
+				}
 				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
 					return fmt.Errorf("make the link of the account, which is added: %w; for another one: importer accounts link %q", err, account.Name)
 				}
@@ -352,6 +356,9 @@ func (a *app) pageHost() string {
 // makeLink makes a link that lets its holder in once, as that account, and
 // prints it: it can be had in no other way.
 func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL, life time.Duration) error {
+	if a.env.SignIn.Only && !account.BreakGlass {
+		return fmt.Errorf("%s cannot use a link: with OIDC_ONLY, passwords and links sign in break-glass accounts only (importer accounts break-glass %q)", account.Name, account.Name)
+	}
 	secret, err := l.MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)), account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)

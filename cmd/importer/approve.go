@@ -39,8 +39,14 @@ the yes itself.`,
 }
 
 func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, yes bool) error {
-	p, err := jobs.Propose(ctx, l, a.today(l), id)
-	b := p.Batch
+	b, err := l.Batch(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := refuseApproval(ctx, l, b); err != nil {
+		return err
+	}
+	p, err := jobs.Propose(ctx, l, a.today(l), b.ID)
 	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
 		if increase, err := l.CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
 			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
@@ -78,6 +84,32 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	}
 	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
 	return a.whoPlaces(ctx, l, b, "")
+}
+
+// refuseApproval says why this command may not approve what waits in a batch; nil
+// where it may. It is asked before anything is quoted or shown.
+func refuseApproval(ctx context.Context, l *ledger.Ledger, b ledger.Batch) error {
+	if b.Approval.State != ledger.ApprovalWanted {
+		increase, err := l.CostIncrease(ctx, b.ID)
+		if err != nil || increase.Rows == 0 {
+			return err
+		}
+	}
+	why, err := l.Barred(ledger.AtTerminal(ctx, person()), b.ID, person())
+	if err == nil && why != nil {
+		err = fmt.Errorf("approve batch %s: %w", b.ID, why)
+	}
+	return err
+}
+
+// howToApprove says where a batch that waits can be approved. A policy that covers
+// commands leaves the page alone.
+func howToApprove(ctx context.Context, l *ledger.Ledger, batch string) string {
+	why, err := l.Barred(ledger.AtTerminal(ctx, person()), batch, person())
+	if err == nil && why != nil && why.Typed {
+		return "an approver signs in to the page and approves it there"
+	}
+	return "an approver approves it on the page, or with importer approve " + batch
 }
 
 // approveCosts shows the rows of a batch that cost more than was approved, if
@@ -161,7 +193,7 @@ func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, f
 	}
 	switch {
 	case b.Approval.State == ledger.ApprovalWanted:
-		a.say("It waits for approval: importer approve %s", b.ID)
+		a.say("It waits for approval: %s", howToApprove(ctx, l, b.ID))
 	case !placed:
 		a.say("%s. Start one: worker%s", a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
 	default:

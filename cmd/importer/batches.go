@@ -168,7 +168,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	}
 	switch b.Approval.State {
 	case ledger.ApprovalWanted:
-		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("nothing is sent before: importer approve "+b.ID))
+		fmt.Fprintf(table, "approval\t%s\n", a.paint.yellow("nothing is sent before: "+howToApprove(ctx, l, b.ID)))
 	case ledger.ApprovalGiven:
 		fmt.Fprintf(table, "approval\tby %s, %s\n", b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
 	}

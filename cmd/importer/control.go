@@ -113,7 +113,7 @@ func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, erro
 	case n == 0:
 		return text, nil
 	case b.Approval.State == ledger.ApprovalWanted:
-		text += fmt.Sprintf(" They wait for their approval: importer approve %s", b.ID)
+		text += " They wait for their approval: " + howToApprove(ctx, l, b.ID)
 	case b.Paused:
 		text += fmt.Sprintf(" The batch is paused: importer resume %s", b.ID)
 	default:

@@ -89,7 +89,7 @@ retry and resolve, too. A batch that waits goes on waiting when the policy chang
 			}
 			return over(c.Context(), func(l *ledger.Ledger) error {
 				if policy.any() {
-					if err := changePolicy(c.Context(), l, policy); err != nil {
+					if err := a.changePolicy(c.Context(), l, policy); err != nil {
 						return err
 					}
 				}
@@ -110,7 +110,7 @@ retry and resolve, too. A batch that waits goes on waiting when the policy chang
 	return c
 }
 
-func changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags) error {
+func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags) error {
 	p, err := l.Policy(ctx)
 	if err != nil {
 		return err
@@ -118,7 +118,17 @@ func changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags) error {
 	if err := f.apply(&p); err != nil {
 		return err
 	}
-	return l.ChangePolicy(acting(ctx, "policy", "", p.Words()), p)
+	if err := l.ChangePolicy(acting(ctx, "policy", "", p.Words()), p); err != nil || p.Second {
+		return err
+	}
+	for _, part := range []struct{ value, what string }{
+		{f.from, "The amount applies"}, {f.products, "The choice of products applies"}, {f.terminal, "The choice for commands applies"},
+	} {
+		if part.value != "" {
+			a.say("%s once a second person is required: importer firm --second-person yes", part.what)
+		}
+	}
+	return nil
 }
 
 // forgetMapping forgets the mapping whose name begins so.

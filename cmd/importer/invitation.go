@@ -40,6 +40,9 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	if p.public != nil {
 		base = p.public.String()
 	}
+	if p.env.SignIn.Only { // a link would sign nobody in
+		return invitation{text: fmt.Sprintf("The page is at %s/; sign in with your company account. Break-glass accounts sign in by their passwords", base)}, nil
+	}
 	if !p.local {
 		accounts, err := p.ledger.Accounts(ctx)
 		if err != nil {

@@ -23,9 +23,10 @@ first line and seals every value with it. The old key stays on the next line, so
 that a backup can still be read; --drop-old removes it, an hour later at the
 earliest, and only if no value needs it.
 
-Where the key is given by FILING_SEAL_KEY, put the new key in front of the old one
-there first, on every machine, and restart what runs. The command then seals every
-value with the first key.
+Where the key is given by FILING_SEAL_KEY, first add the new key behind the old one
+on every machine, and restart every process: now each opens both. Then put the new
+key in front, and restart again. The command then seals every value with the first
+key.
 
 Workers and the page may run meanwhile. A command that was interrupted goes on
 where it stopped.`,
@@ -55,7 +56,7 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 		return err
 	}
 	if file == "" && found.Old == 0 {
-		a.say("Nothing is sealed with an older key. To rotate, put a new key (openssl rand -hex 32) in front of the present one in FILING_SEAL_KEY on every machine, restart what runs, and give this command again.")
+		a.say("Nothing is sealed with an older key. To rotate: add a new key (openssl rand -hex 32) behind the present one in FILING_SEAL_KEY on every machine, and restart every process. Then put the new key in front, restart again, and give this command once more.")
 		return nil
 	}
 	what := "A new sealing key is to be made, and everything sealed with it:"

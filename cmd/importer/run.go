@@ -517,9 +517,9 @@ func (r *filingRun) explain(ending jobs.Ending) {
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:
-		r.say("%s: an approver approves it on the page, or with importer approve %s", r.paint.yellow("The batch waits for approval"), r.batch.ID)
+		r.say("%s: %s", r.paint.yellow("The batch waits for approval"), howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Dearer:
-		r.say("%s: importer approve %s shows what they cost now", r.paint.yellow("Some rows wait for approval, and were not sent"), r.batch.ID)
+		r.say("%s: %s", r.paint.yellow("Some rows wait for approval of what they cost now, and were not sent"), howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded; the same command continues.")
 	}

@@ -30,6 +30,8 @@ type Plan struct {
 	Roster string      `json:"roster"` // the version
 	Rows   int         `json:"rows"`   // of the roster
 
+	Product filing.Product `json:"-"` // of its batch; a plan that was kept does not say
+
 	// The companies of this firing against those of the roster that the firing
 	// before was made from.
 	Before    string `json:"before,omitempty"` // that firing; "" for none

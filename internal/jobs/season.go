@@ -452,7 +452,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	plan := &Plan{Season: se.Name, Date: on, Missed: f.Missed, File: version.File, Roster: version.Hash, Rows: roster.Tally.Rows}
+	plan := &Plan{Season: se.Name, Date: on, Missed: f.Missed, File: version.File, Roster: version.Hash, Rows: roster.Tally.Rows, Product: roster.Product}
 	if s.c.Now().Sub(f.Due) > 2*s.c.Every+time.Minute {
 		plan.Late = f.Due.In(zone).Format("2006-01-02 15:04 MST")
 	}

@@ -43,11 +43,19 @@ func (p Policy) Words() string {
 	if p.From > 0 {
 		what += " of " + p.From.Dollars() + " or more"
 	}
-	where := "; run and submit are not covered"
+	where := "; commands such as run, submit, retry and resolve are not covered"
 	if p.Terminal {
 		where = ", on the page, by a schedule, and on the terminal"
 	}
 	return "a second person approves " + what + where
+}
+
+// Covers reports whether a batch of a product needs the approval of a second person
+// for what it costs: from the page, or by a schedule. A cost that is not known is
+// one that does.
+func (p Policy) Covers(product filing.Product, cost money.Cost) bool {
+	return p.Second && (len(p.Products) == 0 || slices.Contains(p.Products, product)) &&
+		(p.From == 0 || cost.Amount >= p.From || cost.IsUnknown())
 }
 
 // weaker reports whether something needs an approval under p that needs none

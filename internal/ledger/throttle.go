@@ -230,10 +230,20 @@ func (l *Ledger) addFailure(ctx context.Context, c *counter, from string) (time.
 // before it, but for those of its address: they may be of other names.
 func (c *CountedTry) Succeed(ctx context.Context) error {
 	for _, one := range c.counters {
+		if one.scope.name != byAddress.name {
+			continue
+		}
+		if err := c.ledger.takeBack(ctx, one); err != nil {
+			return err
+		}
+	}
+	return c.forget(ctx)
+}
+
+// forget forgets the failures that count with a try, but for those of its address.
+func (c *CountedTry) forget(ctx context.Context) error {
+	for _, one := range c.counters {
 		if one.scope.name == byAddress.name {
-			if err := c.ledger.takeBack(ctx, one); err != nil {
-				return err
-			}
 			continue
 		}
 		if _, err := c.ledger.exclusively(unasked(ctx), `DELETE FROM failures WHERE hash = $1`, one.hash); err != nil {
@@ -241,6 +251,17 @@ func (c *CountedTry) Succeed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ForgetFailures forgets the failures among which a try would count, but for those
+// of its address: they may be of other names. Whoever has reset a password with a
+// link does not wait for the failures before.
+func (l *Ledger) ForgetFailures(ctx context.Context, t Try) error {
+	c := &CountedTry{ledger: l}
+	if err := l.chooseCounters(unasked(ctx), t, c); err != nil {
+		return fmt.Errorf("forget failed attempts: %w", err)
+	}
+	return c.forget(ctx)
 }
 
 // TakeBack says that the try was not made.

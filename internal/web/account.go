@@ -31,6 +31,9 @@ func rolesOf(v *visit) []ledger.Role {
 
 func (s *Site) addAccount(v *visit) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
+	if s.ProviderOnly {
+		return wrong("People are added when they first sign in with a company account. To add a break-glass account: importer accounts add. Nobody was added.")
+	}
 	account, err := s.Ledger.AddAccount(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
 		return wrong("%s Nobody was added.", sentence(err.Error()))
@@ -82,6 +85,9 @@ func (s *Site) makeLink(v *visit) error {
 
 // showLink makes a one-time link and shows it, once.
 func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
+	if s.refuseLocal(a) == errProvider {
+		return wrong("%s cannot use a link: only break-glass accounts sign in without a company account. No link was made.", a.Name)
+	}
 	note := "to sign in"
 	if a.HasPassword {
 		note = "to reset the password"

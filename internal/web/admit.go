@@ -48,17 +48,19 @@ var (
 	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
 	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account", "Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page and choose your company account."}
 	errManaged  = &Trouble{http.StatusForbidden, "Sign in with your company account", "The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
+	errApp      = &Trouble{http.StatusGone, "This page expired", "Go back to Security and add the app again. Nothing was changed."}
+	errPasskey  = &Trouble{http.StatusGone, "This page expired", "Go back to Security and use the passkey again. Nothing was changed."}
 	errFlow     = &Trouble{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
 )
 
 // admit lets somebody in, after the second factor where the account has one.
 func (s *Site) admit(v *visit, a ledger.Account, by arrival) error {
-	switch {
-	case by.Token == "" && a.ManagedBy != "":
-		return errManaged
-	case by.Token == "" && s.ProviderOnly && !a.BreakGlass:
-		return errProvider
-	case a.Disabled:
+	if by.Token == "" {
+		if err := s.refuseLocal(a); err != nil {
+			return err
+		}
+	}
+	if a.Disabled {
 		return errDisabled
 	}
 	by.Account = a.ID
@@ -66,6 +68,18 @@ func (s *Site) admit(v *visit, a ledger.Account, by arrival) error {
 		return s.askSecond(v, by)
 	}
 	return s.beginSession(v, a, by)
+}
+
+// refuseLocal says why an account cannot use this page's own passwords, links and
+// passkeys; nil where it can.
+func (s *Site) refuseLocal(a ledger.Account) error {
+	switch {
+	case a.ManagedBy != "":
+		return errManaged
+	case s.ProviderOnly && !a.BreakGlass:
+		return errProvider
+	}
+	return nil
 }
 
 // askSecond remembers who it is and asks for the second factor.

@@ -18,6 +18,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
 	"bulkfiling/internal/season"
 	"bulkfiling/internal/sheet"
 )
@@ -38,7 +39,8 @@ type enrolment struct {
 	Months   []choice
 	Zones    []string
 	Units    []string
-	Second   bool // the firm wants a second person's yes
+	Second   bool   // a second person approves each batch, whatever it costs
+	Policy   string // the approval policy, where it covers some batches alone; "" otherwise
 	MiB      int64
 }
 
@@ -62,7 +64,9 @@ func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Second = policy.Second && policy.From == 0 && len(policy.Products) == 0
+	if e.Second = policy.Covers(filing.Product(form.Get("product")), money.Cost{}); !e.Second && policy.Second {
+		e.Policy = policy.Words()
+	}
 	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"}, {"last", "the year before"}}
 	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
 		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " alone"})

@@ -72,11 +72,7 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 // no more: a slow line takes its time.
 func (s *Site) serve(rt route, v *visit) error {
 	if rt.upload {
-		account := v.session.Account.ID
-		if s.uploads.full(account) {
-			return errUploads
-		}
-		seat, leave := s.uploads.take(account)
+		seat, leave := s.uploads.tryTake(v.session.Account.ID)
 		if seat == nil {
 			return errUploads
 		}

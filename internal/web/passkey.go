@@ -73,6 +73,8 @@ func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string,
 		err = json.Unmarshal([]byte(data), &kept)
 	}
 	switch {
+	case (errors.Is(err, ledger.ErrFlow) || err == nil && kept.Account != account) && v.signedIn && account != "":
+		return "", errPasskey
 	case errors.Is(err, ledger.ErrFlow), err == nil && kept.Account != account:
 		return "", errFlow
 	case err != nil:

@@ -26,6 +26,7 @@ const ProviderCallback = "/sign-in/provider/callback"
 var (
 	errNoProvider = &Trouble{http.StatusNotFound, "There is no company sign-in", "An operator sets it up with OIDC_ISSUER where importer serve runs."}
 	errAway       = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached", "Nobody was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its password."}
+	errAwayLocal  = &Trouble{errAway.Status, errAway.Title, "Nobody was signed in. Try again in a minute. If your account here has a password or a passkey, sign in with it."}
 	errDeclined   = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in", "You declined, or the provider does not let you use this application. Try again, or ask whoever runs the provider."}
 	errUntrusted  = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid", "Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the server's log."}
 	errLinked     = &Trouble{http.StatusConflict, "That person is linked to another account", "Nothing was changed. Sign in to that account, or unlink it there first."}
@@ -137,8 +138,10 @@ func (s *Site) providerTrouble(v *visit, err error) error {
 	s.Log.Warn("sign-in by the provider failed", "address", v.from(), "err", err)
 	trouble := errUntrusted
 	switch {
-	case errors.Is(err, signin.ErrProviderAway):
+	case errors.Is(err, signin.ErrProviderAway) && s.ProviderOnly:
 		return errAway
+	case errors.Is(err, signin.ErrProviderAway):
+		return errAwayLocal
 	case errors.Is(err, signin.ErrProviderRefused):
 		trouble = errDeclined
 	case !errors.Is(err, signin.ErrUntrusted):

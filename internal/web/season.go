@@ -377,6 +377,7 @@ type rehearsal struct {
 	jobs.Rehearsal
 	Season ledger.Season
 	Path   string
+	Waits  bool   // its batch waits for somebody's approval
 	Look   string // names what is looked at
 	Why    string // why it cannot be fired now
 }
@@ -398,10 +399,12 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	se.Approval = se.Approval || policy.Second && policy.From == 0 && len(policy.Products) == 0
-	p := &rehearsal{Season: se, Path: seasonPath(se.Name)}
+	p := &rehearsal{Season: se, Path: seasonPath(se.Name), Waits: se.Approval}
 	if p.Rehearsal, err = s.Seasons.Rehearse(v.ctx(), se); err != nil {
 		return nil, asTrouble(err)
+	}
+	if p.Plan != nil {
+		p.Waits = p.Waits || policy.Covers(p.Plan.Product, p.Plan.Total())
 	}
 	p.Look = lookOf(p.Rehearsal)
 	switch {

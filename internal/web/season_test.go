@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 )
@@ -211,6 +212,28 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	}
 	if b, err := s.Ledger.Batch(t.Context(), fired[0].Batch); err != nil || b.Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v, %v", b.Approval, err)
+	}
+}
+
+// What a schedule does is said by its own batch: what it orders, and for how much.
+func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
+	s := newSite(t)
+	s.season("de", false, rosterOf("Ada LLC"))
+	v := s.as(ledger.Operator)
+	for _, c := range []struct {
+		policy ledger.Policy
+		waits  bool
+	}{
+		{ledger.Policy{}, false},
+		{ledger.Policy{Second: true, From: 1}, true},
+		{ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true},
+		{ledger.Policy{Second: true, From: 10_000_000}, false},
+		{ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false},
+	} {
+		s.must(s.Ledger.ChangePolicy(t.Context(), c.policy))
+		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Yes, place them") == c.waits {
+			t.Errorf("%s: it says the contrary", c.policy.Words())
+		}
 	}
 }
 

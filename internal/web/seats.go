@@ -30,6 +30,22 @@ func (s *seats) take(account string) (taken *seat, leave func()) {
 		close(own[0].displaced)
 		s.remove(account, own[0])
 	}
+	return s.add(account)
+}
+
+// tryTake takes a seat for an account, until it is left. It displaces none: seat is
+// nil where the account has all that it may have, or all are taken.
+func (s *seats) tryTake(account string) (taken *seat, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.of[account]) >= s.each {
+		return nil, nil
+	}
+	return s.add(account)
+}
+
+// add gives an account one more seat; nil where all are taken.
+func (s *seats) add(account string) (taken *seat, leave func()) {
 	if s.taken >= s.all {
 		return nil, nil
 	}
@@ -41,13 +57,6 @@ func (s *seats) take(account string) (taken *seat, leave func()) {
 		defer s.mu.Unlock()
 		s.remove(account, taken)
 	}
-}
-
-// full reports whether an account has all the seats that it may have.
-func (s *seats) full(account string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.of[account]) >= s.each || s.taken >= s.all
 }
 
 // remove gives a seat back; one that was given back before stays so.

@@ -16,8 +16,16 @@ func TestSeats(t *testing.T) {
 	s := newSeats(2, 3)
 	first, leaveFirst := s.take("ana")
 	second, leaveSecond := s.take("ana")
-	if first == nil || second == nil || !s.full("ana") || s.full("ben") {
+	if first == nil || second == nil {
 		t.Fatal("ana has two seats")
+	}
+	if taken, _ := s.tryTake("ana"); taken != nil {
+		t.Error("a third seat of two")
+	}
+	select {
+	case <-first.displaced:
+		t.Error("a seat that is not taken displaces another")
+	default:
 	}
 	third, leaveThird := s.take("ana")
 	select {
@@ -29,7 +37,10 @@ func TestSeats(t *testing.T) {
 	if _, leave := s.take("ben"); leave == nil {
 		t.Error("there is no seat for ben")
 	}
-	if taken, _ := s.take("eve"); taken != nil || !s.full("eve") {
+	if taken, _ := s.take("eve"); taken != nil {
+		t.Error("a fourth seat of three")
+	}
+	if taken, _ := s.tryTake("eve"); taken != nil {
 		t.Error("a fourth seat of three")
 	}
 	// Somebody who has all of theirs gives one up for the next, whatever the others have.

@@ -173,14 +173,14 @@ func (s *Site) addApp(v *visit) error {
 	secret := v.r.PostForm.Get("flow")
 	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowEnroll, secret)
 	if errors.Is(err, ledger.ErrFlow) {
-		return errFlow
+		return errApp
 	}
 	if err != nil {
 		return err
 	}
 	account, address, _ := strings.Cut(data, " ")
 	if account != v.session.Account.ID {
-		return errFlow
+		return errApp
 	}
 	app := signin.AppOf(address)
 	step, ok := signin.MatchCode(s.Ledger.Now())(app.Secret, v.r.PostForm.Get("code"), 0)
@@ -188,7 +188,7 @@ func (s *Site) addApp(v *visit) error {
 		return v.showApp(http.StatusUnprocessableEntity, app, secret, "That code does not match. Check that your phone's clock is right, and enter the code that the app shows now.")
 	}
 	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
-		return errFlow
+		return errApp
 	}
 	return s.addFactor(v, ledger.Factor{Account: account, Kind: ledger.FactorApp, Name: named(v, "Authenticator app"), Data: app.Secret, Last: step})
 }

@@ -40,8 +40,13 @@ type settingsPage struct {
 // accountLine is an account, and through whose links it has its credentials.
 type accountLine struct {
 	ledger.Account
-	Behind []string
+	Behind   []string
+	Vouchers []string // the operators who can confirm the owner, where somebody is behind the account
+	Link     bool     // a one-time link is of use to it
 }
+
+// CanVouch reports whether somebody can confirm the owner.
+func (a accountLine) CanVouch(name string) bool { return slices.Contains(a.Vouchers, name) }
 
 // Chosen reports whether the policy is about a product by name.
 func (p settingsPage) Chosen(product filing.Product) bool {
@@ -107,13 +112,19 @@ func (s *Site) listAccounts(v *visit, p *settingsPage) error {
 	if err != nil {
 		return err
 	}
+	behind := make(map[string][]string, len(accounts))
 	for _, a := range accounts {
-		behind, err := s.Ledger.Credentials(v.ctx(), a.ID)
-		if err != nil {
+		if behind[a.Name], err = s.Ledger.Credentials(v.ctx(), a.ID); err != nil {
 			return err
 		}
-		behind = slices.DeleteFunc(behind, func(name string) bool { return name == a.Name })
-		p.Accounts = append(p.Accounts, accountLine{a, behind})
+	}
+	for _, a := range accounts {
+		line := accountLine{Account: a, Link: s.refuseLocal(a) == nil}
+		line.Behind = slices.DeleteFunc(slices.Clone(behind[a.Name]), func(name string) bool { return name == a.Name })
+		if len(line.Behind) > 0 {
+			line.Vouchers = listVouchers(a, accounts, behind)
+		}
+		p.Accounts = append(p.Accounts, line)
 	}
 	p.Links, err = s.Ledger.SignInLinks(v.ctx())
 	return err
@@ -178,4 +189,19 @@ func (s *Site) dropMapping(v *visit) error {
 	}
 	v.say("ok", "Forgotten: the next sheet with these headers is understood by itself again.")
 	return v.goTo("/settings")
+}
+
+// listVouchers lists the operators who can confirm the owner of an account: those
+// who did not make the link, and do not have their own credentials through a maker
+// of it.
+func listVouchers(a ledger.Account, accounts []ledger.Account, behind map[string][]string) []string {
+	involved := append(slices.Clone(behind[a.Name]), a.Name)
+	var all []string
+	for _, o := range accounts {
+		own := append(slices.Clone(behind[o.Name]), o.Name)
+		if o.May(ledger.Operator) && !slices.ContainsFunc(own, func(name string) bool { return slices.Contains(involved, name) }) {
+			all = append(all, o.Name)
+		}
+	}
+	return all
 }

@@ -82,6 +82,9 @@ func (s *Site) enterPage(v *visit) error {
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
 	}
+	if err == nil {
+		err = s.refuseLocal(account)
+	}
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,14 @@ var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more",
 
 func (s *Site) enter(v *visit) error {
 	secret := v.r.PostForm.Get("ticket")
-	account, err := s.Ledger.TakeSignInLink(v.ctx(), secret)
+	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	if err == nil {
+		// A link that is refused stays as it is.
+		if err := s.refuseLocal(account); err != nil {
+			return err
+		}
+		account, err = s.Ledger.TakeSignInLink(v.ctx(), secret)
+	}
 	switch {
 	case errors.Is(err, ledger.ErrReset):
 		return s.resetPassword(v, secret)
@@ -116,11 +126,24 @@ func (s *Site) enter(v *visit) error {
 	case err != nil:
 		return err
 	}
-	to := "/"
-	if !s.Local {
-		to = "/password"
+	to := "/password"
+	if s.Local {
+		own, err := s.madeOwnLink(v, account)
+		if err != nil {
+			return err
+		}
+		if own {
+			to = "/"
+		}
 	}
 	return s.admit(v, account, arrival{To: to, By: "by a link"})
+}
+
+// madeOwnLink reports whether the link that somebody has just used is their own: on
+// their own computer serve makes one at each start, and they need no password.
+func (s *Site) madeOwnLink(v *visit, a ledger.Account) (bool, error) {
+	makers, err := s.Ledger.Credentials(v.ctx(), a.ID)
+	return !slices.ContainsFunc(makers, func(name string) bool { return name != a.Name }), err
 }
 
 // resetPassword sets the password that came with a link. It begins no session: its
@@ -148,6 +171,9 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 	case errors.Is(err, ledger.ErrSignInLink):
 		return errSignInLink
 	case err != nil:
+		return err
+	}
+	if err := s.Ledger.ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
 		return err
 	}
 	v.say("ok", "The password is set. Sign in with it.")

@@ -76,7 +76,7 @@ func (s *Site) trouble(v *visit, err error) {
 	case errors.As(err, &often):
 		s.throttled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
-		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again. A browser in which you signed in before does not have to wait for the failures of others. An operator can make you a sign-in link: importer accounts link."}
+		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again." + insteadOfWaiting[often.Scope]}
 	case errors.Is(err, ledger.ErrCrowded):
 		s.throttled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
@@ -102,6 +102,15 @@ func (s *Site) trouble(v *visit, err error) {
 		s.Log.Error("the page of an error could not be made", "err", err)
 		http.Error(v.w, t.Error(), t.Status)
 	}
+}
+
+// insteadOfWaiting says what helps sooner, by the failures that make somebody wait.
+var insteadOfWaiting = map[string]string{
+	"name and address": " If you forgot your password, ask an operator for a link to reset it: the wait for the password ends with the reset.",
+	"name":             " A browser in which you signed in before does not wait for the failures of others. An operator can make you a link to reset your password: the wait for the password ends with the reset.",
+	"browser":          " If you forgot your password, ask an operator for a link to reset it: the wait for the password ends with the reset.",
+	"address":          " The failures came from your network, under several names. A browser in which you signed in before does not wait for them.",
+	"session":          " The failures were made in this session.",
 }
 
 func (s *Site) explain(v *visit, err error) *Trouble {
