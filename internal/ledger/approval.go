@@ -23,6 +23,10 @@ var ErrHandedIn = errors.New("it was handed in already")
 // given already.
 var ErrApproved = errors.New("no approval is wanted")
 
+// ErrNotOpen is returned for an approval of a batch that is not submitted yet: who
+// takes part in it is known when it is.
+var ErrNotOpen = errors.New("it is not submitted yet, so it cannot be approved")
+
 // ApprovalState is whether a batch waits for somebody's yes.
 type ApprovalState string
 
@@ -168,18 +172,21 @@ func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 
 // Approve lets a batch go. The plan must be the one that is wanted. Where the
 // policy wants a second person, now or when the batch was submitted, by must be
-// one. It returns ErrNotFound, ErrApproved, ErrPlan, and a *SecondError.
+// one. It returns ErrNotFound, ErrApproved, ErrNotOpen, ErrPlan, and a *SecondError.
 func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var state ApprovalState
 		var wanted string
-		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan FROM batches WHERE id = $1`, batch).Scan(&state, &wanted); {
+		var open bool
+		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, open FROM batches WHERE id = $1`, batch).Scan(&state, &wanted, &open); {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
 		case err != nil:
 			return err
 		case state != ApprovalWanted:
 			return ErrApproved
+		case !open:
+			return ErrNotOpen
 		case plan != wanted:
 			return ErrPlan
 		}
@@ -204,8 +211,12 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 }
 
 // secondPerson returns a *SecondError where a batch needs a second person and by
-// is none, and notes that it needs one.
+// is none, and notes that it needs one. A batch from before contributors were
+// recorded gets its own first.
 func (l *Ledger) secondPerson(ctx context.Context, tx *sql.Tx, batch, by string) error {
+	if err := gather(ctx, tx, batch); err != nil {
+		return err
+	}
 	second, err := l.needsSecond(ctx, tx, batch)
 	if err != nil || !second {
 		return err

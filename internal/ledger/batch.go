@@ -200,6 +200,9 @@ func (l *Ledger) OpenBatch(ctx context.Context, batch string) error {
 }
 
 func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch string) error {
+	if err := gather(ctx, tx, batch); err != nil { // a later approval asks for them, whatever the policy is now
+		return err
+	}
 	if err := l.hold(ctx, tx, batch); err != nil {
 		return err
 	}
@@ -296,13 +299,12 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		waits, message, err := l.again(ctx, tx, batch, PartRetry)
-		if err != nil {
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '`+waitsAgain+`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
+		if err != nil || rows == 0 {
 			return err
 		}
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = $3, message = $4, due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now()), waits, message))
-		if err != nil || rows == 0 {
+		if err := l.release(ctx, tx, batch, PartRetry); err != nil {
 			return err
 		}
 		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
@@ -331,13 +333,12 @@ const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM 
 // more; paused, or without its approval, it stays as it is.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		waits, message, err := l.again(ctx, tx, batch, PartRetry)
+		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '`+waitsAgain+`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+			WHERE batch = $1 AND `+unsent, batch, millis(l.now())))
 		if err != nil {
 			return err
 		}
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = $3, message = $4, due = 0, attempts = 0, updated_at = $2
-			WHERE batch = $1 AND `+unsent, batch, millis(l.now()), waits, message))
-		if err != nil {
+		if err := l.release(ctx, tx, batch, PartRetry); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`, batch).Scan(&left); err != nil {

@@ -36,7 +36,7 @@ const (
 
 var partWords = map[Part]string{
 	PartUpload: "uploaded this spreadsheet", PartEdit: "corrected this spreadsheet", PartSubmit: "submitted this batch",
-	PartSchedule: "made the schedule", PartList: "changed the company list last", PartRetry: "had rows of this batch sent again",
+	PartSchedule: "made the schedule", PartList: "changed the company list", PartRetry: "had rows of this batch sent again",
 	PartResolve: "marked a row of this batch as not placed",
 }
 
@@ -140,6 +140,9 @@ func dropContributors(ctx context.Context, tx *sql.Tx, object string) error {
 
 func uploadObject(id string) string { return "upload " + id }
 
+// seasonObject is a company list of a season. Whoever ever gave it to the season, or
+// said how it is read, takes part in every batch that is made from it: the list is
+// theirs too when somebody else brings it back.
 func seasonObject(name, roster string) string { return "season " + name + " " + roster }
 
 // gather has those who take part in a batch's uploads, or in the schedule that
@@ -162,14 +165,17 @@ func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 			return err
 		}
 	}
+	creator, part := `SELECT created_by FROM batches WHERE id = $1`, PartUpload
 	if len(from) > 0 {
-		return nil
+		// A company list from before contributors were recorded has whoever kept it.
+		creator, part = `SELECT r.created_by FROM firings f JOIN rosters r ON r.hash = f.roster WHERE f.batch = $1
+			AND NOT EXISTS (SELECT 1 FROM contributors c WHERE c.object = 'season ' || f.season || ' ' || f.roster)`, PartList
 	}
-	var creator string
-	if err := tx.QueryRowContext(ctx, `SELECT created_by FROM batches WHERE id = $1`, batch).Scan(&creator); err != nil {
+	var by string
+	if err := tx.QueryRowContext(ctx, creator, batch).Scan(&by); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("read who made batch %s: %w", batch, err)
 	}
-	return contribute(ctx, tx, batch, creator, PartUpload)
+	return contribute(ctx, tx, batch, by, part)
 }
 
 // needsSecond reports whether a batch needs the approval of a second person as it
@@ -192,18 +198,42 @@ func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool
 	case needed:
 		return true, nil
 	case !p.Second, joins, // its rows become those of a batch that is not open, and are approved with it
-		atTerminal(ctx) && !p.Terminal && !scheduled,
-		len(p.Products) > 0 && !slices.ContainsFunc(p.Products, func(one filing.Product) bool { return string(one) == product }):
+		atTerminal(ctx) && !p.Terminal && !scheduled:
 		return false, nil
-	case p.From == 0:
-		return true, nil
+	}
+	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered || p.From == 0 {
+		return covered, err
 	}
 	var cost money.Cents
 	var unknown bool
-	err = q.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND tries = 0 THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN ('ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected') OR result = 'invalid' AND request <> '' AND quoted = 1)`,
+	err = q.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1 ELSE 0 END), 0)
+		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
 		batch, corrects, int(money.Unknown)).Scan(&cost, &unknown)
 	return cost >= p.From || unknown, wrap("sum up batch "+batch, err)
+}
+
+// ordering are the results of rows that order something, or did.
+const ordering = `'ready', 'placing', 'placed', 'uncertain', 'canceled', 'rejected'`
+
+// covers reports whether the policy is for what a batch is for, or for anything
+// else that a row of it, or of the batch that it corrects, orders.
+func (p Policy) covers(ctx context.Context, q querier, product filing.Product, batch, corrects string) (bool, error) {
+	if len(p.Products) == 0 || slices.Contains(p.Products, product) {
+		return true, nil
+	}
+	covered := false
+	err := drain(q.QueryContext(ctx, `SELECT request FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND request <> ''
+		AND result IN (`+ordering+`)`, batch, corrects))(func(scan func(...any) error) error {
+		var request string
+		var r filing.Request
+		if err := scan(&request); err != nil || covered {
+			return err
+		}
+		err := json.Unmarshal([]byte(request), &r)
+		covered = slices.ContainsFunc(r.Order.Products(), func(one filing.Product) bool { return slices.Contains(p.Products, one) })
+		return err
+	})
+	return covered, wrap("read what batch "+batch+" orders", err)
 }
 
 // mayApprove returns a *SecondError where somebody may not approve a batch as its
@@ -231,7 +261,9 @@ func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) er
 		var who string
 		var part Part
 		err := scan(&who, &part)
-		parts[who] = part
+		if who = person(who); parts[who] == "" || strings.HasPrefix(string(parts[who]), string(PartLink)) {
+			parts[who] = part // names from before contributors were recorded are as they were typed
+		}
 		return err
 	})
 	if err != nil {
@@ -297,9 +329,26 @@ func (l *Ledger) NeedsSecond(ctx context.Context, batch string) (bool, error) {
 	return l.needsSecond(ctx, l.read, batch)
 }
 
-// again is what rows wait for that somebody has sent again in an open batch: for
-// the approval of a second person, unless whoever acts may give it or none is
-// needed.
+// waitsAgain marks rows of an open batch that somebody has just made ready again,
+// until release says whether they go.
+const waitsAgain = "again"
+
+// unknownAgain has a quote that was taken off a row count as none.
+const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
+
+// release decides on the rows that are marked: they wait for the approval of a
+// second person, unless whoever acts may give it or none is needed. They are ready
+// by now, so what they cost counts.
+func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
+	waits, message, err := l.again(ctx, tx, batch, part)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE rows SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
+	return wrap("release the rows of batch "+batch, err)
+}
+
+// again is what rows wait for that somebody has sent again in an open batch.
 func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
 	var released bool
 	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).Scan(&released)
@@ -311,6 +360,9 @@ func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part)
 	}
 	needed, err := l.needsSecond(ctx, tx, batch)
 	if err != nil || !needed {
+		return "", "", err
+	}
+	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
 	by := actor(ctx)

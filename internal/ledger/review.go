@@ -45,31 +45,23 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Row, err)
 		}
-		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, millis(l.now())}
+		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, millis(l.now()), batch}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
-		if released {
-			waits, message, err := l.again(ctx, tx, batch, PartRetry)
-			if err != nil {
-				return err
-			}
-			// Those that were held back; a row that is ready stays as it is.
-			if err := l.exec(ctx, tx, `UPDATE rows SET waits = v.waits, message = v.message {{v}}
-				WHERE rows.id = v.id AND rows.result = 'invalid' AND rows.request <> '' AND v.waits <> ''`,
-				columns{"id bigint", "waits text", "message text"}, waiting(all, waits, message)); err != nil {
-				return err
-			}
-		}
+		// Those that were held back may wait for a second person; a row that is ready stays as it is.
 		err := l.exec(ctx, tx, `UPDATE rows SET result = v.result, message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults,
-				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result = 'ready' THEN rows.waits ELSE '' END,
+				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
-			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '')`,
-			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint"}, records)
+			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
+			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint", "batch text"}, records)
 		if err != nil {
 			return err
 		}
 		if released {
+			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
+				return err
+			}
 			if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it may end once more
 				return err
 			}
@@ -80,18 +72,6 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		return fmt.Errorf("keep the comparison of %d rows: %w", len(all), err)
 	}
 	return nil
-}
-
-// waiting are the rows of a comparison that are ready by it, with what they wait
-// for from then on.
-func waiting(all []Reviewed, waits, message string) []record {
-	var records []record
-	for _, r := range all {
-		if r.Result == filing.Ready {
-			records = append(records, record{r.Row, waits, message})
-		}
-	}
-	return records
 }
 
 // NamedCompany is what is known here of a company that a row names without its

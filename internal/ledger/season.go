@@ -126,7 +126,7 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 		if added = n == 1; err != nil || !added {
 			return err
 		}
-		if err := contributeList(ctx, tx, s, cmp.Or(actor(ctx), s.CreatedBy), PartSchedule); err != nil {
+		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), cmp.Or(actor(ctx), s.CreatedBy), PartSchedule); err != nil {
 			return err
 		}
 		return keepSeasonRoster(ctx, tx, s.Name, since)
@@ -135,19 +135,6 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 		return false, fmt.Errorf("keep the season %s: %w", s.Name, err)
 	}
 	return added, nil
-}
-
-// contributeList records who gave a season its present company list, or said last
-// how it is read: they take part in every batch that is made from it.
-func contributeList(ctx context.Context, tx *sql.Tx, s Season, by string, part Part) error {
-	object := seasonObject(s.Name, s.Roster)
-	if by == "" {
-		return nil
-	}
-	if err := dropContributors(ctx, tx, object); err != nil {
-		return err
-	}
-	return contribute(ctx, tx, object, by, part)
 }
 
 // keepSeasonRoster writes down which roster a season has from now on.
@@ -186,7 +173,7 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 		if err != nil {
 			return err
 		}
-		if err := contributeList(ctx, tx, s, actor(ctx), PartList); err != nil {
+		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), actor(ctx), PartList); err != nil {
 			return err
 		}
 		return keepSeasonRoster(ctx, tx, s.Name, l.now())

@@ -243,6 +243,7 @@ func TestASecondPersonForASeason(t *testing.T) {
 		}
 		s.must(l.Approve(ctx, "b1", "two", "bob"))
 		s.must(l.WantApproval(ctx, "b2", "one")) // by its schedule: nobody has handed it in
+		s.must(l.OpenBatch(ctx, "b2"))
 		s.must(l.Approve(ctx, "b2", "one", "ana"))
 	})
 }

@@ -137,6 +137,8 @@ func (s *Site) approve(v *visit) error {
 		}
 	case errors.Is(err, ledger.ErrPlan):
 		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
+	case errors.Is(err, ledger.ErrNotOpen):
+		v.say("warn", "It is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:

@@ -1,0 +1,261 @@
+package ledger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// by has somebody act under a context.
+func (s *store) by(name string) context.Context {
+	return ledger.Acting(s.Context(), ledger.Act{By: name, What: "test"})
+}
+
+// approvesWaiting approves what rows of a batch wait for.
+func (s *store) approvesWaiting(l *ledger.Ledger, batch, name string, want error) {
+	s.Helper()
+	looked, err := l.CostIncrease(s.Context(), batch)
+	s.must(err)
+	if err := l.ApproveCosts(s.by(name), batch, looked); !errors.Is(err, want) || want == nil && err != nil {
+		s.Errorf("%s approves the rows of %s: %v, want %v", name, batch, err, want)
+	}
+}
+
+// Who made a batch is known also where no second person was needed when it opened:
+// the policy may become stricter, and rows may be sent again.
+func TestTheMakerOfAnOpenBatchIsNoSecondPerson(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "ben")
+		for _, id := range []string{"a", "b"} {
+			s.imported(l, id, "Ana")
+			s.must(l.OpenBatch(s.by("ana"), id))
+			row := s.rows(l, id)[0]
+			s.send(l, row)
+			s.answer(l, row, filing.Refused)
+		}
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		for id, name := range map[string]string{"a": "pat", "b": "ana"} {
+			if n, err := l.RetryBatch(s.by(name), id); err != nil || n != 1 {
+				s.Errorf("%d rows, %v", n, err)
+			}
+		}
+		s.sendable(l)
+		s.approvesWaiting(l, "a", "ana", ledger.ErrSecond)
+		s.approvesWaiting(l, "b", "ana", ledger.ErrSecond)
+		s.approvesWaiting(l, "a", "ben", nil)
+		s.approvesWaiting(l, "b", "ben", nil)
+		s.sendable(l, s.rows(l, "a")[0], s.rows(l, "b")[0])
+	})
+}
+
+// A batch that has waited since before contributors were recorded has its maker, or
+// the maker of its company list, by whatever case their name was typed in.
+func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "ben")
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
+		s.must(err)
+		s.imported(l, "upload", "ANA")
+		s.imported(l, "typed", "")
+		s.imported(l, "season", "")
+		s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('f', 'de', 1, '` + hash + `', 0, '', 1, 'done', 'season')`)
+		s.must(l.OpenBatch(ctx, "upload"))
+		s.must(l.OpenBatch(ctx, "typed"))
+		s.must(l.OpenBatch(ctx, "season"))
+		s.exec(`DELETE FROM contributors`)
+		s.exec(`INSERT INTO contributors (object, person, part) VALUES ('typed', 'ANA', 'submit')`)
+		for _, id := range []string{"upload", "typed", "season"} {
+			s.wantErr(l.Approve(ctx, id, "", "ana"), ledger.ErrSecond)
+			s.must(l.Approve(ctx, id, "", "ben"))
+		}
+	})
+}
+
+// heldBack makes a prepared batch of a row that costs 75 dollars, and of rows that
+// the record of their company holds back.
+func (s *store) heldBack(l *ledger.Ledger, id, by string, n int) []ledger.Row {
+	s.Helper()
+	ctx := s.Context()
+	_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
+	s.must(err)
+	rows := reports(id, n+1)
+	for i := range rows {
+		if rows[i].Number = i + 2; i > 0 {
+			rows[i].Result, rows[i].Cost = filing.Invalid, money.Cost{}
+		}
+	}
+	s.must(l.AddRows(ctx, id, rows))
+	all := s.rows(l, id)
+	s.must(l.KeepQuotes(ctx, []ledger.RowQuote{{Row: all[0].ID, Cost: money.Cost{Amount: cost}}}))
+	s.must(l.PrepareBatch(ctx, id))
+	return all
+}
+
+// Rows that were held back when a batch was submitted count once they are ready:
+// nobody knows what they cost.
+func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "ben")
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true, From: 100_00}))
+		for name, release := range map[string]func(id string, held []ledger.Row) error{
+			"retry": func(id string, _ []ledger.Row) error {
+				n, err := l.RetryBatch(s.by("ana"), id)
+				if n != 10 {
+					s.Errorf("%d rows", n)
+				}
+				return err
+			},
+			"review": func(id string, held []ledger.Row) error {
+				var all []ledger.Reviewed
+				for _, r := range held {
+					all = append(all, ledger.Reviewed{Row: r.ID, Result: filing.Ready})
+				}
+				return l.KeepReview(s.by("ana"), id, all)
+			},
+		} {
+			rows := s.heldBack(l, name, "ana", 10)
+			if waits, err := l.HandIn(s.by("ana"), name, "plan", "ana"); err != nil || waits {
+				s.Errorf("%s: waits %v, %v", name, waits, err)
+			}
+			s.must(release(name, rows[1:]))
+			s.sendable(l, rows[0])
+			for _, r := range rows[1:] {
+				if r := s.row(l, r.ID); r.Result != filing.Ready || r.Waits != "approval" || r.Message == "" {
+					s.Errorf("%s: %+v", name, r)
+				}
+			}
+			s.approvesWaiting(l, name, "ana", ledger.ErrSecond)
+			s.place(l, rows[0])
+		}
+		// What is known to stay below the amount goes.
+		rows := s.heldBack(l, "below", "ana", 0)
+		s.must(l.KeepReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
+		if _, err := l.HandIn(s.by("ana"), "below", "plan", "ana"); err != nil {
+			s.Error(err)
+		}
+		if n, err := l.RetryBatch(s.by("ana"), "below"); err != nil || n != 1 {
+			s.Errorf("%d rows, %v", n, err)
+		}
+		s.sendable(l, rows[0])
+	})
+}
+
+// A row that waits for a second person goes on waiting, whatever answer to its
+// older attempt comes late, and whatever comes after that.
+func TestNoLateAnswerApprovesARow(t *testing.T) {
+	classes := []filing.Class{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError, filing.Busy,
+		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
+	onBothDatabases(t, func(s *store) {
+		l := s.open()
+		s.approvers(l, "ana")
+		for i, first := range classes {
+			for j, second := range classes {
+				s.must(l.ChangePolicy(s.Context(), ledger.Policy{}))
+				row := s.add(l, fmt.Sprintf("b%d-%d", i, j), report(fmt.Sprintf("comp_%d_%d", i, j), "2026"))[0]
+				try := s.send(l, row)
+				sent := s.row(l, row.ID)
+				s.answer(l, row, filing.NoAnswer)
+				s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
+				s.must(l.ResolveNotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
+				if r := s.want(l, row, filing.Ready, 0); r.Waits != "approval" {
+					s.Fatalf("%+v", r)
+				}
+				for _, class := range []filing.Class{first, second} {
+					s.must(l.Settle(s.Context(), outcome(sent, try, class)))
+					if r := s.row(l, row.ID); r.Result == filing.Ready && r.Waits != "approval" {
+						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class, r.Waits)
+					}
+				}
+			}
+		}
+		s.must(l.Audit(s.Context()))
+	})
+}
+
+// Whoever gave a season a company list takes part in what is made from it, also
+// where somebody else brings it back, or the season was removed meanwhile.
+func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ana", "bob", "cid")
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
+		keep := func(name, content string) string {
+			s.Helper()
+			hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte(content), CreatedBy: name})
+			s.must(err)
+			return hash
+		}
+		add := func(season, hash, name string) {
+			s.Helper()
+			added, err := l.AddSeason(s.by(name), ledger.Season{Name: season, Roster: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
+			if s.must(err); !added {
+				s.Errorf("%s is there", season)
+			}
+		}
+		fires := func(season, hash string) {
+			s.Helper()
+			s.imported(l, season, "")
+			s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('` + season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
+			s.must(l.OpenBatch(ctx, season))
+			for _, name := range []string{"ana", "bob"} {
+				s.wantErr(l.Approve(ctx, season, "", name), ledger.ErrSecond)
+			}
+			s.must(l.Approve(ctx, season, "", "cid"))
+		}
+		hers, his := keep("ana", "hers"), keep("bob", "his")
+		add("changed", hers, "ana")
+		for i, hash := range []string{his, hers} {
+			s.must(l.ChangeSeason(s.by("bob"), ledger.Season{Name: "changed", Roster: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
+		}
+		fires("changed", hers)
+		add("removed", hers, "ana")
+		s.must(l.RemoveSeason(s.by("bob"), "removed"))
+		add("removed", keep("bob", "hers"), "bob")
+		fires("removed", hers)
+	})
+}
+
+// The policy's products are those that the rows order, whatever the batch is for.
+func TestThePolicyCoversWhateverARowOrders(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true, Products: []filing.Product{filing.RegisteredAgent, filing.EIN}}))
+		for id, want := range map[string]bool{"plain": false, "agent": true, "left-out": false} {
+			rows := reports(id, 2)
+			if id != "plain" {
+				rows[1].Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
+			}
+			if id == "left-out" {
+				rows[1].Result = filing.Skipped
+			}
+			s.add(l, id, rows...)
+			b, err := l.Batch(ctx, id)
+			if s.must(err); b.Approval.Second != want {
+				s.Errorf("%s: second %v, want %v", id, b.Approval.Second, want)
+			}
+		}
+	})
+}
+
+// Nobody approves a batch before it is submitted.
+func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.approvers(l, "ben")
+		s.imported(l, "a", "ana")
+		s.must(l.WantApproval(s.by("ana"), "a", "plan"))
+		s.wantErr(l.Approve(ctx, "a", "plan", "ben"), ledger.ErrNotOpen)
+		s.must(l.OpenBatch(s.by("ana"), "a"))
+		s.must(l.Approve(ctx, "a", "plan", "ben"))
+	})
+}
