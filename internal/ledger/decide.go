@@ -224,7 +224,8 @@ func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim,
 	if next != s.result || open || len(state.Twice) > 0 {
 		s.message = message
 	}
-	if next != s.result || next == filing.Ready {
+	asked := s.waits == waitsForApproval && (next == filing.Ready || next == filing.Uncertain) // no answer approves it
+	if !asked && (next != s.result || next == filing.Ready) {
 		s.waits = ""
 	}
 	s.doubt = state.Doubt
