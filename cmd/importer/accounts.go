@@ -435,8 +435,10 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 func (a *app) accountsVouchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "vouch NAME", Short: "Say that the owner of an account set its password",
-		Long: `vouch ends the effect of a sign-in link with which a password was reset. Until then
-whoever made the link and the account count as one person for approvals. Ask the
+		Long: `vouch confirms that the owner of an account set its password. Until then whoever made
+a sign-in link of the account, for a new one too, and the account count as one person
+for approvals: neither approves what the other uploaded. Another operator can confirm
+the account in the settings of the page; with one operator, this command does. Ask the
 owner first, in person or by telephone.`,
 		Example: "  importer accounts vouch leo", Args: anAccount,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -143,7 +143,10 @@ func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Acc
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: the name is taken", ErrAccount)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return l.tellOfRoles(ctx, tx, a.Name, nil, roles)
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("add the account %s: %w", a.Name, err)
@@ -176,7 +179,10 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 				return ErrLastOperator
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words, flag(disabled)); err != nil || !disabled {
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words, flag(disabled)); err != nil {
+			return err
+		}
+		if err := l.tellOfRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
 			return err
 		}
 		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
@@ -190,6 +196,23 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 		return fmt.Errorf("change account %s: %w", id, err)
 	}
 	return nil
+}
+
+// tellOfRoles keeps a notice of roles that somebody gets, where they let money out.
+func (l *Ledger) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
+	var granted []string
+	for _, r := range wantsFactor {
+		if slices.Contains(after, r) && !slices.Contains(before, r) {
+			granted = append(granted, string(r))
+		}
+	}
+	if len(granted) == 0 {
+		return nil
+	}
+	what := strings.Join(granted, " and ")
+	return l.keepAccessNotice(ctx, tx, name+" got the role "+what,
+		fmt.Sprintf("%s gave %s the role %s.\nIf nobody in your firm expects this, disable the account now: importer accounts disable %q\n",
+			nameOr(actor(ctx)), name, what, name))
 }
 
 // Accounts lists all accounts by name.

@@ -35,8 +35,8 @@ type SignInLink struct {
 
 // MakeSignInLink makes the secret of a one-time link. It signs in somebody who has
 // no password yet, and lets somebody who has one set another. Older links of the
-// account end. Its owner, and whoever is notified, are told of one for an account
-// that has a password. It returns ErrNotFound, ErrSignInLink for a disabled
+// account end. Whoever is notified is told of each that somebody else makes, and the
+// owner of one for an account that has a password. It returns ErrNotFound, ErrSignInLink for a disabled
 // account, and ErrManaged.
 func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
@@ -64,15 +64,21 @@ func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.D
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
 			hash, "L"+rand.Text()[:11], a.ID, by, string(words), millis(now), millis(now.Add(life)))
-		if err != nil || !a.HasPassword || by == a.Name {
+		if err != nil || by == a.Name {
 			return err
+		}
+		until := now.Add(life).UTC().Format("15:04 UTC, 2 January 2006")
+		if !a.HasPassword {
+			return l.keepAccessNotice(ctx, tx, "a link to sign in as "+a.Name+" was made",
+				fmt.Sprintf("%s made a link that signs in as %s, until %s. The account has no password yet.\n"+
+					"If %s did not ask for it: Settings, Sign-in links, Revoke.\n", nameOr(by), a.Name, until, a.Name))
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_by = $2, link_at = $3, link_used_at = 0 WHERE id = $1`, a.ID, by, millis(now)); err != nil {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "a link to reset the password of "+a.Name+" was made",
 			fmt.Sprintf("%s made a link with which the password of %s can be reset, until %s.\nIf %s did not ask for it: Settings, Sign-in links, Revoke.\n",
-				nameOr(by), a.Name, now.Add(life).UTC().Format("15:04 UTC, 2 January 2006"), a.Name))
+				nameOr(by), a.Name, until, a.Name))
 	})
 	if err != nil {
 		return "", fmt.Errorf("make a link for account %s: %w", account, err)
@@ -126,7 +132,7 @@ func (l *Ledger) TakeSignInLink(ctx context.Context, secret string) (a Account, 
 		if a.HasPassword {
 			return ErrReset
 		}
-		return takeLink(ctx, tx, a, secret, behind)
+		return l.takeLink(ctx, tx, a, secret, behind)
 	})
 	if err != nil {
 		return Account{}, err
@@ -135,32 +141,26 @@ func (l *Ledger) TakeSignInLink(ctx context.Context, secret string) (a Account, 
 }
 
 // takeLink uses a link up, and notes through whose hands the account's credentials
-// are from now on.
-func takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, behind string) error {
+// are from now on. Those of earlier links stay until somebody vouches for the
+// account: a password that was set since shows nothing, for they may have set it.
+func (l *Ledger) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, makers string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
 		return wrap("use a link up", err)
 	}
-	makers, err := names(behind)
+	all, err := names(makers)
 	if err != nil {
 		return err
 	}
-	var before string
-	var replaced bool
-	if err := tx.QueryRowContext(ctx, `SELECT behind, replaced FROM accounts WHERE id = $1`, a.ID).Scan(&before, &replaced); err != nil {
-		return wrap("use a link up", err)
-	}
-	if replaced { // nobody has vouched for the one before
-		earlier, err := names(before)
-		if err != nil {
-			return err
-		}
-		makers = slices.Compact(slices.Sorted(slices.Values(append(makers, earlier...))))
-	}
-	words, err := json.Marshal(makers)
+	earlier, err := behind(ctx, tx, a.Name)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE accounts SET behind = $2, replaced = $3 WHERE id = $1`, a.ID, string(words), flag(replaced || a.HasPassword))
+	words, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(append(all, earlier...)))))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE accounts SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END WHERE id = $1`,
+		a.ID, string(words), millis(l.now()))
 	return wrap("use a link up", err)
 }
 
@@ -176,7 +176,7 @@ func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Ac
 		if err != nil {
 			return err
 		}
-		if err := takeLink(ctx, tx, now, secret, behind); err != nil || !now.HasPassword {
+		if err := l.takeLink(ctx, tx, now, secret, behind); err != nil || !now.HasPassword {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_used_at = $2 WHERE id = $1`, a.ID, millis(l.now())); err != nil {
@@ -285,17 +285,17 @@ func (l *Ledger) VouchFor(ctx context.Context, account string) error {
 
 // ownCredentials notes that an account has its credentials through nobody's link.
 func ownCredentials(ctx context.Context, tx *sql.Tx, account string) error {
-	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', replaced = 0 WHERE id = $1`, account)
+	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', unvouched_since = 0 WHERE id = $1`, account)
 	return err
 }
 
-// provenCredentials is ownCredentials for an account whose password was reset, where
-// its owner has signed in with a second factor from before that.
+// provenCredentials is ownCredentials for an account whose owner has signed in with a
+// second factor from before the first link that nobody has vouched for.
 func provenCredentials(ctx context.Context, tx *sql.Tx, account string, factor FactorKind) error {
 	if factor != FactorApp && factor != FactorPasskey {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', replaced = 0 WHERE id = $1 AND replaced = 1
-		AND EXISTS (SELECT 1 FROM factors f WHERE f.account = accounts.id AND f.created_at < accounts.link_used_at)`, account)
+	_, err := tx.ExecContext(ctx, `UPDATE accounts SET behind = '', unvouched_since = 0 WHERE id = $1
+		AND EXISTS (SELECT 1 FROM factors f WHERE f.account = accounts.id AND f.created_at < accounts.unvouched_since)`, account)
 	return wrap("note whose the credentials are", err)
 }

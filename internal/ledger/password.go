@@ -227,9 +227,7 @@ func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, know
 		return Account{}, ErrSignIn
 	}
 	// Whoever was disabled, or got another password, while we hashed is not let in.
-	// A first password counts as its owner's own from here on: see takeLink.
-	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3, behind = CASE WHEN replaced = 0 THEN '' ELSE behind END
-		WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
+	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
 	if err == nil && n == 0 {
 		err = ErrSignIn
 	}

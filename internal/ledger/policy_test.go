@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -123,9 +124,8 @@ func (s *store) imported(l *ledger.Ledger, id, by string) {
 	s.must(l.PrepareBatch(s.Context(), id))
 }
 
-// Whoever made a link for another account counts as one person with it: until the
-// holder of a new account has signed in with a password of their own, and for a
-// password that was reset until somebody else vouches for the owner.
+// Whoever made a link for another account counts as one person with it until somebody
+// else vouches for the owner: a first password, and a sign-in with it, show nothing.
 func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
@@ -166,6 +166,9 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		tries("ana", "ben", ledger.ErrSecond)
 		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, password)
 		s.must(err)
+		tries("ana", "ben", ledger.ErrSecond) // ana may have set it
+		s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
+		s.must(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "cid", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
 
 		link = linkBy("ana")
@@ -238,6 +241,11 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 			s.Error("a factor that was added after the reset")
 		}
 		reset()
+		if behind := signIn(ledger.FactorApp); len(behind) == 0 {
+			s.Error("a factor that was added between two resets")
+		}
+		s.must(l.VouchFor(ledger.AtTerminal(ctx, "root"), ben.ID))
+		reset()
 		if behind := signIn(""); len(behind) == 0 {
 			s.Error("no factor")
 		}
@@ -247,6 +255,73 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		if behind := signIn(ledger.FactorApp); len(behind) != 0 {
 			s.Errorf("a factor from before the reset: %v", behind)
 		}
+	})
+}
+
+// A second factor that was added under the first password shows nothing either,
+// whatever resets follow.
+func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		byAna := ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"})
+		pat := s.account(l, "pat", ledger.Approver)
+		link, err := l.MakeSignInLink(byAna, pat.ID, time.Hour)
+		s.must(err)
+		_, err = l.TakeSignInLink(ctx, link)
+		s.must(err)
+		s.must(l.SetPassword(ctx, pat.ID, password))
+		s.pass(time.Minute)
+		_, err = l.AddFactor(ctx, ledger.Factor{Account: pat.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret"}, "")
+		s.must(err)
+		s.pass(time.Minute)
+		link, err = l.MakeSignInLink(byAna, pat.ID, time.Hour)
+		s.must(err)
+		_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
+		s.must(err)
+		_, err = l.BeginProvenSession(ctx, pat.ID, time.Hour, "", ledger.Proof{Factor: ledger.FactorApp})
+		s.must(err)
+		if behind, err := l.Credentials(ctx, pat.ID); err != nil || !slices.Equal(behind, []string{"ana"}) {
+			s.Errorf("%v, %v", behind, err)
+		}
+	})
+}
+
+// Whoever is notified is told of a link that somebody else makes for a new account,
+// and of a role that lets money out; not of other roles, or of one's own link.
+func TestNewApproversAreToldOf(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.cheap()
+		by := func(name string) context.Context {
+			return ledger.Acting(ctx, ledger.Act{By: name, What: "account-add"})
+		}
+		told := 0
+		tells := func(what string, n int) {
+			s.Helper()
+			told += n
+			if got := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); got != told {
+				s.Errorf("%s: %d notices in all, want %d", what, got, told)
+				told = got
+			}
+		}
+		pat, err := l.AddAccount(by("ana"), "pat", []ledger.Role{ledger.Approver})
+		s.must(err)
+		tells("an approver is added", 1)
+		_, err = l.MakeSignInLink(by("ana"), pat.ID, time.Hour)
+		s.must(err)
+		tells("a link of somebody else", 1)
+		_, err = l.MakeSignInLink(by("pat"), pat.ID, time.Hour)
+		s.must(err)
+		tells("one's own link", 0)
+		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor}, false))
+		tells("other roles", 0)
+		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
+		tells("an operator", 1)
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE subject LIKE '%pat got the role operator%' AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
+			s.Errorf("%d notices say who made pat an operator", n)
+		}
+		_, err = l.AddAccount(by("ana"), "leo", []ledger.Role{ledger.Preparer})
+		s.must(err)
+		tells("a preparer is added", 0)
 	})
 }
 
@@ -283,8 +358,8 @@ func TestALinkResetsAPassword(t *testing.T) {
 		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 3 {
-			s.Errorf("%d notices of two links and a reset", n)
+		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 4 {
+			s.Errorf("%d notices of a new operator, two links and a reset", n)
 		}
 
 		link = byOtto()

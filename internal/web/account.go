@@ -135,12 +135,12 @@ func (s *Site) vouch(v *visit) error {
 	}
 	err = s.Ledger.VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
 	if errors.Is(err, ledger.ErrVouch) {
-		return wrong("You made the link, or have your own password through it: another operator has to vouch for %s. Nothing was changed.", account.Name)
+		return wrong("You made the sign-in link of %s, or signed in with a link from the same person. Another operator must confirm the account. If there is no other operator, run at the terminal: importer accounts vouch. Nothing was changed.", account.Name)
 	}
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s counts as somebody of their own again.", account.Name)
+	v.say("ok", "The account %s is confirmed. It can approve what others uploaded.", account.Name)
 	return v.goTo("/settings#accounts")
 }
 
