@@ -121,6 +121,13 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 	})
 }
 
+// PasswordMark tells one password of an account from another, and is no way to either.
+func (l *Ledger) PasswordMark(ctx context.Context, account string) (string, error) {
+	var encoded string
+	err := l.read.QueryRowContext(ctx, `SELECT password FROM accounts WHERE id = $1`, account).Scan(&encoded)
+	return hashed("mark " + encoded)[:publicID], wrap("mark the password of account "+account, err)
+}
+
 // setPassword sets a password, and does first what goes with it.
 func (l *Ledger) setPassword(ctx context.Context, id, password string, first func(*sql.Tx) error) error {
 	if err := l.allowPassword(ctx, id, password); err != nil {

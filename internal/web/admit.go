@@ -30,13 +30,18 @@ type arrival struct {
 	By      string            // in words, for the audit log
 	Factor  ledger.FactorKind // how the second factor was checked; empty for not yet
 	Token   string            // the provider's ID token; empty for a local sign-in
+	Ends    time.Time         // when the session ends that this one goes on from; zero for none
+	Mark    string            // of the password, while the second factor is asked for
 }
 
 // byPasskey is a sign-in whose first factor is its second, too.
 const byPasskey = "by passkey"
 
 // life is how long the session lasts.
-func (a arrival) life() time.Duration {
+func (a arrival) life(now time.Time) time.Duration {
+	if !a.Ends.IsZero() {
+		return a.Ends.Sub(now)
+	}
 	if a.Token != "" {
 		return providerLife
 	}
@@ -84,6 +89,10 @@ func (s *Site) refuseLocal(a ledger.Account) error {
 
 // askSecond remembers who it is and asks for the second factor.
 func (s *Site) askSecond(v *visit, by arrival) error {
+	var err error
+	if by.Mark, err = s.Ledger.PasswordMark(v.ctx(), by.Account); err != nil {
+		return err
+	}
 	data, err := json.Marshal(by)
 	if err != nil {
 		return err
@@ -122,8 +131,9 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 	if a.BreakGlass {
 		act.What = "sign-in-break-glass"
 	}
+	life := by.life(s.Ledger.Now())
 	proof := ledger.Proof{Factor: by.Factor, ProviderToken: by.Token, Agent: v.agent()}
-	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, by.life(), v.from(), proof)
+	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, life, v.from(), proof)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
 	}
@@ -135,7 +145,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 			return err
 		}
 	}
-	v.setCookie(sessionCookie, secret, by.life())
+	v.setCookie(sessionCookie, secret, life)
 	if err := s.knowBrowser(v, a); err != nil {
 		return err
 	}
@@ -168,7 +178,8 @@ type secondView struct {
 	Wrong   string
 }
 
-// waiting finds who waits for the second factor in this browser.
+// waiting finds who waits for the second factor in this browser. A password that was
+// changed since begins anew.
 func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
 	var by arrival
 	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
@@ -182,8 +193,15 @@ func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
 		return ledger.Account{}, by, err
 	}
 	a, err := s.Ledger.Account(v.ctx(), by.Account)
-	if err == nil && a.Disabled {
-		err = errDisabled
+	if err != nil {
+		return a, by, err
+	}
+	if a.Disabled {
+		return a, by, errDisabled
+	}
+	mark, err := s.Ledger.PasswordMark(v.ctx(), a.ID)
+	if err == nil && mark != by.Mark {
+		err = errFlow
 	}
 	return a, by, err
 }

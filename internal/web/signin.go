@@ -196,16 +196,22 @@ func (s *Site) leave(v *visit) error {
 }
 
 func (s *Site) passwordPage(v *visit) error {
-	if v.session.Account.ManagedBy != "" {
+	switch a := v.session.Account; {
+	case a.ManagedBy != "":
 		return errManaged
+	case s.ProviderOnly && !a.BreakGlass:
+		return errProvider
 	}
 	return v.show("password.html", "Your password", struct{ Has bool }{v.session.Account.HasPassword})
 }
 
 func (s *Site) password(v *visit) error {
 	account, fresh := v.session.Account, v.r.PostForm.Get("password")
-	if account.ManagedBy != "" {
+	switch {
+	case account.ManagedBy != "":
 		return errManaged
+	case s.ProviderOnly && !account.BreakGlass:
+		return errProvider
 	}
 	if account.HasPassword {
 		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
@@ -219,7 +225,11 @@ func (s *Site) password(v *visit) error {
 	if fresh != v.r.PostForm.Get("again") {
 		return wrong("The two new passwords differ. Nothing was changed.")
 	}
-	err := s.Ledger.SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
+	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	if err != nil {
+		return err
+	}
+	err = s.Ledger.SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
 	if errors.Is(err, ledger.ErrWeak) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
@@ -229,7 +239,13 @@ func (s *Site) password(v *visit) error {
 	v.say("ok", "Your password is set. Other places where you were signed in are signed out.")
 	account.HasPassword = true
 	// The sessions before it have ended, this one too.
-	return s.beginSession(v, account, arrival{To: "/", By: "by a new password", Factor: v.session.Factor})
+	return s.beginSession(v, account, arrival{
+		To:     "/",
+		By:     "by a new password",
+		Factor: v.session.Factor,
+		Token:  token,
+		Ends:   v.session.EndsAt,
+	})
 }
 
 // sentence makes a sentence of an error's words.
