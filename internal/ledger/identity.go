@@ -15,6 +15,10 @@ import (
 // another account.
 var ErrIdentity = errors.New("that person of the sign-in provider is linked to another account")
 
+// ErrUnlinked is returned for a person at a sign-in provider who was unlinked from
+// an account, and whose name is that of an account: they have one already.
+var ErrUnlinked = errors.New("an account with this name exists: sign in to it, then link it under Security")
+
 // Identity is a person as a sign-in provider knows them. The issuer and the
 // subject tell who it is; the name is for people to read.
 type Identity struct {
@@ -36,7 +40,9 @@ type Arrival struct {
 // Arrive finds the account of somebody whom the provider vouches for, or makes
 // it. An account that the provider manages gets the roles of the groups, also
 // where that leaves no operator: the provider has the last word. An account that
-// was linked keeps its own. It returns ErrSession for a disabled account.
+// was linked keeps its own. It returns ErrSession for a disabled account, and
+// ErrUnlinked: nobody gets a second account, under which they would approve what
+// they uploaded with the first.
 func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
@@ -48,7 +54,11 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 	var recorded Act
 	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
-		a, err = scanAccount(tx.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`, p.Issuer, p.Subject).Scan)
+		var unlinked int64
+		a, err = scanAccount(func(dest ...any) error {
+			return tx.QueryRowContext(ctx, `SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`,
+				p.Issuer, p.Subject).Scan(append(dest, &unlinked)...)
+		})
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			created = true
@@ -59,6 +69,8 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			return insertAct(ctx, tx, withID(recorded), now)
 		case err != nil:
 			return err
+		case unlinked > 0:
+			return ErrUnlinked
 		case a.Disabled:
 			return ErrSession
 		}
@@ -86,13 +98,18 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 }
 
 // addManaged makes the account of somebody who signs in for the first time, under
-// the first name that is free.
+// the first name that is free. Persons whom the same provider tells apart may have
+// the same name. It returns ErrUnlinked where one of the names is that of another
+// account: whose it is, is for its owner to say.
 func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
 	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: moment(millis(now))}
 	shown := ""
 	all, err := l.accounts(ctx, tx)
 	if err != nil {
 		return Account{}, err
+	}
+	if slices.ContainsFunc(all, func(a Account) bool { return a.ManagedBy != p.Issuer && namesOne(a.Name, p.Names) }) {
+		return Account{}, ErrUnlinked
 	}
 	for _, name := range slices.Concat(p.Names, []string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
 		base := folded(name)
@@ -135,8 +152,29 @@ func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words st
 	return a, nil
 }
 
+// namesOne reports whether an account's name is one of a person's, to the eye; an
+// email address is like what stands before its @, too.
+func namesOne(account string, names []string) bool {
+	local, _, address := strings.Cut(account, "@")
+	for _, name := range names {
+		if name = folded(name); name == "" {
+			continue
+		}
+		before, _, isAddress := strings.Cut(name, "@")
+		look := skeleton(name)
+		if look == skeleton(account) || isAddress && !address && skeleton(before) == skeleton(account) || address && !isAddress && skeleton(local) == look {
+			return true
+		}
+	}
+	return false
+}
+
+// insertIdentity links a person of the provider to an account; again, where they
+// were unlinked from that one. It returns ErrIdentity.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
-	n, err := affected(tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5) ON CONFLICT (issuer, subject) DO NOTHING`,
+	n, err := affected(tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)
+		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at, unlinked_at = 0
+		WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
 		issuer, subject, account, name, millis(now)))
 	if err == nil && n == 0 {
 		err = ErrIdentity
@@ -167,12 +205,13 @@ func (l *Ledger) LinkIdentity(ctx context.Context, account string, p Arrival) er
 	}))
 }
 
-// UnlinkIdentity takes a link back. An account that the provider manages stays
-// linked. It returns ErrNotFound.
+// UnlinkIdentity takes a link back. The person stays known as the account's: they can
+// be linked to it again, and get no account of their own. An account that the provider
+// manages stays linked. It returns ErrNotFound.
 func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM identities WHERE account = $1 AND issuer = $2 AND subject = $3
-			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject))
+		n, err := affected(tx.ExecContext(ctx, `UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
+			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject, millis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -183,7 +222,7 @@ func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject st
 // Identities lists how an account is known to providers.
 func (l *Ledger) Identities(ctx context.Context, account string) ([]Identity, error) {
 	var all []Identity
-	err := drain(l.read.QueryContext(ctx, `SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx, `SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
 		var i Identity
 		var created, used int64
 		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func TestArrive(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
-		local := s.account(l, "ana@example.com", ledger.Operator)
+		local := s.account(l, "boss@example.com", ledger.Operator)
 		arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
 			s.Helper()
 			a, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: subject, Names: []string{"Ana@example.com", "ana"}, Roles: roles, From: "192.0.2.1"})
@@ -21,7 +22,7 @@ func TestArrive(t *testing.T) {
 			return a, created
 		}
 		a, created := arrive("1", ledger.Approver)
-		if !created || a.ID == local.ID || a.Name != "ana@example.com 2" || a.ManagedBy != "https://id.example" || !a.May(ledger.Approver) || a.HasPassword {
+		if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" || !a.May(ledger.Approver) || a.HasPassword {
 			s.Errorf("%+v, %v", a, created)
 		}
 		again, created := arrive("1", ledger.Operator)
@@ -37,7 +38,7 @@ func TestArrive(t *testing.T) {
 		if acts := s.acts(l, ledger.ActQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" || acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
 			s.Errorf("%+v", acts)
 		}
-		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 3" {
+		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 2" {
 			s.Errorf("%+v", b)
 		}
 		other, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
@@ -102,11 +103,26 @@ func TestLinkedAccount(t *testing.T) {
 		}
 		s.wantErr(l.UnlinkIdentity(ctx, leo.ID, "i", "s"), ledger.ErrNotFound)
 		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
-		managed, created, err := l.Arrive(ctx, person)
+		s.wantErr(l.UnlinkIdentity(ctx, ana.ID, "i", "s"), ledger.ErrNotFound)
+		if all, err := l.Identities(ctx, ana.ID); err != nil || len(all) != 0 {
+			s.Errorf("%+v, %v", all, err)
+		}
+		_, _, err = l.Arrive(ctx, person)
+		s.wantErr(err, ledger.ErrUnlinked)
+		person.Names = []string{"zed"} // whatever the provider calls them now
+		_, _, err = l.Arrive(ctx, person)
+		s.wantErr(err, ledger.ErrUnlinked)
+		s.wantErr(l.LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
+		s.must(l.LinkIdentity(ctx, ana.ID, person))
+		if a, _, err := l.Arrive(ctx, person); err != nil || a.ID != ana.ID {
+			s.Errorf("linked again: %+v, %v", a, err)
+		}
+		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
+		managed, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
-		s.wantErr(l.UnlinkIdentity(ctx, managed.ID, "i", "s"), ledger.ErrNotFound)
+		s.wantErr(l.UnlinkIdentity(ctx, managed.ID, "i", "t"), ledger.ErrNotFound)
 		s.wantErr(l.KeepBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
 		s.wantErr(l.ChangeAccount(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
 		s.wantErr(l.SetPassword(ctx, managed.ID, "seven gray herons at noon"), ledger.ErrManaged)
@@ -117,5 +133,29 @@ func TestLinkedAccount(t *testing.T) {
 		}
 		s.must(l.KeepBreakGlass(ctx, "ana", false))
 		s.wantErr(l.KeepBreakGlass(ctx, "nobody", true), ledger.ErrNotFound)
+	})
+}
+
+// Nobody gets a second account at the provider by the name of their first, or by one
+// that looks like it, whichever of the provider's names it is.
+func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		ctx, l := s.Context(), s.open()
+		s.account(l, "ana", ledger.Preparer)
+		s.account(l, "leo@example.com", ledger.Preparer)
+		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"}, {"\u0430n\u0430"}, {"Leo@example.com"}, {"leo"}} {
+			_, _, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: string(rune('a' + i)), Names: names, Roles: []ledger.Role{ledger.Approver}})
+			if !errors.Is(err, ledger.ErrUnlinked) {
+				s.Errorf("%q: %v", names, err)
+			}
+		}
+		if n := s.count(`SELECT COUNT(*) FROM accounts`); n != 2 {
+			s.Errorf("%d accounts", n)
+		}
+		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
+			if _, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
+				s.Errorf("%q: %v", names, err)
+			}
+		}
 	})
 }

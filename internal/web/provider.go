@@ -29,7 +29,8 @@ var (
 	errAwayLocal  = &Trouble{errAway.Status, errAway.Title, "Nobody was signed in. Try again in a minute. If your account here has a password or a passkey, sign in with it."}
 	errDeclined   = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in", "You declined, or the provider does not let you use this application. Try again, or ask whoever runs the provider."}
 	errUntrusted  = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid", "Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the server's log."}
-	errLinked     = &Trouble{http.StatusConflict, "That person is linked to another account", "Nothing was changed. Sign in to that account, or unlink it there first."}
+	errLinked     = &Trouble{http.StatusConflict, "That person is linked to another account", "Nothing was changed. Sign in to that account. A company account stays with the first account that it was linked to."}
+	errExists     = &Trouble{http.StatusConflict, "An account with this name exists", "Nobody was signed in. Sign in to that account with its password, then link your company account under Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
 
 // providerFlow is what is remembered of a browser that is at the provider.
@@ -111,6 +112,10 @@ func (s *Site) fromProvider(v *visit) error {
 	a, created, err := s.Ledger.Arrive(v.ctx(), person)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
+	}
+	if errors.Is(err, ledger.ErrUnlinked) {
+		s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host() + ": an account with this name exists"})
+		return errExists
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,7 +110,8 @@ func TestProviderDoesNotTakeLocalAccountsOver(t *testing.T) {
 	for _, verified := range []bool{true, false} {
 		p.Person(map[string]any{"sub": "stranger", "email": "boss@example.com", "email_verified": verified, "groups": []string{}})
 		status, body := s.nobody().arrive()
-		if status != http.StatusOK || strings.Contains(body, "<bdi>boss@example.com</bdi>") {
+		// The address counts only where it is verified.
+		if want := map[bool]int{true: http.StatusConflict, false: http.StatusOK}[verified]; status != want || strings.Contains(body, "<bdi>boss@example.com</bdi>") {
 			t.Errorf("%d\n%s", status, body)
 		}
 	}
@@ -286,6 +288,46 @@ func TestBreakGlass(t *testing.T) {
 	_ = vault
 }
 
+// A linked account changes its password within the session that the provider began,
+// and not at all where passwords do not sign it in.
+func TestPasswordOfALinkedAccount(t *testing.T) {
+	s, p := provided(t)
+	p.Person(map[string]any{"sub": "9", "name": "Leo"})
+	s.member("leo", ledger.Operator)
+	id := mustAccount(s, "leo").ID
+	s.must(s.Ledger.LinkIdentity(t.Context(), id, ledger.Arrival{Issuer: p.URL, Subject: "9", Names: []string{"leo"}}))
+	arrives := func() *visitor {
+		v := s.nobody()
+		v.arrive()
+		_, body := v.get("/sessions")
+		v.csrf = hidden(body, "csrf")
+		return v
+	}
+	const fresh = "kettle-plinth-orchard"
+	v := arrives()
+	if status, _ := v.post("/password", "present", passPhrase, "password", fresh, "again", fresh); status != http.StatusOK {
+		t.Fatalf("set a password: %d", status)
+	}
+	sessions, err := s.Ledger.Sessions(t.Context(), id)
+	s.must(err)
+	if len(sessions) != 1 || sessions[0].EndsAt.After(s.Ledger.Now().Add(providerLife)) {
+		t.Errorf("%+v", sessions)
+	}
+	_, body := v.get("/sessions")
+	v.csrf = hidden(body, "csrf")
+	if _, body := v.post("/leave"); !strings.Contains(body, "signed out here") {
+		t.Error("the new session has lost the provider's")
+	}
+	s.ProviderOnly = true
+	v = arrives()
+	if status, _ := v.post("/password", "present", fresh, "password", passPhrase, "again", passPhrase); status != http.StatusForbidden {
+		t.Errorf("where passwords sign nobody in: %d", status)
+	}
+	if status, _ := v.get("/password"); status != http.StatusForbidden {
+		t.Errorf("the page: %d", status)
+	}
+}
+
 // The owner of a local account links it while signed in, after proving it once
 // more; nobody is linked by somebody else's form, browser or session.
 func TestLinkToTheProvider(t *testing.T) {
@@ -319,7 +361,11 @@ func TestLinkToTheProvider(t *testing.T) {
 	if status, _ := v.post("/security/provider/unlink", "issuer", p.URL, "subject", "9"); status != http.StatusOK {
 		t.Errorf("unlink: %d", status)
 	}
-	if _, body := s.nobody().arrive(); strings.Contains(body, "<bdi>leo</bdi>") {
-		t.Error("the link goes on")
+	status, body = s.nobody().arrive()
+	if v.wants(body, "An account with this name exists", "then link your company account under Security"); status != http.StatusConflict {
+		t.Errorf("unlinked: %d", status)
+	}
+	if all, err := s.Ledger.Accounts(t.Context()); err != nil || slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
