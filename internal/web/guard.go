@@ -55,7 +55,7 @@ const maxForm = 4 << 20
 
 // answer finds out who asks, refuses what they may not, and serves the rest.
 func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
-	v := &visit{site: s, w: w, r: r}
+	v := &visit{site: s, w: w, r: r, asked: rt}
 	err := v.recognise()
 	if err == nil {
 		err = v.allowed(rt)
@@ -96,6 +96,11 @@ func (v *visit) recognise() error {
 	return err
 }
 
+// isFor reports whether a route is for an account that is signed in.
+func (rt route) isFor(a ledger.Account) bool {
+	return len(rt.may) == 0 || slices.ContainsFunc(rt.may, a.May)
+}
+
 // allowed refuses what is not for whoever asks, and forms that are not ours.
 func (v *visit) allowed(rt route) error {
 	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
@@ -103,7 +108,7 @@ func (v *visit) allowed(rt route) error {
 		if !v.signedIn {
 			return errSignIn
 		}
-		if len(rt.may) > 0 && !slices.ContainsFunc(rt.may, v.session.Account.May) {
+		if !rt.isFor(v.session.Account) {
 			if len(v.session.Lacks) > 0 {
 				return errLacks
 			}

@@ -169,14 +169,23 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		case <-beat.C:
 			event(v.w, "beat", "")
 		case <-check.C:
-			// Where the ledger is away for a while, the watcher stays.
-			if _, err := s.Ledger.Session(v.ctx(), v.secret); errors.Is(err, ledger.ErrSession) {
+			if !v.mayGoOn() {
 				event(v.w, "gone", "")
 				_ = out.Flush()
 				return nil
 			}
 		}
 	}
+}
+
+// mayGoOn reports whether a watcher may still look: the session goes on, and has a role
+// for the page. Where the ledger is away for a while, the watcher stays.
+func (v *visit) mayGoOn() bool {
+	session, err := v.site.Ledger.Session(v.ctx(), v.secret)
+	if err != nil {
+		return !errors.Is(err, ledger.ErrSession)
+	}
+	return v.asked.isFor(session.Account)
 }
 
 // event writes a server-sent event.

@@ -27,7 +27,7 @@ var securityRoutes = []route{
 // factors.
 const confirmLife = 10 * time.Minute
 
-var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first", "Go back to Security and enter your password or a code. Nothing was changed."}
+var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first", "Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
 
 // confirmed reports whether whoever sits there has proved lately who they are,
 // beyond having the session. An account that has nothing to prove it by has a
@@ -104,10 +104,11 @@ func (s *Site) security(v *visit) error {
 	return v.show("security.html", "Security", page)
 }
 
-// confirm takes the password or a factor of whoever is signed in.
+// confirm takes a factor of whoever is signed in, or the password of somebody who has
+// none: whoever knows a password alone does not change what stands beside it.
 func (s *Site) confirm(v *visit) error {
 	a, factor := v.session.Account, v.session.Factor
-	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword {
+	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword && !a.HasFactor {
 		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), password); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, a.Name, "present password", err)

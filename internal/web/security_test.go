@@ -162,7 +162,16 @@ func TestSecondStepByApp(t *testing.T) {
 	second(recovery[1])
 
 	// What comes with new codes and without the app.
-	v.confirm()
+	if status, _ := v.confirm(); status != http.StatusUnprocessableEntity {
+		t.Errorf("the password alone of an account with a second step: %d", status)
+	}
+	if _, body := v.get("/security"); strings.Contains(body, `name="present"`) || !strings.Contains(body, `name="code"`) {
+		t.Error("the page asks for the password, and not for the second step")
+	}
+	if status, _ := v.post("/security/recovery"); status != http.StatusForbidden {
+		t.Errorf("new codes without the second step: %d", status)
+	}
+	v.confirm("code", recovery[2])
 	_, body = v.post("/security/recovery")
 	if fresh := regexp.MustCompile(`[A-Z2-7]{6}(-[A-Z2-7]{6}){3}`).FindAllString(body, -1); len(fresh) != 10 || fresh[0] == recovery[0] {
 		t.Errorf("%q", fresh)
@@ -205,6 +214,50 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "sign-in-failed", Of: "ana"})
 	if err != nil || len(acts) == 0 {
 		t.Errorf("%+v, %v", acts, err)
+	}
+}
+
+// A second step that waits is none any more once the password is another one.
+func TestASecondStepEndsWithItsPassword(t *testing.T) {
+	s := newSite(t)
+	v := s.member("ana", ledger.Operator)
+	v.confirm()
+	secret, _ := v.app()
+	thief := s.nobody()
+	if _, body := thief.signInBy("ana", passPhrase); !strings.Contains(body, "Second step") {
+		t.Fatal("no second step")
+	}
+	s.must(s.Ledger.SetPassword(t.Context(), mustAccount(s, "ana").ID, "kettle-plinth-orchard"))
+	if status, _ := thief.get("/sign-in/second"); status != http.StatusGone {
+		t.Errorf("the page: %d", status)
+	}
+	if status, _ := thief.send("/sign-in/second", url.Values{"code": {v.code(secret, 1)}}); status != http.StatusGone {
+		t.Errorf("the code: %d", status)
+	}
+}
+
+// Whoever watches a page goes on while their session has a role for it.
+func TestWatchersNeedTheirRole(t *testing.T) {
+	s := newSite(t)
+	a, err := s.Ledger.AddAccount(t.Context(), "leo", []ledger.Role{ledger.Auditor})
+	s.must(err)
+	secret, err := s.Ledger.BeginSession(t.Context(), a.ID, time.Hour, "")
+	s.must(err)
+	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	s.must(err)
+	watcher := func(may []ledger.Role) *visit {
+		return &visit{site: s.Site, r: asks, secret: secret, asked: route{may: may}}
+	}
+	if !watcher(viewer).mayGoOn() || !watcher(self).mayGoOn() || watcher(operator).mayGoOn() {
+		t.Error("an auditor looks at what every role may look at")
+	}
+	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, nil, false))
+	if watcher(viewer).mayGoOn() {
+		t.Error("without a role the watcher goes on")
+	}
+	s.must(s.Ledger.EndSession(t.Context(), secret))
+	if watcher(self).mayGoOn() {
+		t.Error("without a session the watcher goes on")
 	}
 }
 

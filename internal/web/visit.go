@@ -18,6 +18,7 @@ import (
 // visit is one request of somebody.
 type visit struct {
 	site     *Site
+	asked    route // what is asked for
 	w        http.ResponseWriter
 	r        *http.Request
 	signedIn bool
