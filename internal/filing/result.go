@@ -25,29 +25,31 @@ var Results = []Result{Placed, Exists, Invalid, Rejected, Uncertain, Ready, Plac
 type Edge struct {
 	From, To Result
 	Why      string
+	Late     bool // only an answer that arrives after a person's decision does it
 }
 
 // Edges is the row's whole life. The diagram in the README is generated from
 // it, and the ledger refuses what is not in it.
 var Edges = []Edge{
-	{Ready, Placing, "the intent and its reservation are committed"},
-	{Ready, Exists, "the ledger already holds the purchase"},
-	{Ready, Skipped, "a subscription bought earlier covers it"},
-	{Ready, Rejected, "a look-up shows that the order cannot be made"},
-	{Ready, Invalid, "the filing service's record is of another company"},
-	{Ready, Canceled, "taken back before it was sent"},
-	{Ready, Uncertain, "a person supposes that it was sent: the ledger was restored"},
-	{Placing, Placed, "the service answered with order ids"},
-	{Placing, Exists, "the service says it is already there"},
-	{Placing, Rejected, "the service refused it"},
-	{Placing, Uncertain, "sent, and no trustworthy answer came"},
-	{Placing, Ready, "not sent, or safe to send again"},
-	{Skipped, Exists, "the subscription that covers it renewed it"},
-	{Rejected, Ready, "retried after a correction"},
-	{Invalid, Ready, "a person confirmed the company, or its record was corrected"},
-	{Canceled, Ready, "wanted after all"},
-	{Uncertain, Placed, "resolved: the order exists"},
-	{Uncertain, Ready, "resolved: the order was never made"},
+	{Ready, Placing, "the intent and its reservation are committed", false},
+	{Ready, Exists, "the ledger already holds the purchase", false},
+	{Ready, Skipped, "a subscription bought earlier covers it", false},
+	{Ready, Rejected, "a look-up shows that the order cannot be made", false},
+	{Ready, Invalid, "the filing service's record is of another company", false},
+	{Ready, Canceled, "taken back before it was sent", false},
+	{Ready, Uncertain, "a person supposes that it was sent: the ledger was restored", false},
+	{Placing, Placed, "the service answered with order ids", false},
+	{Placing, Exists, "the service says it is already there", false},
+	{Placing, Rejected, "the service refused it", false},
+	{Placing, Uncertain, "sent, and no trustworthy answer came", false},
+	{Placing, Ready, "not sent, or safe to send again", false},
+	{Skipped, Exists, "the subscription that covers it renewed it", false},
+	{Rejected, Ready, "retried after a correction", false},
+	{Invalid, Ready, "a person confirmed the company, or its record was corrected", false},
+	{Canceled, Ready, "wanted after all", false},
+	{Uncertain, Placed, "resolved: the order exists", false},
+	{Uncertain, Ready, "resolved: the order was never made", false},
+	{Placed, Uncertain, "a late answer contradicts the person who marked it as placed", true},
 }
 
 // CanBecome reports whether the row may go from r to next.
@@ -55,7 +57,7 @@ func (r Result) CanBecome(next Result) bool {
 	return slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r && e.To == next })
 }
 
-// Terminal reports whether no edge leaves r.
+// Terminal reports whether nothing but a late answer takes a row out of r.
 func (r Result) Terminal() bool {
-	return !slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r })
+	return !slices.ContainsFunc(Edges, func(e Edge) bool { return e.From == r && !e.Late })
 }
