@@ -57,3 +57,21 @@ func SealAsBefore(l *Ledger, text, place string) string {
 	}
 	return base64.StdEncoding.EncodeToString(keys[0].aead.Seal(nil, nil, []byte(text), []byte(place)))
 }
+
+// BeforeChange is a context for a single change: it calls Do when all that goes
+// before the change has been read.
+type BeforeChange struct {
+	context.Context
+	Do func()
+}
+
+// Value answers as any context does. Who asks for the act is about to change the
+// ledger.
+func (c *BeforeChange) Value(key any) any {
+	if _, changing := key.(actingKey); changing && c.Do != nil {
+		do := c.Do
+		c.Do = nil
+		do()
+	}
+	return c.Context.Value(key)
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -320,7 +321,7 @@ func (l *Ledger) AddSealKey(ctx context.Context) error {
 	if _, err := l.sealer(); err != nil { // makes the first key
 		return err
 	}
-	return l.changeKeys(ctx, func(keys []string) []string { return append([]string{newKey()}, keys...) })
+	return l.changeKeys(ctx, func(keys []string) ([]string, error) { return append([]string{newKey()}, keys...), nil })
 }
 
 // DropOldSealKeys removes all keys of the key file but the one that seals. It
@@ -330,6 +331,12 @@ func (l *Ledger) DropOldSealKeys(ctx context.Context) error {
 	if l.sealing.given != "" {
 		return ErrKeyGiven
 	}
+	// The key first, then all that is checked of it: one that comes later is another.
+	text, err := readKey(l.sealing.path)
+	if err != nil {
+		return err
+	}
+	checked := strings.Fields(text)
 	info, err := os.Stat(l.sealing.path)
 	switch {
 	case err != nil:
@@ -344,11 +351,16 @@ func (l *Ledger) DropOldSealKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.changeKeys(ctx, func(keys []string) []string { return keys[:1] })
+	return l.changeKeys(ctx, func(keys []string) ([]string, error) {
+		if !slices.Equal(keys, checked) {
+			return nil, fmt.Errorf("the keys were changed meanwhile, and none was dropped: %w", ErrKeyFresh)
+		}
+		return keys[:1], nil
+	})
 }
 
 // changeKeys replaces the key file, one process at a time.
-func (l *Ledger) changeKeys(ctx context.Context, to func([]string) []string) error {
+func (l *Ledger) changeKeys(ctx context.Context, to func([]string) ([]string, error)) error {
 	if l.sealing.given != "" {
 		return ErrKeyGiven
 	}
@@ -357,7 +369,11 @@ func (l *Ledger) changeKeys(ctx context.Context, to func([]string) []string) err
 		if err != nil {
 			return err
 		}
-		content := strings.Join(to(strings.Fields(text)), "\n") + "\n"
+		keys, err := to(strings.Fields(text))
+		if err != nil {
+			return err
+		}
+		content := strings.Join(keys, "\n") + "\n"
 		return writeKeys(l.sealing.path, content, func(fresh string) error { return os.Rename(fresh, l.sealing.path) })
 	}))
 }

@@ -134,6 +134,32 @@ func TestRotationOfTheKeyFile(t *testing.T) {
 	})
 }
 
+// A key that another process adds while the keys before it are dropped costs no
+// key that something needs.
+func TestKeysAreNotDroppedBesideARotation(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		l, other := s.open(), s.open()
+		things := s.sealThings(l, "a")
+		s.must(l.AddSealKey(s.Context()))
+		_, _, err := l.Reseal(s.Context())
+		s.must(err)
+		hourAgo := time.Now().Add(-2 * time.Hour)
+		s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
+		added := false
+		beside := &ledger.BeforeChange{Context: s.Context(), Do: func() {
+			added = true
+			s.must(other.AddSealKey(s.Context()))
+		}}
+		if err := l.DropOldSealKeys(beside); !errors.Is(err, ledger.ErrKeyFresh) || !added {
+			s.Errorf("%t, %v", added, err)
+		}
+		if n, _, err := s.open().SealKeys(); n != 3 || err != nil {
+			s.Errorf("%d keys, %v", n, err)
+		}
+		s.readThings(s.open(), "a", things, true)
+	})
+}
+
 // keyIsNewerThan checks the file: a new key before the old one, for its owner alone.
 func (s *store) keyIsNewerThan(was string) {
 	s.Helper()
