@@ -60,7 +60,7 @@ type child struct {
 // killed, and "ended" with the reason when there is nothing left to do.
 func (c child) run() error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, SealKey: sealKey(c.Database), RepeatAgents: true, Timeout: clientTimeout})
 	if err != nil {
 		return err
 	}

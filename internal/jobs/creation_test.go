@@ -395,7 +395,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		}
 		f.service.AddUser(sandbox.User{ID: "user_1"})
 		f.add(l, "a", rows...)
-		dying, err := ledger.Open(t.Context(), ledger.Config{Dir: f.dir, DatabaseURL: on.database, RepeatAgents: true, Timeout: clientTimeout})
+		dying, err := ledger.Open(t.Context(), ledger.Config{Dir: f.dir, DatabaseURL: on.database, SealKey: sealKey(on.database), RepeatAgents: true, Timeout: clientTimeout})
 		f.must(err)
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: rows[0].Company.Sheet.ForUser("user_1").Key()}
 		begun, err := dying.Begin(t.Context(), ledger.Intent{Row: f.rows(l, "a")[0].ID, Claims: []ledger.Claim{claim}, Creating: true})
@@ -438,7 +438,7 @@ func work(args []string) {
 		}
 	}
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: database, RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: database, SealKey: sealKey(database), RepeatAgents: true, Timeout: clientTimeout})
 	check(err)
 	client, err := newClient(url)
 	check(err)

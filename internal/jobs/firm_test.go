@@ -107,7 +107,7 @@ func (f *firm) must(err error) {
 
 func (f *firm) openLedger() *ledger.Ledger {
 	f.Helper()
-	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, SealKey: sealKey(f.servers.database), RepeatAgents: true, Timeout: clientTimeout})
 	f.must(err)
 	f.Cleanup(func() { l.Close() })
 	return l

@@ -288,9 +288,22 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 	return d
 }
 
-// ReadVersion reads a version of a roster that the ledger keeps.
-func ReadVersion(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+// loadVersion loads a version of a roster that the ledger keeps. One that this
+// machine has no key for cannot be filed, however often it is tried: it returns
+// ErrRoster, and ledger.ErrSealed.
+func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.Roster, error) {
 	version, err := l.Roster(ctx, hash)
+	if errors.Is(err, ledger.ErrSealed) {
+		err = fmt.Errorf("%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+
+			"the value of the machine that took the list (%w)", ErrRoster, err)
+	}
+	return version, err
+}
+
+// ReadVersion reads a version of a roster that the ledger keeps. It returns
+// ErrRoster.
+func ReadVersion(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+	version, err := loadVersion(ctx, l, hash)
 	if err != nil {
 		return nil, err
 	}

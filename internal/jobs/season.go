@@ -122,6 +122,9 @@ func (s *Seasons) Look(ctx context.Context) error {
 		if err == nil && due {
 			_, err = s.carryOut(ctx, se, f)
 		}
+		if errors.Is(err, ErrRoster) {
+			err = errors.Join(err, s.tellPutOff(ctx, se, err))
+		}
 		all = append(all, err)
 	}
 	return errors.Join(all...)
@@ -135,6 +138,14 @@ func (s *Seasons) due(ctx context.Context, se ledger.Season, firings []ledger.Fi
 	}
 	f, due := when.Between(lastLooked(se, firings), s.c.Now())
 	return ledger.Firing{ID: f.ID(se.Name), Season: se.Name, Due: f.At, Roster: se.Roster, Missed: f.Missed}, due, nil
+}
+
+// tellPutOff tells once a day that nobody knows when a season fires: its due dates
+// are in a roster that cannot be read. It fires when the roster can be read again.
+func (s *Seasons) tellPutOff(ctx context.Context, se ledger.Season, why error) error {
+	today := season.Firing{Date: season.DateOf(s.c.Now().UTC())}
+	return s.tell(ctx, ledger.Notice{Batch: today.ID(se.Name)}, fmt.Sprintf("the season %s is put off", se.Name),
+		fmt.Sprintf("Nothing of it is placed until its roster can be read: %s", why))
 }
 
 // lastLooked is the time of the last scheduled firing, or of the season's begin.
@@ -424,7 +435,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	version, err := s.c.Ledger.Roster(ctx, f.Roster)
+	version, err := loadVersion(ctx, s.c.Ledger, f.Roster)
 	if err != nil {
 		return nil, "", false, err
 	}

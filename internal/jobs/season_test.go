@@ -623,6 +623,71 @@ func TestSeasonThatFails(t *testing.T) {
 	}
 }
 
+// A company list that no key of the machine opens ends its firing with the reason
+// and a notice. Where the due dates themselves are in it, a notice a day says that
+// the season is put off, and it fires when the key is there.
+func TestSeasonWithoutItsKey(t *testing.T) {
+	f := newFirm(t, servers{}, sandbox.Config{})
+	var h hand
+	h.set("2027-01-01 12:00 UTC")
+	l := f.openLedger()
+	f.plant(l, "yearly", companies(0, 3, "DE"), yearly, h.now(), false)
+	f.plant(l, "due", companies(3, 6, "DE"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
+	f.must(l.Close())
+	keys := filepath.Join(f.dir, "sealing.key")
+	was, err := os.ReadFile(keys)
+	f.must(err)
+	f.must(os.WriteFile(keys, []byte(strings.Repeat("0a", 32)), 0o600))
+	l = f.openLedger()
+	notices := func() []string {
+		all, err := l.Notices(f.Context(), 10)
+		f.must(err)
+		var subjects []string
+		for _, n := range all {
+			if subjects = append(subjects, n.Subject); !strings.Contains(n.Body, "FILING_SEAL_KEY") {
+				t.Errorf("%s: %s", n.Subject, n.Body)
+			}
+		}
+		slices.Sort(subjects)
+		return subjects
+	}
+	h.set("2027-02-01 00:00 UTC")
+	s := f.seasons(l, &h)
+	for range 2 {
+		if err := s.Look(f.Context()); !errors.Is(err, jobs.ErrRoster) || !errors.Is(err, ledger.ErrSealed) {
+			t.Error(err)
+		}
+	}
+	fired := f.firings(l, "yearly")
+	if len(fired) != 1 || fired[0].State != ledger.FiringFailed || !strings.Contains(fired[0].Note, "FILING_SEAL_KEY") {
+		t.Errorf("%+v", fired)
+	}
+	told := []string{"Bulkfiling: the season due is put off", "Bulkfiling: the season yearly failed"}
+	if got := notices(); !slices.Equal(got, told) {
+		t.Errorf("%q", got)
+	}
+	due, err := jobs.FindSeason(f.Context(), l, "due")
+	f.must(err)
+	if line, err := s.Line(f.Context(), due); err != nil || !strings.Contains(line.State, "FILING_SEAL_KEY") {
+		t.Errorf("%+v, %v", line, err)
+	}
+	h.set("2027-02-02 00:00 UTC")
+	if err := s.Look(f.Context()); !errors.Is(err, jobs.ErrRoster) {
+		t.Error(err)
+	}
+	if got := notices(); len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+	f.must(l.Close())
+	f.must(os.WriteFile(keys, was, 0o600))
+	l = f.openLedger()
+	h.set("2027-05-03 00:00 UTC")
+	f.must(f.seasons(l, &h).Look(f.Context()))
+	if fired := f.firings(l, "due"); len(fired) != 1 || fired[0].State != ledger.FiringDone {
+		t.Errorf("%+v", fired)
+	}
+}
+
 // A service that gives no prices puts a firing off, and nothing is lost.
 func TestSeasonWaitsForTheService(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})

@@ -15,6 +15,15 @@ import (
 // servers are where a test's ledger and queue are; empty for within the process.
 type servers struct{ database, redis string }
 
+// sealKey is the key that the machines over a shared database have; a key file does
+// where there is one machine.
+func sealKey(database string) string {
+	if database == "" {
+		return ""
+	}
+	return strings.Repeat("0d", 32)
+}
+
 // onBothTransports runs a test with SQLite and the Redis in the process and,
 // where TEST_DATABASE_URL and TEST_REDIS_URL name servers, with PostgreSQL and a
 // real Redis. On CI the servers must be there.

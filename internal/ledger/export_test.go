@@ -58,6 +58,12 @@ func SealAsBefore(l *Ledger, text, place string) string {
 	return base64.StdEncoding.EncodeToString(keys[0].aead.Seal(nil, nil, []byte(text), []byte(place)))
 }
 
+// KeepRosterHere keeps a roster under the key of this machine, as earlier versions
+// did over a shared database, too.
+func KeepRosterHere(ctx context.Context, l *Ledger, r Roster) (hash string, err error) {
+	return l.keepRoster(ctx, r)
+}
+
 // BeforeChange is a context for a single change: it calls Do when all that goes
 // before the change has been read.
 type BeforeChange struct {

@@ -34,7 +34,7 @@ func (s *store) sealThings(l *ledger.Ledger, name string) sealedThings {
 	all.row = s.add(l, "batch-"+name, application("comp_"+name))[0]
 	all.upload, err = l.KeepUpload(ctx, ledger.Upload{File: "in.csv", Options: []byte("{}"), Edits: []byte("edits of " + name), CreatedBy: "Ana"}, strings.NewReader(strings.Repeat(sheetText, 40_000)))
 	s.must(err)
-	all.roster, err = l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
+	all.roster, err = ledger.KeepRosterHere(ctx, l, ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
 	s.must(err)
 	s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
 	all.of, err = l.AddAccount(ctx, "person "+name, nil)

@@ -70,9 +70,23 @@ type Firing struct {
 	Note    string
 }
 
+// ErrNoSharedKey is returned for a company list that only this machine could open
+// again: the database is shared, and any of its machines may run the schedule.
+var ErrNoSharedKey = errors.New("the database is shared, and FILING_SEAL_KEY is not set: only this machine could open the " +
+	"company list again. Set FILING_SEAL_KEY to the same value on every machine: the content of sealing.key in the data " +
+	"folder where that exists, or a new key (openssl rand -hex 32)")
+
 // KeepRoster keeps a version of a roster and returns its hash. It is no act by
-// itself: that is the change of the season which takes it.
+// itself: that is the change of the season which takes it. It returns
+// ErrNoSharedKey.
 func (l *Ledger) KeepRoster(ctx context.Context, r Roster) (hash string, err error) {
+	if l.dialect.together && l.sealing.given == "" {
+		return "", ErrNoSharedKey
+	}
+	return l.keepRoster(ctx, r)
+}
+
+func (l *Ledger) keepRoster(ctx context.Context, r Roster) (hash string, err error) {
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]

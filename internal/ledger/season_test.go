@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ func is(err, want error) bool { return errors.Is(err, want) && (err == nil) == (
 
 func TestSeasons(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
+		s.config.SealKey = strings.Repeat("0b", 32)
 		l, ctx := s.open(), s.Context()
 		content := []byte("Company ID\ncomp_1\n\x00\xff")
 		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: content, CreatedBy: "Ana"})
@@ -80,11 +82,35 @@ func TestSeasons(t *testing.T) {
 	})
 }
 
+// A company list is kept only where every machine that may run its schedule can
+// open it: over a shared database, under a key that was given.
+func TestCompanyListsNeedASharedKey(t *testing.T) {
+	onBothDatabases(t, func(s *store) {
+		list := ledger.Roster{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
+		_, err := s.open().KeepRoster(s.Context(), list)
+		if s.config.DatabaseURL == "" {
+			s.must(err)
+			return
+		}
+		if n := s.count(`SELECT COUNT(*) FROM rosters`); !errors.Is(err, ledger.ErrNoSharedKey) || !strings.Contains(err.Error(), "FILING_SEAL_KEY") || n != 0 {
+			s.Errorf("%d lists, %v", n, err)
+		}
+		s.config.SealKey = strings.Repeat("0b", 32)
+		hash, err := s.open().KeepRoster(s.Context(), list)
+		s.must(err)
+		s.config.Dir = s.TempDir() // another machine
+		if r, err := s.open().Roster(s.Context(), hash); err != nil || string(r.Content) != string(list.Content) {
+			s.Error(r, err)
+		}
+	})
+}
+
 // Of several who change a season at once, having seen the same, one does; the
 // others are told so. What was seen before it was paused, or removed, is not
 // changed either.
 func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
+		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
 		l := processes[0]
 		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte("x")})

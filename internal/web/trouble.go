@@ -56,6 +56,7 @@ var known = []struct {
 	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person has to approve it", "You handed it in yourself. Nothing was sent."}},
 	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account", "Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing was changed."}},
 	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here", "It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that it was sealed with."}},
+	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key", "The database is shared by several machines, and only this one could open the list again. An operator has to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
 	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key", "An operator has to correct FILING_API_KEY. Nothing was sent."}},
 }
 
