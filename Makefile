@@ -57,6 +57,11 @@ fleet: ## the proof: four workers, real servers, and everything happens to them 
 browser: ## the page in a real Chromium, with TEST_DATABASE_URL and TEST_REDIS_URL on a fleet too (UPDATE_SCREENSHOTS=1)
 	$(GO) -C tools/browser test -count=1 -v -timeout 15m .
 
+.PHONY: oidc
+oidc: ## signing in with a certified OpenID provider; needs Node.js 20 and npm
+	cd tools/oidc && npm ci --silent
+	$(GO) -C tools/oidc test -count=1 -v -timeout 5m .
+
 .PHONY: mutants
 mutants: ## put bugs into the core, one by one: a test must find each; writes docs/mutants.md
 	$(GO) -C tools/mutants run .
