@@ -2,6 +2,8 @@ package signin
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
@@ -161,6 +163,10 @@ func TestLyingProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
 	hs256 := func(payload []byte, secret []byte) string {
 		text := b64([]byte(`{"alg":"HS256"}`)) + "." + b64(payload)
 		mac := hmac.New(sha256.New, secret)
@@ -220,14 +226,20 @@ func TestLyingProvider(t *testing.T) {
 			parts := strings.Split(signintest.Sign(payload, key), ".")
 			return parts[0] + "." + b64([]byte(strings.Replace(string(payload), `"sub":"1"`, `"sub":"2"`, 1))) + "." + parts[2]
 		}},
-		"a key for encryption of another kind": {Keys: func(k []jose.JSONWebKey) []jose.JSONWebKey { return nil }},
-		"another state":                        {Answer: func(q url.Values) { q.Set("state", "s") }},
-		"no state":                             {Answer: func(q url.Values) { q.Del("state") }},
-		"two states":                           {Answer: func(q url.Values) { q.Add("state", "s") }},
-		"an answer of another issuer":          {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
-		"an answer of nobody":                  {Answer: func(q url.Values) { q.Del("iss") }},
-		"no code":                              {Answer: func(q url.Values) { q.Del("code") }},
-		"an unknown code":                      {Answer: func(q url.Values) { q.Set("code", "c") }},
+		"no keys": {Keys: func([]jose.JSONWebKey) []jose.JSONWebKey { return nil }},
+		"a key for encryption alone": {Keys: func(k []jose.JSONWebKey) []jose.JSONWebKey {
+			return []jose.JSONWebKey{{Key: k[0].Key, KeyID: k[0].KeyID, Algorithm: string(jose.RSA_OAEP), Use: "enc"}}
+		}},
+		"a key of another kind under the name of ours": {Keys: func(k []jose.JSONWebKey) []jose.JSONWebKey {
+			return []jose.JSONWebKey{{Key: curve, KeyID: k[0].KeyID, Algorithm: string(jose.ES256), Use: "sig"}}
+		}},
+		"another state":               {Answer: func(q url.Values) { q.Set("state", "s") }},
+		"no state":                    {Answer: func(q url.Values) { q.Del("state") }},
+		"two states":                  {Answer: func(q url.Values) { q.Add("state", "s") }},
+		"an answer of another issuer": {Answer: func(q url.Values) { q.Set("iss", "https://evil.example") }},
+		"an answer of nobody":         {Answer: func(q url.Values) { q.Del("iss") }},
+		"no code":                     {Answer: func(q url.Values) { q.Del("code") }},
+		"an unknown code":             {Answer: func(q url.Values) { q.Set("code", "c") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := signintest.New(t)
