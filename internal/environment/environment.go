@@ -35,7 +35,7 @@ var Variables = []Variable{
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
 	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: $XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, %LocalAppData%\\Bulkfiling"},
-	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for a key file in the data folder"},
+	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for a key file in the data folder; schedules over DATABASE_URL need the variable"},
 	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
 	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
