@@ -126,7 +126,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 	}
 	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name, Note: by.By}
 	if by.Factor != "" && by.By != byPasskey {
-		act.Note += ", second factor: " + string(by.Factor)
+		act.Note += ", second step: " + string(by.Factor)
 	}
 	if a.BreakGlass {
 		act.What = "sign-in-break-glass"

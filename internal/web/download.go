@@ -149,7 +149,7 @@ func (s *Site) document(v *visit) error {
 	}
 	if err != nil {
 		s.Log.Warn("document not downloaded", "document", item.ID, "err", err)
-		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", "The filing service gave a link to it that may not be followed. An operator finds the reason in the server's log."}
+		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", "The filing service's link to this document is blocked. Ask an operator to check the server log."}
 	}
 	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (s *Site) signIn(v *visit) error {
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
 		s.failedSignIn(v, name, "password", err)
-		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Name: name, Wrong: "That name and password do not go together."}))
+		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Name: name, Wrong: "The name or password is wrong."}))
 	case err != nil:
 		return err
 	}
@@ -106,7 +106,7 @@ func (v *visit) showEntry(status int, e entry) error {
 	return v.showStatus(status, "enter.html", title, e)
 }
 
-var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more", "Each link works once, and not for ever. Sign in with your password, or ask an operator for another link: importer accounts link. Where the page runs on your own computer, start importer serve again: it prints a new one."}
+var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more", "Links work once and expire. Sign in with your password, or ask an operator for a new link. On your own computer, start importer serve again: it prints one."}
 
 func (s *Site) enter(v *visit) error {
 	secret := v.r.PostForm.Get("ticket")
@@ -217,7 +217,7 @@ func (s *Site) password(v *visit) error {
 		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, account.Name, "present password", err)
-			return wrong("Your present password is another one. Nothing was changed.")
+			return wrong("Your current password is wrong. Nothing was changed.")
 		case err != nil:
 			return err
 		}

@@ -53,7 +53,7 @@ var known = []struct {
 	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile", "Go back, load the page anew, and look again. Nothing of yours was taken over."}},
 	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy", "Other spreadsheets are being read right now. Wait half a minute, then try again. Nothing was changed."}},
 	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more", "Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
-	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person has to approve it", "You handed it in yourself. Nothing was sent."}},
+	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person must approve this batch", "Nothing was sent."}},
 	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account", "Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing was changed."}},
 	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here", "It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that it was sealed with."}},
 	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key", "The database is shared by several machines, and only this one could open the list again. An operator has to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
@@ -120,7 +120,11 @@ func (s *Site) explain(v *visit, err error) *Trouble {
 			if k.trouble.Status == http.StatusForbidden {
 				s.deny(v, k.err.Error())
 			}
-			return &k.trouble
+			t := k.trouble
+			if why, ok := errors.AsType[*ledger.SecondError](err); ok {
+				t.Text = why.ToYou() + " " + t.Text
+			}
+			return &t
 		}
 	}
 	name := rand.Text()[:8]

@@ -118,7 +118,7 @@ func (w *way) signIn() {
 	stranger.write("#name", "owner")
 	stranger.write("#password", "not the password")
 	stranger.follow("Sign in")
-	stranger.reads("That name and password do not go together")
+	stranger.reads("The name or password is wrong")
 	stranger.expects("")
 }
 
