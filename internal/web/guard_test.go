@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -310,4 +311,37 @@ func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 	if seasons, err := s.Ledger.Seasons(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
+}
+
+// Somebody whom another person has added sets a password first. The owner of an
+// account is confirmed by those alone who have no part in its link.
+func TestWhoConfirmsAnOwner(t *testing.T) {
+	s := newSite(t)
+	ana := s.member("ana", ledger.Operator)
+	_, body := ana.post("/settings/accounts", "name", "leo", "role", "approver")
+	follow := func(body string, fields url.Values) string {
+		_, rest, _ := strings.Cut(html.UnescapeString(body), "/enter?ticket=")
+		secret, _, _ := strings.Cut(rest, `"`)
+		secret, _, _ = strings.Cut(secret, "<")
+		fields.Set("ticket", secret)
+		_, body = s.nobody().send("/enter", fields)
+		return body
+	}
+	ana.wants(follow(body, url.Values{}), "<h1>Your password</h1>")
+	leo := mustAccount(s, "leo")
+	s.must(s.Ledger.SetPassword(t.Context(), leo.ID, passPhrase))
+	_, body = ana.post("/settings/accounts/" + leo.ID + "/link")
+	follow(body, url.Values{"password": {passPhrase}, "again": {passPhrase}})
+	_, body = ana.get("/settings")
+	ana.wants(body, "importer accounts vouch leo")
+	if strings.Contains(body, "Confirm the account<") {
+		t.Error("whoever made the link is offered to confirm the account")
+	}
+	bo := s.member("bo", ledger.Operator)
+	_, body = ana.get("/settings")
+	ana.wants(body, "Can confirm the account: <bdi>bo</bdi>")
+	_, body = bo.get("/settings")
+	bo.wants(body, "Confirm the account</button>")
+	_, body = bo.post("/settings/accounts/" + leo.ID + "/vouch")
+	bo.wants(body, "The account leo is confirmed")
 }
