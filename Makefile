@@ -62,6 +62,10 @@ oidc: ## signing in with a certified OpenID provider; needs Node.js 20 and npm
 	cd tools/oidc && npm ci --silent
 	$(GO) -C tools/oidc test -count=1 -v -timeout 5m .
 
+.PHONY: hostile
+hostile: ## what each hostile spreadsheet costs: memory and processor time of a check
+	HOSTILE_FILES=all $(GO) test -count=1 -run '^TestHostileFilesCostLittle$$' -v ./cmd/importer
+
 .PHONY: mutants
 mutants: ## put bugs into the core, one by one: a test must find each; writes docs/mutants.md
 	$(GO) -C tools/mutants run .

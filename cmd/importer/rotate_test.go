@@ -87,7 +87,7 @@ func TestRotateSealKey(t *testing.T) {
 	if said := command("audit", "verify"); strings.Contains(said, "cannot be opened") {
 		t.Error(said)
 	}
-	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said, "put a new key (openssl rand -hex 32) in front") {
+	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said, "add a new key (openssl rand -hex 32) behind the present one") {
 		t.Error(said)
 	}
 	if said := command("audit"); !strings.Contains(said, "seal-key-rotate") || !strings.Contains(said, "seal-key-drop") {

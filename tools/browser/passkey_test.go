@@ -19,9 +19,9 @@ func TestPasskeySignsIn(t *testing.T) {
 		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
 		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
 	}})
-	p.enter(h.link)
+	p.enter(h.link, "/")
 	p.open("/security")
-	p.reads("Your password alone signs you in")
+	p.reads("not set up")
 	p.send("Add a passkey")
 	p.arrive()
 	p.reads("These codes are shown only now")
@@ -34,5 +34,5 @@ func TestPasskeySignsIn(t *testing.T) {
 	p.arrive()
 	p.until(`location.pathname === "/" && document.readyState === "complete"`)
 	p.open("/security")
-	p.reads("second factor", "by passkey")
+	p.reads("second step", "Confirm with a passkey")
 }

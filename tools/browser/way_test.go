@@ -94,17 +94,18 @@ func (w *way) join(name, address string) *person {
 	return p
 }
 
-// enter signs somebody in by a link; the page does the pressing.
-func (p *person) enter(link string) {
+// enter signs somebody in by a link; the page does the pressing, and leads to where
+// they begin.
+func (p *person) enter(link, to string) {
 	p.t.Helper()
 	p.do("open "+link, chromedp.Navigate(p.base+link))
-	p.until(`location.pathname === "/" && document.readyState === "complete"`)
+	p.until(`location.pathname === "` + to + `" && document.readyState === "complete"`)
 	p.look()
 }
 
 func (w *way) signIn() {
 	w.owner = w.join("owner", w.house.at)
-	w.owner.enter(w.house.link)
+	w.owner.enter(w.house.link, "/")
 	stranger := w.join("stranger", w.house.at)
 	stranger.expects("410")
 	stranger.open(w.house.link)
@@ -154,7 +155,11 @@ func (w *way) invite(name, address string, roles ...string) *person {
 		w.Fatalf("no link: %q", link)
 	}
 	p := w.join(name, address)
-	p.enter("/" + path)
+	p.enter("/"+path, "/password")
+	const password = "Kestrel-Quartz-Tandem-71"
+	p.write("#password", password)
+	p.write("#again", password)
+	p.follow("Set the password")
 	return p
 }
 
@@ -486,7 +491,7 @@ func (w *way) settle() {
 	// an approval of its own.
 	w.vera.open(w.batch)
 	w.vera.reads("Someone asked to send 1 row again")
-	w.vera.follow(`form[action$="/approve-costs"] button.primary`)
+	w.vera.follow("Approve 1 row, ")
 	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "rows to correct"`)
 	w.paula.look()
 }
