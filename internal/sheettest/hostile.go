@@ -120,7 +120,8 @@ func workbook(parts map[string]part) []byte {
 	out, err := w.CreateHeader(&zip.FileHeader{Name: "xl/media/image1.png", Method: zip.Store}) // ends the part before
 	must(err)
 	must(w.Flush())
-	if spare := MaxBytes - b.Len() - 4096; spare > 0 {
+	const entry = 128 // of the archive's directory, which is written last
+	if spare := MaxBytes - b.Len() - entry*(len(all)+1) - 4096; spare > 0 {
 		_, err = out.Write(noise(spare))
 		must(err)
 	}
