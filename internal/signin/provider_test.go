@@ -289,7 +289,6 @@ func TestAnswersAreOfOneSignIn(t *testing.T) {
 	if _, err := c.Finish(t.Context(), Ceremony{}, url.Values{"code": {"x"}, "iss": {p.URL}}); !errors.Is(err, ErrUntrusted) {
 		t.Errorf("without a ceremony: %v", err)
 	}
-	_, answer = begin()
 	if _, err := c.Finish(t.Context(), mine, url.Values{"error": {"access_denied"}, "state": {mine.State}, "iss": {p.URL}}); !errors.Is(err, ErrProviderRefused) {
 		t.Errorf("a refusal: %v", err)
 	}

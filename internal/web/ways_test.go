@@ -129,16 +129,6 @@ func (w *walk) submits(v *visitor, company string) string {
 	return v.handIn(path, body)
 }
 
-// placed has two people place a spreadsheet of one filing, whatever the service
-// answers.
-func (w *walk) twoPlace(company string) string {
-	w.Helper()
-	batch := w.submits(w.helper, company)
-	w.approves(w.second)
-	w.drain()
-	return batch
-}
-
 // adds has somebody add a schedule on the page.
 func (w *walk) adds(v *visitor, name string, roster []byte) {
 	w.Helper()
