@@ -18,6 +18,23 @@ import (
 // ending. Words and numbers stay apart: names that differ in one of them are two
 // companies.
 func FoldLegalName(name string) string {
+	folded := foldOnce(name)
+	if isASCII(name) {
+		return folded
+	}
+	// Where a character between two others is dropped, the two can form one:
+	// a letter and a mark that stood behind an apostrophe.
+	for range 4 {
+		next := foldOnce(folded)
+		if next == folded {
+			break
+		}
+		folded = next
+	}
+	return folded
+}
+
+func foldOnce(name string) string {
 	plain := foldCharacters(name)
 	var b strings.Builder
 	b.Grow(len(plain) + 4)
