@@ -183,6 +183,7 @@ func (f *finder) wasAsked(ref string) bool {
 
 func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company, error) {
 	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
+		before, _ := f.knownCompany(ref)
 		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
 			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref)}
@@ -192,7 +193,12 @@ func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company,
 		}
 		f.mu.Lock()
 		f.asked[ref] = f.now()
+		completed := f.companies[ref]
 		f.mu.Unlock()
+		if !whole(before) && whole(completed) && !whole(c) {
+			// It was completed while the question was out, and the answer is older.
+			return completed, nil
+		}
 		return c, f.keepCompany(ctx, ref, c)
 	})
 	if err != nil {

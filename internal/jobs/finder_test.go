@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
+)
+
+// slowRecord answers for a company only when it is told to.
+type slowRecord struct {
+	Service
+	asked, answer chan struct{}
+	updates       int
+}
+
+func (s *slowRecord) Company(context.Context, string) (filing.Company, error) {
+	s.asked <- struct{}{}
+	<-s.answer
+	return filing.Company{ID: "comp_1"}, nil
+}
+
+func (s *slowRecord) UpdateCompany(_ context.Context, id string, c filing.Company) (filing.Company, error) {
+	s.updates++
+	c.ID = id
+	return c, nil
+}
+
+// An answer about a company that left before the company was completed does not
+// undo what was learned since.
+func TestOldAnswerAboutACompletedCompany(t *testing.T) {
+	l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := &slowRecord{asked: make(chan struct{}), answer: make(chan struct{})}
+	d := newDirectory(s, l, 4, unpaced{}, &gate{}, time.Now)
+	ref := filing.CompanyRef{Ref: "comp_1", Sheet: filing.Company{EntityType: filing.Corp, FormationState: "NV"}}
+	late := make(chan error)
+	go func() {
+		_, err := d.company(t.Context(), "comp_1")
+		late <- err
+	}()
+	<-s.asked
+	if _, err := d.complete(t.Context(), ref, filing.Company{ID: "comp_1"}); err != nil {
+		t.Fatal(err)
+	}
+	close(s.answer)
+	if err := <-late; err != nil {
+		t.Fatal(err)
+	}
+	known, _ := d.knownCompany("comp_1")
+	if c, err := d.complete(t.Context(), ref, known); err != nil || !whole(c) || s.updates != 1 {
+		t.Errorf("completed %d times, known as %+v: %v", s.updates, c, err)
+	}
+}
