@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"internal/sheettest":         {},
 	"internal/filingapi":         {"filing", "money", "network"},
 	"internal/ledger":            {"filing", "money", "network", "password"},
-	"internal/ledgertest":        {},
+	"internal/ledgertest":        {"ledger"},
 	"internal/balance":           {"filing", "money", "ledger", "season", "sheet"},
 	"internal/importer":          {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":            {"sheet", "filing", "money", "ledger"},

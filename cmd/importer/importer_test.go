@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ import (
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
 
 func TestMain(m *testing.M) {
+	// The scripts wait for their servers as much as they compute.
+	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	testscript.Main(m, map[string]func(){"importer": main})
 }
 

@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	// The tests wait for answers and leases more than they compute.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	os.Exit(m.Run())
 }
 

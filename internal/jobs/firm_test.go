@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
 )
@@ -49,7 +50,7 @@ type request struct {
 }
 
 func newFirm(t *testing.T, on servers, c sandbox.Config) *firm {
-	f := &firm{T: t, servers: on, dir: t.TempDir()}
+	f := &firm{T: t, servers: on, dir: ledgertest.Dir(t)}
 	c.Fees = []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: feeLLC}, {Product: "annual_report", EntityType: "CORP", Cents: feeCorp}}
 	f.service = sandbox.New(c)
 	server := httptest.NewServer(f.record(f.service.Handler()))

@@ -15,6 +15,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
 
 	"pgregory.net/rapid"
@@ -95,7 +96,7 @@ type sent struct {
 func newWorld(s *store, t *rapid.T) *world {
 	w := &world{store: s, t: t, made: make(map[filing.Key][]string), told: make(map[string]*sent), misled: make(map[filing.Key]bool), read: make(map[int64][]ledger.Row)}
 	if s.config.DatabaseURL == "" {
-		s.config.Dir = s.TempDir()
+		s.config.Dir = ledgertest.Dir(s)
 	} else {
 		s.must(s.open().Close()) // the tables are there
 		s.exec(`TRUNCATE batches, rows, purchases, attempts, items, entries, control, owners`)

@@ -125,7 +125,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		transitions: make(chan *transition, maxGroup),
 		stop:        make(chan struct{}),
 		committed:   make(chan struct{}),
-		hashing:     defaultHashing,
+		hashing:     hashingOf(),
 		hashers:     newHashQueue(),
 	}
 	l.now = l.clock.now

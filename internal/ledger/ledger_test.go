@@ -38,7 +38,7 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 		// Nothing renews a lease while the clock stands still.
-		s.config = ledger.Config{Dir: t.TempDir(), DatabaseURL: database, RepeatAgents: true, Clock: s.clock, Lease: 24 * time.Hour}
+		s.config = ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database, RepeatAgents: true, Clock: s.clock, Lease: 24 * time.Hour}
 		suite(s)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 	"unicode/utf8"
 
@@ -37,6 +39,21 @@ type hashing struct {
 // The second choice of RFC 9106, but on one lane: two sign-ins at once have the
 // cores that several lanes would want.
 var defaultHashing = hashing{memory: 64 << 10, time: 3, lanes: 1}
+
+var cheapPasswords atomic.Bool
+
+// TestUseCheapPasswords makes the ledgers that a test opens from now on hash
+// passwords at next to no cost. A test that is not about the hashes has no use
+// for the 64 MB and the tenth of a second that each takes.
+func TestUseCheapPasswords(testing.TB) { cheapPasswords.Store(true) }
+
+// hashingOf is what a hash of a new password costs.
+func hashingOf() hashing {
+	if cheapPasswords.Load() {
+		return hashing{memory: 8, time: 1, lanes: 1}
+	}
+	return defaultHashing
+}
 
 // key is what argon2id makes of a password.
 func (h hashing) key(password string, salt []byte, length int) []byte {

@@ -161,7 +161,7 @@ func story(t *testing.T, tell func(*season, *inbox)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(context.Background())
-		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		box := &inbox{}
 		done := make(chan struct{})
 		go func() {
@@ -365,7 +365,7 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 // The end of a run is told by the run: the last look waits for nothing.
 func TestLastLookWaitsForNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		rows := s.add("b", 2)
 		ctx, end := context.WithCancel(context.Background())
 		box := &inbox{}
@@ -389,7 +389,7 @@ func TestLastLookWaitsForNothing(t *testing.T) {
 func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		here, away := &inbox{}, &inbox{fail: errors.New("no route")}
 		var log strings.Builder
 		n := New(Config{Ledger: s.Ledger, Targets: []*Target{here.target("here"), away.target("away")}, Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -431,7 +431,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 
 func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		rows := s.add("b", 2)
 		s.answer(filing.NoAnswer, rows[0])
 		s.answer(filing.NoFunds, rows[1])
@@ -448,7 +448,7 @@ func TestWhatIsNotWantedIsNotTold(t *testing.T) {
 // Whoever switches notifications on is not told of every batch of years past.
 func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := openLedger(t, ledger.Config{Dir: t.TempDir(), Clock: time.Now, Lease: 1000 * time.Hour})
+		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		for i := range 105 {
 			s.answer(filing.Accepted, s.add(fmt.Sprintf("old%d", i), 1)...)
 		}
@@ -483,7 +483,7 @@ func TestKinds(t *testing.T) {
 // targets fail at times, tell each thing once.
 func TestFleetTellsOnce(t *testing.T) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		config := ledger.Config{Dir: t.TempDir(), DatabaseURL: database}
+		config := ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database}
 		s := openLedger(t, config)
 		s.answer(filing.Accepted, s.add("c", 1)...)
 		rows := s.add("b", 6)

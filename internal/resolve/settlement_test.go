@@ -134,7 +134,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		l, err := ledger.Open(t.Context(), ledger.Config{Dir: t.TempDir(), DatabaseURL: database})
+		l, err := ledger.Open(t.Context(), ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,6 +51,9 @@ func TestHostileFiles(t *testing.T) {
 	for _, hostile := range sheettest.Files() {
 		t.Run(hostile.Name, func(t *testing.T) {
 			data := hostile.Bytes()
+			if len(data) == 0 || len(data) > sheettest.MaxBytes {
+				t.Errorf("the file has %d bytes", len(data))
+			}
 			path := filepath.Join(t.TempDir(), hostile.Name)
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)

@@ -200,7 +200,7 @@ func event(w http.ResponseWriter, name, data string) {
 // fragment makes a part of a page, as the page itself has it.
 func fragment(file, name string, data any) ([]byte, error) {
 	var body bytes.Buffer
-	if err := templates[file].ExecuteTemplate(&body, name, data); err != nil {
+	if err := templates()[file].ExecuteTemplate(&body, name, data); err != nil {
 		return nil, fmt.Errorf("make the part %s of %s: %w", name, file, err)
 	}
 	return body.Bytes(), nil

@@ -23,6 +23,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/sandbox"
 )
@@ -40,7 +41,8 @@ type testSite struct {
 
 func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	t.Helper()
-	dir := t.TempDir()
+	ledger.TestUseCheapPasswords(t)
+	dir := ledgertest.Dir(t)
 	l, err := ledger.Open(t.Context(), ledger.Config{Dir: dir})
 	s := &testSite{T: t, dir: dir}
 	s.must(err)

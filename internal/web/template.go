@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"bulkfiling/internal/filing"
@@ -25,8 +26,9 @@ import (
 //go:embed templates static
 var files embed.FS
 
-// templates are the pages by their file, each with what all share.
-var templates = mustParse()
+// templates are the pages by their file, each with what all share. They are
+// parsed when the first is shown: most commands show none.
+var templates = sync.OnceValue(mustParse)
 
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)

@@ -119,7 +119,7 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 		p.Flash = append(p.Flash, news...)
 	}
 	var body bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&body, "base.html", p); err != nil {
+	if err := templates()[name].ExecuteTemplate(&body, "base.html", p); err != nil {
 		return fmt.Errorf("make the page %s: %w", name, err)
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")

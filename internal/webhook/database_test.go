@@ -26,7 +26,7 @@ type store struct {
 // onBothDatabases runs one suite on SQLite and on PostgreSQL.
 func onBothDatabases(t *testing.T, suite func(*store)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
-		suite(&store{t, ledger.Config{Dir: t.TempDir(), DatabaseURL: database}})
+		suite(&store{t, ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database}})
 	})
 }
 
