@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkfiling/internal/signin/signintest"
+
 	"github.com/descope/virtualwebauthn"
 )
 
@@ -35,7 +37,7 @@ func newDevice(origin, id string, o virtualwebauthn.AuthenticatorOptions) *devic
 	o.UserHandle = []byte(id)
 	d := &device{
 		site: virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: u.Hostname(), Origin: origin},
-		auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: signintest.NewPasskey(),
 	}
 	d.auth.AddCredential(d.key)
 	return d

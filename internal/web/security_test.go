@@ -10,6 +10,7 @@ import (
 
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/signin"
+	"bulkfiling/internal/signin/signintest"
 
 	"github.com/descope/virtualwebauthn"
 	"github.com/pquerna/otp/totp"
@@ -318,7 +319,7 @@ type device struct {
 
 func (v *visitor) device(account string, o virtualwebauthn.AuthenticatorOptions) *device {
 	o.UserHandle = []byte(account)
-	d := &device{visitor: v, site: virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: "localhost", Origin: v.url}, auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+	d := &device{visitor: v, site: virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: "localhost", Origin: v.url}, auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: signintest.NewPasskey()}
 	d.auth.AddCredential(d.key)
 	return d
 }
