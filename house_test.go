@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/sandbox"
@@ -48,10 +48,10 @@ var rooms = map[string][]string{
 	"internal/notify":            {"filing", "ledger", "money"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money", "report"},
 	"internal/web":               {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
-	"internal/environment":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify", "signin"},
+	"internal/config":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify", "signin"},
 	"samples":                    {},
-	"cmd/importer":               {"archive", "balance", "environment", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
-	"cmd/worker":                 {"balance", "environment", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
+	"cmd/importer":               {"archive", "balance", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
+	"cmd/worker":                 {"balance", "config", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {
@@ -100,7 +100,7 @@ var generated = []struct {
 }{
 	{"README.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
-	{"README.md", "environment", environmentTable},
+	{"README.md", "config", environmentTable},
 	{"README.md", "rooms", roomTable},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }
@@ -209,7 +209,7 @@ func TestAssumptionsAreWhereTheySay(t *testing.T) {
 func environmentTable() string {
 	var b strings.Builder
 	b.WriteString("| variable | default | |\n|---|---|---|\n")
-	for _, v := range environment.Variables {
+	for _, v := range config.Variables {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, v.Default, v.Meaning)
 	}
 	return b.String()

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -34,7 +34,7 @@ func (a *app) withLedger(ctx context.Context, do func(*ledger.Ledger) error) err
 // ledger there is nothing, which nothing says.
 func (a *app) listing(ctx context.Context, nothing string, do func(*ledger.Ledger) error) error {
 	err := a.withLedger(ctx, do)
-	if errors.Is(err, environment.ErrNoLedger) && a.ledger == "" {
+	if errors.Is(err, config.ErrNoLedger) && a.ledger == "" {
 		a.say("%s: %v.", nothing, err)
 		return nil
 	}
@@ -60,9 +60,9 @@ func (a *app) withAnyLedger(ctx context.Context, do func(*ledger.Ledger) error) 
 // service to say whose the key is.
 const recognizeWithin = 10 * time.Second
 
-func (a *app) anyLedger(ctx context.Context, env *environment.Environment) (environment.Chosen, error) {
+func (a *app) anyLedger(ctx context.Context, env *config.Environment) (config.Chosen, error) {
 	chosen, err := env.UseExisting()
-	if !chosen.Several && err == nil || err != nil && !errors.Is(err, environment.ErrNoLedger) {
+	if !chosen.Several && err == nil || err != nil && !errors.Is(err, config.ErrNoLedger) {
 		return chosen, err
 	}
 	nothing := err != nil
@@ -108,7 +108,7 @@ func (a *app) reading(ctx context.Context, do func(*ledger.Ledger) error) error 
 }
 
 // overLedger opens the ledger that was chosen for as long as do works with it.
-func (a *app) overLedger(ctx context.Context, env environment.Environment, do func(*ledger.Ledger) error) error {
+func (a *app) overLedger(ctx context.Context, env config.Environment, do func(*ledger.Ledger) error) error {
 	l, err := env.OpenLedger(ctx)
 	if err != nil {
 		return err
@@ -126,15 +126,15 @@ func (a *app) overLedger(ctx context.Context, env environment.Environment, do fu
 }
 
 // withOlder adds to an error that the ledger of an earlier version is near.
-func (a *app) withOlder(err error, env *environment.Environment) error {
-	if older := env.OlderLedger(); older != "" && errors.Is(err, environment.ErrNoLedger) {
+func (a *app) withOlder(err error, env *config.Environment) error {
+	if older := env.OlderLedger(); older != "" && errors.Is(err, config.ErrNoLedger) {
 		return fmt.Errorf("%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how to take it over", err, older, older)
 	}
 	return err
 }
 
 // sayLedger says which ledger is used, where that is not the only answer.
-func (a *app) sayLedger(c environment.Chosen) {
+func (a *app) sayLedger(c config.Chosen) {
 	if !c.Several {
 		return
 	}
@@ -149,7 +149,7 @@ func (a *app) sayLedger(c environment.Chosen) {
 // the filing service cannot be asked the file is still recorded, in a ledger
 // from which nothing is sent, and the ending says why.
 func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
-	var chosen environment.Chosen
+	var chosen config.Chosen
 	ending, err := r.patiently(ctx, "which organization the key belongs to", func(ctx context.Context) (err error) {
 		chosen, err = r.env.Recognize(ctx, r.client, filepath.Dir(r.path))
 		return err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/report"
 
 	"github.com/spf13/cobra"
@@ -25,7 +25,7 @@ type app struct {
 	getenv func(string) string
 	live   bool
 	ledger string                   // the one that --ledger names
-	env    *environment.Environment // of the ledger that is open; nil before
+	env    *config.Environment // of the ledger that is open; nil before
 	paint  painter
 }
 
@@ -70,8 +70,8 @@ func inPlainWords(err error) (string, bool) {
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
 
 // environment reads the variables.
-func (a *app) environment() (environment.Environment, error) {
-	e, err := environment.Read(a.getenv)
+func (a *app) environment() (config.Environment, error) {
+	e, err := config.Read(a.getenv)
 	e.Live, e.Ledger = e.Live || a.live, a.ledger
 	e.Warn = func(err error) { a.say("WARNING: %s", err) }
 	return e, err
@@ -165,7 +165,7 @@ Exit status:
   130  interrupted; everything is recorded
 {{if not .HasParent}}
 Environment:
-` + environment.Help(environment.Variable{Name: "NO_COLOR", Meaning: "set: no colours"}) + `{{end}}`
+` + config.Help(config.Variable{Name: "NO_COLOR", Meaning: "set: no colours"}) + `{{end}}`
 
 // oneFile is the argument check of commands that take a file.
 func oneFile(c *cobra.Command, args []string) error {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -148,7 +148,7 @@ func (a *app) today(l *ledger.Ledger) jobs.Asker {
 		}
 		defer client.Close()
 		quoter, err := a.env.Asker(l, client)(ctx)
-		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) || errors.Is(err, ledger.ErrOrganization) || errors.Is(err, environment.ErrUndecided) {
+		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) || errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
 			a.say("Prices are those of the plan: %v", err)
 			return nil, nil
 		}

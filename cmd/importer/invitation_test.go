@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
 )
 
@@ -24,7 +24,7 @@ func TestTheLinkOfAStart(t *testing.T) {
 	}
 	defer l.Close()
 	data := filepath.Join(dir, "data")
-	env, err := environment.Read(func(name string) string { return map[string]string{"FILING_DATA_DIR": data}[name] })
+	env, err := config.Read(func(name string) string { return map[string]string{"FILING_DATA_DIR": data}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

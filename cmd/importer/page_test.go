@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 )
@@ -25,7 +25,7 @@ import (
 // openedPage is the page of a serve with a REDIS_URL, and what its log says.
 func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	t.Helper()
-	env, err := environment.Read(func(name string) string { return map[string]string{"REDIS_URL": redis, "FILING_RATE": "100"}[name] })
+	env, err := config.Read(func(name string) string { return map[string]string{"REDIS_URL": redis, "FILING_RATE": "100"}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func forward(t *testing.T, at, to string) {
 // A REDIS_URL that only a person can put right ends serve at once.
 func TestPageRefusesAWrongRedis(t *testing.T) {
 	t.Parallel()
-	env, err := environment.Read(func(name string) string { return map[string]string{"REDIS_URL": "http://do_not_show"}[name] })
+	env, err := config.Read(func(name string) string { return map[string]string{"REDIS_URL": "http://do_not_show"}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

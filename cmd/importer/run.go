@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/importer"
@@ -79,7 +79,7 @@ type filingRun struct {
 	flags   runFlags
 	path    string
 	stays   string // how to have it wait instead of ending; "" where it cannot
-	env     environment.Environment
+	env     config.Environment
 	client  *filingapi.Client
 	ledger  *ledger.Ledger
 	batch   ledger.Batch
@@ -409,7 +409,7 @@ func (r *filingRun) stands(ctx context.Context) error {
 }
 
 // warnOfEndpoint says where nothing will be told of what is ordered now.
-func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env environment.Environment) error {
+func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.Environment) error {
 	secrets, err := env.WebhookSecrets()
 	if err != nil {
 		return err

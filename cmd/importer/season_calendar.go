@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
@@ -49,7 +49,7 @@ the network nor a key.`,
 				return err
 			}
 			err := a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
-			if f.roster != "" && errors.Is(err, environment.ErrNoLedger) {
+			if f.roster != "" && errors.Is(err, config.ErrNoLedger) {
 				return a.calendar(c.Context(), nil, "", f) // nothing is on record of any company yet
 			}
 			return err

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/sheet"
@@ -73,7 +73,7 @@ GET /healthz answers 200 as long as it runs.`,
 				s.place = s.env.RedisURL == ""
 			}
 			log := slog.New(slog.NewTextHandler(a.err, nil))
-			environment.LimitMemory(log)
+			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
 				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
@@ -136,7 +136,7 @@ func parseProxies(text string) (network.Proxies, error) {
 
 // server is what serve was asked for.
 type server struct {
-	env       environment.Environment
+	env       config.Environment
 	listen    string
 	cert, key string
 	public    *url.URL

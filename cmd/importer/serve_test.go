@@ -27,7 +27,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -101,7 +101,7 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	defer l.Close()
 	out, in := io.Pipe()
 	a := newApp(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
-	env, err := environment.Read(func(name string) string { return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name] })
+	env, err := config.Read(func(name string) string { return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name] })
 	if err != nil {
 		t.Fatal(err)
 	}

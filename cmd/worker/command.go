@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/metrics"
 	"bulkfiling/internal/webhook"
 
@@ -49,7 +49,7 @@ at once.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
-			env, err := environment.Read(os.Getenv)
+			env, err := config.Read(os.Getenv)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ Exit status:
   130  asked twice: it ended at once
 {{if not .HasParent}}
 Environment:
-` + environment.Help() + `{{end}}`)
+` + config.Help() + `{{end}}`)
 	c.AddCommand(healthcheckCommand())
 	return c
 }

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 )
 
 var (
@@ -104,7 +104,7 @@ func TestClockTellsThatLoopsTurn(t *testing.T) {
 }
 
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
-	handler := newWorker(environment.Environment{}, options{webhooks: true}, slog.New(slog.DiscardHandler)).handler()
+	handler := newWorker(config.Environment{}, options{webhooks: true}, slog.New(slog.DiscardHandler)).handler()
 	for target, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503, "GET /metrics": 200, "POST /webhooks/filing": 503, "GET /nothing": 404, "POST /metrics": 405} {
 		method, path, _ := strings.Cut(target, " ")
 		answer := httptest.NewRecorder()

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
@@ -31,7 +31,7 @@ const drainMargin = 10 * time.Second
 
 // worker is the process.
 type worker struct {
-	env      environment.Environment
+	env      config.Environment
 	options  options
 	log      *slog.Logger
 	health   *health
@@ -39,7 +39,7 @@ type worker struct {
 	events   events
 }
 
-func newWorker(env environment.Environment, o options, log *slog.Logger) *worker {
+func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 	w := &worker{env: env, options: o, log: log, health: newHealth(log), registry: metrics.NewRegistry()}
 	w.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "bulkfiling_worker_placing", Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
@@ -57,7 +57,7 @@ func newWorker(env environment.Environment, o options, log *slog.Logger) *worker
 
 // run places until ctx ends, and then drains.
 func (w *worker) run(ctx context.Context) (err error) {
-	environment.LimitMemory(w.log)
+	config.LimitMemory(w.log)
 	sheet.LimitReaders(2, 8)
 	client, err := w.env.Client()
 	if err != nil {
@@ -138,12 +138,12 @@ func (w *worker) run(ctx context.Context) (err error) {
 func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) error {
 	known, err := w.env.UseExisting()
 	switch {
-	case errors.Is(err, environment.ErrNoLedger):
+	case errors.Is(err, config.ErrNoLedger):
 		if known, err = w.env.Recognize(ctx, client); err != nil && pricesAway(err) {
 			known, err = w.env.UseUnassigned(ctx) // nothing is sent from it before the service has answered
 		}
 	case err == nil && known.Several:
-		known, err = await(ctx, w, "the organization's ledger", pricesAway, func() (environment.Chosen, error) { return w.env.Recognize(ctx, client) })
+		known, err = await(ctx, w, "the organization's ledger", pricesAway, func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
 		w.log.Info("the ledger", "name", known.Name, "of", known.Whose, "in", known.Path)

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
@@ -120,9 +120,9 @@ func (f *fleet) fill(rows int) {
 // worker has recognized the organization.
 func (f *fleet) ledger() *ledger.Ledger {
 	f.Helper()
-	env, err := environment.Read(func(name string) string { return map[string]string{"FILING_DATA_DIR": f.dir}[name] })
+	env, err := config.Read(func(name string) string { return map[string]string{"FILING_DATA_DIR": f.dir}[name] })
 	if err == nil {
-		if _, err = env.UseExisting(); errors.Is(err, environment.ErrNoLedger) {
+		if _, err = env.UseExisting(); errors.Is(err, config.ErrNoLedger) {
 			_, err = env.UseUnassigned(f.Context())
 		}
 	}

@@ -1,4 +1,4 @@
-package environment_test
+package config_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
@@ -16,7 +16,7 @@ import (
 
 // priced is an environment whose service answers the question for its prices
 // with a status, and counts how often it was asked.
-func priced(t *testing.T, status *int) (e environment.Environment, l *ledger.Ledger, client *filingapi.Client, asked *int) {
+func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, client *filingapi.Client, asked *int) {
 	t.Helper()
 	asked = new(int)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

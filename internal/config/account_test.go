@@ -1,4 +1,4 @@
-package environment_test
+package config_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
 )
 
@@ -52,7 +52,7 @@ const (
 )
 
 // environment reads the variables for a key.
-func (o *office) environment(key string, more ...string) environment.Environment {
+func (o *office) environment(key string, more ...string) config.Environment {
 	o.Helper()
 	vars := map[string]string{"HOME": o.home, "FILING_BASE_URL": o.base, "FILING_API_KEY": key, "FILING_LIVE": "1"}
 	for i := 0; i < len(more); i += 2 {
@@ -67,7 +67,7 @@ func (o *office) environment(key string, more ...string) environment.Environment
 
 // recognize chooses the ledger of a key, as one that is about to send does, and
 // opens it, as long as that is what is wanted.
-func (o *office) recognize(key, name string) (environment.Chosen, error) {
+func (o *office) recognize(key, name string) (config.Chosen, error) {
 	o.Helper()
 	e := o.environment(key)
 	e.Ledger = name
@@ -144,14 +144,14 @@ func TestAnOrganizationIsKnownByWhatTheServiceSaysOfIt(t *testing.T) {
 func TestAPersonDecidesWhereTheServiceDoesNotSay(t *testing.T) {
 	o := newOffice(t)
 	o.answer = ""
-	o.refused("sk_test_1", "", environment.ErrUndecided, "does not say which organization", "--ledger NAME")
+	o.refused("sk_test_1", "", config.ErrUndecided, "does not say which organization", "--ledger NAME")
 	o.answer = `{"name":"Harbor Accounting"}`
-	o.refused("sk_test_1", "", environment.ErrUndecided, "does not say which organization")
+	o.refused("sk_test_1", "", config.ErrUndecided, "does not say which organization")
 	o.wants("sk_test_1", "mine", "mine", true)
 	o.wants("sk_test_1", "", "mine", false) // it was decided
-	o.refused("sk_test_2", "", environment.ErrUndecided, "mine")
+	o.refused("sk_test_2", "", config.ErrUndecided, "mine")
 	o.refused("sk_live_1", "mine", ledger.ErrMode)
-	o.refused("sk_test_2", "../mine", environment.ErrUndecided, "small letters")
+	o.refused("sk_test_2", "../mine", config.ErrUndecided, "small letters")
 }
 
 func TestAPersonDecidesWhereTheServiceSaysSomethingNewForAKey(t *testing.T) {
@@ -159,13 +159,13 @@ func TestAPersonDecidesWhereTheServiceSaysSomethingNewForAKey(t *testing.T) {
 	const first = "harbor-accounting-test"
 	o.wants("sk_test_1", "", first, true)
 	o.answer = otherCopy
-	o.refused("sk_test_1", "", environment.ErrUndecided, first, "--ledger harbor-accounting-test-2")
+	o.refused("sk_test_1", "", config.ErrUndecided, first, "--ledger harbor-accounting-test-2")
 	o.refused("sk_test_new", first, ledger.ErrOrganization)
 	o.wants("sk_test_1", "copy", "copy", true)
 	o.wants("sk_test_1", "", "copy", false)
 	o.answer = harbor
 	o.wants("sk_test_1", "", first, false)
-	o.refused("sk_test_1", "copy", environment.ErrUndecided, "is "+first) // one organization, one ledger
+	o.refused("sk_test_1", "copy", config.ErrUndecided, "is "+first) // one organization, one ledger
 
 	// It may be the same organization after all.
 	o.answer = tern
@@ -204,7 +204,7 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	recognize := func(named string, vars ...string) (environment.Chosen, error) {
+	recognize := func(named string, vars ...string) (config.Chosen, error) {
 		e := o.environment("sk_test_1", vars...)
 		e.Ledger = named
 		client, err := e.Client()
@@ -214,7 +214,7 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 		defer client.Close()
 		return e.Recognize(t.Context(), client)
 	}
-	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, environment.ErrUndecided) || !strings.Contains(err.Error(), "--ledger main once") {
+	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, config.ErrUndecided) || !strings.Contains(err.Error(), "--ledger main once") {
 		t.Errorf("%+v, %v", chosen, err)
 	}
 	for _, named := range []string{"main", ""} { // once said, it is known
@@ -232,7 +232,7 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 	if err := os.WriteFile(".bulkfiling/ledger.db", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if chosen, err := recognize(""); !errors.Is(err, environment.ErrUndecided) || !strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
+	if chosen, err := recognize(""); !errors.Is(err, config.ErrUndecided) || !strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
 		t.Errorf("%+v, %v", chosen, err)
 	}
 	if chosen, err := recognize("new"); err != nil || chosen.Name != "new" {
@@ -244,7 +244,7 @@ func TestReadingBeginsNoLedger(t *testing.T) {
 	o := newOffice(t)
 	e := o.environment("sk_test_1")
 	folder := filepath.Join(o.home, ".local/share/bulkfiling")
-	if _, err := e.UseExisting(); !errors.Is(err, environment.ErrNoLedger) || !strings.Contains(err.Error(), folder) {
+	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) || !strings.Contains(err.Error(), folder) {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(o.home); err != nil || len(entries) > 0 {
@@ -269,7 +269,7 @@ func TestReadingBeginsNoLedger(t *testing.T) {
 		}
 	}
 	e.Ledger = "none"
-	if _, err := e.UseExisting(); !errors.Is(err, environment.ErrNoLedger) || !strings.Contains(err.Error(), "tern-tide-test") {
+	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) || !strings.Contains(err.Error(), "tern-tide-test") {
 		t.Error(err)
 	}
 }

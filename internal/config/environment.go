@@ -1,7 +1,7 @@
-// Package environment reads the variables that both commands share and opens
+// Package config reads the variables that both commands share and opens
 // what they name, so that an importer and a fleet of workers mean the same by
 // the same words.
-package environment
+package config
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package environment_test
+package config_test
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/environment"
+	"bulkfiling/internal/config"
 )
 
-func read(t *testing.T, vars map[string]string) (environment.Environment, error) {
+func read(t *testing.T, vars map[string]string) (config.Environment, error) {
 	t.Helper()
-	return environment.Read(func(name string) string { return vars[name] })
+	return config.Read(func(name string) string { return vars[name] })
 }
 
 func TestDefaults(t *testing.T) {
@@ -102,7 +102,7 @@ func TestWebhookSecrets(t *testing.T) {
 		}
 	}
 	write("whsec_do_not_show_1\n")
-	want := func(vars map[string]string, want ...string) environment.Environment {
+	want := func(vars map[string]string, want ...string) config.Environment {
 		t.Helper()
 		e, err := read(t, vars)
 		if err != nil {
