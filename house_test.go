@@ -44,13 +44,13 @@ var rooms = map[string][]string{
 	"internal/network":           {},
 	"internal/signin":            {},
 	"internal/signin/signintest": {},
-	"internal/archive":           {"filingapi", "ledger", "network", "sheet"},
+	"internal/documents":           {"filingapi", "ledger", "network", "sheet"},
 	"internal/notify":            {"filing", "ledger", "money"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money", "report"},
-	"internal/web":               {"archive", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
+	"internal/web":               {"documents", "balance", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
 	"internal/config":       {"filing", "money", "filingapi", "balance", "ledger", "jobs", "network", "notify", "signin"},
 	"samples":                    {},
-	"cmd/importer":               {"archive", "balance", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
+	"cmd/importer":               {"documents", "balance", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
 	"cmd/worker":                 {"balance", "config", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
 }
 
@@ -100,7 +100,7 @@ var generated = []struct {
 }{
 	{"README.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
-	{"README.md", "config", environmentTable},
+	{"README.md", "environment", environmentTable},
 	{"README.md", "rooms", roomTable},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkfiling/internal/archive"
+	"bulkfiling/internal/documents"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 
@@ -35,7 +35,7 @@ lives an hour only. The same command again fetches what is missing.`,
 				if err != nil {
 					return err
 				}
-				items, err := archive.Items(c.Context(), l, b.ID)
+				items, err := documents.Items(c.Context(), l, b.ID)
 				if err != nil {
 					return err
 				}
@@ -51,7 +51,7 @@ lives an hour only. The same command again fetches what is missing.`,
 	return c
 }
 
-func (a *app) listDocuments(b ledger.Batch, items []archive.Item, asJSON bool) error {
+func (a *app) listDocuments(b ledger.Batch, items []documents.Item, asJSON bool) error {
 	if asJSON {
 		lines := json.NewEncoder(a.out)
 		for _, i := range items {
@@ -87,13 +87,13 @@ type savedDocument struct {
 	Error    string         `json:"error,omitempty"`
 }
 
-func documentLine(i archive.Item) savedDocument {
+func documentLine(i documents.Item) savedDocument {
 	return savedDocument{Batch: i.Batch, Row: i.Number, Company: i.Company, Client: i.Client, Product: i.Product, Document: i.ID, Type: i.Type, Order: i.OrderID, At: i.At}
 }
 
 // saveDocuments saves what is missing. It ends with 3 where something could not
 // be had: the same command goes on.
-func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive.Item, dir string, asJSON bool) (err error) {
+func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item, dir string, asJSON bool) (err error) {
 	if len(items) == 0 {
 		a.say("No document has arrived for batch %s yet.", b.ID)
 		return nil
@@ -102,7 +102,7 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive
 	if err != nil {
 		return err
 	}
-	folder, err := archive.Open(dir, archive.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
+	folder, err := documents.Open(dir, documents.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []archive
 	}()
 	lines := json.NewEncoder(a.out)
 	var fresh, there, failed int
-	err = folder.Save(ctx, items, func(o archive.Outcome) {
+	err = folder.Save(ctx, items, func(o documents.Outcome) {
 		switch {
 		case o.Err != nil:
 			failed++

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/archive"
+	"bulkfiling/internal/documents"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
@@ -126,11 +126,11 @@ func (s *Site) document(v *visit) error {
 	if err != nil {
 		return err
 	}
-	items, err := archive.Items(v.ctx(), s.Ledger, b.ID)
+	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(items, func(i archive.Item) bool { return i.ID != "" && i.ID == v.r.PathValue("document") })
+	at := slices.IndexFunc(items, func(i documents.Item) bool { return i.ID != "" && i.ID == v.r.PathValue("document") })
 	if at < 0 {
 		return ledger.ErrNotFound
 	}
@@ -187,14 +187,14 @@ func (s *Site) leadsTo(to *url.URL) bool {
 }
 
 // passOn fetches a document and gives it to whoever asked.
-func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
+func (s *Site) passOn(v *visit, links documents.Links, item documents.Item) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
 		return fmt.Errorf("make room for a document: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	var got archive.Outcome
-	if err := s.save(v.ctx(), dir, links, []archive.Item{item}, func(o archive.Outcome) { got = o }); err != nil {
+	var got documents.Outcome
+	if err := s.save(v.ctx(), dir, links, []documents.Item{item}, func(o documents.Outcome) { got = o }); err != nil {
 		return noDocument(err)
 	}
 	if got.Err != nil {
@@ -215,8 +215,8 @@ func (s *Site) passOn(v *visit, links archive.Links, item archive.Item) error {
 }
 
 // save saves documents into a folder that is the caller's alone.
-func (s *Site) save(ctx context.Context, dir string, links archive.Links, items []archive.Item, done func(archive.Outcome)) error {
-	folder, err := archive.Open(dir, archive.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
+func (s *Site) save(ctx context.Context, dir string, links documents.Links, items []documents.Item, done func(documents.Outcome)) error {
+	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *Site) documents(v *visit) error {
 	if err != nil {
 		return err
 	}
-	items, err := archive.Items(v.ctx(), s.Ledger, b.ID)
+	items, err := documents.Items(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
 		return err
 	}
@@ -284,19 +284,19 @@ type parcel struct {
 	zip     *zip.Writer
 	dir     string
 	sent    []sent
-	missing []archive.Outcome
+	missing []documents.Outcome
 	failed  error
 }
 
 // sent is a document that is in the parcel.
 type sent struct {
-	archive.Outcome
+	documents.Outcome
 	bytes int64
 	sum   string // SHA-256, hexadecimal
 }
 
 // add sends a document, or notes why it is not there.
-func (p *parcel) add(o archive.Outcome) {
+func (p *parcel) add(o documents.Outcome) {
 	switch {
 	case p.failed != nil:
 	case o.Err != nil:
@@ -306,7 +306,7 @@ func (p *parcel) add(o archive.Outcome) {
 	}
 }
 
-func (p *parcel) send(o archive.Outcome) error {
+func (p *parcel) send(o documents.Outcome) error {
 	path := filepath.Join(p.dir, o.File)
 	content, err := os.Open(path)
 	if err != nil {
@@ -338,7 +338,7 @@ const missingFile = "NOT IN HERE.txt"
 
 // close adds the manifest, and what could not be had. Why it ended early, where
 // it did, is said there too.
-func (p *parcel) close(items []archive.Item, early error) error {
+func (p *parcel) close(items []documents.Item, early error) error {
 	told := make(map[string]bool)
 	for _, o := range p.sent {
 		told[o.Event+o.ID] = true
@@ -348,7 +348,7 @@ func (p *parcel) close(items []archive.Item, early error) error {
 	}
 	for _, item := range items {
 		if early != nil && !told[item.Event+item.ID] {
-			p.missing = append(p.missing, archive.Outcome{Item: item, Err: early})
+			p.missing = append(p.missing, documents.Outcome{Item: item, Err: early})
 		}
 	}
 	path := filepath.Join(p.dir, "list.csv")
@@ -405,7 +405,7 @@ func (p *parcel) writeManifest(path string) error {
 	for _, name := range manifestHead {
 		lines[0] = append(lines[0], sheet.Str(name))
 	}
-	line := func(o archive.Outcome, rest ...sheet.OutCell) {
+	line := func(o documents.Outcome, rest ...sheet.OutCell) {
 		lines = append(lines, append([]sheet.OutCell{sheet.Str(o.Batch), sheet.Int(int64(o.Number)), sheet.Str(o.Company), sheet.Str(o.Client), sheet.Str(string(o.Product)),
 			sheet.Str(o.ID), sheet.Str(o.Type), sheet.Str(o.OrderID), sheet.Str(filepath.ToSlash(o.File))}, rest...))
 	}
