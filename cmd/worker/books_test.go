@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -162,7 +162,7 @@ func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
 	p.Helper()
 	want := charged
 	if charged == 0 && !r.Creating {
-		want = p.quoter.Quote(&r.Request.Order, balance.Facts{EntityType: filing.LLC, FormationState: "DE"}, nil).Total.Amount
+		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"}, nil).Total.Amount
 	}
 	if r.Held != want {
 		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Held, want, charged, r.Message)

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 
 	"github.com/redis/go-redis/v9"
@@ -35,7 +35,7 @@ type proof struct {
 	random   *rand.Rand
 	ledger   *ledger.Ledger // the test's own way in, past every wire
 	sql      *sql.DB        // the same
-	quoter   *balance.Quoter
+	quoter   *pricing.Quoter
 	redis    *server
 	flush    *redis.Client
 	postgres *server
@@ -157,17 +157,17 @@ func writeFees(path string) error {
 	return os.WriteFile(path, []byte(lines.String()), 0o600)
 }
 
-func (p *proof) newQuoter(fees string) *balance.Quoter {
+func (p *proof) newQuoter(fees string) *pricing.Quoter {
 	p.Helper()
 	var prices []filing.Price
 	for _, price := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{Type: price.Type, WholesaleAmount: money.Cents(price.Wholesale).String(), Enabled: true})
 	}
-	book, err := balance.NewPriceBook(prices, "")
+	book, err := pricing.NewPriceBook(prices, "")
 	p.must(err)
-	table, err := balance.LoadFees(fees)
+	table, err := pricing.LoadFees(fees)
 	p.must(err)
-	return balance.NewQuoter(book, table)
+	return pricing.NewQuoter(book, table)
 }
 
 // fill puts a batch of every kind of filing into the ledger.

@@ -16,7 +16,6 @@ import (
 	"time"
 	"unicode"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
@@ -24,6 +23,7 @@ import (
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
+	"bulkfiling/internal/pricing"
 )
 
 // Variable is one variable of the environment, as the help texts show it.
@@ -298,24 +298,24 @@ func (e Environment) Mode() string {
 }
 
 // Fees reads the state fees that the variables name, over the built-in ones.
-func (e Environment) Fees() (*balance.Fees, error) {
+func (e Environment) Fees() (*pricing.Fees, error) {
 	if e.FeesFile == "" {
-		return balance.BuiltinFees(), nil
+		return pricing.BuiltinFees(), nil
 	}
-	return balance.LoadFees(e.FeesFile)
+	return pricing.LoadFees(e.FeesFile)
 }
 
 // Quoter asks the service for its prices.
-func (e Environment) Quoter(prices []filing.Price) (*balance.Quoter, error) {
+func (e Environment) Quoter(prices []filing.Price) (*pricing.Quoter, error) {
 	fees, err := e.Fees()
 	if err != nil {
 		return nil, err
 	}
-	book, err := balance.NewPriceBook(prices, e.PriceTypes)
+	book, err := pricing.NewPriceBook(prices, e.PriceTypes)
 	if err != nil {
 		return nil, err
 	}
-	return balance.NewQuoter(book, fees), nil
+	return pricing.NewQuoter(book, fees), nil
 }
 
 // Tell tells what happens in a ledger to whom the variables name, until stop is

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -130,7 +130,7 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	book, err := balance.NewPriceBook(prices, "")
+	book, err := pricing.NewPriceBook(prices, "")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	}
 	defer queue.Close()
 	began := time.Now()
-	worker, err := jobs.Start(ctx, jobs.Config{Service: client, Ledger: l, Queue: queue, Quoter: balance.NewQuoter(book, balance.BuiltinFees()), Concurrency: benchFlying, Only: batch, Drain: time.Minute})
+	worker, err := jobs.Start(ctx, jobs.Config{Service: client, Ledger: l, Queue: queue, Quoter: pricing.NewQuoter(book, pricing.BuiltinFees()), Concurrency: benchFlying, Only: batch, Drain: time.Minute})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -138,12 +138,12 @@ func newClient(url string) (*filingapi.Client, error) {
 
 // newQuoter takes the service's prices, by a client that no fault or breaker
 // has touched, and the fees that both sides know.
-func newQuoter(dir string) (*balance.Quoter, error) {
+func newQuoter(dir string) (*pricing.Quoter, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{Type: p.Type, WholesaleAmount: money.Cents(p.Wholesale).String(), Enabled: true})
 	}
-	book, err := balance.NewPriceBook(prices, "")
+	book, err := pricing.NewPriceBook(prices, "")
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +151,11 @@ func newQuoter(dir string) (*balance.Quoter, error) {
 	if err := os.WriteFile(path, []byte(feeFile), 0o600); err != nil {
 		return nil, err
 	}
-	fees, err := balance.LoadFees(path)
+	fees, err := pricing.LoadFees(path)
 	if err != nil {
 		return nil, err
 	}
-	return balance.NewQuoter(book, fees), nil
+	return pricing.NewQuoter(book, fees), nil
 }
 
 // start runs a worker until the end of the test, or until it is stopped.

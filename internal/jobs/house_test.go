@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -58,12 +58,12 @@ func newHouse(t *testing.T, on servers, c sandbox.Config) *firm {
 	return f
 }
 
-func houseQuoter(dir string) (*balance.Quoter, error) {
+func houseQuoter(dir string) (*pricing.Quoter, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{Type: p.Type, WholesaleAmount: money.Cents(p.Wholesale).String(), Enabled: true})
 	}
-	book, err := balance.NewPriceBook(prices, "")
+	book, err := pricing.NewPriceBook(prices, "")
 	if err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func houseQuoter(dir string) (*balance.Quoter, error) {
 	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		return nil, err
 	}
-	fees, err := balance.LoadFees(path)
+	fees, err := pricing.LoadFees(path)
 	if err != nil {
 		return nil, err
 	}
-	return balance.NewQuoter(book, fees), nil
+	return pricing.NewQuoter(book, fees), nil
 }
 
 // settled holds the ledger against the service's books row by row: every placed

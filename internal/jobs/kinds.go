@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 // KindQuote is what the filings of one kind cost: those of one product and, where
 // the state charges for them, of one state and one kind of company at one fee.
 type KindQuote struct {
 	Product  filing.Product   `json:"product"`
-	Of       balance.StateFee `json:"of"`   // whose fee; the zero value where the product has none
+	Of       pricing.StateFee `json:"of"`   // whose fee; the zero value where the product has none
 	Each     money.Cost       `json:"each"` // the state's fee for one of them
 	Count    int              `json:"count"`
 	Service  money.Cost       `json:"service"`
@@ -72,7 +72,7 @@ func counted(n int, thing string) string {
 }
 
 // addKind adds a line of a row's quote to its kind.
-func (q *BatchQuote) addKind(line balance.Line) (err error) {
+func (q *BatchQuote) addKind(line pricing.Line) (err error) {
 	kind := KindQuote{Product: line.Product, Each: line.StateFee}
 	if line.Of != nil {
 		kind.Of = *line.Of
@@ -157,7 +157,7 @@ func (q BatchQuote) FeeNotes() []string {
 const maxSources = 6
 
 // missing names the company of an order whose state fee is not known.
-func missing(quote balance.Quote) string {
+func missing(quote pricing.Quote) string {
 	for _, line := range quote.Lines {
 		if line.Of != nil && line.StateFee.IsUnknown() {
 			return KindQuote{Of: *line.Of}.Who()

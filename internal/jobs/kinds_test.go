@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 // quoteRows quotes annual reports of 2026 by the built-in table: a service fee of
 // $25 and the state's.
-func quoteRows(t *testing.T, companies ...balance.Facts) BatchQuote {
+func quoteRows(t *testing.T, companies ...pricing.Facts) BatchQuote {
 	t.Helper()
-	prices, err := balance.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}, {Type: "registered_agent", WholesaleAmount: "50"}}, "")
+	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}, {Type: "registered_agent", WholesaleAmount: "50"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quoter := balance.NewQuoter(prices, balance.BuiltinFees())
+	quoter := pricing.NewQuoter(prices, pricing.BuiltinFees())
 	var q BatchQuote
 	for _, c := range companies {
 		state := c.FormationState
@@ -33,8 +33,8 @@ func quoteRows(t *testing.T, companies ...balance.Facts) BatchQuote {
 
 // Every figure of a quote says whose fee it is and what it rests on.
 func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
-	llc := func(s filing.State) balance.Facts { return balance.Facts{EntityType: filing.LLC, FormationState: s} }
-	q := quoteRows(t, llc("DE"), llc("DE"), balance.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"), llc("PR"), llc("PR"))
+	llc := func(s filing.State) pricing.Facts { return pricing.Facts{EntityType: filing.LLC, FormationState: s} }
+	q := quoteRows(t, llc("DE"), llc("DE"), pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"), llc("PR"), llc("PR"))
 	var lines []string
 	for _, k := range q.Kinds {
 		lines = append(lines, strings.Join([]string{k.Who(), k.rows(), k.Service.String(), k.StateFeeText(), k.Total().Without(k.Who())}, "; "))
@@ -63,7 +63,7 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
 	}
-	all := quoteRows(t, llc("DE"), balance.Facts{FormationState: "VT"})
+	all := quoteRows(t, llc("DE"), pricing.Facts{FormationState: "VT"})
 	if got := all.TotalText(); got != "about $510.00" { // 25 + 400, and 25 + the larger of Vermont's 45 and 60
 		t.Errorf("the total is %q", got)
 	}
@@ -76,7 +76,7 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 	q := BatchQuote{Total: money.Cost{Amount: 100, Certainty: money.Unknown}}
 	for _, s := range []filing.State{"AA", "BB", "CC", "DD", "EE"} {
-		q.Kinds = append(q.Kinds, KindQuote{Of: balance.StateFee{State: s, EntityType: filing.LLC}, Each: money.Cost{Certainty: money.Unknown}, Count: 1})
+		q.Kinds = append(q.Kinds, KindQuote{Of: pricing.StateFee{State: s, EntityType: filing.LLC}, Each: money.Cost{Certainty: money.Unknown}, Count: 1})
 	}
 	if got, want := q.TotalText(), "$1.00 + state fee (not known for AA LLC, BB LLC, CC LLC, 2 more)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -110,8 +110,8 @@ func TestWhatAnApproverSees(t *testing.T) {
 	if err := l.AddRows(ctx, b.ID, rows); err != nil {
 		t.Fatal(err)
 	}
-	prices, _ := balance.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
-	made, err := QuoteBatch(ctx, l, balance.NewQuoter(prices, balance.BuiltinFees()), b.ID)
+	prices, _ := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
+	made, err := QuoteBatch(ctx, l, pricing.NewQuoter(prices, pricing.BuiltinFees()), b.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

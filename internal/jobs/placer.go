@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 // Service is what the placer needs of the remote service.
@@ -28,7 +28,7 @@ type Service interface {
 
 // Quoter says what an order will cost.
 type Quoter interface {
-	Quote(*filing.Order, balance.Facts, func(filing.State) bool) balance.Quote
+	Quote(*filing.Order, pricing.Facts, func(filing.State) bool) pricing.Quote
 }
 
 // maxAttempts is how often an order whose repetition is harmless is sent
@@ -73,7 +73,7 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	}
 	notes := differences(row.Request.Company.Sheet, company)
 	for {
-		quote := quoter.Quote(&order, balance.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
+		quote := quoter.Quote(&order, pricing.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
 		var held *itemHeld
 		if done || !errors.As(err, &held) {
@@ -110,7 +110,7 @@ type itemHeld struct {
 func (*itemHeld) Error() string { return "an item is bought already" }
 
 // send sends an order once, or says which of its items is bought already.
-func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote balance.Quote, again string, notes []string) (done bool, err error) {
+func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string, notes []string) (done bool, err error) {
 	intent := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: ledger.ClaimsOf(order, again), Cost: quote.Total}
 	full, err := p.unseal(ctx, row, order)
 	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
@@ -210,7 +210,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // settle records the outcome of an attempt.
-func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote balance.Quote, notes []string) error {
+func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote pricing.Quote, notes []string) error {
 	out := ledger.Outcome{
 		Row: row.ID, Try: try, Answer: a, Claims: claims, Cost: quote.Total,
 		Repeatable: p.ledger.Repeatable(order),
@@ -288,7 +288,7 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 // items matches what the service made to what was ordered. An order type that
 // says nothing to us is matched by elimination, as far as that is certain, and is
 // recorded in any case.
-func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.Item {
+func items(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
 	made := make([]ledger.Item, len(a.Items))
 	var unmatched []int
@@ -319,7 +319,7 @@ func items(order *filing.Order, a filing.Answer, quote balance.Quote) []ledger.I
 }
 
 // costOf is what the quote says of one product.
-func costOf(quote balance.Quote, p filing.Product) money.Cost {
+func costOf(quote pricing.Quote, p filing.Product) money.Cost {
 	for _, line := range quote.Lines {
 		if line.Product == p {
 			return line.Cost()

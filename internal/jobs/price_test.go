@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -58,9 +58,9 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 }
 
 // dearer quotes half as much again.
-type dearer struct{ *balance.Quoter }
+type dearer struct{ *pricing.Quoter }
 
-func (d dearer) Quote(o *filing.Order, company balance.Facts, active func(filing.State) bool) balance.Quote {
+func (d dearer) Quote(o *filing.Order, company pricing.Facts, active func(filing.State) bool) pricing.Quote {
 	q := d.Quoter.Quote(o, company, active)
 	for i := range q.Lines {
 		q.Lines[i].Wholesale.Amount += q.Lines[i].Wholesale.Amount / 2

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -175,7 +175,7 @@ func (q BatchQuote) Notes() []Remark {
 }
 
 // add adds the quote of a row.
-func (q *BatchQuote) add(quote balance.Quote) (err error) {
+func (q *BatchQuote) add(quote pricing.Quote) (err error) {
 	q.Rows++
 	if q.Total, err = q.Total.Plus(quote.Total); err != nil {
 		return err
@@ -345,14 +345,14 @@ func (s *left) of(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
 	return rest, by
 }
 
-func (s *left) facts(r ledger.Row) balance.Facts {
+func (s *left) facts(r ledger.Row) pricing.Facts {
 	return factsOf(s.company(r), r.Request.Company.Sheet)
 }
 
 // factsOf takes what the service knows of a company, and the sheet's word for
 // what it does not.
-func factsOf(service, sheet filing.Company) balance.Facts {
-	f := balance.Facts{EntityType: service.EntityType, FormationState: service.FormationState}
+func factsOf(service, sheet filing.Company) pricing.Facts {
+	f := pricing.Facts{EntityType: service.EntityType, FormationState: service.FormationState}
 	if f.EntityType == "" {
 		f.EntityType = sheet.EntityType
 	}

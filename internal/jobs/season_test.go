@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -254,7 +254,7 @@ type halting struct {
 	left int
 }
 
-func (q *halting) Quote(o *filing.Order, c balance.Facts, active func(filing.State) bool) balance.Quote {
+func (q *halting) Quote(o *filing.Order, c pricing.Facts, active func(filing.State) bool) pricing.Quote {
 	if q.left--; q.left == 0 {
 		halt()
 	}

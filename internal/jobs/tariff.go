@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 const (
@@ -133,7 +133,7 @@ func priceChanges(before, now Quoter) Some {
 						formation.Company.EntityType = kind
 						order.Formation = &formation
 					}
-					facts := balance.Facts{EntityType: kind, FormationState: home}
+					facts := pricing.Facts{EntityType: kind, FormationState: home}
 					old, quote := before.Quote(&order, facts, nil).Lines, now.Quote(&order, facts, nil).Lines
 					for i := range min(len(old), len(quote)) {
 						differ(p.name, old[i].Wholesale, quote[i].Wholesale)

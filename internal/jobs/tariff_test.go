@@ -12,25 +12,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 // flat is a price of every report, and a state fee in FL.
 type flat struct{ price, fee money.Cents }
 
-func (f flat) Quote(o *filing.Order, company balance.Facts, _ func(filing.State) bool) balance.Quote {
+func (f flat) Quote(o *filing.Order, company pricing.Facts, _ func(filing.State) bool) pricing.Quote {
 	if o.AnnualReport == nil {
-		return balance.Quote{}
+		return pricing.Quote{}
 	}
-	line := balance.Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: f.price}}
+	line := pricing.Line{Product: filing.AnnualReport, Wholesale: money.Cost{Amount: f.price}}
 	if o.FilingState == "FL" && company.EntityType == filing.LLC {
 		line.StateFee.Amount = f.fee
 	}
-	return balance.Quote{Lines: []balance.Line{line}, Total: line.Cost()}
+	return pricing.Quote{Lines: []pricing.Line{line}, Total: line.Cost()}
 }
 
 // What things cost is asked again after a while, once for all who ask; what was

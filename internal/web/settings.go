@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 var settingsRoutes = []route{
@@ -30,7 +30,7 @@ type settingsPage struct {
 	LastEvent time.Time
 	Secret    string // why signing secrets cannot be read
 	Mappings  []ledger.Mapping
-	Fees      []balance.FeeLine
+	Fees      []pricing.FeeLine
 	FeesErr   string
 	Accounts  []accountLine
 	Links     []ledger.SignInLink
@@ -88,10 +88,10 @@ func (s *Site) settings(v *visit) error {
 	if p.Mappings, err = s.Ledger.Mappings(ctx); err != nil {
 		return err
 	}
-	fees := balance.BuiltinFees()
+	fees := pricing.BuiltinFees()
 	if s.Settings.FeesFile != "" {
-		if fees, err = balance.LoadFees(s.Settings.FeesFile); err != nil {
-			p.FeesErr, fees = err.Error(), balance.BuiltinFees()
+		if fees, err = pricing.LoadFees(s.Settings.FeesFile); err != nil {
+			p.FeesErr, fees = err.Error(), pricing.BuiltinFees()
 		}
 	}
 	p.Fees = fees.Lines()

@@ -18,13 +18,13 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -63,11 +63,11 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		if err != nil {
 			return nil, err
 		}
-		book, err := balance.NewPriceBook(prices, "")
+		book, err := pricing.NewPriceBook(prices, "")
 		if err != nil {
 			return nil, err
 		}
-		return balance.NewQuoter(book, balance.BuiltinFees()), nil
+		return pricing.NewQuoter(book, pricing.BuiltinFees()), nil
 	}
 	c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
 	for _, f := range change {

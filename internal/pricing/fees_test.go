@@ -1,4 +1,4 @@
-package balance_test
+package pricing_test
 
 import (
 	"errors"
@@ -7,24 +7,24 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/pricing"
 )
 
-func load(t *testing.T, text string) (*balance.Fees, error) {
+func load(t *testing.T, text string) (*pricing.Fees, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fees.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return balance.LoadFees(path)
+	return pricing.LoadFees(path)
 }
 
 // reportCost is the state's part of an annual report, in words.
-func reportCost(fees *balance.Fees, state filing.State, company balance.Facts) string {
-	book, _ := balance.NewPriceBook(nil, "")
+func reportCost(fees *pricing.Fees, state filing.State, company pricing.Facts) string {
+	book, _ := pricing.NewPriceBook(nil, "")
 	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-	return balance.NewQuoter(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
+	return pricing.NewQuoter(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
 }
 
 func TestTheMostSpecificFeeWins(t *testing.T) {
@@ -40,18 +40,18 @@ func TestTheMostSpecificFeeWins(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		state   filing.State
-		company balance.Facts
+		company pricing.Facts
 		want    string
 	}{
-		{"WY", balance.Facts{EntityType: "LLC"}, "$1.00"},
-		{"WY", balance.Facts{EntityType: "CORP"}, "$2.00"},
-		{"TX", balance.Facts{EntityType: "LLC"}, "$3.00"},
-		{"TX", balance.Facts{EntityType: "CORP"}, "$4.00"},
-		{"NV", balance.Facts{EntityType: "LLC"}, "$5.00"},
-		{"NV", balance.Facts{EntityType: "CORP"}, "$2.00"},
-		{"TX", balance.Facts{}, "about $4.00"},
-		{"NV", balance.Facts{}, "about $5.00"},
-		{"FL", balance.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
+		{"WY", pricing.Facts{EntityType: "LLC"}, "$1.00"},
+		{"WY", pricing.Facts{EntityType: "CORP"}, "$2.00"},
+		{"TX", pricing.Facts{EntityType: "LLC"}, "$3.00"},
+		{"TX", pricing.Facts{EntityType: "CORP"}, "$4.00"},
+		{"NV", pricing.Facts{EntityType: "LLC"}, "$5.00"},
+		{"NV", pricing.Facts{EntityType: "CORP"}, "$2.00"},
+		{"TX", pricing.Facts{}, "about $4.00"},
+		{"NV", pricing.Facts{}, "about $5.00"},
+		{"FL", pricing.Facts{EntityType: "LLC"}, "$1.00"}, // the file goes before the built-in table
 	} {
 		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
 			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
@@ -66,24 +66,24 @@ func TestWhatIsNotInTheFileIsAnEstimate(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		state   filing.State
-		company balance.Facts
+		company pricing.Facts
 		want    string
 	}{
-		{"DE", balance.Facts{EntityType: "LLC"}, "$300.00"},
-		{"DE", balance.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
-		{"DE", balance.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
-		{"DE", balance.Facts{}, "about $300.00"}, // the largest that it may be
-		{"FL", balance.Facts{EntityType: "LLC"}, "about $138.75"},
-		{"FL", balance.Facts{EntityType: "CORP"}, "about $150.00"},
-		{"FL", balance.Facts{}, "about $150.00"},
-		{"NY", balance.Facts{}, "about $9.00"}, // the same whatever it is
-		{"VT", balance.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
-		{"VT", balance.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
-		{"VT", balance.Facts{EntityType: "LLC"}, "about $170.00"},
-		{"VT", balance.Facts{FormationState: "DE"}, "about $250.00"},
-		{"MN", balance.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
-		{"AL", balance.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
-		{"PR", balance.Facts{EntityType: "LLC"}, "at least $0.00"},
+		{"DE", pricing.Facts{EntityType: "LLC"}, "$300.00"},
+		{"DE", pricing.Facts{EntityType: "CORP", FormationState: "DE"}, "about $225.00"},
+		{"DE", pricing.Facts{EntityType: "CORP", FormationState: "NV"}, "about $125.00"},
+		{"DE", pricing.Facts{}, "about $300.00"}, // the largest that it may be
+		{"FL", pricing.Facts{EntityType: "LLC"}, "about $138.75"},
+		{"FL", pricing.Facts{EntityType: "CORP"}, "about $150.00"},
+		{"FL", pricing.Facts{}, "about $150.00"},
+		{"NY", pricing.Facts{}, "about $9.00"}, // the same whatever it is
+		{"VT", pricing.Facts{EntityType: "LLC", FormationState: "VT"}, "about $45.00"},
+		{"VT", pricing.Facts{EntityType: "LLC", FormationState: "DE"}, "about $170.00"},
+		{"VT", pricing.Facts{EntityType: "LLC"}, "about $170.00"},
+		{"VT", pricing.Facts{FormationState: "DE"}, "about $250.00"},
+		{"MN", pricing.Facts{EntityType: "CORP", FormationState: "MN"}, "about $0.00"},
+		{"AL", pricing.Facts{EntityType: "LLC", FormationState: "AL"}, "about $0.00"}, // no report is due
+		{"PR", pricing.Facts{EntityType: "LLC"}, "at least $0.00"},
 	} {
 		if got := reportCost(fees, tc.state, tc.company); got != tc.want {
 			t.Errorf("%s %+v: got %s, want %s", tc.state, tc.company, got, tc.want)
@@ -109,7 +109,7 @@ func TestFilesOfFeesAsPeopleMakeThem(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := reportCost(fees, "TX", balance.Facts{EntityType: "LLC", FormationState: "DE"}); got != "$138.75" {
+		if got := reportCost(fees, "TX", pricing.Facts{EntityType: "LLC", FormationState: "DE"}); got != "$138.75" {
 			t.Errorf("%s: got %s", name, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 		{"a multi-line field before", header + "annual-report,TX,LLC,1\nannual-report,\"\n\",CORP,1\nx,,,1\n", []string{"line 5"}},
 	} {
 		_, err := load(t, tc.text)
-		if !errors.Is(err, balance.ErrFees) {
+		if !errors.Is(err, pricing.ErrFees) {
 			t.Errorf("%s: got %v", tc.name, err)
 			continue
 		}
@@ -150,7 +150,7 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := balance.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, balance.ErrFees) {
+	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, pricing.ErrFees) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 // Every state has a fee for every filing of every kind of company, and says where
 // it was read.
 func TestTheBuiltInTableIsWhole(t *testing.T) {
-	lines := balance.BuiltinFees().Lines()
+	lines := pricing.BuiltinFees().Lines()
 	count := make(map[string]int)
 	for _, l := range lines {
 		count[l.Product]++
@@ -174,25 +174,25 @@ func TestTheBuiltInTableIsWhole(t *testing.T) {
 
 // The fee of Delaware's LLCs depends on the year of the report.
 func TestAFeeOfAFilingYear(t *testing.T) {
-	book, _ := balance.NewPriceBook(nil, "")
+	book, _ := pricing.NewPriceBook(nil, "")
 	own, err := load(t, "product,state,entityType,amount\nannual-report,TX,LLC,\"1 until 2025; 2\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		fees  *balance.Fees
+		fees  *pricing.Fees
 		state filing.State
 		year  string
 		want  string
 	}{
-		{balance.BuiltinFees(), "DE", "2025", "about $300.00"},
-		{balance.BuiltinFees(), "DE", "2026", "about $400.00"},
-		{balance.BuiltinFees(), "DE", "2027", "about $400.00"},
+		{pricing.BuiltinFees(), "DE", "2025", "about $300.00"},
+		{pricing.BuiltinFees(), "DE", "2026", "about $400.00"},
+		{pricing.BuiltinFees(), "DE", "2027", "about $400.00"},
 		{own, "TX", "2025", "$1.00"},
 		{own, "TX", "2026", "$2.00"},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
-		line := balance.NewQuoter(book, tc.fees).Quote(o, balance.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
+		line := pricing.NewQuoter(book, tc.fees).Quote(o, pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
 		if got := line.StateFee.String(); got != tc.want {
 			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
 		}
@@ -201,20 +201,20 @@ func TestAFeeOfAFilingYear(t *testing.T) {
 
 // A quote says of each fee whose it is and what it rests on.
 func TestAFeeSaysWhatItIs(t *testing.T) {
-	book, _ := balance.NewPriceBook(nil, "")
+	book, _ := pricing.NewPriceBook(nil, "")
 	for _, tc := range []struct {
 		state   filing.State
-		company balance.Facts
-		want    balance.StateFee
+		company pricing.Facts
+		want    pricing.StateFee
 	}{
-		{"DE", balance.Facts{EntityType: filing.Corp, FormationState: "DE"}, balance.StateFee{State: "DE", EntityType: filing.Corp, Company: "domestic", Minimum: true}},
-		{"DE", balance.Facts{EntityType: filing.LLC, FormationState: "NV"}, balance.StateFee{State: "DE", EntityType: filing.LLC, Company: "foreign"}},
-		{"VT", balance.Facts{EntityType: filing.LLC}, balance.StateFee{State: "VT", EntityType: filing.LLC, Largest: true}},
-		{"PA", balance.Facts{}, balance.StateFee{State: "PA"}},
-		{"PR", balance.Facts{EntityType: filing.LLC}, balance.StateFee{State: "PR", EntityType: filing.LLC}},
+		{"DE", pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, pricing.StateFee{State: "DE", EntityType: filing.Corp, Company: "domestic", Minimum: true}},
+		{"DE", pricing.Facts{EntityType: filing.LLC, FormationState: "NV"}, pricing.StateFee{State: "DE", EntityType: filing.LLC, Company: "foreign"}},
+		{"VT", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "VT", EntityType: filing.LLC, Largest: true}},
+		{"PA", pricing.Facts{}, pricing.StateFee{State: "PA"}},
+		{"PR", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "PR", EntityType: filing.LLC}},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		got := *balance.NewQuoter(book, balance.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
+		got := *pricing.NewQuoter(book, pricing.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
 		if (got.Read == "") != (tc.state == "PR") {
 			t.Errorf("%s: read at %q", tc.state, got.Read)
 		}
@@ -235,7 +235,7 @@ func TestLargeFeesAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := balance.LoadFees(path); !errors.Is(err, balance.ErrFees) || !strings.Contains(err.Error(), name+".csv") {
+		if _, err := pricing.LoadFees(path); !errors.Is(err, pricing.ErrFees) || !strings.Contains(err.Error(), name+".csv") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

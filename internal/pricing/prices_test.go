@@ -1,12 +1,12 @@
-package balance_test
+package pricing_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/pricing"
 )
 
 // list is a price list in the style that the types are written in.
@@ -27,7 +27,7 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 		{"TIER1", "TIER2", "ein", "REGISTERED_AGENT_SERVICE", "ANNUAL_REPORTS", "FQ"},
 		{"formation", "formation_with_ein", "federal_ein", "agent", "annual-report-filing", "foreign-qual"},
 	} {
-		book, err := balance.NewPriceBook(append(list(types...), filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
+		book, err := pricing.NewPriceBook(append(list(types...), filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
 		if err != nil || len(book.Unknown()) > 0 {
 			t.Errorf("%v: %v, %v", types, book, err)
 			continue
@@ -41,13 +41,13 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 	}
 }
 
-func total(book *balance.PriceBook, o *filing.Order) string {
-	return balance.NewQuoter(book, balance.BuiltinFees()).Quote(o, balance.Facts{}, nil).Total.String()
+func total(book *pricing.PriceBook, o *filing.Order) string {
+	return pricing.NewQuoter(book, pricing.BuiltinFees()).Quote(o, pricing.Facts{}, nil).Total.String()
 }
 
 func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {
 	for _, amount := range []string{"", "0.005", "-1", "free", "1e3", "99999999999"} {
-		book, err := balance.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: amount}}, "")
+		book, err := pricing.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: amount}}, "")
 		if err != nil {
 			t.Errorf("%q: %v", amount, err)
 			continue
@@ -62,7 +62,7 @@ func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {
 }
 
 func TestAPriceOfNothingIsKnown(t *testing.T) {
-	book, err := balance.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: "0"}}, "")
+	book, err := pricing.NewPriceBook([]filing.Price{{Type: "ein", WholesaleAmount: "0"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,9 @@ func TestPriceTypesGivenByTheOperator(t *testing.T) {
 		{"registered-agent=ra,ein", "", "no type is given for ein"},
 		{"registered-agent=nothing", "", "ein, sku_17, agent, ra"},
 	} {
-		book, err := balance.NewPriceBook(prices, tc.overrides)
+		book, err := pricing.NewPriceBook(prices, tc.overrides)
 		if tc.says != "" {
-			if !errors.Is(err, balance.ErrPriceTypes) || !strings.Contains(err.Error(), tc.says) {
+			if !errors.Is(err, pricing.ErrPriceTypes) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%q: got %v", tc.overrides, err)
 			}
 			continue
@@ -104,7 +104,7 @@ func TestPriceTypesGivenByTheOperator(t *testing.T) {
 }
 
 func TestTwoTypesAtOnePriceAreNoQuestion(t *testing.T) {
-	book, err := balance.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"}, {Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
+	book, err := pricing.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"}, {Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

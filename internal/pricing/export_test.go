@@ -1,4 +1,4 @@
-package balance
+package pricing
 
 // Unknown lists the items without a known price.
 func (b *PriceBook) Unknown() []string {

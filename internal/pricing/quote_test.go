@@ -1,13 +1,13 @@
-package balance_test
+package pricing_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 
 	"pgregory.net/rapid"
 )
@@ -24,9 +24,9 @@ foreign-qualification,CA,CORP,100
 expedited-service,,,50
 `
 
-func quoter(t *testing.T, fees string) *balance.Quoter {
+func quoter(t *testing.T, fees string) *pricing.Quoter {
 	t.Helper()
-	book, err := balance.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	book, err := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func quoter(t *testing.T, fees string) *balance.Quoter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return balance.NewQuoter(book, table)
+	return pricing.NewQuoter(book, table)
 }
 
 func formation(t filing.EntityType, expedited bool) *filing.FormationItem {
@@ -48,14 +48,14 @@ func TestBillingRules(t *testing.T) {
 		agent  = &filing.RegisteredAgentItem{}
 		change = &filing.RegisteredAgentItem{IsChangeOfAgent: true}
 		report = &filing.AnnualReportItem{FilingYear: "2026"}
-		llc    = balance.Facts{EntityType: "LLC", FormationState: "DE"}
-		corp   = balance.Facts{EntityType: "CORP", FormationState: "DE"}
+		llc    = pricing.Facts{EntityType: "LLC", FormationState: "DE"}
+		corp   = pricing.Facts{EntityType: "CORP", FormationState: "DE"}
 		in     = func(s filing.State) func(filing.State) bool { return func(t filing.State) bool { return s == t } }
 	)
 	for _, tc := range []struct {
 		name    string
 		order   filing.Order
-		company balance.Facts
+		company pricing.Facts
 		active  func(filing.State) bool
 		want    string // lines as wholesale + state fee, then the total
 	}{
@@ -126,7 +126,7 @@ func TestBillingRules(t *testing.T) {
 	}
 }
 
-func written(q balance.Quote) string {
+func written(q pricing.Quote) string {
 	lines := make([]string, len(q.Lines))
 	for i, l := range q.Lines {
 		lines[i] = fmt.Sprintf("%s %s + %s", l.Product, l.Wholesale, l.StateFee)
@@ -135,7 +135,7 @@ func written(q balance.Quote) string {
 }
 
 func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
-	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{FilingState: "NV", Formation: formation("LLC", true)}, balance.Facts{}, nil)
+	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{FilingState: "NV", Formation: formation("LLC", true)}, pricing.Facts{}, nil)
 	if got, want := written(q), "formation at least $75.00 + $550.00 = at least $625.00"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -151,7 +151,7 @@ func TestWhoeverQualifiesIsForeignAndWhoeverFormsIsAtHome(t *testing.T) {
 		"formation $75.00 + $3.00, annual-report $25.50 + $5.00 = $108.50": {FilingState: "CA", Formation: formation("LLC", false), AnnualReport: &filing.AnnualReportItem{}},
 		"annual-report $25.50 + $6.00 = $31.50":                            {FilingState: "CA", AnnualReport: &filing.AnnualReportItem{}},
 	} {
-		if got := written(q.Quote(o, balance.Facts{FormationState: "DE"}, nil)); got != want {
+		if got := written(q.Quote(o, pricing.Facts{FormationState: "DE"}, nil)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -179,7 +179,7 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 		if rapid.Bool().Draw(t, "qualification") {
 			o.ForeignQualification = &filing.QualificationItem{}
 		}
-		company := balance.Facts{EntityType: entityType.Draw(t, "type"), FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home")}
+		company := pricing.Facts{EntityType: entityType.Draw(t, "type"), FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home")}
 		active := rapid.Bool().Draw(t, "active")
 		quote := q.Quote(o, company, func(filing.State) bool { return active })
 
@@ -213,10 +213,10 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 }
 
 func BenchmarkQuote(b *testing.B) {
-	book, _ := balance.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
-	q := balance.NewQuoter(book, balance.BuiltinFees())
+	book, _ := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	q := pricing.NewQuoter(book, pricing.BuiltinFees())
 	o := &filing.Order{FilingState: "FL", AnnualReport: &filing.AnnualReportItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}}
 	for b.Loop() {
-		q.Quote(o, balance.Facts{}, nil)
+		q.Quote(o, pricing.Facts{}, nil)
 	}
 }
