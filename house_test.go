@@ -25,6 +25,9 @@ import (
 // rooms says which of our packages each of them may import. What is not listed
 // may not exist.
 var rooms = map[string][]string{
+	"internal/cache":             {},
+	"internal/retry":             {},
+	"internal/text":              {},
 	"internal/money":             {},
 	"internal/filing":            {"money"},
 	"internal/sheet":             {},
@@ -80,7 +83,7 @@ func TestImportsFollowThePlan(t *testing.T) {
 		seen++
 		for _, i := range p.Imports {
 			room, ours := strings.CutPrefix(i, "bulkfiling/")
-			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) {
+			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) && !slices.Contains(everywhere, room) {
 				t.Errorf("%s may not import %s", name, room)
 			}
 		}
@@ -89,6 +92,9 @@ func TestImportsFollowThePlan(t *testing.T) {
 		t.Errorf("%d of %d planned rooms exist", seen, len(rooms))
 	}
 }
+
+// everywhere are the packages that every package may import: they import none.
+var everywhere = []string{"internal/cache", "internal/retry", "internal/text"}
 
 var update = flag.Bool("update", false, "write the README's generated parts anew")
 

@@ -1,0 +1,58 @@
+// Package retry waits between tries, longer each time.
+package retry
+
+import (
+	"context"
+	"time"
+)
+
+// Backoff is the wait before the next try. It doubles from First to Max. The
+// zero value of last makes a fresh one.
+type Backoff struct {
+	First, Max time.Duration
+	last       time.Duration
+}
+
+// Next returns the next wait.
+func (b *Backoff) Next() time.Duration {
+	b.last = After(b.last, b.First, b.Max)
+	return b.last
+}
+
+// Reset starts again from First: a try succeeded.
+func (b *Backoff) Reset() { b.last = 0 }
+
+// After returns the wait that follows last, for a caller that stores waits: 0 is
+// followed by first, and none is longer than limit.
+func After(last, first, limit time.Duration) time.Duration {
+	return min(max(2*last, first), limit)
+}
+
+// Sleep waits, or returns the context's error as soon as that ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Do calls try until it succeeds, says that its error is final, or the context
+// ends. It returns the error of the last try.
+func Do(ctx context.Context, b Backoff, try func() (final bool, err error)) error {
+	for {
+		final, err := try()
+		if err == nil || final {
+			return err
+		}
+		if Sleep(ctx, b.Next()) != nil {
+			return err
+		}
+	}
+}

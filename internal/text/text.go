@@ -1,0 +1,104 @@
+// Package text puts numbers, lists and foreign strings into sentences.
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Number writes a whole number with a comma before each three digits: 12,345.
+func Number(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Count writes a number and its noun: "1 row", "1,200 rows". The plural takes
+// an s; CountOf is for other nouns.
+func Count(n int, noun string) string { return CountOf(n, noun, noun+"s") }
+
+// CountOf writes a number and its noun in the singular or the plural:
+// "1 company", "2 companies".
+func CountOf(n int, singular, plural string) string {
+	if n == 1 {
+		return "1 " + singular
+	}
+	return Number(n) + " " + plural
+}
+
+// List joins words as a sentence does: "a", "a and b", "a, b, and c".
+func List(words []string) string { return list(words, "and") }
+
+// Or joins alternatives: "a or b", "a, b, or c".
+func Or(words []string) string { return list(words, "or") }
+
+func list(words []string, last string) string {
+	switch n := len(words); n {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	case 2:
+		return words[0] + " " + last + " " + words[1]
+	default:
+		return strings.Join(words[:n-1], ", ") + ", " + last + " " + words[n-1]
+	}
+}
+
+// FirstOf joins the first words of a longer list: "1, 2, 3, and 17 more".
+func FirstOf(words []string, limit int) string {
+	if len(words) <= limit {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s, and %s more", strings.Join(words[:limit], ", "), Number(len(words)-limit))
+}
+
+// Shorten cuts a string to at most limit characters; the last one is then an
+// ellipsis.
+func Shorten(s string, limit int) string {
+	count := 0
+	end := 0 // where the last character that stays ends, beside an ellipsis
+	for i := range s {
+		if count == limit-1 {
+			end = i
+		}
+		if count++; count > limit {
+			return s[:end] + "…"
+		}
+	}
+	return s
+}
+
+// Line makes one line of a foreign string: each white space is a blank, and
+// characters that steer a terminal or turn the direction of a text are gone.
+func Line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Examples is a number of things and the names of the first few.
+type Examples struct {
+	Count int      `json:"count"`
+	Names []string `json:"names,omitempty"`
+}
+
+// MaxExamples is how many names Examples keeps.
+const MaxExamples = 5
+
+// Add counts one more.
+func (e *Examples) Add(name string) {
+	if e.Count++; len(e.Names) < MaxExamples {
+		e.Names = append(e.Names, name)
+	}
+}
