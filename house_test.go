@@ -25,21 +25,22 @@ import (
 // rooms says which of our packages each of them may import. What is not listed
 // may not exist.
 var rooms = map[string][]string{
-	"internal/cache":             {},
-	"internal/retry":             {},
-	"internal/text":              {},
-	"internal/money":             {},
-	"internal/filing":            {"money"},
-	"internal/sheet":             {},
-	"internal/sheettest":         {},
-	"internal/filingapi":         {"filing", "money", "network"},
-	"internal/ledger":            {"filing", "money", "network", "password"},
-	"internal/ledgertest":        {"ledger"},
-	"internal/pricing":           {"filing", "money", "ledger", "season", "sheet"},
-	"internal/importer":          {"sheet", "filing", "money", "ledger", "season"},
-	"internal/report":            {"sheet", "filing", "money", "ledger"},
-	"internal/season":            {"filing", "money"},
-	"internal/jobs":              {"filing", "filingapi", "pricing", "ledger", "network", "report", "importer", "season", "sheet", "money"},
+	"internal/cache":      {},
+	"internal/retry":      {},
+	"internal/text":       {},
+	"internal/money":      {},
+	"internal/filing":     {"money"},
+	"internal/sheet":      {},
+	"internal/sheettest":  {},
+	"internal/filingapi":  {"filing", "money", "network"},
+	"internal/ledger":     {"filing", "money", "network", "password"},
+	"internal/ledgertest": {"ledger"},
+	"internal/pricing":    {"filing", "money", "ledger", "season", "sheet"},
+	"internal/importer":   {"sheet", "filing", "money", "ledger", "season"},
+	"internal/report":     {"sheet", "filing", "money", "ledger"},
+	"internal/season":     {"filing", "money"},
+	"internal/jobs": {"filing", "filingapi", "pricing", "ledger", "network", "report", "importer",
+		"season", "sheet", "money"},
 	"internal/password":          {},
 	"internal/metrics":           {"filing", "filingapi", "ledger", "jobs", "money"},
 	"internal/sandbox":           {},
@@ -50,11 +51,14 @@ var rooms = map[string][]string{
 	"internal/documents":         {"filingapi", "ledger", "network", "sheet"},
 	"internal/notify":            {"filing", "ledger", "money"},
 	"internal/resolve":           {"filing", "filingapi", "jobs", "ledger", "money", "report"},
-	"internal/web":               {"documents", "pricing", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "report", "resolve", "season", "sheet", "signin"},
-	"internal/config":            {"filing", "money", "filingapi", "pricing", "ledger", "jobs", "network", "notify", "signin"},
-	"samples":                    {},
-	"cmd/importer":               {"documents", "pricing", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money", "network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
-	"cmd/worker":                 {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet", "webhook"},
+	"internal/web": {"documents", "pricing", "filing", "filingapi", "importer", "jobs", "ledger",
+		"money", "network", "report", "resolve", "season", "sheet", "signin"},
+	"internal/config": {"filing", "money", "filingapi", "pricing", "ledger", "jobs", "network", "notify", "signin"},
+	"samples":         {},
+	"cmd/importer": {"documents", "pricing", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money",
+		"network", "notify", "report", "resolve", "sandbox", "season", "sheet", "signin", "samples", "web", "webhook"},
+	"cmd/worker": {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet",
+		"webhook"},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {
@@ -83,7 +87,8 @@ func TestImportsFollowThePlan(t *testing.T) {
 		seen++
 		for _, i := range p.Imports {
 			room, ours := strings.CutPrefix(i, "bulkfiling/")
-			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) && !slices.Contains(everywhere, room) {
+			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) &&
+				!slices.Contains(everywhere, room) {
 				t.Errorf("%s may not import %s", name, room)
 			}
 		}
@@ -169,13 +174,15 @@ func roomTable() string {
 
 func assumptionTable() string {
 	var b strings.Builder
-	b.WriteString("| not shown | taken | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
+	b.WriteString(
+		"| not shown | taken | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
 	for _, a := range filing.Assumptions {
 		try := a.Sandbox
 		if try != "" {
 			try = "`" + try + "`"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../%s) | %s |\n", a.NotShown, a.Taken, a.Override, strings.TrimPrefix(a.Where, "internal/"), a.Where, try)
+		fmt.Fprintf(&b, "| %s | %s | %s | [%s](../%s) | %s |\n", a.NotShown, a.Taken, a.Override,
+			strings.TrimPrefix(a.Where, "internal/"), a.Where, try)
 	}
 	return b.String()
 }
@@ -197,7 +204,8 @@ func TestAssumptionsAreWhereTheySay(t *testing.T) {
 				continue
 			}
 			name, _, _ := strings.Cut(word, ":")
-			if _, err := strconv.Atoi(name); err == nil || flag != "--behavior" && flag != "--fault" && flag != "--webhook-fault" {
+			if _, err := strconv.Atoi(name); err == nil ||
+				flag != "--behavior" && flag != "--fault" && flag != "--webhook-fault" {
 				continue
 			}
 			if named[name] = true; !slices.Contains(known, name) {

@@ -75,7 +75,9 @@ func (a *app) anyLedger(ctx context.Context, env *config.Environment) (config.Ch
 			return recognized, err
 		}
 		if !nothing && env.Ledger == "" {
-			return chosen, fmt.Errorf("%w. There are ledgers already, and which one the API key belongs to only the filing service knows: name it with --ledger NAME", err)
+			return chosen, fmt.Errorf(
+				"%w. There are ledgers already, and which one the API key belongs to only the filing service knows: "+
+					"name it with --ledger NAME", err)
 		}
 	}
 	if nothing {
@@ -128,7 +130,9 @@ func (a *app) overLedger(ctx context.Context, env config.Environment, do func(*l
 // withOlder adds to an error that the ledger of an earlier version is near.
 func (a *app) withOlder(err error, env *config.Environment) error {
 	if older := env.OlderLedger(); older != "" && errors.Is(err, config.ErrNoLedger) {
-		return fmt.Errorf("%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how to take it over", err, older, older)
+		return fmt.Errorf(
+			"%w. An earlier version kept its ledger in %s: FILING_DATA_DIR=%s reads it, and importer run says how "+
+				"to take it over", err, older, older)
 	}
 	return err
 }
@@ -163,7 +167,8 @@ func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
 	}
 	r.sayLedger(chosen)
 	if chosen.Path != "" {
-		r.fresh = fmt.Sprintf("A new ledger begins in %s (%s). It does not know orders that were placed elsewhere.", chosen.Path, chosen.Whose)
+		r.fresh = fmt.Sprintf("A new ledger begins in %s (%s). It does not know orders that were placed elsewhere.",
+			chosen.Path, chosen.Whose)
 	}
 	return ending, nil
 }

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"bulkfiling/internal/ledger"
 )
 
 func (a *app) accountsCommand() *cobra.Command {
@@ -32,8 +32,11 @@ Every role may look at the work of all clients and download it. An account witho
 a role sees its own sessions and nothing else.
 
 Passwords are kept as argon2id makes them, links as their SHA-256.`,
-		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts link ana --for 30m\n  importer accounts password ana",
-		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true), a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsBreakGlassCommand(), a.accountsResetFactorsCommand(), a.accountsLinkCommand(),
+		"  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer "+
+			"accounts link ana --for 30m\n  importer accounts password ana",
+		a.accountsListCommand(), a.accountsAddCommand(), a.accountsRolesCommand(), a.accountsDisableCommand(true),
+		a.accountsDisableCommand(false), a.accountsPasswordCommand(), a.accountsBreakGlassCommand(),
+		a.accountsResetFactorsCommand(), a.accountsLinkCommand(),
 		a.accountsLinksCommand(), a.accountsVouchCommand())
 }
 
@@ -43,7 +46,8 @@ var anAccount = one("account: its name, from `importer accounts list`")
 func (a *app) accountsListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "List the accounts by name",
+		Use:     "list",
+		Short:   "List the accounts by name",
 		Example: "  importer accounts list\n  importer accounts list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -72,7 +76,8 @@ func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
 				Password   bool          `json:"password"` // whether there is one
 				CreatedAt  time.Time     `json:"createdAt"`
 				SignedInAt time.Time     `json:"signedInAt,omitzero"`
-			}{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled, account.HasPassword, account.CreatedAt, account.SignedInAt})
+			}{account.ID, account.Name, append([]ledger.Role{}, account.Roles...), account.Disabled,
+				account.HasPassword, account.CreatedAt, account.SignedInAt})
 			if err != nil {
 				return err
 			}
@@ -96,7 +101,8 @@ func (a *app) listAccounts(all []ledger.Account, asJSON bool) error {
 		if account.Disabled {
 			state = "disabled"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", legible(account.Name), roleText(account.Roles), password, signedIn, state)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", legible(account.Name), roleText(account.Roles), password,
+			signedIn, state)
 	}
 	return table.Flush()
 }
@@ -134,10 +140,14 @@ func (a *app) accountsAddCommand() *cobra.Command {
 	var words []string
 	var base string
 	c := &cobra.Command{
-		Use: "add NAME", Short: "Add an account, and make the link by which its holder sets a password",
-		Long:    "add adds an account, which has no password yet, and prints a link that lets its\nholder in, once, to set one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and PUBLIC_URL it is the path alone, below the page's\naddress. `importer accounts link` makes another one.",
-		Example: "  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  importer accounts add leo --role approver",
-		Args:    one("name"),
+		Use:   "add NAME",
+		Short: "Add an account, and make the link by which its holder sets a password",
+		Long: "add adds an account, which has no password yet, and prints a link that lets its\nholder in, once, " +
+			"to set one. Pass it on with care. It is kept nowhere, only its\nSHA-256 is. Without --url and " +
+			"PUBLIC_URL it is the path alone, below the page's\naddress. `importer accounts link` makes another one.",
+		Example: "  importer accounts add ana --role operator --role preparer --url https://filings.example.com\n  " +
+			"importer accounts add leo --role approver",
+		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
 			roles, err := rolesNamed(words)
 			if err != nil {
@@ -148,23 +158,28 @@ func (a *app) accountsAddCommand() *cobra.Command {
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				account, err := l.AddAccount(acting(c.Context(), "account-add", strings.ToLower(args[0]), "roles "+roleText(roles)), args[0], roles)
+				account, err := l.AddAccount(acting(c.Context(), "account-add", strings.ToLower(args[0]),
+					"roles "+roleText(roles)), args[0], roles)
 				if err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "The account %s is added; roles: %s.\n", account.Name, roleText(account.Roles))
 				if a.env.SignIn.Only {
-					a.say("OIDC_ONLY is set, so no link was made. To make it a break-glass account: importer accounts password %q, then importer accounts break-glass %q", account.Name, account.Name)
+					a.say("OIDC_ONLY is set, so no link was made. To make it a break-glass account: importer "+
+						"accounts password %q, then importer accounts break-glass %q", account.Name, account.Name)
 					return nil
 				}
 				if err := a.makeLink(c.Context(), l, account, page, linkLife); err != nil {
-					return fmt.Errorf("make the link of the account, which is added: %w; for another one: importer accounts link %q", err, account.Name)
+					return fmt.Errorf(
+						"make the link of the account, which is added: %w; for another one: importer accounts link %q",
+						err, account.Name)
 				}
 				return nil
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&words, "role", nil, "what it may do: preparer, approver, operator or auditor; again for another one")
+	c.Flags().StringSliceVar(&words, "role", nil,
+		"what it may do: preparer, approver, operator or auditor; again for another one")
 	c.Flags().StringVar(&base, "url", "", urlUsage)
 	_ = c.RegisterFlagCompletionFunc("role", completeRoles) // fails for unknown flags only
 	return c
@@ -186,8 +201,10 @@ func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledg
 
 func (a *app) accountsRolesCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "roles NAME ROLE...", Short: "Say anew what an account may do",
-		Long:    "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves an account that sees nothing but its own sessions. It holds at once, also for who is signed in.",
+		Use:   "roles NAME ROLE...",
+		Short: "Say anew what an account may do",
+		Long: "roles gives an account exactly the roles that are named; none takes all of them\naway, and leaves " +
+			"an account that sees nothing but its own sessions. It holds at once, also for who is signed in.",
 		Example: "  importer accounts roles ana operator approver\n  importer accounts roles leo none",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -207,7 +224,8 @@ func (a *app) accountsRolesCommand() *cobra.Command {
 			}
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
 				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
-				if err := l.ChangeAccount(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles, account.Disabled); err != nil {
+				if err := l.ChangeAccount(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles,
+					account.Disabled); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "Roles of %s: %s.\n", account.Name, roleText(roles))
@@ -222,13 +240,18 @@ func (a *app) accountsRolesCommand() *cobra.Command {
 func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 	use, short, said := "enable", "Let a disabled account sign in again", "The account %s may sign in again.\n"
 	if disabled {
-		use, short, said = "disable", "Keep an account from signing in, and sign it out everywhere", "The account %s is disabled and signed out; its links are no good any more.\n"
+		use, short, said = "disable", "Keep an account from signing in, and sign it out everywhere", "The account "+
+			"%s is disabled and signed out; its links are no good any more.\n"
 	}
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Example: "  importer accounts " + use + " leo", Args: anAccount,
+		Use:     use + " NAME",
+		Short:   short,
+		Example: "  importer accounts " + use + " leo",
+		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.ChangeAccount(acting(c.Context(), "account-"+use, account.Name, ""), account.ID, account.Roles, disabled); err != nil {
+				if err := l.ChangeAccount(acting(c.Context(), "account-"+use, account.Name, ""), account.ID,
+					account.Roles, disabled); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, said, account.Name)
@@ -241,8 +264,11 @@ func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 func (a *app) accountsPasswordCommand() *cobra.Command {
 	var stdin bool
 	c := &cobra.Command{
-		Use: "password NAME", Short: "Give an account a password, and sign it out everywhere",
-		Long:    "password asks for a password twice, without showing it, or reads it from the\nstandard input. It never stands on the command line, which others can see. It has\nat least 12 characters. Common passwords, patterns, and names of people, the firm or\nthis product are not accepted, as on the page.",
+		Use:   "password NAME",
+		Short: "Give an account a password, and sign it out everywhere",
+		Long: "password asks for a password twice, without showing it, or reads it from the\nstandard input. It " +
+			"never stands on the command line, which others can see. It has\nat least 12 characters. Common " +
+			"passwords, patterns, and names of people, the firm or\nthis product are not accepted, as on the page.",
 		Example: "  importer accounts password ana\n  importer accounts password ana --stdin < password.txt",
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -258,7 +284,8 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 				if at := a.pageHost(); at != "" {
 					l.RefuseInPasswords(at)
 				}
-				if err := l.SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID, password); err != nil {
+				if err := l.SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID,
+					password); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "The password of %s is set.\n", account.Name)
@@ -355,11 +382,15 @@ func (a *app) pageHost() string {
 
 // makeLink makes a link that lets its holder in once, as that account, and
 // prints it: it can be had in no other way.
-func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL, life time.Duration) error {
+func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Account, page *url.URL,
+	life time.Duration) error {
 	if a.env.SignIn.Only && !account.BreakGlass {
-		return fmt.Errorf("%s cannot use a link: with OIDC_ONLY, passwords and links sign in break-glass accounts only (importer accounts break-glass %q)", account.Name, account.Name)
+		return fmt.Errorf(
+			"%s cannot use a link: with OIDC_ONLY, passwords and links sign in break-glass accounts only (importer "+
+				"accounts break-glass %q)", account.Name, account.Name)
 	}
-	secret, err := l.MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)), account.ID, life)
+	secret, err := l.MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)),
+		account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
 	}
@@ -371,7 +402,12 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 		what = "Works once, until %s, and lets its holder set another password for %s, who is told of it:"
 	}
 	a.say(what, time.Now().Add(life).Format("2006-01-02 15:04"), account.Name)
-	link := url.URL{Scheme: page.Scheme, Host: page.Host, Path: strings.TrimSuffix(page.Path, "/") + "/enter", RawQuery: url.Values{"ticket": {secret}}.Encode()}
+	link := url.URL{
+		Scheme:   page.Scheme,
+		Host:     page.Host,
+		Path:     strings.TrimSuffix(page.Path, "/") + "/enter",
+		RawQuery: url.Values{"ticket": {secret}}.Encode(),
+	}
 	_, err = fmt.Fprintln(a.out, link.String())
 	return err
 }
@@ -388,7 +424,8 @@ func linkNote(account ledger.Account, life time.Duration) string {
 func (a *app) accountsLinksCommand() *cobra.Command {
 	var revoke string
 	c := &cobra.Command{
-		Use: "links", Short: "List the open sign-in links, or revoke one",
+		Use:     "links",
+		Short:   "List the open sign-in links, or revoke one",
 		Example: "  importer accounts links\n  importer accounts links --revoke LMZQ4D7KAXEW",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -427,20 +464,23 @@ func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
 		if link.Resets {
 			to = "reset the password"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", link.ID, legible(link.Account), to, legible(link.MadeBy), link.EndsAt.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", link.ID, legible(link.Account), to, legible(link.MadeBy),
+			link.EndsAt.Local().Format("2006-01-02 15:04"))
 	}
 	return table.Flush()
 }
 
 func (a *app) accountsVouchCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "vouch NAME", Short: "Say that the owner of an account set its password",
+		Use:   "vouch NAME",
+		Short: "Say that the owner of an account set its password",
 		Long: `vouch confirms that the owner of an account set its password. Until then whoever made
 a sign-in link of the account, for a new one too, and the account count as one person
 for approvals: neither approves what the other uploaded. Another operator can confirm
 the account in the settings of the page; with one operator, this command does. Ask the
 owner first, in person or by telephone.`,
-		Example: "  importer accounts vouch leo", Args: anAccount,
+		Example: "  importer accounts vouch leo",
+		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
 				if err := l.VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
@@ -457,14 +497,16 @@ func (a *app) accountsLinkCommand() *cobra.Command {
 	var base string
 	var life time.Duration
 	c := &cobra.Command{
-		Use: "link NAME", Short: "Make a one-time sign-in link, or one to reset a password",
+		Use:   "link NAME",
+		Short: "Make a one-time sign-in link, or one to reset a password",
 		Long: `link prints a link that works once. It signs in somebody who has no password yet. For
 an account that has a password it only sets another one: the owner is told, and the
 sessions end. It ends the older links of the account. Pass it on with care. Only its
 SHA-256 is kept. Without --url and PUBLIC_URL it is the path alone, below the page's
 address.`,
-		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana --for 30m",
-		Args:    anAccount,
+		Example: "  importer accounts link ana --url https://filings.example.com\n  importer accounts link ana " +
+			"--for 30m",
+		Args: anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			if life <= 0 || life > maxLink {
 				return usage("--for is more than nothing and no more than %s", maxLink)

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/config"
-	"bulkfiling/internal/report"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"bulkfiling/internal/config"
+	"bulkfiling/internal/report"
 )
 
 // app is what every command works with: the terminal and the environment.
@@ -24,7 +24,7 @@ type app struct {
 	err    io.Writer // progress, questions and complaints
 	getenv func(string) string
 	live   bool
-	ledger string                   // the one that --ledger names
+	ledger string              // the one that --ledger names
 	env    *config.Environment // of the ledger that is open; nil before
 	paint  painter
 }
@@ -59,9 +59,12 @@ func inPlainWords(err error) (string, bool) {
 	}
 	switch {
 	case has("file is not a database", "database disk image is malformed"):
-		return "the ledger is damaged, or is no ledger (" + text + "). Do not delete it: it alone knows what was ordered. Put it aside, restore the latest backup in its place, and then say: importer resolve --all --doubt --since MOMENT-OF-THE-BACKUP", true
+		return "the ledger is damaged, or is no ledger (" + text +
+			"). Do not delete it: it alone knows what was ordered. Put it aside, restore the latest backup in its " +
+			"place, and then say: importer resolve --all --doubt --since MOMENT-OF-THE-BACKUP", true
 	case has("database or disk is full", "no space left on device"):
-		return "the disk is full, and nothing more can be recorded, so nothing more is sent. Make room, then give the same command again: it continues (" + text + ")", true
+		return "the disk is full, and nothing more can be recorded, so nothing more is sent. Make room, then give " +
+			"the same command again: it continues (" + text + ")", true
 	}
 	return "", false
 }
@@ -122,11 +125,16 @@ The same command again is always safe: it resumes.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.PersistentFlags().BoolVar(&a.live, "live", false, "allow a live key: real filings for real money")
-	root.PersistentFlags().StringVar(&a.ledger, "ledger", "", "the ledger to use, by its name (default: that of the API key's organization)")
+	root.PersistentFlags().StringVar(&a.ledger, "ledger", "",
+		"the ledger to use, by its name (default: that of the API key's organization)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w", err)
 	})
-	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"}, &cobra.Group{ID: "season", Title: "Seasons and the fleet:"}, &cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"}, &cobra.Group{ID: "service", Title: "The rest of the service:"}, &cobra.Group{ID: "people", Title: "People:"}, &cobra.Group{ID: "try", Title: "To try it:"})
+	root.AddGroup(&cobra.Group{ID: "daily", Title: "Every day:"}, &cobra.Group{ID: "batch", Title: "A batch:"},
+		&cobra.Group{ID: "season", Title: "Seasons and the fleet:"},
+		&cobra.Group{ID: "events", Title: "After placement:"}, &cobra.Group{ID: "money", Title: "Money:"},
+		&cobra.Group{ID: "service", Title: "The rest of the service:"}, &cobra.Group{ID: "people", Title: "People:"},
+		&cobra.Group{ID: "try", Title: "To try it:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -134,11 +142,14 @@ The same command again is always safe: it resumes.`,
 		}
 	}
 	add("daily", a.templateCommand(), a.checkCommand(), a.runCommand())
-	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(), a.cancelCommand(), a.retryCommand(), a.resolveCommand())
+	add("batch", a.batchesCommand(), a.statusCommand(), a.resultsCommand(), a.pauseCommand(), a.resumeCommand(),
+		a.cancelCommand(), a.retryCommand(), a.resolveCommand())
 	add("season", a.seasonCommand(), a.submitCommand(), a.approveCommand())
-	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(), a.notifyCommand())
+	add("events", a.serveCommand(), a.documentsCommand(), a.eventsCommand(), a.subscriptionsCommand(),
+		a.notifyCommand())
 	add("money", a.balanceCommand(), a.depositCommand())
-	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(), a.webhooksCommand(), a.magicLinkCommand())
+	add("service", a.usersCommand(), a.companiesCommand(), a.organizationCommand(), a.pricesCommand(),
+		a.webhooksCommand(), a.magicLinkCommand())
 	add("people", a.accountsCommand(), a.firmCommand(), a.auditCommand())
 	add("try", a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.SetHelpTemplate(helpTemplate)
@@ -147,8 +158,11 @@ The same command again is always safe: it resumes.`,
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Show the version", Example: "  importer version", Args: cobra.NoArgs,
-		Run: func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
+		Use:     "version",
+		Short:   "Show the version",
+		Example: "  importer version",
+		Args:    cobra.NoArgs,
+		Run:     func(c *cobra.Command, _ []string) { fmt.Fprintf(a.out, "importer %s\n", c.Root().Version) },
 	}
 }
 

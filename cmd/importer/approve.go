@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -30,7 +30,8 @@ the yes itself.`,
 		Example: "  importer approve b7k2\n  importer approve b7k2 --plan 3f9a61c0d2e4b875",
 		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.approve(c.Context(), l, args[0], plan, yes) })
+			return a.withLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.approve(c.Context(), l, args[0], plan, yes) })
 		},
 	}
 	c.Flags().StringVar(&plan, "plan", "", "the plan that was looked at; any other is refused")
@@ -53,7 +54,8 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 		}
 	}
 	if b.Approval.State == ledger.ApprovalGiven {
-		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By, b.Approval.At.Local().Format("2006-01-02 15:04"))
+		a.say("Batch %s was approved by %s on %s.", b.ID, b.Approval.By,
+			b.Approval.At.Local().Format("2006-01-02 15:04"))
 		return nil
 	}
 	var warnings jobs.Warnings
@@ -75,11 +77,13 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 			return err
 		}
 	case !yes:
-		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s%s?", p.TotalText(), withWarnings(warnings)), "Nothing was approved."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve it, for %s%s?", p.TotalText(), withWarnings(warnings)),
+			"Nothing was approved."); err != nil {
 			return err
 		}
 	}
-	if err := l.Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash, person()); err != nil {
+	if err := l.Approve(acting(ctx, "approve", b.ID, fmt.Sprintf("plan %s, for %s", p.Hash, p.Total)), b.ID, p.Hash,
+		person()); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "Batch %s is approved by %s.\n", b.ID, person())
@@ -123,13 +127,16 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 	if increase.Cost.Amount > increase.Approved {
 		before = fmt.Sprintf(", and %s was approved", max(increase.Approved, 0).Dollars())
 	}
-	a.say("Waiting for approval: %s of batch %s, which cost %s now%s.", count(increase.Rows, "row"), b.ID, increase.Cost, before)
+	a.say("Waiting for approval: %s of batch %s, which cost %s now%s.", count(increase.Rows, "row"), b.ID,
+		increase.Cost, before)
 	if !yes {
-		if err := a.confirm(ctx, fmt.Sprintf("Approve %s for %s? Filings cannot be undone.", count(increase.Rows, "row"), increase.Cost), "Nothing was approved."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Approve %s for %s? Filings cannot be undone.",
+			count(increase.Rows, "row"), increase.Cost), "Nothing was approved."); err != nil {
 			return err
 		}
 	}
-	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost, increase.Approved.Dollars())
+	note := fmt.Sprintf("%s for %s, %s approved before", count(increase.Rows, "row"), increase.Cost,
+		increase.Approved.Dollars())
 	if err := l.ApproveCosts(acting(ctx, "approve-costs", b.ID, note), b.ID, increase); err != nil {
 		return err
 	}
@@ -148,7 +155,8 @@ func (a *app) today(l *ledger.Ledger) jobs.Asker {
 		}
 		defer client.Close()
 		quoter, err := a.env.Asker(l, client)(ctx)
-		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) || errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
+		if _, unanswered := errors.AsType[*filingapi.Error](err); unanswered || errors.Is(err, ledger.ErrMode) ||
+			errors.Is(err, ledger.ErrOrganization) || errors.Is(err, config.ErrUndecided) {
 			a.say("Prices are those of the plan: %v", err)
 			return nil, nil
 		}
@@ -159,7 +167,8 @@ func (a *app) today(l *ledger.Ledger) jobs.Asker {
 // showProposal shows what is to be approved.
 func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p jobs.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
-	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy, b.CreatedAt.Local().Format("2006-01-02 15:04"))
+	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy,
+		b.CreatedAt.Local().Format("2006-01-02 15:04"))
 	if p.Season != nil {
 		fmt.Fprint(a.out, p.Season.Text())
 	}
@@ -170,7 +179,8 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p jobs.Proposa
 	if p.Book.Declared {
 		available = p.Book.Available().Dollars()
 	}
-	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.TotalText(), available, p.Hash)
+	fmt.Fprintf(a.out, "rows %s\ncost %s\navailable %s\nplan %s\n", report.BatchState(b, p.Counts), p.TotalText(),
+		available, p.Hash)
 	return a.sayWarnings(ctx, l, b, "importer results "+b.ID+" -o FILE")
 }
 
@@ -182,7 +192,8 @@ func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, f
 		return err
 	}
 	// A run places its own sheet alone.
-	placed := slices.ContainsFunc(processes, func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
+	placed := slices.ContainsFunc(processes,
+		func(p ledger.Process) bool { return p.Alive && p.Places && p.What != "run" })
 	b, err = l.Batch(ctx, b.ID)
 	if err != nil {
 		return err
@@ -195,7 +206,8 @@ func (a *app) whoPlaces(ctx context.Context, l *ledger.Ledger, b ledger.Batch, f
 	case b.Approval.State == ledger.ApprovalWanted:
 		a.say("It waits for approval: %s", howToApprove(ctx, l, b.ID))
 	case !placed:
-		a.say("%s. Start one: worker%s", a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
+		a.say("%s. Start one: worker%s",
+			a.paint.yellow("No worker is running on this ledger: nothing is placed before one does"), instead)
 	default:
 		a.say("The workers place it. To follow it: importer status %s --watch", b.ID)
 	}

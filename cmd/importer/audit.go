@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/ledger"
 )
 
 // acting makes what is changed under the context an act of whoever is at the
@@ -19,7 +19,13 @@ import (
 // first change records the act.
 func acting(ctx context.Context, what, of, note string) context.Context {
 	host, _ := os.Hostname() // where it is not known, nothing is said of it
-	return ledger.AtTerminal(ledger.Acting(ctx, ledger.Act{By: person(), From: host, What: what, Of: of, Note: note}), person())
+	return ledger.AtTerminal(ledger.Acting(ctx, ledger.Act{
+		By:   person(),
+		From: host,
+		What: what,
+		Of:   of,
+		Note: note,
+	}), person())
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -54,7 +60,8 @@ neither is what the commands only show or write into files.`,
 		},
 	}
 	c.AddCommand(a.auditVerifyCommand(), a.rotateSealKeyCommand())
-	c.Flags().StringVar(&q.Of, "of", "", "only what was done to this: a batch (or the beginning of its id), a season, an account")
+	c.Flags().StringVar(&q.Of, "of", "",
+		"only what was done to this: a batch (or the beginning of its id), a season, an account")
 	c.Flags().StringVar(&q.By, "by", "", "only what this person did")
 	c.Flags().StringVar(&q.What, "what", "", "only acts of this kind, such as deposit or approve")
 	c.Flags().IntVar(&q.Limit, "last", 50, "how many to list, the newest; 0 for all")
@@ -102,7 +109,8 @@ func (a *app) listActs(acts []ledger.Act, asJSON bool) error {
 	table := lineUp(a.out)
 	fmt.Fprintln(table, "WHEN\tWHO\tFROM\tWHAT\tOF\tNOTE")
 	for _, act := range acts {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", act.At.Local().Format("2006-01-02 15:04:05"), legible(act.By), legible(cmp.Or(act.From, "-")), legible(act.What), legible(cmp.Or(act.Of, "-")), legible(act.Note))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", act.At.Local().Format("2006-01-02 15:04:05"), legible(act.By),
+			legible(cmp.Or(act.From, "-")), legible(act.What), legible(cmp.Or(act.Of, "-")), legible(act.Note))
 	}
 	return table.Flush()
 }

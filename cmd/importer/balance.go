@@ -5,10 +5,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) balanceCommand() *cobra.Command {
@@ -56,7 +56,8 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		name   string
 		amount money.Cents
 	}{
-		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"posted", -book.Posted}, {"reserved", -book.Reserved}, {"available", book.Available()},
+		{"deposits", book.Deposits}, {"adjustments", book.Adjustments}, {"posted", -book.Posted},
+		{"reserved", -book.Reserved}, {"available", book.Available()},
 	} {
 		text := line.amount.Dollars()
 		if line.name == "available" && !book.Declared {
@@ -79,10 +80,14 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		fmt.Fprintf(a.out, "\n%s.\n", a.paint.yellow(disagrees))
 	}
 	if book.Certainty == money.Estimated {
-		fmt.Fprintln(a.out, "\nSome state fees are estimates: the charges at the filing service may differ from what is posted. Correct the balance with\n  importer deposit --adjust AMOUNT")
+		fmt.Fprintln(
+			a.out, "\nSome state fees are estimates: the charges at the filing service may differ from what is "+
+				"posted. Correct the balance with\n  importer deposit --adjust AMOUNT")
 	}
 	if book.Unsure() {
-		fmt.Fprintln(a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  importer deposit --adjust AMOUNT")
+		fmt.Fprintln(
+			a.out, "\nSome state fees are not known: the true cost is higher than posted. Correct it with\n  "+
+				"importer deposit --adjust AMOUNT")
 	}
 	if len(entries) == 0 {
 		return nil
@@ -94,7 +99,8 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 		if e.Batch != "" {
 			what = fmt.Sprintf("row %d of batch %s  %s", e.Number, e.Batch, e.Note)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", e.At.Local().Format("2006-01-02 15:04:05"), e.Kind, e.Amount.Dollars(), what)
+		fmt.Fprintf(table, "%s\t%s\t%12s\t%s\n", e.At.Local().Format("2006-01-02 15:04:05"), e.Kind,
+			e.Amount.Dollars(), what)
 	}
 	return table.Flush()
 }
@@ -127,7 +133,8 @@ first deposit it is kept, and counts once one is declared.`,
 				if adjust {
 					enter, what = l.Adjust, "adjust"
 				}
-				if err := enter(acting(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount, note); err != nil {
+				if err := enter(acting(c.Context(), what, "", strings.TrimSpace(amount.Dollars()+" "+note)), amount,
+					note); err != nil {
 					return err
 				}
 				book, err := l.Book(c.Context())
@@ -135,7 +142,9 @@ first deposit it is kept, and counts once one is declared.`,
 				case err != nil:
 					return err
 				case !book.Declared:
-					fmt.Fprintf(a.out, "%s entered; it counts once a deposit is declared. Until then the book holds nothing back.\n", amount.Dollars())
+					fmt.Fprintf(
+						a.out, "%s entered; it counts once a deposit is declared. Until then the book holds "+
+							"nothing back.\n", amount.Dollars())
 				default:
 					fmt.Fprintf(a.out, "%s entered; %s is available.\n", amount.Dollars(), book.Available().Dollars())
 				}

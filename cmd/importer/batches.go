@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 // saySettled tells of uncertain rows that were settled without anybody's doing.
@@ -73,7 +73,8 @@ func (a *app) listBatches(ctx context.Context, l *ledger.Ledger, batches []ledge
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File, b.Product, counts.Total(), report.BatchState(b, counts))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", b.ID, b.CreatedAt.Local().Format("2006-01-02 15:04"), b.File,
+			b.Product, counts.Total(), report.BatchState(b, counts))
 	}
 	return table.Flush()
 }
@@ -99,7 +100,8 @@ that a run of it would have; with --filed, until every filing is filed too.`,
 					return err
 				}
 				if watch && !b.Open {
-					a.say("Batch %s has not begun: nothing of it is being sent. To send it: importer run %s", b.ID, b.File)
+					a.say("Batch %s has not begun: nothing of it is being sent. To send it: importer run %s", b.ID,
+						b.File)
 				} else if watch {
 					if err := a.follow(c.Context(), l, b.ID, filed); err != nil {
 						return err
@@ -181,7 +183,8 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 		fmt.Fprintf(table, "filings\t%s\n", strings.Join(words, ", "))
 	}
 	if s.Exceptions > 0 {
-		fmt.Fprintf(table, "exceptions\t%s\n", a.paint.yellow(count(s.Exceptions, "row")+" with a filing that stands still until something is corrected"))
+		fmt.Fprintf(table, "exceptions\t%s\n",
+			a.paint.yellow(count(s.Exceptions, "row")+" with a filing that stands still until something is corrected"))
 	}
 	fmt.Fprintf(table, "spent\t%s\n", s.Spent)
 	if !s.Held.IsZero() {
@@ -238,7 +241,8 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 	}
 	text := report.DisagreeText(halted, book)
 	if text != "" {
-		text += ". Check the balance at the filing service, then record the difference: importer deposit --adjust -- AMOUNT (-" + book.Available().String() + " if nothing is left there)"
+		text += ". Check the balance at the filing service, then record the difference: importer deposit --adjust " +
+			"-- AMOUNT (-" + book.Available().String() + " if nothing is left there)"
 	}
 	return text, nil
 }

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/sheet"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -23,8 +23,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `check reads a sheet and holds every row to every rule that can be known without
 the service. It needs no network and no key. Where something is wrong it writes
 FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`,
-		Example: "  importer check companies.xlsx\n  importer check export.csv --map \"Corp Name=Legal Name\" --filing-year 2026\n  importer check companies.xlsx --json",
-		Args:    oneFile,
+		Example: "  importer check companies.xlsx\n  importer check export.csv --map \"Corp Name=Legal Name\" " +
+			"--filing-year 2026\n  importer check companies.xlsx --json",
+		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.check(c.Context(), args[0], output, f, asJSON)
 		},
@@ -39,7 +40,13 @@ FILE.checked.xlsx, the same sheet with the cells at fault marked and commented.`
 const shownProblems = 50
 
 func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJSON bool) error {
-	o := outputOf{asked: output, input: path, ending: ".checked.xlsx", kinds: []string{".xlsx"}, ours: sheet.Unchanged}
+	o := outputOf{
+		asked:  output,
+		input:  path,
+		ending: ".checked.xlsx",
+		kinds:  []string{".xlsx"},
+		ours:   sheet.Unchanged,
+	}
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -13,15 +13,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) companiesCommand() *cobra.Command {
 	return family("companies", "Look a company up, create one, or change one",
-		"companies belong to users. A company is named by its id (comp_…) or by its slug,\nas it stands in the company's web address.",
+		"companies belong to users. A company is named by its id (comp_…) or by its slug,\nas it stands in the "+
+			"company's web address.",
 		"  importer companies get comp_17\n  importer companies update comp_17 --entity-type LLC --formation-state DE",
 		a.companiesGetCommand(), a.companiesCreateCommand(), a.companiesUpdateCommand())
 }
@@ -190,7 +191,8 @@ no Company ID, it is created once, on record, however often the sheet is run.`,
 				return err
 			}
 			var missing []string
-			for _, need := range []string{"user", "legal-name", "entity-type", "formation-state", "formation-date", "principal-line-1", "principal-city"} {
+			for _, need := range []string{"user", "legal-name", "entity-type", "formation-state", "formation-date",
+				"principal-line-1", "principal-city"} {
 				if !c.Flags().Changed(need) {
 					missing = append(missing, "--"+need)
 				}
@@ -233,7 +235,9 @@ func readOfficers(file string, to *[]filing.Officer) error {
 	dec := json.NewDecoder(bytes.NewReader(content))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil || dec.More() {
-		return fmt.Errorf("read the officers: %s is not a JSON list of officers (type, firstName, lastName, title, address, isPrimary, …): %w", file, err)
+		return fmt.Errorf(
+			"read the officers: %s is not a JSON list of officers (type, firstName, lastName, title, address, "+
+				"isPrimary, …): %w", file, err)
 	}
 	return nil
 }
@@ -244,7 +248,8 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 	if err != nil {
 		return err
 	}
-	a.say("%s", a.paint.yellow("ATTENTION: the service has no guard against a second company of this name; a sheet is created from once."))
+	a.say("%s", a.paint.yellow(
+		"ATTENTION: the service has no guard against a second company of this name; a sheet is created from once."))
 	if err := a.agreed(ctx, m, "A new company:", rows, "Create this company?"); err != nil {
 		return err
 	}
@@ -255,11 +260,21 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 		a.say("The company was created.")
 		return a.show(m, body)
 	case filing.NoAnswer, filing.ServerError, filing.Unreadable:
-		return &status{code: exitFailed, err: fmt.Errorf("create the company %s: %s: it may exist; look for it in the dashboard before the command is given again, for that would create a second one", company.LegalName, made.Message)}
+		return &status{
+			code: exitFailed,
+			err: fmt.Errorf(
+				"create the company %s: %s: it may exist; look for it in the dashboard before the command is given "+
+					"again, for that would create a second one", company.LegalName, made.Message),
+		}
 	case filing.NotSent:
-		return &status{code: exitFailed, err: fmt.Errorf("the company %s was not created: %s", company.LegalName, made.Message)}
+		return &status{
+			code: exitFailed,
+			err:  fmt.Errorf("the company %s was not created: %s", company.LegalName, made.Message),
+		}
 	case filing.KeyRefused:
-		return fmt.Errorf("the company %s was not created: the service refuses the API key: %s: correct FILING_API_KEY", company.LegalName, made.Message)
+		return fmt.Errorf(
+			"the company %s was not created: the service refuses the API key: %s: correct FILING_API_KEY",
+			company.LegalName, made.Message)
 	}
 	return fmt.Errorf("the company %s was not created: the service refuses it: %s", company.LegalName, made.Message)
 }
@@ -276,8 +291,9 @@ func (a *app) companiesUpdateCommand() *cobra.Command {
 		Long: `update changes the fields that are given, and no other. Of an address the parts
 that are not given stay. What a company is changed to here is not filed with any
 state.`,
-		Example: "  importer companies update comp_17 --entity-type LLC --formation-state DE\n  importer companies update harbor-light-bakery-llc --mailing-line-1 \"PO Box 12\" --yes --json",
-		Args:    one("company: an id (comp_…) or a slug"),
+		Example: "  importer companies update comp_17 --entity-type LLC --formation-state DE\n  importer companies " +
+			"update harbor-light-bakery-llc --mailing-line-1 \"PO Box 12\" --yes --json",
+		Args: one("company: an id (comp_…) or a slug"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := isCompany(args[0]); err != nil {
 				return err
@@ -306,14 +322,16 @@ state.`,
 
 // updateCompany sends what is changed, an address always whole. Assumption:
 // whether a part of one would do is not shown.
-func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name string, f *companyFlags, m manner) error {
+func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name string, f *companyFlags,
+	m manner) error {
 	var answer json.RawMessage
 	old, err := client.Company(filingapi.KeepBody(ctx, &answer), name)
 	if err != nil {
 		return unanswered(err)
 	}
 	change := filingapi.CompanyChange{Company: f.company, TradeName: f.tradeName}
-	change.PrincipalAddress, change.MailingAddress = settle(f.principal, old.PrincipalAddress), settle(f.mailing, old.MailingAddress)
+	change.PrincipalAddress, change.MailingAddress = settle(f.principal, old.PrincipalAddress), settle(f.mailing,
+		old.MailingAddress)
 	rows, err := differences(answer, change)
 	if err != nil {
 		return err
@@ -331,12 +349,14 @@ func (a *app) updateCompany(ctx context.Context, client *filingapi.Client, name 
 	if len(found) > 0 {
 		return broken(found)
 	}
-	if err := a.agreed(ctx, m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows, "Change it?"); err != nil {
+	if err := a.agreed(ctx, m, fmt.Sprintf("%s (%s) changes:", plain(old.LegalName), old.ID), rows,
+		"Change it?"); err != nil {
 		return err
 	}
 	_, err = client.ChangeCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &answer), name, change)
 	if err != nil {
-		return failed(err, "it may have been changed: importer companies get "+name+" shows it, and the same command again is safe")
+		return failed(err, "it may have been changed: importer companies get "+name+
+			" shows it, and the same command again is safe")
 	}
 	a.say("The company was changed.")
 	return a.show(m, answer)

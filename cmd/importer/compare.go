@@ -49,9 +49,11 @@ func (r *filingRun) showReview(review jobs.Review) {
 		}
 	}
 	if review.Held > 0 {
-		r.say("%s: %s not sent, because of the filing service's record of the company:", r.paint.red("ATTENTION"), isOrAre(review.Held, "row"))
+		r.say("%s: %s not sent, because of the filing service's record of the company:", r.paint.red("ATTENTION"),
+			isOrAre(review.Held, "row"))
 		r.showRemarks(held)
-		r.say("  Correct the sheet. Where a Company ID is right although the name differs, enter the name at the filing service under Confirmed Name, or run the same command with --accept-names.")
+		r.say("  Correct the sheet. Where a Company ID is right although the name differs, enter the name at the " +
+			"filing service under Confirmed Name, or run the same command with --accept-names.")
 	}
 	if len(warned) > 0 {
 		r.say("%s: %s to check before you answer:", r.paint.yellow("ATTENTION"), count(len(warned), "difference"))
@@ -124,7 +126,8 @@ func (r *filingRun) reconsider(ctx context.Context, pace jobs.Pace, quoter jobs.
 	r.showQuote(q, book)
 	if !r.flags.yes {
 		otherwise := fmt.Sprintf("Nothing was sent, and the batch is paused: importer resume %s", r.batch.ID)
-		if err := r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total), otherwise); err != nil {
+		if err := r.confirm(ctx, fmt.Sprintf("Place %s for %s?", count(q.Rows, "filing"), q.Total),
+			otherwise); err != nil {
 			return false, err
 		}
 	}

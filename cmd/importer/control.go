@@ -4,17 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 // change is a command that changes one batch.
-func (a *app) change(use, short string, do func(context.Context, *ledger.Ledger, ledger.Batch) (string, error)) *cobra.Command {
+func (a *app) change(use, short string,
+	do func(context.Context, *ledger.Ledger, ledger.Batch) (string, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " BATCH", Short: short, Example: "  importer " + use + " b7k2", Args: oneBatch,
+		Use:     use + " BATCH",
+		Short:   short,
+		Example: "  importer " + use + " b7k2",
+		Args:    oneBatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				b, err := l.Batch(c.Context(), args[0])
@@ -32,45 +36,58 @@ func (a *app) change(use, short string, do func(context.Context, *ledger.Ledger,
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.change("pause", "Send nothing more of a batch until it is resumed", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-		if text, err := finished(ctx, l, b, "pause"); text != "" || err != nil {
-			return text, err
-		}
-		return fmt.Sprintf("Batch %s is paused. Orders already sent are answered; nothing more is sent until: importer resume %s", b.ID, b.ID), l.PauseBatch(ctx, b.ID)
-	})
+	return a.change("pause", "Send nothing more of a batch until it is resumed",
+		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+			if text, err := finished(ctx, l, b, "pause"); text != "" || err != nil {
+				return text, err
+			}
+			return fmt.Sprintf(
+				"Batch %s is paused. Orders already sent are answered; nothing more is sent until: importer resume %s",
+				b.ID, b.ID), l.PauseBatch(ctx, b.ID)
+		})
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	return a.change("resume", "End a pause; where funds were out, ask the service again", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-		if b.Canceled {
-			return "", fmt.Errorf("batch %s is canceled, not paused. To send after all what was taken back: importer retry %s --canceled", b.ID, b.ID)
-		}
-		return fmt.Sprintf("Batch %s may be sent again. The same `importer run` continues it; a worker does so by itself.", b.ID), l.ResumeBatch(ctx, b.ID)
-	})
+	return a.change("resume", "End a pause; where funds were out, ask the service again",
+		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+			if b.Canceled {
+				return "", fmt.Errorf(
+					"batch %s is canceled, not paused. To send after all what was taken back: importer retry %s "+
+						"--canceled", b.ID, b.ID)
+			}
+			return fmt.Sprintf(
+					"Batch %s may be sent again. The same `importer run` continues it; a worker does so by itself.",
+					b.ID),
+				l.ResumeBatch(ctx, b.ID)
+		})
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	return a.change("cancel", "Take back every row of a batch that was not sent", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-		if text, err := finished(ctx, l, b, "cancel"); text != "" || err != nil {
-			return text, err
-		}
-		n, err := l.CancelBatch(ctx, b.ID)
-		if err != nil {
-			return "", err
-		}
-		counts, err := l.Counts(ctx, b.ID)
-		if err != nil {
-			return "", err
-		}
-		text := fmt.Sprintf("Batch %s is canceled: %s taken back. What was placed stays placed.", b.ID, count(n, "row"))
-		if counts[filing.Canceled] > 0 {
-			text += fmt.Sprintf(" The same sheet is this same, canceled batch; to send it after all: importer retry %s --canceled", b.ID)
-		}
-		if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
-			text += fmt.Sprintf(" At the service, with no answer yet: %s.", count(doubt, "row"))
-		}
-		return text, nil
-	})
+	return a.change("cancel", "Take back every row of a batch that was not sent",
+		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+			if text, err := finished(ctx, l, b, "cancel"); text != "" || err != nil {
+				return text, err
+			}
+			n, err := l.CancelBatch(ctx, b.ID)
+			if err != nil {
+				return "", err
+			}
+			counts, err := l.Counts(ctx, b.ID)
+			if err != nil {
+				return "", err
+			}
+			text := fmt.Sprintf("Batch %s is canceled: %s taken back. What was placed stays placed.", b.ID,
+				count(n, "row"))
+			if counts[filing.Canceled] > 0 {
+				text += fmt.Sprintf(
+					" The same sheet is this same, canceled batch; to send it after all: importer retry %s --canceled",
+					b.ID)
+			}
+			if doubt := counts[filing.Ready] + counts[filing.Placing]; doubt > 0 {
+				text += fmt.Sprintf(" At the service, with no answer yet: %s.", count(doubt, "row"))
+			}
+			return text, nil
+		})
 }
 
 // finished says that nothing is left of a batch to be paused or canceled; it is
@@ -80,19 +97,22 @@ func finished(ctx context.Context, l *ledger.Ledger, b ledger.Batch, what string
 	if err != nil || b.Canceled || counts[filing.Ready]+counts[filing.Placing]+counts[filing.Uncertain] > 0 {
 		return "", err
 	}
-	return fmt.Sprintf("Batch %s is finished (%s): there is nothing to %s.", b.ID, report.BatchState(b, counts), what), nil
+	return fmt.Sprintf("Batch %s is finished (%s): there is nothing to %s.", b.ID, report.BatchState(b, counts),
+		what), nil
 }
 
 func (a *app) retryCommand() *cobra.Command {
 	var canceled bool
-	c := a.change("retry", "Make the rejected rows of a batch ready again, or those that were taken back", func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
-		if canceled {
-			return revive(ctx, l, b)
-		}
-		n, err := l.RetryBatch(ctx, b.ID)
-		return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, sends), err
-	})
-	c.Flags().BoolVar(&canceled, "canceled", false, "the rows that were taken back and never sent, instead of the rejected ones")
+	c := a.change("retry", "Make the rejected rows of a batch ready again, or those that were taken back",
+		func(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, error) {
+			if canceled {
+				return revive(ctx, l, b)
+			}
+			n, err := l.RetryBatch(ctx, b.ID)
+			return fmt.Sprintf("Ready again: %s of batch %s. %s", count(n, "rejected row"), b.ID, sends), err
+		})
+	c.Flags().BoolVar(&canceled, "canceled", false,
+		"the rows that were taken back and never sent, instead of the rejected ones")
 	return c
 }
 
@@ -107,7 +127,9 @@ func revive(ctx context.Context, l *ledger.Ledger, b ledger.Batch) (string, erro
 	}
 	text := fmt.Sprintf("Ready again: %s of batch %s.", count(n, "canceled row"), b.ID)
 	if left > 0 {
-		text += fmt.Sprintf(" Left as it is: %s that had been sent; whether there is an order, the company's dashboard shows.", count(left, "row"))
+		text += fmt.Sprintf(
+			" Left as it is: %s that had been sent; whether there is an order, the company's dashboard shows.",
+			count(left, "row"))
 	}
 	switch {
 	case n == 0:

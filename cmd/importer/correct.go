@@ -51,7 +51,9 @@ func (r *filingRun) correct(ctx context.Context) error {
 		return err
 	}
 	if original.Canceled {
-		return fmt.Errorf("%s: nothing of it is sent, and no row was corrected. To send it after all: importer retry %s --canceled, then the same command", report.CanceledText(original), original.ID)
+		return fmt.Errorf(
+			"%s: nothing of it is sent, and no row was corrected. To send it after all: importer retry %s "+
+				"--canceled, then the same command", report.CanceledText(original), original.ID)
 	}
 	if original.Open && counts[filing.Ready] > 0 {
 		return nil // after the yes
@@ -138,7 +140,8 @@ func (r *filingRun) placedElsewhere(ctx context.Context) error {
 		if len(orders) > 5 {
 			shown += fmt.Sprintf(" and %d more", len(orders)-5)
 		}
-		return fmt.Errorf(`%s says that this file was placed before, as %s. The ledger in use (%s) does not know these orders, and would buy them again. Nothing was sent. Use the ledger that placed them: --ledger NAME, or FILING_DATA_DIR; or, if the orders are to be placed a second time, say --again="reason"`,
+		return fmt.Errorf(
+			`%s says that this file was placed before, as %s. The ledger in use (%s) does not know these orders, and would buy them again. Nothing was sent. Use the ledger that placed them: --ledger NAME, or FILING_DATA_DIR; or, if the orders are to be placed a second time, say --again="reason"`,
 			path, shown, r.env.LedgerName())
 	}
 	return nil

@@ -42,7 +42,8 @@ func (r *resolver) all(ctx context.Context) error {
 		return err
 	}
 	if !r.flags.yes {
-		if err := r.confirm(ctx, fmt.Sprintf("Settle %s?", count(len(p.Settlements), "row")), "Nothing was settled."); err != nil {
+		if err := r.confirm(ctx, fmt.Sprintf("Settle %s?", count(len(p.Settlements), "row")),
+			"Nothing was settled."); err != nil {
 			return err
 		}
 	}
@@ -72,7 +73,8 @@ func (r *resolver) preview(ctx context.Context, p *resolve.Plan, book ledger.Boo
 		r.warn(told.Against(s))
 	}
 	e := p.Effect()
-	r.say("%s: %d placed, %s is spent; %d never made, %s is set free.", count(len(p.Settlements), "row"), e.Placed, e.Spent.Dollars(), e.Never, e.Free.Dollars())
+	r.say("%s: %d placed, %s is spent; %d never made, %s is set free.", count(len(p.Settlements), "row"), e.Placed,
+		e.Spent.Dollars(), e.Never, e.Free.Dollars())
 	if e.Created > 0 {
 		r.say("Beside them %s that were created.", count(e.Created, "company record"))
 	}

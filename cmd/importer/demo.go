@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
 	"bulkfiling/samples"
-
-	"github.com/spf13/cobra"
 )
 
 // The demo's money: enough for most of the sample, so that it runs dry.
@@ -34,7 +34,8 @@ const (
 const (
 	demoData     = ".bulkfiling-demo"
 	demoMark     = "made-by-importer-demo.txt"
-	demoMarkText = "This folder was made by `importer demo`, which writes over its sheets every time.\nDelete it whenever you like.\n"
+	demoMarkText = "This folder was made by `importer demo`, which writes over its sheets every time.\nDelete it " +
+		"whenever you like.\n"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -67,7 +68,12 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err := prepareDemo(data, file, fees); err != nil {
 		return err
 	}
-	service := sandbox.New(sandbox.Config{OpeningBalance: demoOpening, Latency: 20 * time.Millisecond, AutoSeed: true, Seed: 2026})
+	service := sandbox.New(sandbox.Config{
+		OpeningBalance: demoOpening,
+		Latency:        20 * time.Millisecond,
+		AutoSeed:       true,
+		Seed:           2026,
+	})
 	if err := seedDemo(ctx, service, file); err != nil {
 		return err
 	}
@@ -90,13 +96,16 @@ func (a *app) demo(ctx context.Context, dir string) error {
 	if err := asIntended(visitor.check(ctx, file, "", sheetFlags{}, false), exitCorrect); err != nil {
 		return err
 	}
-	a.act(fmt.Sprintf("The rest is right. The service holds %s of prepaid money; place what it allows.", money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
+	a.act(fmt.Sprintf("The rest is right. The service holds %s of prepaid money; place what it allows.",
+		money.Cents(demoOpening).Dollars()), "importer run "+file+" --yes")
 	flags := runFlags{yes: true, patience: time.Minute}
 	if err := asIntended(visitor.run(ctx, file, flags), exitStopped); err != nil {
 		return err
 	}
 	service.Deposit(demoTopUp)
-	a.act(fmt.Sprintf("The money ran out; nothing was lost and nothing is in doubt. %s are paid in, and the same command goes on.", money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
+	a.act(fmt.Sprintf(
+		"The money ran out; nothing was lost and nothing is in doubt. %s are paid in, and the same command goes on.",
+		money.Cents(demoTopUp).Dollars()), "importer run "+file+" --yes")
 	if err := asIntended(visitor.run(ctx, file, flags), exitCorrect); err != nil {
 		return err
 	}
@@ -124,7 +133,10 @@ func claimDemo(dir string) error {
 		return fmt.Errorf("look into the demo's folder: %w", err)
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("the folder %s is not the demo's: there is %s in it, and nothing was touched. Name one that is new or empty: importer demo --dir FOLDER (a folder that an older demo left can be deleted)", dir, legible(found[0].Name()))
+		return fmt.Errorf(
+			"the folder %s is not the demo's: there is %s in it, and nothing was touched. Name one that is new or "+
+				"empty: importer demo --dir FOLDER (a folder that an older demo left can be deleted)", dir,
+			legible(found[0].Name()))
 	}
 	if err := os.WriteFile(mark, []byte(demoMarkText), 0o666); err != nil {
 		return fmt.Errorf("mark the demo's folder: %w", err)
@@ -140,7 +152,8 @@ func prepareDemo(data, file, fees string) error {
 		return fmt.Errorf("clear the last demo away: %w", err)
 	}
 	for _, ending := range []string{".results.xlsx", ".checked.xlsx"} { // of a sandbox that is gone
-		if err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(strings.TrimSuffix(file, filepath.Ext(file)) + ending); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("clear the last demo away: %w", err)
 		}
 	}
@@ -182,7 +195,12 @@ func seedDemo(ctx context.Context, service *sandbox.Service, file string) error 
 		}
 		n++
 		known := r.Request.Company.Sheet
-		c := sandbox.Company{ID: r.Request.Company.Ref, LegalName: known.LegalName, EntityType: string(known.EntityType), FormationState: string(known.FormationState)}
+		c := sandbox.Company{
+			ID:             r.Request.Company.Ref,
+			LegalName:      known.LegalName,
+			EntityType:     string(known.EntityType),
+			FormationState: string(known.FormationState),
+		}
 		if n%8 == 0 {
 			c.EntityType = ""
 		}

@@ -18,7 +18,8 @@ var documentedLine = regexp.MustCompile("(?m)(?:^|\\$ |[`(/])importer ([a-z][^`#
 func TestDocumentedCommandLines(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var documents []string
-	for _, pattern := range []string{"README.md", "docs/*.md", "deploy/README.md", "deploy/kubernetes/*.yaml", "deploy/prometheus/*.yml", "docker-compose.yml"} {
+	for _, pattern := range []string{"README.md", "docs/*.md", "deploy/README.md", "deploy/kubernetes/*.yaml",
+		"deploy/prometheus/*.yml", "docker-compose.yml"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/documents"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) documentsCommand() *cobra.Command {
@@ -68,7 +68,8 @@ func (a *app) listDocuments(b ledger.Batch, items []documents.Item, asJSON bool)
 	table := lineUp(a.out)
 	fmt.Fprintln(table, "ROW\tCLIENT\tFILING\tDOCUMENT\tARRIVED\tID")
 	for _, i := range items {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(), i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "not told"))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", i.Number, cmp.Or(i.Client, i.Company), i.Product.Title(),
+			i.Type, i.At.Local().Format("2006-01-02 15:04"), cmp.Or(i.ID, "not told"))
 	}
 	return table.Flush()
 }
@@ -88,12 +89,23 @@ type savedDocument struct {
 }
 
 func documentLine(i documents.Item) savedDocument {
-	return savedDocument{Batch: i.Batch, Row: i.Number, Company: i.Company, Client: i.Client, Product: i.Product, Document: i.ID, Type: i.Type, Order: i.OrderID, At: i.At}
+	return savedDocument{
+		Batch:    i.Batch,
+		Row:      i.Number,
+		Company:  i.Company,
+		Client:   i.Client,
+		Product:  i.Product,
+		Document: i.ID,
+		Type:     i.Type,
+		Order:    i.OrderID,
+		At:       i.At,
+	}
 }
 
 // saveDocuments saves what is missing. It ends with 3 where something could not
 // be had: the same command goes on.
-func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item, dir string, asJSON bool) (err error) {
+func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documents.Item, dir string,
+	asJSON bool) (err error) {
 	if len(items) == 0 {
 		a.say("No document has arrived for batch %s yet.", b.ID)
 		return nil
@@ -102,7 +114,8 @@ func (a *app) saveDocuments(ctx context.Context, b ledger.Batch, items []documen
 	if err != nil {
 		return err
 	}
-	folder, err := documents.Open(dir, documents.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
+	folder, err := documents.Open(dir,
+		documents.Config{Links: service, Downloads: a.env.Downloads, Log: slog.New(slog.NewTextHandler(a.err, nil))})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ import (
 
 // sinceForms are the ways to write a moment, in this machine's time unless it
 // says otherwise.
-var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
+	"2006-01-02T15:04", time.DateOnly}
 
 // parseSince reads a moment that is past; the zero time for "".
 func parseSince(text string, now time.Time) (time.Time, error) {
@@ -70,7 +71,8 @@ func (r *resolver) suppose(ctx context.Context) error {
 		return r.dealtWith(ctx)
 	}
 	if !r.flags.yes {
-		if err := r.confirm(ctx, fmt.Sprintf("Make %s uncertain?", count(rows, "row")), "Nothing was changed."); err != nil {
+		if err := r.confirm(ctx, fmt.Sprintf("Make %s uncertain?", count(rows, "row")),
+			"Nothing was changed."); err != nil {
 			return err
 		}
 	}
@@ -93,7 +95,9 @@ func (r *resolver) suppose(ctx context.Context) error {
 	}
 	fmt.Fprintln(r.out, moved(before, after))
 	if failed > 0 {
-		return fmt.Errorf("%s could not be looked up and may still be sent: let nothing be placed before the same command has ended well", count(failed, "row"))
+		return fmt.Errorf(
+			"%s could not be looked up and may still be sent: let nothing be placed before the same command has "+
+				"ended well", count(failed, "row"))
 	}
 	return r.dealtWith(ctx)
 }
@@ -126,7 +130,8 @@ func (r *resolver) suspected(s *resolve.Suspicion) {
 		r.say("Batch %s: %s at the service now, and left.", s.Batch.ID, count(s.AtService, "row"))
 	}
 	if s.Settled > 0 {
-		r.say("Batch %s: %s, supposed before to have been sent since %s and settled, left. For a later backup, say since when: --since TIME.", s.Batch.ID,
+		r.say("Batch %s: %s, supposed before to have been sent since %s and settled, left. For a later backup, say "+
+			"since when: --since TIME.", s.Batch.ID,
 			count(s.Settled, "row"), s.SettledOf.Local().Format("2006-01-02 15:04:05"))
 	}
 }
@@ -169,9 +174,11 @@ func (r *resolver) endRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.say("The ledger went back in time, noticed %s: %s.\nWhat running processes know of the orders since is written back.", halted.Since.Local().Format("2006-01-02 15:04:05"), halted.Note)
+	r.say("The ledger went back in time, noticed %s: %s.\nWhat running processes know of the orders since is "+
+		"written back.", halted.Since.Local().Format("2006-01-02 15:04:05"), halted.Note)
 	if len(ready) > 0 {
-		r.say("%s Ready rows are sent once this ends. One that a process which is gone has sent since would be bought twice: hold such rows first, with importer resolve --all --doubt.", r.paint.yellow("Careful:"))
+		r.say("%s Ready rows are sent once this ends. One that a process which is gone has sent since would be "+
+			"bought twice: hold such rows first, with importer resolve --all --doubt.", r.paint.yellow("Careful:"))
 	}
 	if !r.flags.yes {
 		if err := r.confirm(ctx, "Send orders again?", "Nothing was changed."); err != nil {

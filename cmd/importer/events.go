@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) eventsCommand() *cobra.Command {
@@ -41,7 +41,8 @@ evidence), ignored, garbled (signed, and not readable).`,
 	}
 	c.Flags().BoolVar(&unknown, "unknown", false, "only those of orders that are in no row")
 	c.Flags().IntVarP(&limit, "limit", "n", 50, "how many at most")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per event, its body as it came but for Social Security numbers")
+	c.Flags().BoolVar(&asJSON, "json", false,
+		"one JSON line per event, its body as it came but for Social Security numbers")
 	return c
 }
 
@@ -81,7 +82,8 @@ func (a *app) listEvents(events []ledger.Event, asJSON bool) error {
 		case e.Type == filing.DocumentUploaded:
 			what = "document " + cmp.Or(e.DocumentType, e.DocumentID)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID), legible(cmp.Or(e.OrderID, "-")), legible(filing.HideSSNs(what)), e.State)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.ReceivedAt.Local().Format("2006-01-02 15:04:05"), legible(e.ID),
+			legible(cmp.Or(e.OrderID, "-")), legible(filing.HideSSNs(what)), e.State)
 	}
 	return table.Flush()
 }

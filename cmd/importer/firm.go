@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-
-	"github.com/spf13/cobra"
 )
 
 // policyFlags are the parts of the approval policy that a command changes; "" leaves
@@ -102,11 +102,14 @@ retry and resolve, too. A batch that waits goes on waiting when the policy chang
 			})
 		},
 	}
-	c.Flags().StringVar(&policy.second, "second-person", "", "yes: a second person approves what the policy covers; no: nobody has to")
+	c.Flags().StringVar(&policy.second, "second-person", "",
+		"yes: a second person approves what the policy covers; no: nobody has to")
 	c.Flags().StringVar(&policy.from, "approve-from", "", "only batches that cost at least this much; 0 for all")
-	c.Flags().StringVar(&policy.products, "approve-products", "", "only batches of these products, separated by commas; all for all")
+	c.Flags().StringVar(&policy.products, "approve-products", "",
+		"only batches of these products, separated by commas; all for all")
 	c.Flags().StringVar(&policy.terminal, "approve-terminal", "", "yes: also what is placed with commands")
-	c.Flags().StringVar(&forget, "forget", "", "forget what was said of these columns: the name of the mapping, or the beginning of it")
+	c.Flags().StringVar(&forget, "forget", "",
+		"forget what was said of these columns: the name of the mapping, or the beginning of it")
 	return c
 }
 
@@ -122,7 +125,8 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 		return err
 	}
 	for _, part := range []struct{ value, what string }{
-		{f.from, "The amount applies"}, {f.products, "The choice of products applies"}, {f.terminal, "The choice for commands applies"},
+		{f.from, "The amount applies"}, {f.products, "The choice of products applies"},
+		{f.terminal, "The choice for commands applies"},
 	} {
 		if part.value != "" {
 			a.say("%s once a second person is required: importer firm --second-person yes", part.what)
@@ -137,7 +141,9 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(m ledger.Mapping) bool { return len(m.Shape) < len(name) || m.Shape[:len(name)] != name })
+	all = slices.DeleteFunc(all, func(m ledger.Mapping) bool {
+		return len(m.Shape) < len(name) || m.Shape[:len(name)] != name
+	})
 	switch len(all) {
 	case 0:
 		return fmt.Errorf("there is no mapping %s: importer firm lists them", name)
@@ -159,7 +165,8 @@ func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
 		return err
 	}
 	for _, m := range mappings {
-		fmt.Fprintf(a.out, "\nmapping %s, by %s on %s\n", m.Shape, m.CreatedBy, m.CreatedAt.Local().Format("2006-01-02"))
+		fmt.Fprintf(a.out, "\nmapping %s, by %s on %s\n", m.Shape, m.CreatedBy,
+			m.CreatedAt.Local().Format("2006-01-02"))
 		table := lineUp(a.out)
 		for _, theirs := range slices.Sorted(maps.Keys(m.Columns)) {
 			ours := m.Columns[theirs]

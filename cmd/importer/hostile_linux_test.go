@@ -20,12 +20,13 @@ const (
 	hostileTime   = 5 * time.Second
 )
 
-// hostileSample: one hostile file of so many is measured, unless HOSTILE_FILES=all. All of them take minutes of two
-// processors.
+// hostileSample: one hostile file of so many is measured, unless
+// HOSTILE_FILES=all. All of them take minutes of two processors.
 const hostileSample = 10
 
-// TestHostileFilesCostLittle checks hostile files as a user does, each in a process of its own, and measures that: its
-// largest size in memory, and the time of all its processors.
+// TestHostileFilesCostLittle checks hostile files as a user does, each in a
+// process of its own, and measures that: its largest size in memory, and the
+// time of all its processors.
 func TestHostileFilesCostLittle(t *testing.T) {
 	dir := t.TempDir()
 	for i, hostile := range sheettest.Files() {
@@ -38,10 +39,12 @@ func TestHostileFilesCostLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer os.Remove(path)
-			c := exec.CommandContext(t.Context(), "importer", "check", path, "-o", filepath.Join(t.TempDir(), "checked.xlsx"))
+			c := exec.CommandContext(t.Context(), "importer", "check", path, "-o",
+				filepath.Join(t.TempDir(), "checked.xlsx"))
 			c.Env = append(os.Environ(), "FILING_DATA_DIR="+t.TempDir())
 			said, err := c.CombinedOutput()
-			if exited := new(exec.ExitError); err != nil && (!errors.As(err, &exited) || exited.ExitCode() < 0 || exited.ExitCode() > 2) {
+			if exited := new(exec.ExitError); err != nil &&
+				(!errors.As(err, &exited) || exited.ExitCode() < 0 || exited.ExitCode() > 2) {
 				t.Fatalf("%v\n%.2000s", err, said)
 			}
 			state := c.ProcessState

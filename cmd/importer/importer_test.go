@@ -70,7 +70,9 @@ func setup(env *testscript.Env) error {
 	env.Setenv("WORKER_CONCURRENCY", "4")
 	env.Setenv("TZ", "UTC")
 	env.Setenv("PERSON", person())
-	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET", "FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_REPEAT_AGENT", "FILING_FEES", "FILING_RATE", "FILING_NOTIFY", "DATABASE_URL", "REDIS_URL", "PUBLIC_URL"} {
+	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_API_KEY_FILE", "FILING_WEBHOOK_SECRET",
+		"FILING_WEBHOOK_SECRET_FILE", "FILING_LIVE", "FILING_REPEAT_AGENT", "FILING_FEES", "FILING_RATE",
+		"FILING_NOTIFY", "DATABASE_URL", "REDIS_URL", "PUBLIC_URL"} {
 		env.Setenv(name, "")
 	}
 	env.Values[serviceKey{}] = &service{}
@@ -105,7 +107,8 @@ func helps(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(ts.Exec(args[0], append(args[1:], "--help")...))
 	text := ts.ReadFile("stdout")
-	for _, part := range []string{"Usage:\n  " + strings.Join(args, " "), "Examples:\n", "Flags:\n", "Exit status:\n  0 "} {
+	for _, part := range []string{"Usage:\n  " + strings.Join(args, " "), "Examples:\n", "Flags:\n",
+		"Exit status:\n  0 "} {
 		if !strings.Contains(text, part) {
 			ts.Fatalf("%s --help lacks %q", strings.Join(args, " "), part)
 		}
@@ -146,7 +149,8 @@ func scriptCommand(ts *testscript.TestScript, args []string) *exec.Cmd {
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_DATA_DIR", "WORKER_CONCURRENCY", "TMPDIR", "PATH"} {
+	for _, name := range []string{"FILING_BASE_URL", "FILING_API_KEY", "FILING_DATA_DIR", "WORKER_CONCURRENCY",
+		"TMPDIR", "PATH"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd

@@ -41,7 +41,11 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		base = p.public.String()
 	}
 	if p.env.SignIn.Only { // a link would sign nobody in
-		return invitation{text: fmt.Sprintf("The page is at %s/; sign in with your company account. Break-glass accounts sign in by their passwords", base)}, nil
+		return invitation{
+			text: fmt.Sprintf(
+				"The page is at %s/; sign in with your company account. Break-glass accounts sign in by their "+
+					"passwords", base),
+		}, nil
 	}
 	if !p.local {
 		accounts, err := p.ledger.Accounts(ctx)
@@ -49,13 +53,18 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 			return invitation{}, err
 		}
 		if len(accounts) == 0 {
-			return invitation{text: fmt.Sprintf("The page is at %s/; nobody has an account yet: importer accounts add NAME --role operator,approver,preparer --url %s", base, base)}, nil
+			return invitation{
+				text: fmt.Sprintf(
+					"The page is at %s/; nobody has an account yet: importer accounts add NAME --role "+
+						"operator,approver,preparer --url %s", base, base),
+			}, nil
 		}
 		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
 	}
 	account, err := p.ledger.Account(ctx, person())
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()), "by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
+		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()),
+			"by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
 	}
 	if err != nil {
 		return invitation{}, err
@@ -63,7 +72,8 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	if account.HasPassword { // a link would only reset it
 		return invitation{text: fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name)}, nil
 	}
-	secret, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name, "by importer serve, for "+firstLink.String()), account.ID, firstLink)
+	secret, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name,
+		"by importer serve, for "+firstLink.String()), account.ID, firstLink)
 	if err != nil {
 		return invitation{}, err
 	}

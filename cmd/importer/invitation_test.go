@@ -51,11 +51,13 @@ func TestTheLinkOfAStart(t *testing.T) {
 		t.Errorf("at a terminal: %+v", seen)
 	}
 	file := filepath.Join(data, linkFile)
-	if err := errors.Join(os.MkdirAll(data, 0o700), os.WriteFile(file, []byte("older\n"), 0o666), os.Chmod(file, 0o666)); err != nil {
+	if err := errors.Join(os.MkdirAll(data, 0o700), os.WriteFile(file, []byte("older\n"), 0o666),
+		os.Chmod(file, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	first := invite(false)
-	if first.file != file || strings.Contains(first.text, "ticket") || !strings.Contains(first.text, file) || valid(seen) {
+	if first.file != file || strings.Contains(first.text, "ticket") || !strings.Contains(first.text, file) ||
+		valid(seen) {
 		t.Errorf("without a terminal: %+v", first)
 	}
 	info, err := os.Stat(file)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) magicLinkCommand() *cobra.Command {
@@ -89,7 +89,8 @@ func companyNamed(ctx context.Context, client *filingapi.Client, name string) (s
 // isCompany says what is wrong with a company's name on the command line.
 func isCompany(name string) error {
 	if !filing.IsCompanyID(name) && !filing.IsSlug(name) {
-		return fmt.Errorf("%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", name)
+		return fmt.Errorf("%q is neither a company id (comp_…) nor a slug as it stands in the company's web address",
+			name)
 	}
 	return nil
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/notify"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/notify"
 )
 
 func (a *app) notifyCommand() *cobra.Command {
@@ -27,7 +27,8 @@ uncertain, or filings need a correction: once each, however many processes run.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
-		Use: "test", Short: "Send a test message to every target, and say which did not take it",
+		Use:     "test",
+		Short:   "Send a test message to every target, and say which did not take it",
 		Example: "  FILING_NOTIFY=https://example.com/hook importer notify test",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.notifyTest(c) },

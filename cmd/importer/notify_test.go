@@ -18,7 +18,8 @@ func TestNotifyTestSaysWhichTargetFailed(t *testing.T) {
 		says, fails       string
 	}{
 		{"one that works", took.URL + "/hushhush", "", took.URL + "  took the test message\n", ""},
-		{"one that does not", took.URL + "/hushhush, slack+" + refused.URL + "/hushhush", "", "slack+" + refused.URL + "  failed: ", "1 target did not take"},
+		{"one that does not", took.URL + "/hushhush, slack+" + refused.URL + "/hushhush", "",
+			"slack+" + refused.URL + "  failed: ", "1 target did not take"},
 		{"none", "", "", "", "names no target"},
 		{"one that is none", "nosuch://hushhush", "", "", "FILING_NOTIFY: "},
 		{"kinds that are none", took.URL, "fonds", "", "FILING_NOTIFY_ON: "},
@@ -26,7 +27,8 @@ func TestNotifyTestSaysWhichTargetFailed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var out, stderr bytes.Buffer
 			vars := map[string]string{"FILING_NOTIFY": test.targets, "FILING_NOTIFY_ON": test.on}
-			root := newApp(strings.NewReader(""), &out, &stderr, func(name string) string { return vars[name] }).command()
+			root := newApp(strings.NewReader(""), &out, &stderr,
+				func(name string) string { return vars[name] }).command()
 			root.SetArgs([]string{"notify", "test"})
 			err := root.ExecuteContext(t.Context())
 			if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {

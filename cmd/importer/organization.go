@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"bulkfiling/internal/filingapi"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/filingapi"
 )
 
 func (a *app) organizationCommand() *cobra.Command {
@@ -73,7 +73,8 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update --FIELD VALUE ...",
 		Short: "Change some of the organization's settings",
-		Long:  "update changes the settings that are given, and no other. What is on or off is\nwritten --show-prices or --show-prices=false.",
+		Long: "update changes the settings that are given, and no other. What is on or off is\nwritten " +
+			"--show-prices or --show-prices=false.",
 		Example: `  importer org update --reply-to-email filings@firm.example --show-prices=false
   importer org update --signup-key spring-2027 --yes --json`,
 		Args: cobra.NoArgs,
@@ -118,7 +119,8 @@ func (a *app) organizationUpdateCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, change filingapi.OrganizationChange, m manner) error {
+func (a *app) updateOrganization(ctx context.Context, client *filingapi.Client, change filingapi.OrganizationChange,
+	m manner) error {
 	var answer json.RawMessage
 	if _, err := client.Organization(filingapi.KeepBody(ctx, &answer)); err != nil {
 		return unanswered(err)

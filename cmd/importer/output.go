@@ -90,7 +90,8 @@ func (o *outputOf) name(n int) string {
 	base := strings.TrimSuffix(o.input, filepath.Ext(o.input))
 	folder, name := filepath.Split(base)
 	base = folder + filing.HideSSNsInName(name)
-	if found := ownEnding.FindStringIndex(base); found != nil && found[0] > 0 && !strings.HasSuffix(base[:found[0]], string(filepath.Separator)) {
+	if found := ownEnding.FindStringIndex(base); found != nil && found[0] > 0 &&
+		!strings.HasSuffix(base[:found[0]], string(filepath.Separator)) {
 		base = base[:found[0]]
 	}
 	if n == 1 {
@@ -116,7 +117,9 @@ func (o *outputOf) choose() (path, left string, err error) {
 		case err != nil:
 			return "", "", err
 		case !ours:
-			return "", "", fmt.Errorf("%s is not a file that was written here, or was changed since. It is left as it is: name another file with -o", o.asked)
+			return "", "", fmt.Errorf(
+				"%s is not a file that was written here, or was changed since. It is left as it is: name another "+
+					"file with -o", o.asked)
 		}
 		return o.asked, "", nil
 	}
@@ -149,5 +152,7 @@ func (o *outputOf) choose() (path, left string, err error) {
 			left = name
 		}
 	}
-	return "", "", fmt.Errorf("%s and %d more files of its kind were changed since they were written: name another file with -o", o.name(1), mostNames-1)
+	return "", "", fmt.Errorf(
+		"%s and %d more files of its kind were changed since they were written: name another file with -o", o.name(1),
+		mostNames-1)
 }

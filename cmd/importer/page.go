@@ -53,10 +53,23 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 	}
 	p.seasons = s.env.Seasons(l, p.client, log)
 	c := web.Config{
-		Ledger: l, Service: p.service, Ask: p.ask, Seasons: p.seasons, Concurrency: s.env.Concurrency,
-		Public: s.public, Local: p.local, TLS: s.cert != "" || s.public != nil && s.public.Scheme == "https", Proxies: s.proxies, Downloads: s.env.Downloads,
-		MaxUpload: s.maxUpload << 20, Version: build(), Log: log, TestNotices: p.testNotices,
-		Depth: p.depth, Pace: s.env.Pace(p.queue), ProviderOnly: s.env.SignIn.Only,
+		Ledger:       l,
+		Service:      p.service,
+		Ask:          p.ask,
+		Seasons:      p.seasons,
+		Concurrency:  s.env.Concurrency,
+		Public:       s.public,
+		Local:        p.local,
+		TLS:          s.cert != "" || s.public != nil && s.public.Scheme == "https",
+		Proxies:      s.proxies,
+		Downloads:    s.env.Downloads,
+		MaxUpload:    s.maxUpload << 20,
+		Version:      build(),
+		Log:          log,
+		TestNotices:  p.testNotices,
+		Depth:        p.depth,
+		Pace:         s.env.Pace(p.queue),
+		ProviderOnly: s.env.SignIn.Only,
 	}
 	if c.Provider, err = s.env.SignIn.Provider(s.public, web.ProviderCallback); err != nil {
 		return nil, err
@@ -95,7 +108,9 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) err
 		}
 		usable := func(a ledger.Account) bool { return a.BreakGlass && a.HasPassword && a.May(ledger.Operator) }
 		if !slices.ContainsFunc(accounts, usable) {
-			p.log.Warn("no break-glass account: nobody can sign in while the sign-in provider is down; see importer accounts break-glass")
+			p.log.Warn(
+				"no break-glass account: nobody can sign in while the sign-in provider is down; see importer " +
+					"accounts break-glass")
 		}
 	}
 	go func() {
@@ -164,10 +179,18 @@ func (p *page) settings() (web.Settings, error) {
 		return web.Settings{}, err
 	}
 	s := web.Settings{
-		HookKey: len(secrets) > 0,
-		Service: p.env.BaseURL, Key: p.env.HasKey(), Mode: p.env.Mode(), Database: "SQLite, in " + p.env.LedgerDir(), Queue: "within this process",
-		Rate: p.env.Rate, FeesFile: p.env.FeesFile, Places: p.places(), HookPath: webhook.Path,
-		Groups: p.env.SignIn.Groups(), Claim: p.env.SignIn.Claim,
+		HookKey:  len(secrets) > 0,
+		Service:  p.env.BaseURL,
+		Key:      p.env.HasKey(),
+		Mode:     p.env.Mode(),
+		Database: "SQLite, in " + p.env.LedgerDir(),
+		Queue:    "within this process",
+		Rate:     p.env.Rate,
+		FeesFile: p.env.FeesFile,
+		Places:   p.places(),
+		HookPath: webhook.Path,
+		Groups:   p.env.SignIn.Groups(),
+		Claim:    p.env.SignIn.Claim,
 	}
 	if p.env.DatabaseURL != "" {
 		s.Database = "PostgreSQL"
@@ -249,8 +272,15 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 		return nil, err
 	}
 	return jobs.Start(ctx, jobs.Config{
-		Service: p.client, Ledger: p.ledger, Queue: p.queue, Quoter: quoter, Ask: p.ask, Pace: p.env.Pace(p.queue), Concurrency: p.env.Concurrency,
-		Drain: p.env.Timeout + 10*time.Second, Log: p.log,
+		Service:     p.client,
+		Ledger:      p.ledger,
+		Queue:       p.queue,
+		Quoter:      quoter,
+		Ask:         p.ask,
+		Pace:        p.env.Pace(p.queue),
+		Concurrency: p.env.Concurrency,
+		Drain:       p.env.Timeout + 10*time.Second,
+		Log:         p.log,
 	})
 }
 

@@ -25,7 +25,9 @@ import (
 // openedPage is the page of a serve with a REDIS_URL, and what its log says.
 func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	t.Helper()
-	env, err := config.Read(func(name string) string { return map[string]string{"REDIS_URL": redis, "FILING_RATE": "100"}[name] })
+	env, err := config.Read(func(name string) string {
+		return map[string]string{"REDIS_URL": redis, "FILING_RATE": "100"}[name]
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,8 @@ func openedPage(t *testing.T, redis string) (*page, *bytes.Buffer) {
 	}
 	t.Cleanup(func() { l.Close() })
 	var log bytes.Buffer
-	p, err := openPage(t.Context(), l, server{env: env, maxUpload: 1}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, slog.New(slog.NewTextHandler(&log, nil)))
+	p, err := openPage(t.Context(), l, server{env: env, maxUpload: 1},
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +106,8 @@ func unused(t *testing.T) string {
 func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	p, log := openedPage(t, "redis://:do_not_show@"+unused(t)+"/0")
-	if n := strings.Count(log.String(), "the queue's Redis is away"); n != 1 || strings.Contains(log.String(), "do_not_show") {
+	if n := strings.Count(log.String(), "the queue's Redis is away"); n != 1 ||
+		strings.Contains(log.String(), "do_not_show") {
 		t.Errorf("said %d times:\n%s", n, log)
 	}
 	if p.site.Pace == nil {
@@ -119,7 +123,8 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		t.Errorf("six look-ups within %s", took)
 	}
 	text := fleetText(t, p)
-	if !strings.Contains(text, "Redis is away") || strings.Contains(text, "Nothing is on it") || strings.Contains(text, "do_not_show") {
+	if !strings.Contains(text, "Redis is away") || strings.Contains(text, "Nothing is on it") ||
+		strings.Contains(text, "do_not_show") {
 		t.Errorf("the page says\n%s", text)
 	}
 }
@@ -211,7 +216,9 @@ func forward(t *testing.T, at, to string) {
 // A REDIS_URL that only a person can put right ends serve at once.
 func TestPageRefusesAWrongRedis(t *testing.T) {
 	t.Parallel()
-	env, err := config.Read(func(name string) string { return map[string]string{"REDIS_URL": "http://do_not_show"}[name] })
+	env, err := config.Read(func(name string) string {
+		return map[string]string{"REDIS_URL": "http://do_not_show"}[name]
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +227,8 @@ func TestPageRefusesAWrongRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = openPage(t.Context(), l, server{env: env}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, slog.New(slog.DiscardHandler))
+	_, err = openPage(t.Context(), l, server{env: env}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)},
+		slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), "do_not_show") {
 		t.Errorf("%v", err)
 	}

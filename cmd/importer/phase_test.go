@@ -70,7 +70,8 @@ func TestPhaseLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	p.at(5000, 0)
-	if got := p.line(3 * time.Second); got != "Reading roster.csv: 5000 rows" && got != "Reading roster.csv: 5,000 rows" {
+	if got := p.line(3 * time.Second); got != "Reading roster.csv: 5000 rows" &&
+		got != "Reading roster.csv: 5,000 rows" {
 		t.Errorf("%q", got)
 	}
 }

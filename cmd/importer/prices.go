@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/money"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) pricesCommand() *cobra.Command {
 	return family("prices", "List the prices, or set what users pay",
-		"prices are the organization's: what it pays (wholesale) and what its users pay\n(retail). State fees come on top, at cost.",
+		"prices are the organization's: what it pays (wholesale) and what its users pay\n(retail). State fees come "+
+			"on top, at cost.",
 		"  importer prices list\n  importer prices set ein --retail 99",
 		a.pricesListCommand(), a.pricesSetCommand())
 }
@@ -57,7 +58,8 @@ func (a *app) listPrices(prices []filingapi.Price) error {
 			enabled = "no"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%10s\t%10s\t%10s\t%s\t%s\n", plain(p.Type), plain(p.Name),
-			dollars(p.WholesaleAmount), dollars(p.DefaultAmount), dollars(p.RetailAmount), enabled, plain(p.Description))
+			dollars(p.WholesaleAmount), dollars(p.DefaultAmount), dollars(p.RetailAmount), enabled,
+			plain(p.Description))
 	}
 	return table.Flush()
 }
@@ -112,7 +114,8 @@ price. Only formation tiers can be taken off sale, and one of them stays.`,
 
 // setPrice sends both fields of a price, the one that is not to change as it
 // stands. Assumption: whether one alone would do is not shown.
-func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange, m manner) error {
+func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name string, change filingapi.PriceChange,
+	m manner) error {
 	now, line, err := priceOf(ctx, client, name)
 	if err != nil {
 		return err
@@ -136,7 +139,8 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 		a.say("Nothing to change: it is so already.")
 		return a.show(m, line)
 	}
-	if err := a.agreed(ctx, m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows, "Change it?"); err != nil {
+	if err := a.agreed(ctx, m, fmt.Sprintf("The price of %s (%s) changes:", plain(now.Type), plain(now.Name)), rows,
+		"Change it?"); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -149,7 +153,8 @@ func (a *app) setPrice(ctx context.Context, client *filingapi.Client, name strin
 		return fmt.Errorf("%w: the service may set prices at another path, which FILING_SET_PRICE_PATH can name", err)
 	}
 	if err != nil {
-		return failed(err, "it may have been changed: importer prices list shows it, and the same command again is safe")
+		return failed(
+			err, "it may have been changed: importer prices list shows it, and the same command again is safe")
 	}
 	a.say("The price was set.")
 	_, answer, err := priceOf(ctx, client, now.Type)
@@ -179,5 +184,6 @@ func priceOf(ctx context.Context, client *filingapi.Client, name string) (filing
 		}
 		types[i] = plain(p.Type)
 	}
-	return filingapi.Price{}, nil, fmt.Errorf("there is no price of the type %q: it is one of %s", name, strings.Join(types, ", "))
+	return filingapi.Price{}, nil, fmt.Errorf("there is no price of the type %q: it is one of %s", name,
+		strings.Join(types, ", "))
 }

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // copySample puts one of the samples into the script's folder:
@@ -53,10 +53,12 @@ func sandboxFees(ts *testscript.TestScript, neg bool, args []string) {
 	lines := csv.NewWriter(&text)
 	ts.Check(lines.WriteAll([][]string{
 		{"product", "state", "entityType", "amount"}, {"expedited-service", "", "", "50"},
-		{"annual-report", "", "", "0"}, {"formation", "", "", "0"}, {"foreign-qualification", "", "", "0"}, // what the sandbox does not list
+		{"annual-report", "", "", "0"}, {"formation", "", "", "0"},
+		{"foreign-qualification", "", "", "0"}, // what the sandbox does not list
 	}))
 	for _, fee := range sandbox.DefaultFees() {
-		ts.Check(lines.Write([]string{strings.ReplaceAll(fee.Product, "_", "-"), fee.State, fee.EntityType, money.Cents(fee.Cents).String()}))
+		ts.Check(lines.Write([]string{strings.ReplaceAll(fee.Product, "_", "-"), fee.State, fee.EntityType,
+			money.Cents(fee.Cents).String()}))
 	}
 	lines.Flush()
 	ts.Check(lines.Error())
@@ -76,7 +78,8 @@ func nowhere(ts *testscript.TestScript, neg bool, args []string) {
 	search := func(name string, content []byte) {
 		seen++
 		for _, n := range args {
-			for _, spelling := range []string{n, n[:3] + "-" + n[3:5] + "-" + n[5:], n[:3] + " " + n[3:5] + " " + n[5:]} {
+			for _, spelling := range []string{n, n[:3] + "-" + n[3:5] + "-" + n[5:],
+				n[:3] + " " + n[3:5] + " " + n[5:]} {
 				if bytes.Contains(content, []byte(spelling)) {
 					ts.Fatalf("the number that ends in %s stands in %s", n[5:], name)
 				}

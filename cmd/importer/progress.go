@@ -30,8 +30,15 @@ const (
 )
 
 // watch shows progress until stop is called, which leaves the line clean.
-func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string, trouble func() string) (stop func(), err error) {
-	p := &progress{app: a, ledger: l, batch: batch, live: a.terminal(a.err), trouble: trouble}
+func (a *app) watch(ctx context.Context, l *ledger.Ledger, batch string,
+	trouble func() string) (stop func(), err error) {
+	p := &progress{
+		app:     a,
+		ledger:  l,
+		batch:   batch,
+		live:    a.terminal(a.err),
+		trouble: trouble,
+	}
 	start, err := l.Progress(ctx, batch)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,8 @@ func (a *app) sayFunds(q jobs.BatchQuote, book ledger.Book) {
 	}
 	a.say("  available %s", book.Available().Dollars())
 	if short := q.Total.Amount - book.Available(); short > 0 {
-		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.", short.Dollars())))
+		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.",
+			short.Dollars())))
 	}
 }
 

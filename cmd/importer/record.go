@@ -12,9 +12,9 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"bulkfiling/internal/filingapi"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/filingapi"
 )
 
 // manner is how a command of the rest of the service talks.
@@ -32,7 +32,10 @@ func (m *manner) changes(c *cobra.Command) {
 // family is a command that only has subcommands.
 func family(use, short, long, example string, members ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
-		Use: use, Short: short, Long: long, Example: example,
+		Use:     use,
+		Short:   short,
+		Long:    long,
+		Example: example,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("unknown command %q for %q", args[0], c.CommandPath())

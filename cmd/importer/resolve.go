@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/resolve"
-
-	"github.com/spf13/cobra"
 )
 
 // resolveFlags are the options of resolve.
@@ -107,7 +107,8 @@ holds some: --no-links leaves them out.`,
 	c.Flags().StringSliceVar(&f.orders, "order", nil, "the order id that was found; repeat it for several items")
 	c.Flags().StringVar(&f.company, "company", "", "the id of the company that was created, or formed")
 	c.Flags().BoolVar(&f.notPlaced, "not-placed", false, "the order was never made")
-	c.Flags().BoolVar(&f.doubt, "doubt", false, "suppose that ready rows were sent: the ledger was restored from a backup")
+	c.Flags().BoolVar(&f.doubt, "doubt", false,
+		"suppose that ready rows were sent: the ledger was restored from a backup")
 	c.Flags().BoolVar(&f.restored, "restored", false, "send orders again after the ledger went back in time")
 	c.Flags().StringVar(&f.since, "since", "", "with --doubt: the moment of the backup, such as \"2026-03-01 14:30\"")
 	c.Flags().BoolVar(&f.all, "all", false, "with --doubt: every batch")
@@ -126,7 +127,9 @@ func onlyUncertain(ctx context.Context, l *ledger.Ledger) (ledger.Batch, error) 
 		return ledger.Batch{}, err
 	}
 	if len(all) != 1 {
-		return ledger.Batch{}, usage("%s uncertain rows: say which batch, its id, or the beginning of it, from `importer batches`", plural(len(all), "batch has", "batches have"))
+		return ledger.Batch{}, usage(
+			"%s uncertain rows: say which batch, its id, or the beginning of it, from `importer batches`",
+			plural(len(all), "batch has", "batches have"))
 	}
 	return l.Batch(ctx, all[0].Batch)
 }
@@ -149,8 +152,11 @@ func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolve
 		}
 	}
 	switch {
-	case f.restored && (f.doubt || f.since != "" || f.all || settling || said > 0 || oneBatch || f.output != "" || f.from != "" || f.asJSON):
-		return nil, usage("--restored stands alone, or with --yes: the rows that may have been sent are held before it, with --all --doubt")
+	case f.restored && (f.doubt || f.since != "" || f.all || settling || said > 0 || oneBatch || f.output != "" ||
+		f.from != "" || f.asJSON):
+		return nil, usage(
+			"--restored stands alone, or with --yes: the rows that may have been sent are held before it, with " +
+				"--all --doubt")
 	case f.restored:
 		return (*resolver).endRestored, nil
 	case !f.doubt && (f.since != "" || f.all):
@@ -204,7 +210,9 @@ func (r *resolver) write(ctx context.Context) error {
 	}
 	if _, err := os.Stat(path); err == nil {
 		if _, err := report.ReadDecisions(path); err != nil {
-			return fmt.Errorf("%s is there already, and is no sheet of uncertain rows. It is left as it is: name another file with -o", path)
+			return fmt.Errorf(
+				"%s is there already, and is no sheet of uncertain rows. It is left as it is: name another "+
+					"file with -o", path)
 		}
 	}
 	doubts, err := r.doubts(ctx)
@@ -226,7 +234,8 @@ func (r *resolver) write(ctx context.Context) error {
 	if err := report.WriteUncertain(r.batch, doubts, path); err != nil {
 		return err
 	}
-	r.say("%s: %s to decide on. Fill in the column %s, and the ids beside it, then:\n  importer resolve %s --from %s", path, count(len(doubts), "uncertain row"), report.DecisionColumn, r.batch.ID, path)
+	r.say("%s: %s to decide on. Fill in the column %s, and the ids beside it, then:\n  importer resolve %s --from %s",
+		path, count(len(doubts), "uncertain row"), report.DecisionColumn, r.batch.ID, path)
 	return nil
 }
 
@@ -258,12 +267,15 @@ func (r *resolver) one(ctx context.Context) error {
 	}
 	if against := told.Against(s); len(against) > 0 && !r.flags.yes {
 		r.warn(against)
-		if err := r.confirm(ctx, fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]), "Nothing was settled."); err != nil {
+		if err := r.confirm(ctx, fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]),
+			"Nothing was settled."); err != nil {
 			return err
 		}
 	}
 	if r.flags.notPlaced && !r.flags.yes && r.terminal(r.in) {
-		question := fmt.Sprintf("Row %d is sent again then. If the order exists after all, it is bought twice. Was it looked for on the dashboard, and is not there?", r.flags.rows[0])
+		question := fmt.Sprintf(
+			"Row %d is sent again then. If the order exists after all, it is bought twice. Was it looked for on the "+
+				"dashboard, and is not there?", r.flags.rows[0])
 		if err := r.confirm(ctx, question, "Nothing was settled."); err != nil {
 			return err
 		}
@@ -311,7 +323,8 @@ func (r *resolver) certain(ctx context.Context) error {
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
 			return nil
 		case row.Result == filing.Placed && row.Company == "" && r.flags.company != "" && len(r.flags.orders) == 0:
-			said, err := r.desk.NameCompany(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d formed %s", row.Number, r.flags.company)), row, r.flags.company)
+			said, err := r.desk.NameCompany(acting(ctx, "resolve", r.batch.ID,
+				fmt.Sprintf("row %d formed %s", row.Number, r.flags.company)), row, r.flags.company)
 			if err == nil {
 				fmt.Fprintln(r.out, said)
 			}
@@ -333,7 +346,8 @@ func moved(before, after ledger.Book) string {
 	if free < 0 {
 		free, what = -free, "newly held"
 	}
-	return fmt.Sprintf("Money: held %s -> %s, spent %s -> %s, %s %s, %s.", before.Reserved.Dollars(), after.Reserved.Dollars(),
+	return fmt.Sprintf("Money: held %s -> %s, spent %s -> %s, %s %s, %s.", before.Reserved.Dollars(),
+		after.Reserved.Dollars(),
 		before.Posted.Dollars(), after.Posted.Dollars(), what, free.Dollars(), available)
 }
 

@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/xuri/excelize/v2"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/xuri/excelize/v2"
 )
 
 // tell puts what the service tells of an order into the ledger:
@@ -40,7 +40,8 @@ func tell(ts *testscript.TestScript, neg bool, args []string) {
 		ago, err = time.ParseDuration(text)
 		ts.Check(err)
 	}
-	ts.Check(keepEvent(context.Background(), ts.Getenv("LEDGER"), args[0], args[1], args[2], given["company"], time.Now().Add(-ago)))
+	ts.Check(keepEvent(context.Background(), ts.Getenv("LEDGER"), args[0], args[1], args[2], given["company"],
+		time.Now().Add(-ago)))
 }
 
 func keepEvent(ctx context.Context, dir, order, orderType, status, company string, at time.Time) error {
@@ -49,7 +50,8 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 		data["companyId"] = company
 	}
 	body, err := json.Marshal(map[string]any{
-		"id": "evt_" + order + "_" + status, "type": filing.StatusChanged, "createdAt": at.UTC().Format(time.RFC3339Nano), "data": data,
+		"id": "evt_" + order + "_" + status, "type": filing.StatusChanged,
+		"createdAt": at.UTC().Format(time.RFC3339Nano), "data": data,
 	})
 	if err != nil {
 		return err
@@ -60,7 +62,10 @@ func keepEvent(ctx context.Context, dir, order, orderType, status, company strin
 	}
 	// It came in a while ago: what an event settles by itself waits for others
 	// that would make it doubtful.
-	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, Now: func() time.Time { return time.Now().Add(-10 * time.Second) }})
+	l, err := ledger.Open(ctx, ledger.Config{
+		Dir: dir,
+		Now: func() time.Time { return time.Now().Add(-10 * time.Second) },
+	})
 	if err != nil {
 		return err
 	}
@@ -133,7 +138,13 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	d := &desk{TB: t, dir: t.TempDir()}
-	d.service = sandbox.New(sandbox.Config{Keys: []string{scriptKey}, OpeningBalance: 1_000_000, AutoSeed: true, Seed: 1, Latency: 150 * time.Millisecond})
+	d.service = sandbox.New(sandbox.Config{
+		Keys:           []string{scriptKey},
+		OpeningBalance: 1_000_000,
+		AutoSeed:       true,
+		Seed:           1,
+		Latency:        150 * time.Millisecond,
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +160,8 @@ func newDesk(t *testing.T) *desk {
 	})
 	d.env = map[string]string{
 		"FILING_BASE_URL": "http://" + listener.Addr().String() + "/v1", "FILING_API_KEY": scriptKey,
-		"FILING_DATA_DIR": filepath.Join(d.dir, "data"), "WORKER_CONCURRENCY": "32", // all at once: so many lost answers open the breaker
+		"FILING_DATA_DIR":    filepath.Join(d.dir, "data"),
+		"WORKER_CONCURRENCY": "32", // all at once: so many lost answers open the breaker
 	}
 	return d
 }
@@ -195,7 +207,8 @@ func (d *desk) tell(but string, naming bool) {
 		if item.CompanyID == but {
 			continue
 		}
-		if err := keepEvent(d.Context(), sandboxLedger(d.env["FILING_DATA_DIR"]), item.ID, "annual_report", "submitted", company, time.Now()); err != nil {
+		if err := keepEvent(d.Context(), sandboxLedger(d.env["FILING_DATA_DIR"]), item.ID, "annual_report",
+			"submitted", company, time.Now()); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -311,7 +324,8 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 				if len(row.Evidence) != lost/2 || len(row.Evidence[0].Also) != lost-1 {
 					d.Fatalf("evidence for row %d: %+v", row.Row, row.Evidence)
 				}
-				at := slices.IndexFunc(row.Evidence, func(e evidenceJSON) bool { return e.Order == d.order(row.Company) })
+				at := slices.IndexFunc(row.Evidence,
+					func(e evidenceJSON) bool { return e.Order == d.order(row.Company) })
 				if at >= 0 {
 					defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
 					continue
@@ -330,7 +344,11 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 			for i := range lost + 1 {
 				text += fmt.Sprintf("comp_%d,%05d,LLC,DE,FL,2026,ana@harborlight.example\n", i+1, i+1)
 				if i < lost {
-					d.service.Inject(sandbox.Fault{Kind: "reset", After: i%2 == 0, Company: fmt.Sprintf("comp_%d", i+1)})
+					d.service.Inject(sandbox.Fault{
+						Kind:    "reset",
+						After:   i%2 == 0,
+						Company: fmt.Sprintf("comp_%d", i+1),
+					})
 				}
 			}
 			if err := os.WriteFile(roster, []byte(text), 0o600); err != nil {
@@ -339,7 +357,8 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 			d.do(exitDone, "deposit", "10000")
 			d.do(exitUncertain, "run", roster, "--yes")
 			all := d.list()
-			if len(all) != lost || !slices.ContainsFunc(all[0].Attempts, func(a attemptJSON) bool { return a.Class == filing.NoAnswer }) || all[0].Dashboard == "" {
+			if len(all) != lost || !slices.ContainsFunc(all[0].Attempts,
+				func(a attemptJSON) bool { return a.Class == filing.NoAnswer }) || all[0].Dashboard == "" {
 				t.Fatalf("%d rows are listed, want %d; the first: %+v", len(all), lost, all[0])
 			}
 			d.batch = all[0].Batch
@@ -354,7 +373,8 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 			if len(books.Duplicates()) > 0 || len(books.Orders) != lost+1 {
 				t.Errorf("%d orders, bought twice: %v", len(books.Orders), books.Duplicates())
 			}
-			if charged := money.Cents(books.Charged); book.Posted != charged || book.Reserved != 0 || book.Available() != 1_000_000-charged {
+			if charged := money.Cents(books.Charged); book.Posted != charged || book.Reserved != 0 ||
+				book.Available() != 1_000_000-charged {
 				t.Errorf("the service charged %s, and the book says %+v", charged, book)
 			}
 		})

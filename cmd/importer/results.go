@@ -48,7 +48,8 @@ func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, 
 		err = l.KeepWritten(ctx, hash)
 	}
 	if left != "" {
-		a.say("%s was changed since it was written, or is not ours, and is left as it is. The results are in %s.", left, path)
+		a.say("%s was changed since it was written, or is not ours, and is left as it is. The results are in %s.",
+			left, path)
 		if origin, err := report.OriginOf(left); err == nil && origin != nil && origin.Batch == batch {
 			a.say("To send corrections that were made in it: importer run %s", left)
 		}

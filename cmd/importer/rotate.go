@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/ledger"
 )
 
 func (a *app) rotateSealKeyCommand() *cobra.Command {
@@ -56,7 +56,9 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 		return err
 	}
 	if file == "" && found.Old == 0 {
-		a.say("Nothing is sealed with an older key. To rotate: add a new key (openssl rand -hex 32) behind the present one in FILING_SEAL_KEY on every machine, and restart every process. Then put the new key in front, restart again, and give this command once more.")
+		a.say("Nothing is sealed with an older key. To rotate: add a new key (openssl rand -hex 32) behind the " +
+			"present one in FILING_SEAL_KEY on every machine, and restart every process. Then put the new key in " +
+			"front, restart again, and give this command once more.")
 		return nil
 	}
 	what := "A new sealing key is to be made, and everything sealed with it:"
@@ -78,12 +80,14 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	}
 	done, closed, err := l.Reseal(changing)
 	if err != nil {
-		return fmt.Errorf("%w; %s done, and the same command goes on with the others", err, plural(done, "value is", "values are"))
+		return fmt.Errorf("%w; %s done, and the same command goes on with the others", err,
+			plural(done, "value is", "values are"))
 	}
 	fmt.Fprintf(a.out, "%s with the present key.\n", plural(done, "value was sealed", "values were sealed"))
 	a.saySealed(ledger.Sealed{Closed: closed})
 	if file != "" {
-		a.say("The old key is still in %s. Back the file up, and remove the old key when no backup needs it: importer audit rotate-seal-key --drop-old", file)
+		a.say("The old key is still in %s. Back the file up, and remove the old key when no backup needs it: "+
+			"importer audit rotate-seal-key --drop-old", file)
 	}
 	return nil
 }
@@ -99,7 +103,10 @@ func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) e
 		a.say("There is no older key in %s.", file)
 		return nil
 	}
-	if err := a.agreed(ctx, m, "The older keys are to be removed. Backups that they sealed cannot be read without them:", [][]string{{"key file", file}, {"older keys", fmt.Sprint(keys - 1)}}, "Remove them?"); err != nil {
+	if err := a.agreed(
+		ctx, m, "The older keys are to be removed. Backups that they sealed cannot be read without them:", [][]string{
+			{"key file", file}, {"older keys", fmt.Sprint(keys - 1)},
+		}, "Remove them?"); err != nil {
 		return err
 	}
 	switch err := l.DropOldSealKeys(acting(ctx, "seal-key-drop", "", "")); {

@@ -46,7 +46,8 @@ func TestRotateSealKey(t *testing.T) {
 	}
 	request := &filing.Request{Product: filing.EIN}
 	request.Order.EIN = &filing.EINItem{ResponsiblePartySSN: "527317107"}
-	if err := l.AddRows(t.Context(), "a", []ledger.Row{{Number: 2, Result: filing.Ready, Request: request}}); err != nil {
+	if err := l.AddRows(t.Context(), "a",
+		[]ledger.Row{{Number: 2, Result: filing.Ready, Request: request}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -60,37 +61,44 @@ func TestRotateSealKey(t *testing.T) {
 	if said := command("audit", "verify", "--json"); !strings.Contains(said, `{"noKey":0,"oldKey":0,"sealed":1}`) {
 		t.Error(said)
 	}
-	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said, "1 value was sealed with the present key.") {
+	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said,
+		"1 value was sealed with the present key.") {
 		t.Error(said)
 	}
 	both, err := os.ReadFile(file)
-	if lines := strings.Fields(string(both)); err != nil || len(lines) != 2 || lines[1] != strings.TrimSpace(string(old)) {
+	if lines := strings.Fields(string(both)); err != nil || len(lines) != 2 ||
+		lines[1] != strings.TrimSpace(string(old)) {
 		t.Errorf("%d keys, %v", len(lines), err)
 	}
 	past := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(file, past, past); err != nil {
 		t.Fatal(err)
 	}
-	if said := command("audit", "rotate-seal-key", "--drop-old", "--yes"); !strings.Contains(said, "1 older key was removed.") {
+	if said := command("audit", "rotate-seal-key", "--drop-old", "--yes"); !strings.Contains(said,
+		"1 older key was removed.") {
 		t.Error(said)
 	}
-	if said := command("audit", "verify"); strings.Contains(said, "older key") || strings.Contains(said, "cannot be opened") {
+	if said := command("audit", "verify"); strings.Contains(said, "older key") ||
+		strings.Contains(said, "cannot be opened") {
 		t.Error(said)
 	}
 	if err := os.WriteFile(file, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := command("audit", "verify"); !strings.Contains(said, "1 sealed value cannot be opened with the keys of this machine.") {
+	if said := command("audit", "verify"); !strings.Contains(said,
+		"1 sealed value cannot be opened with the keys of this machine.") {
 		t.Error(said)
 	}
 	env["FILING_SEAL_KEY"] = string(both)
 	if said := command("audit", "verify"); strings.Contains(said, "cannot be opened") {
 		t.Error(said)
 	}
-	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said, "add a new key (openssl rand -hex 32) behind the present one") {
+	if said := command("audit", "rotate-seal-key", "--yes"); !strings.Contains(said,
+		"add a new key (openssl rand -hex 32) behind the present one") {
 		t.Error(said)
 	}
-	if said := command("audit"); !strings.Contains(said, "seal-key-rotate") || !strings.Contains(said, "seal-key-drop") {
+	if said := command("audit"); !strings.Contains(said, "seal-key-rotate") ||
+		!strings.Contains(said, "seal-key-drop") {
 		t.Error(said)
 	}
 }

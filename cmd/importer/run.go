@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
@@ -16,8 +18,6 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 // runFlags are the options of run beyond those of reading a sheet.
@@ -64,13 +64,15 @@ the approval the same command continues.`,
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check and quote, place nothing")
 	f.registerAccept(c)
 	c.Flags().Float64Var(&f.rate, "rate", 0, "requests a second, in place of FILING_RATE")
-	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "without --wait, give up after this long without one answer")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
+		"without --wait, give up after this long without one answer")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
 	return c
 }
 
 func (f *runFlags) registerAccept(c *cobra.Command) {
-	c.Flags().BoolVar(&f.accept, "accept-names", false, "file also for companies whose name at the filing service is another than the sheet's")
+	c.Flags().BoolVar(&f.accept, "accept-names", false,
+		"file also for companies whose name at the filing service is another than the sheet's")
 }
 
 // filingRun is one run of one file.
@@ -100,7 +102,13 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	r.output = &outputOf{asked: f.output, input: path, ending: ".results.xlsx", kinds: resultsEndings, consumed: r.consumed}
+	r.output = &outputOf{
+		asked:    f.output,
+		input:    path,
+		ending:   ".results.xlsx",
+		kinds:    resultsEndings,
+		consumed: r.consumed,
+	}
 	if err := r.output.check(); err != nil {
 		return err
 	}
@@ -291,7 +299,10 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 		case !ofService:
 			return jobs.Ending{}, err
 		case errors.Is(err, filingapi.ErrKeyRefused):
-			return jobs.Ending{Reason: jobs.KeyRefused, Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message}}, nil
+			return jobs.Ending{
+				Reason: jobs.KeyRefused,
+				Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message},
+			}, nil
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			return jobs.Ending{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
@@ -355,7 +366,8 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 	return yes, err
 }
 
-func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
+func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter,
+	otherwise string) (bool, error) {
 	if err := r.compare(ctx, pace); err != nil {
 		return false, err
 	}
@@ -392,7 +404,8 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs
 	if second {
 		question = "Submit %s for %s%s for approval?"
 	}
-	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)), otherwise)
+	err = r.confirm(ctx, fmt.Sprintf(question, count(q.Rows, "filing"), q.TotalText(), withWarnings(warnings)),
+		otherwise)
 	return err == nil, err
 }
 
@@ -428,8 +441,16 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 		return jobs.Ending{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service: r.client, Ledger: r.ledger, Queue: queue, Quoter: quoter, Ask: r.env.Asker(r.ledger, r.client), Pace: r.env.Pace(queue), Concurrency: r.env.Concurrency,
-		Only: r.batch.ID, Drain: r.env.Timeout + 10*time.Second, Log: r.log,
+		Service:     r.client,
+		Ledger:      r.ledger,
+		Queue:       queue,
+		Quoter:      quoter,
+		Ask:         r.env.Asker(r.ledger, r.client),
+		Pace:        r.env.Pace(queue),
+		Concurrency: r.env.Concurrency,
+		Only:        r.batch.ID,
+		Drain:       r.env.Timeout + 10*time.Second,
+		Log:         r.log,
 	})
 	if err != nil {
 		return jobs.Ending{}, err
@@ -441,7 +462,8 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 	}
 	ending, err := worker.Await(ctx, r.batch.ID, jobs.Patience{Silence: r.flags.patience, Funds: r.flags.wait})
 	if ending.Reason == jobs.Interrupted {
-		r.say("\nInterrupted: waiting for the answers that are out (Ctrl-C again ends at once; that is safe, but they may become uncertain).")
+		r.say("\nInterrupted: waiting for the answers that are out (Ctrl-C again ends at once; that is safe, but " +
+			"they may become uncertain).")
 	}
 	worker.Stop()
 	stop()
@@ -455,7 +477,8 @@ func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
 	summary, err := r.results(ctx)
 	step.end()
 	if err != nil {
-		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err, r.batch.ID)
+		return fmt.Errorf("%w\nEvery answer is recorded: importer results %s -o FILE writes them elsewhere", err,
+			r.batch.ID)
 	}
 	if err := r.summarise(summary); err != nil {
 		return err
@@ -477,7 +500,8 @@ func (r *filingRun) sayCanceled(counts ledger.Counts) {
 	if !r.batch.Canceled {
 		text = fmt.Sprintf("%s canceled and not sent", count(counts[filing.Canceled], "row"))
 	}
-	r.say("%s. To send what was canceled: importer retry %s --canceled, then the same command.", r.paint.yellow(text), r.batch.ID)
+	r.say("%s. To send what was canceled: importer retry %s --canceled, then the same command.", r.paint.yellow(text),
+		r.batch.ID)
 }
 
 func (r *filingRun) summarise(s report.Summary) error {
@@ -493,33 +517,42 @@ func (r *filingRun) explain(ending jobs.Ending) {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
-			r.say("%s: the book cannot pay for %s. After a top-up: importer deposit AMOUNT, then the same command.", r.paint.yellow("Out of funds"), count(ending.Short, "row"))
+			r.say("%s: the book cannot pay for %s. After a top-up: importer deposit AMOUNT, then the same command.",
+				r.paint.yellow("Out of funds"), count(ending.Short, "row"))
 		} else {
-			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"), ending.Halted.Note)
+			r.say("%s: %s. After a top-up, the same command continues.", r.paint.yellow("Out of funds"),
+				ending.Halted.Note)
 			if text, err := r.disagreement(context.Background(), r.ledger, ending.Halted); err == nil && text != "" {
 				r.say("%s.", text)
 			}
 		}
 	case jobs.KeyRefused:
-		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.", r.paint.red("The service refuses the API key"), ending.Halted.Note)
+		r.say("%s (%s). Nothing more was sent. Correct FILING_API_KEY, then the same command continues.",
+			r.paint.red("The service refuses the API key"), ending.Halted.Note)
 	case jobs.AskedToWait:
-		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"), ending.Halted.Until.Local().Format("15:04:05"), r.stays)
+		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"),
+			ending.Halted.Until.Local().Format("15:04:05"), r.stays)
 	case jobs.ServiceDown:
 		why := r.client.Trouble()
 		if why != "" {
 			why = ": " + why
 		}
-		r.say("%s: no answer from %s%s. The same command continues later%s.", r.paint.yellow("The service cannot be reached"), r.env.BaseURL, why, r.stays)
+		r.say("%s: no answer from %s%s. The same command continues later%s.",
+			r.paint.yellow("The service cannot be reached"), r.env.BaseURL, why, r.stays)
 	case jobs.QueueDown:
-		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.", r.paint.yellow(ending.Redis.Error()), r.stays)
+		r.say("%s. The service is not to blame, and no row is lost. The same command continues later%s.",
+			r.paint.yellow(ending.Redis.Error()), r.stays)
 	case jobs.LedgerHalted:
-		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted), afterHalt[ending.Halted.Reason])
+		r.say("%s: %s%s.", r.paint.red("Nothing more was sent"), report.HaltText(ending.Halted),
+			afterHalt[ending.Halted.Reason])
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
 	case jobs.Unapproved:
-		r.say("%s: %s", r.paint.yellow("The batch waits for approval"), howToApprove(context.Background(), r.ledger, r.batch.ID))
+		r.say("%s: %s", r.paint.yellow("The batch waits for approval"),
+			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Dearer:
-		r.say("%s: %s", r.paint.yellow("Some rows wait for approval of what they cost now, and were not sent"), howToApprove(context.Background(), r.ledger, r.batch.ID))
+		r.say("%s: %s", r.paint.yellow("Some rows wait for approval of what they cost now, and were not sent"),
+			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Interrupted:
 		r.say("Interrupted. Everything is recorded; the same command continues.")
 	}
@@ -527,7 +560,8 @@ func (r *filingRun) explain(ending jobs.Ending) {
 
 // printSummary is the end of a run for a person.
 func (r *filingRun) printSummary(s report.Summary) {
-	if b := r.before; b != nil && b.Counts[filing.Placed] == s.Counts[filing.Placed] && b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
+	if b := r.before; b != nil && b.Counts[filing.Placed] == s.Counts[filing.Placed] &&
+		b.Counts[filing.Uncertain] == s.Counts[filing.Uncertain] && b.Spent == s.Spent {
 		fmt.Fprintln(r.out, "Nothing new was sent. In all:")
 	}
 	for _, line := range s.Lines() {
@@ -564,7 +598,8 @@ func (r *filingRun) record(ctx context.Context) error {
 	step := r.phase("Reading " + filepath.Base(r.path))
 	id, created, err := imp.Record(ctx, &countingRecorder{Ledger: r.ledger, phase: step}, person())
 	step.end()
-	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience && ctx.Err() == nil; waited += importPause {
+	for waited := time.Duration(0); errors.Is(err, ledger.ErrImporting) && waited < r.flags.patience &&
+		ctx.Err() == nil; waited += importPause {
 		if waited == 0 {
 			r.say("Waiting: %s.", err)
 		}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) sandboxCommand() *cobra.Command {
@@ -67,7 +67,8 @@ The commands below act on a sandbox that runs.`,
 			on := make([]sandbox.Behavior, len(behaviors))
 			for i, name := range behaviors {
 				if on[i] = sandbox.Behavior(name); !on[i].Known() {
-					return usage("--behavior %s is not known: use one of %s", name, strings.Join(sandbox.BehaviorNames(), ", "))
+					return usage("--behavior %s is not known: use one of %s", name,
+						strings.Join(sandbox.BehaviorNames(), ", "))
 				}
 			}
 			if exceptions < 0 || exceptions > 1 {
@@ -84,33 +85,53 @@ The commands below act on a sandbox that runs.`,
 				return err
 			}
 			service := sandbox.New(sandbox.Config{
-				Companies: known, OpeningBalance: int64(opening), Latency: latency, Jitter: jitter, Seed: seed,
-				OrderTypes: sandbox.Style(style), AutoSeed: true, Faults: faults, Behaviors: on,
-				WebhookFaults: webhookFaults, Advance: advance, Exceptions: exceptions, EventCompany: eventCompany,
-				Retries: retries, DownloadLife: linkLife,
+				Companies:      known,
+				OpeningBalance: int64(opening),
+				Latency:        latency,
+				Jitter:         jitter,
+				Seed:           seed,
+				OrderTypes:     sandbox.Style(style),
+				AutoSeed:       true,
+				Faults:         faults,
+				Behaviors:      on,
+				WebhookFaults:  webhookFaults,
+				Advance:        advance,
+				Exceptions:     exceptions,
+				EventCompany:   eventCompany,
+				Retries:        retries,
+				DownloadLife:   linkLife,
 			})
 			defer service.Close()
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return fmt.Errorf("listen: %w", err)
 			}
-			fmt.Fprintf(a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ works.\n%[2]s\nCtrl-C ends it.\n", l.Addr(), exportLines(fmt.Sprintf("http://%s/v1", l.Addr()), runtime.GOOS))
+			fmt.Fprintf(
+				a.out, "The sandbox is at http://%[1]s (its orders and balance). Any key that begins with sk_test_ "+
+					"works.\n%[2]s\nCtrl-C ends it.\n", l.Addr(),
+				exportLines(fmt.Sprintf("http://%s/v1", l.Addr()), runtime.GOOS))
 			return service.Serve(c.Context(), l)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:4010", "address to listen on")
 	c.Flags().StringVar(&balance, "balance", "10000", "the prepaid balance in dollars")
-	c.Flags().StringVar(&companies, "companies", "", "a CSV of companies that are on record: id, legalName, entityType, formationState")
+	c.Flags().StringVar(&companies, "companies", "",
+		"a CSV of companies that are on record: id, legalName, entityType, formationState")
 	c.Flags().DurationVar(&latency, "latency", 20*time.Millisecond, "how long every answer takes")
 	c.Flags().DurationVar(&jitter, "jitter", 0, "up to this much more")
 	c.Flags().StringVar(&style, "order-types", string(sandbox.Snake), "how order types are written: snake or camel")
-	c.Flags().StringArrayVar(&kinds, "fault", nil, "a fault, KIND or KIND:after (after the order was made); repeat it for several")
+	c.Flags().StringArrayVar(&kinds, "fault", nil,
+		"a fault, KIND or KIND:after (after the order was made); repeat it for several")
 	c.Flags().Float64Var(&rate, "fault-rate", 0.05, "how often each fault strikes, 0 to 1")
-	c.Flags().DurationVar(&retryAfter, "fault-retry-after", time.Second, "the Retry-After of a fault that is a status; 0: none")
-	c.Flags().StringArrayVar(&behaviors, "behavior", nil, "a way to differ from what is assumed of the service: "+strings.Join(sandbox.BehaviorNames(), ", ")+"; repeat it for several")
+	c.Flags().DurationVar(&retryAfter, "fault-retry-after", time.Second,
+		"the Retry-After of a fault that is a status; 0: none")
+	c.Flags().StringArrayVar(&behaviors, "behavior", nil,
+		"a way to differ from what is assumed of the service: "+strings.Join(sandbox.BehaviorNames(), ", ")+
+			"; repeat it for several")
 	c.Flags().DurationVar(&advance, "advance", 0, "move every filing one step on, this often; 0: when told to")
 	c.Flags().Float64Var(&exceptions, "exceptions", 0, "share of filings that the clock lets hit an exception, 0 to 1")
-	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil, "a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
+	c.Flags().StringArrayVar(&webhookKinds, "webhook-fault", nil,
+		"a fault of deliveries: "+strings.Join(sandbox.WebhookKindNames(), ", ")+"; repeat it for several")
 	c.Flags().Float64Var(&webhookRate, "webhook-fault-rate", 0.2, "how often each of them strikes, 0 to 1")
 	c.Flags().IntVar(&retries, "webhook-retries", 12, "how often an event is tried again that was not answered 2xx")
 	c.Flags().BoolVar(&eventCompany, "event-company", false, "name the companyId in events")
@@ -128,7 +149,8 @@ func exportLines(address, system string) string {
 		form = "  $env:%s = \"%s\"\n"
 	}
 	return "To use it from another terminal, paste these lines there:\n" +
-		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY", "sk_test_"+strings.ToLower(rand.Text()[:8])) // each start is an organization of its own
+		fmt.Sprintf(form, "FILING_BASE_URL", address) + fmt.Sprintf(form, "FILING_API_KEY",
+		"sk_test_"+strings.ToLower(rand.Text()[:8])) // each start is an organization of its own
 }
 
 // readCompanies reads the list of companies that the sandbox begins with; none
@@ -153,7 +175,8 @@ func parseWebhookFaults(kinds []string, rate float64) ([]sandbox.WebhookFault, e
 	for _, name := range kinds {
 		kind := sandbox.WebhookKind(name)
 		if !kind.Known() {
-			return nil, usage("--webhook-fault %s is not known: use one of %s", name, strings.Join(sandbox.WebhookKindNames(), ", "))
+			return nil, usage("--webhook-fault %s is not known: use one of %s", name,
+				strings.Join(sandbox.WebhookKindNames(), ", "))
 		}
 		faults = append(faults, sandbox.WebhookFault{Kind: kind, Rate: rate})
 	}
@@ -173,7 +196,9 @@ func parseFaults(kinds []string, rate float64, retryAfter time.Duration) ([]sand
 			f.Kind, f.Status, f.RetryAfter = sandbox.FaultStatus, status, retryAfter
 		}
 		if !f.Kind.Known() || when != "" && when != "after" && when != "before" {
-			return nil, usage("--fault %s is not known: use one of %s, or a status such as 503, each with :after if you like", text, strings.Join(sandbox.KindNames(), ", "))
+			return nil, usage(
+				"--fault %s is not known: use one of %s, or a status such as 503, each with :after if you like", text,
+				strings.Join(sandbox.KindNames(), ", "))
 		}
 		faults = append(faults, f)
 	}

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/spf13/cobra"
 )
 
 // fields is the body of a control.
@@ -88,7 +88,9 @@ func (a *app) sandboxControls() []*cobra.Command {
 
 var sandboxRequests = []sandboxRequest{
 	{
-		use: "advance [ORDER]", short: "Move filings on: one step, or to a status", args: cobra.MaximumNArgs(1),
+		use:     "advance [ORDER]",
+		short:   "Move filings on: one step, or to a status",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox advance --all\n  importer sandbox advance order_4be8 --status filed",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every filing that is not at its end")
@@ -101,7 +103,9 @@ var sandboxRequests = []sandboxRequest{
 		say: sayMoved,
 	},
 	{
-		use: "exception [ORDER]", short: "Let filings hit an exception; advance cures them", args: cobra.MaximumNArgs(1),
+		use:     "exception [ORDER]",
+		short:   "Let filings hit an exception; advance cures them",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox exception order_4be8 --code 482\n  importer sandbox exception --all",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every filing that can have it")
@@ -114,7 +118,9 @@ var sandboxRequests = []sandboxRequest{
 		say: sayMoved,
 	},
 	{
-		use: "redeliver [EVENT]", short: "Hand events out again, the same bytes under the same id", args: cobra.MaximumNArgs(1),
+		use:     "redeliver [EVENT]",
+		short:   "Hand events out again, the same bytes under the same id",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox redeliver evt_9c01\n  importer sandbox redeliver --all --reverse --twice",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every event so far")
@@ -131,7 +137,9 @@ var sandboxRequests = []sandboxRequest{
 		},
 	},
 	{
-		use: "test-delivery", short: "Send every endpoint an event of a made-up order", args: cobra.NoArgs,
+		use:     "test-delivery",
+		short:   "Send every endpoint an event of a made-up order",
+		args:    cobra.NoArgs,
 		example: "  importer sandbox test-delivery",
 		ask: func(*cobra.Command, []string) (string, string, fields, error) {
 			return http.MethodPost, "test-delivery", fields{}, nil
@@ -139,7 +147,9 @@ var sandboxRequests = []sandboxRequest{
 		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
 	},
 	{
-		use: "mail ORDER", short: "Let a piece of registered agent mail arrive", args: cobra.ExactArgs(1),
+		use:     "mail ORDER",
+		short:   "Let a piece of registered agent mail arrive",
+		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox mail order_4be8",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
 			return http.MethodPost, "mail", fields{"orderId": args[0]}, nil
@@ -147,7 +157,9 @@ var sandboxRequests = []sandboxRequest{
 		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "Sent: %s.\n", answer.EventID) },
 	},
 	{
-		use: "deposit AMOUNT", short: "Top the prepaid balance up", args: cobra.ExactArgs(1),
+		use:     "deposit AMOUNT",
+		short:   "Top the prepaid balance up",
+		args:    cobra.ExactArgs(1),
 		example: "  importer sandbox deposit 2500",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
 			amount, err := money.Parse(args[0])
@@ -156,7 +168,9 @@ var sandboxRequests = []sandboxRequest{
 		say: func(a *app, answer sandboxAnswer) { fmt.Fprintf(a.out, "The balance is $%s.\n", answer.Balance) },
 	},
 	{
-		use: "fault [KIND[:after]]", short: "List, add or clear faults of answers", args: cobra.MaximumNArgs(1),
+		use:   "fault [KIND[:after]]",
+		short: "List, add or clear faults of answers",
+		args:  cobra.MaximumNArgs(1),
 		example: `  importer sandbox fault reset:after --rate 0.05
   importer sandbox fault 503 --times 3 --retry-after 2s
   importer sandbox fault half-body --endpoint "GET /files/{id}" --times 1
@@ -164,7 +178,8 @@ var sandboxRequests = []sandboxRequest{
 		flags: func(c *cobra.Command) {
 			faultFlags(c)
 			c.Flags().Int("nth", 0, "only the nth request that it could strike")
-			c.Flags().String("endpoint", "", `whom it strikes, such as "GET /companies/{id}" or "GET *" (default "POST /orders")`)
+			c.Flags().String("endpoint", "",
+				`whom it strikes, such as "GET /companies/{id}" or "GET *" (default "POST /orders")`)
 			c.Flags().String("company", "", "only requests that name this company")
 			c.Flags().Duration("retry-after", 0, "the Retry-After of a status")
 		},
@@ -180,13 +195,16 @@ var sandboxRequests = []sandboxRequest{
 				}
 				body["after"] = when == "after"
 			}
-			body.with(c, "nth", "nth").with(c, "endpoint", "endpoint").with(c, "company", "companyId").with(c, "retry-after", "retryAfterSeconds")
+			body.with(c, "nth", "nth").with(c, "endpoint", "endpoint").with(c, "company", "companyId").with(c,
+				"retry-after", "retryAfterSeconds")
 			return askFault(c, "faults", kind, body)
 		},
 		say: sayFaults,
 	},
 	{
-		use: "webhook-fault [KIND]", short: "List, add or clear faults of deliveries", args: cobra.MaximumNArgs(1),
+		use:   "webhook-fault [KIND]",
+		short: "List, add or clear faults of deliveries",
+		args:  cobra.MaximumNArgs(1),
 		example: `  importer sandbox webhook-fault duplicate --rate 0.2
   importer sandbox webhook-fault delay --for 10s
   importer sandbox webhook-fault --clear`,
@@ -197,7 +215,9 @@ var sandboxRequests = []sandboxRequest{
 		say: sayFaults,
 	},
 	{
-		use: "behavior [NAME]", short: "List or switch the ways in which the service differs from what is assumed of it", args: cobra.MaximumNArgs(1),
+		use:     "behavior [NAME]",
+		short:   "List or switch the ways in which the service differs from what is assumed of it",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox behavior slow-agents\n  importer sandbox behavior slow-agents --off",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("off", false, "switch it off again")
@@ -217,7 +237,9 @@ var sandboxRequests = []sandboxRequest{
 		},
 	},
 	{
-		use: "ein COMPANY [EIN]", short: "Record an EIN that a company has already, or remove it", args: cobra.RangeArgs(1, 2),
+		use:     "ein COMPANY [EIN]",
+		short:   "Record an EIN that a company has already, or remove it",
+		args:    cobra.RangeArgs(1, 2),
 		example: "  importer sandbox ein comp_1 12-3456789",
 		ask: func(_ *cobra.Command, args []string) (string, string, fields, error) {
 			body := fields{"companyId": args[0]}
@@ -235,8 +257,11 @@ var sandboxRequests = []sandboxRequest{
 		},
 	},
 	{
-		use: "subscription [ORDER]", short: "Change the status of a subscription", args: cobra.MaximumNArgs(1),
-		example: "  importer sandbox subscription order_4be8 --status past_due\n  importer sandbox subscription --all --status canceled",
+		use:   "subscription [ORDER]",
+		short: "Change the status of a subscription",
+		args:  cobra.MaximumNArgs(1),
+		example: "  importer sandbox subscription order_4be8 --status past_due\n  importer sandbox subscription " +
+			"--all --status canceled",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every active subscription to annual reports")
 			c.Flags().String("status", "past_due", "active, canceled or past_due")
@@ -251,7 +276,9 @@ var sandboxRequests = []sandboxRequest{
 		say: sayMoved,
 	},
 	{
-		use: "renew [ORDER]", short: "Make the next year's annual report under a subscription", args: cobra.MaximumNArgs(1),
+		use:     "renew [ORDER]",
+		short:   "Make the next year's annual report under a subscription",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox renew order_4be8\n  importer sandbox renew --all",
 		flags: func(c *cobra.Command) {
 			c.Flags().Bool("all", false, "every active subscription to annual reports")
@@ -263,7 +290,9 @@ var sandboxRequests = []sandboxRequest{
 		say: sayMoved,
 	},
 	{
-		use: "down [503|refuse|up]", short: "Take the service away, or bring it back", args: cobra.MaximumNArgs(1),
+		use:     "down [503|refuse|up]",
+		short:   "Take the service away, or bring it back",
+		args:    cobra.MaximumNArgs(1),
 		example: "  importer sandbox down 503\n  importer sandbox down refuse --for 30s\n  importer sandbox down up",
 		flags: func(c *cobra.Command) {
 			c.Flags().Duration("for", 0, "when it comes back by itself; refuse needs it")
@@ -277,7 +306,8 @@ var sandboxRequests = []sandboxRequest{
 		},
 		say: func(a *app, answer sandboxAnswer) {
 			fmt.Fprintln(a.out, map[string]string{
-				"up": "The service is up.", "503": "The service answers everything with 503.", "refuse": "The service refuses connections.",
+				"up": "The service is up.", "503": "The service answers everything with 503.",
+				"refuse": "The service refuses connections.",
 			}[answer.Mode])
 		},
 	},
@@ -332,7 +362,8 @@ func askFault(c *cobra.Command, path, kind string, body fields) (string, string,
 		return http.MethodGet, path, nil, nil
 	}
 	body["kind"] = kind
-	return http.MethodPost, path, body.with(c, "rate", "rate").with(c, "times", "times").with(c, "for", "forSeconds"), nil
+	return http.MethodPost, path, body.with(c, "rate", "rate").with(c, "times", "times").with(c, "for", "forSeconds"),
+		nil
 }
 
 func sayMoved(a *app, answer sandboxAnswer) {
@@ -388,7 +419,8 @@ func askSandbox(ctx context.Context, at, method, path string, body fields) ([]by
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) || os.IsTimeout(err) {
-		return nil, fmt.Errorf("no sandbox answers at %s: start one with importer sandbox, or say where it is with --at", at)
+		return nil, fmt.Errorf(
+			"no sandbox answers at %s: start one with importer sandbox, or say where it is with --at", at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the sandbox: %w", err)

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // scriptKey is the API key of the scripts. No script may leave it in a file.
@@ -145,7 +145,8 @@ func parseMoney(ts *testscript.TestScript, text string) money.Cents {
 // start serves on a free port of the loopback and points the environment at it,
 // in place of an earlier sandbox of the script.
 func (s *service) start(ts *testscript.TestScript, args []string) {
-	given := map[string]string{"balance": "10000", "latency": "1ms", "key": scriptKey, "known": "all", "types": string(sandbox.Snake)}
+	given := map[string]string{"balance": "10000", "latency": "1ms", "key": scriptKey, "known": "all",
+		"types": string(sandbox.Snake)}
 	for name, value := range options(ts, args) {
 		if given[name] == "" {
 			ts.Fatalf("unknown option %s", name)
@@ -156,8 +157,12 @@ func (s *service) start(ts *testscript.TestScript, args []string) {
 	latency, err := time.ParseDuration(given["latency"])
 	ts.Check(err)
 	s.Service = sandbox.New(sandbox.Config{
-		Keys: []string{given["key"]}, OpeningBalance: int64(parseMoney(ts, given["balance"])), Latency: latency,
-		OrderTypes: sandbox.Style(given["types"]), AutoSeed: given["known"] == "all", Seed: 1,
+		Keys:           []string{given["key"]},
+		OpeningBalance: int64(parseMoney(ts, given["balance"])),
+		Latency:        latency,
+		OrderTypes:     sandbox.Style(given["types"]),
+		AutoSeed:       given["known"] == "all",
+		Seed:           1,
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) seasonCommand() *cobra.Command {
@@ -33,7 +33,8 @@ funds. A season with --approve waits for a yes to it: importer approve.`,
   importer season show all`,
 		a.seasonAddCommand(), a.seasonListCommand(), a.seasonShowCommand(), a.seasonRunNowCommand(),
 		a.seasonPauseCommand("pause", "Keep a season from firing until it is resumed", true),
-		a.seasonPauseCommand("resume", "Let a paused season fire again; what was due meanwhile is not made up for", false),
+		a.seasonPauseCommand("resume", "Let a paused season fire again; what was due meanwhile is not made up for",
+			false),
 		a.seasonUpdateCommand(), a.seasonRemoveCommand(), a.seasonCalendarCommand())
 }
 
@@ -54,7 +55,8 @@ func (f *seasonFlags) reads(c *cobra.Command) {
 	c.Flags().StringVar(&o.FilingYear, "filing-year", "", "fill the filing year in: this, next, last, or four digits")
 	c.Flags().StringVar(&o.User, "user", "", "fill the user in: an id (user_…) or an e-mail")
 	c.Flags().StringVar(&o.Sheet, "sheet", "", "the sheet to read, where a workbook has several")
-	c.Flags().StringToStringVar(&o.Map, "map", nil, `settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
+	c.Flags().StringToStringVar(&o.Map, "map", nil,
+		`settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
 	c.Flags().Var(&o.HeaderRow, "header-row", "the row of the headers, or none (default: the one that looks like it)")
 	c.Flags().StringVar(&f.rules, "rules", "", "a CSV of due rules that go before the built-in ones")
 }
@@ -103,13 +105,17 @@ The filing year of --due is that of the due date: this, as a rule.`,
 				return err
 			}
 			f.options.Zone = cmp.Or(f.options.Zone, jobs.LocalZone(a.getenv))
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
+			return a.withAnyLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
 		},
 	}
 	f.reads(c)
-	c.Flags().StringVar(&f.options.At, "at", "", `when, as cron has it: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
-	c.Flags().StringVar(&f.options.Due, "due", "", `how long before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
-	c.Flags().StringVar(&f.options.Zone, "zone", "", "the time zone of the schedule, such as America/New_York (default: this machine's)")
+	c.Flags().StringVar(&f.options.At, "at", "",
+		`when, as cron has it: minute, hour, day, month, day of the week ("0 6 15 1 *"), or @monthly`)
+	c.Flags().StringVar(&f.options.Due, "due", "",
+		`how long before the due dates: "30 days before", "6 weeks before", "2 months before the first"`)
+	c.Flags().StringVar(&f.options.Zone, "zone", "",
+		"the time zone of the schedule, such as America/New_York (default: this machine's)")
 	c.Flags().BoolVar(&f.approve, "approve", false, "each firing waits for: importer approve BATCH")
 	return c
 }
@@ -120,18 +126,28 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	if err != nil {
 		return err
 	}
-	done, err := jobs.AddSeason(acting(ctx, "season-add", name, ""), l, jobs.Enrolment{Name: name, File: f.roster, Content: content, Options: f.options, Approval: f.approve, By: person()})
+	done, err := jobs.AddSeason(acting(ctx, "season-add", name, ""), l, jobs.Enrolment{
+		Name:     name,
+		File:     f.roster,
+		Content:  content,
+		Options:  f.options,
+		Approval: f.approve,
+		By:       person(),
+	})
 	a.showRoster(done.Roster)
 	switch {
 	case errors.Is(err, jobs.ErrTaken):
-		return fmt.Errorf("there is a season %s already, with another roster or schedule: importer season update %s --roster FILE, or season remove %s", name, name, name)
+		return fmt.Errorf(
+			"there is a season %s already, with another roster or schedule: importer season update %s --roster "+
+				"FILE, or season remove %s", name, name, name)
 	case err != nil:
 		return err
 	case done.Same:
 		fmt.Fprintf(a.out, "The season %s is there already, just so.\n", name)
 		return nil
 	}
-	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File, f.options.String())
+	fmt.Fprintf(a.out, "Season %s: %s of %s, %s.\n", name, count(done.Roster.Tally.Ready, "row"), done.Season.File,
+		f.options.String())
 	if err := a.sayNext(ctx, l, done.Season); err != nil {
 		return err
 	}
@@ -148,7 +164,8 @@ func (a *app) sayWhy(next *jobs.Plan) {
 	if next == nil || next.Invalid.Count == 0 {
 		return
 	}
-	a.say("%s", a.paint.red(fmt.Sprintf("On %s it files %d; %s cannot be filed:", next.Date, next.Filings, count(next.Invalid.Count, "row"))))
+	a.say("%s", a.paint.red(fmt.Sprintf("On %s it files %d; %s cannot be filed:", next.Date, next.Filings,
+		count(next.Invalid.Count, "row"))))
 	for _, why := range next.Why {
 		a.say("  %s: %s", count(why.Rows, "row"), why.Text)
 	}
@@ -179,7 +196,8 @@ func (a *app) showRoster(r *jobs.Roster) {
 		a.say("%s", note)
 	}
 	if r.Tally.Invalid > 0 && r.Tally.Ready > 0 {
-		a.say("%s: they are never sent, and the others are filed without them.", a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
+		a.say("%s: they are never sent, and the others are filed without them.",
+			a.paint.yellow(count(r.Tally.Invalid, "row")+" to correct"))
 	}
 }
 
@@ -211,9 +229,13 @@ func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Seas
 }
 
 // onSeason is a command that does something with one season.
-func (a *app) onSeason(use, short, example string, do func(context.Context, *ledger.Ledger, ledger.Season) error) *cobra.Command {
+func (a *app) onSeason(use, short, example string,
+	do func(context.Context, *ledger.Ledger, ledger.Season) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: example, Args: one("season"),
+		Use:     use,
+		Short:   short,
+		Example: example,
+		Args:    one("season"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(), func(l *ledger.Ledger) error {
 				s, err := findSeason(c.Context(), l, args[0])
@@ -227,61 +249,67 @@ func (a *app) onSeason(use, short, example string, do func(context.Context, *led
 }
 
 func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
-	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
-		if s.Paused != paused { // again would move the time from which it counts
-			if err := l.PauseSeason(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
+	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida",
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+			if s.Paused != paused { // again would move the time from which it counts
+				if err := l.PauseSeason(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
+					return err
+				}
+			}
+			if paused {
+				fmt.Fprintf(
+					a.out, "The season %s is paused. Batches it has made go on; importer pause BATCH holds one.\n",
+					s.Name)
+				return nil
+			}
+			fmt.Fprintf(a.out, "The season %s fires again.\n", s.Name)
+			s, err := findSeason(ctx, l, s.Name)
+			if err != nil {
 				return err
 			}
-		}
-		if paused {
-			fmt.Fprintf(a.out, "The season %s is paused. Batches it has made go on; importer pause BATCH holds one.\n", s.Name)
-			return nil
-		}
-		fmt.Fprintf(a.out, "The season %s fires again.\n", s.Name)
-		s, err := findSeason(ctx, l, s.Name)
-		if err != nil {
-			return err
-		}
-		return a.sayNext(ctx, l, s)
-	})
+			return a.sayNext(ctx, l, s)
+		})
 }
 
 func (a *app) seasonRemoveCommand() *cobra.Command {
-	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay", "  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
-		if err := l.RemoveSeason(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)
-		return nil
-	})
+	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay",
+		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+			if err := l.RemoveSeason(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)
+			return nil
+		})
 }
 
 func (a *app) seasonUpdateCommand() *cobra.Command {
 	var file string
-	c := a.onSeason("update NAME --roster FILE", "Give a season a new version of its roster, and say what changes", "  importer season update florida --roster roster-2.xlsx", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
-		if file == "" {
-			return usage("say which: --roster FILE")
-		}
-		content, err := readFile(file)
-		if err != nil {
-			return err
-		}
-		done, err := jobs.UpdateSeason(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
-		a.showRoster(done.Roster)
-		switch {
-		case err != nil:
-			return err
-		case done.Same:
-			fmt.Fprintln(a.out, "It is the roster that the season has.")
+	c := a.onSeason("update NAME --roster FILE", "Give a season a new version of its roster, and say what changes",
+		"  importer season update florida --roster roster-2.xlsx",
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+			if file == "" {
+				return usage("say which: --roster FILE")
+			}
+			content, err := readFile(file)
+			if err != nil {
+				return err
+			}
+			done, err := jobs.UpdateSeason(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
+			a.showRoster(done.Roster)
+			switch {
+			case err != nil:
+				return err
+			case done.Same:
+				fmt.Fprintln(a.out, "It is the roster that the season has.")
+				return nil
+			}
+			a.showChanges(done.Changes)
+			if err := a.sayNext(ctx, l, done.Season); err != nil {
+				return err
+			}
+			a.sayWhy(done.Next)
 			return nil
-		}
-		a.showChanges(done.Changes)
-		if err := a.sayNext(ctx, l, done.Season); err != nil {
-			return err
-		}
-		a.sayWhy(done.Next)
-		return nil
-	})
+		})
 	c.Flags().StringVar(&file, "roster", "", "the new sheet of companies, read as the old one was")
 	return c
 }
@@ -290,14 +318,16 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 const shownChanges = 20
 
 func (a *app) showChanges(p season.Plan) {
-	fmt.Fprintf(a.out, "%d new, %d changed, %d missing, %d unchanged\n", len(p.New), len(p.Changed), len(p.Missing), len(p.Unchanged))
+	fmt.Fprintf(a.out, "%d new, %d changed, %d missing, %d unchanged\n", len(p.New), len(p.Changed), len(p.Missing),
+		len(p.Unchanged))
 	show := func(what string, rows []season.Row) {
 		for i, r := range rows {
 			if i == shownChanges {
 				fmt.Fprintf(a.out, "  … and %d more %s\n", len(rows)-i, what)
 				break
 			}
-			fmt.Fprintf(a.out, "  %-8s row %d: %s %s %s\n", what, r.Number, cmp.Or(r.LegalName, "-"), r.CompanyID, r.Facts.State)
+			fmt.Fprintf(a.out, "  %-8s row %d: %s %s %s\n", what, r.Number, cmp.Or(r.LegalName, "-"), r.CompanyID,
+				r.Facts.State)
 		}
 	}
 	var changed []season.Row
@@ -311,7 +341,8 @@ func (a *app) showChanges(p season.Plan) {
 
 // withSeasons runs something with what fires seasons: with prices, where the
 // environment names a service.
-func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger, do func(*jobs.Seasons, *filingapi.Client) error) error {
+func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger,
+	do func(*jobs.Seasons, *filingapi.Client) error) error {
 	client, err := a.env.Client()
 	if err == nil {
 		defer client.Close()

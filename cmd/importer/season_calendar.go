@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
-
-	"github.com/spf13/cobra"
 )
 
 // calendarFlags are what a calendar shows.
@@ -48,7 +48,8 @@ the network nor a key.`,
 			if err := f.settle(); err != nil {
 				return err
 			}
-			err := a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
+			err := a.withLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.calendar(c.Context(), l, first(args), f) })
 			if f.roster != "" && errors.Is(err, config.ErrNoLedger) {
 				return a.calendar(c.Context(), nil, "", f) // nothing is on record of any company yet
 			}
@@ -95,7 +96,8 @@ func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f cal
 
 // calendarRoster is the roster that was asked for; without one, that of the only
 // season there is.
-func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags, today season.Date) (*jobs.Roster, error) {
+func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags,
+	today season.Date) (*jobs.Roster, error) {
 	if f.roster != "" {
 		content, err := readFile(f.roster)
 		if err != nil {
@@ -103,7 +105,8 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 		}
 		r, err := jobs.CalendarRoster(ctx, l, f.roster, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
-			a.say("%s: what is due of them may not be told. importer check %s shows why.", count(r.Tally.Invalid, "row")+" to correct", f.roster)
+			a.say("%s: what is due of them may not be told. importer check %s shows why.",
+				count(r.Tally.Invalid, "row")+" to correct", f.roster)
 		}
 		return r, err
 	}
@@ -146,7 +149,8 @@ func (a *app) calendarTable(entries []season.Entry, verbose bool) error {
 		if e.Due.Verdict == season.Dated {
 			what = "\t" + e.Due.What + "\t" + e.Due.Price()
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\n", e.Due.When(), e.Row.Facts.State, cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, what)
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\n", e.Due.When(), e.Row.Facts.State,
+			cmp.Or(e.Row.LegalName, e.Row.CompanyID), e.Row.CompanyID, what)
 		if verbose {
 			fmt.Fprintf(table, "    %s\n", e.Due.Why)
 			if e.Due.FeeNote != "" {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) seasonRunNowCommand() *cobra.Command {
@@ -29,7 +29,8 @@ same day is fired by hand once. --dry-run shows the plan and makes nothing.`
 	return c
 }
 
-func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, client *filingapi.Client, s ledger.Season, dry, yes bool) error {
+func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, client *filingapi.Client,
+	s ledger.Season, dry, yes bool) error {
 	r, err := seasons.Rehearse(ctx, s)
 	if err != nil {
 		return err
@@ -51,7 +52,8 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 		return err
 	}
 	if !yes && !s.Approval && a.terminal(a.in) {
-		if err := a.confirm(ctx, fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing")), "Nothing was made."); err != nil {
+		if err := a.confirm(ctx, fmt.Sprintf("Place %s now?", count(r.Plan.Filings, "filing")),
+			"Nothing was made."); err != nil {
 			return err
 		}
 	}

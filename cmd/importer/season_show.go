@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) seasonListCommand() *cobra.Command {
@@ -59,7 +59,8 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, line.When(), cmp.Or(line.Came(), "-"), cmp.Or(line.Batch, "-"))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.File, line.Schedule, line.When(),
+			cmp.Or(line.Came(), "-"), cmp.Or(line.Batch, "-"))
 	}
 	return table.Flush()
 }
@@ -92,7 +93,8 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	fmt.Fprintf(table, "season\t%s\n", s.Name)
 	fmt.Fprintf(table, "fires\t%s\n", o.String())
 	var reads []string
-	for _, option := range []struct{ name, value string }{{"--product", string(o.Product)}, {"--state", string(o.State)}, {"--filing-year", o.FilingYear}, {"--user", o.User}, {"--sheet", o.Sheet}} {
+	for _, option := range []struct{ name, value string }{{"--product", string(o.Product)},
+		{"--state", string(o.State)}, {"--filing-year", o.FilingYear}, {"--user", o.User}, {"--sheet", o.Sheet}} {
 		if option.value != "" {
 			reads = append(reads, option.name+" "+option.value)
 		}
@@ -129,7 +131,8 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 		return err
 	}
 	for i, v := range versions {
-		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"roster", ""}[min(i, 1)], v.Hash, v.File, v.CreatedAt.Local().Format("2006-01-02 15:04"), v.CreatedBy)
+		fmt.Fprintf(table, "%s\t%s  %s, %s by %s\n", []string{"roster", ""}[min(i, 1)], v.Hash, v.File,
+			v.CreatedAt.Local().Format("2006-01-02 15:04"), v.CreatedBy)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -215,7 +218,8 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 		return err
 	}
 	for _, f := range firings {
-		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.Roster, f.Batch, f.Note, f.Plan})
+		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.Roster, f.Batch,
+			f.Note, f.Plan})
 	}
 	if !line.Next.IsZero() {
 		if shown.NextPlan, err = seasons.NextPlan(ctx, s); err != nil {

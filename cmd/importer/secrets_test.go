@@ -13,8 +13,10 @@ import (
 // strayForms are ways in which people write a Social Security number into a cell,
 // %[1]s to %[3]s being its parts.
 var strayForms = []string{
-	"SSN#%[1]s%[2]s%[3]s", "%[1]s-%[2]s%[3]s", "%[1]s/%[2]s/%[3]s", "%[1]s_%[2]s_%[3]s", "%[1]s-%[2]s-%[3]sx", "x%[1]s-%[2]s-%[3]s", "%[1]s - %[2]s - %[3]s",
-	"%[1]s–%[2]s–%[3]s", "%[1]s‑%[2]s‑%[3]s", "%[1]s.%[2]s.%[3]s", "%[1]s\u00a0%[2]s\u00a0%[3]s", "owner's number is %[1]s %[2]s %[3]s, keep it", "ITIN 9%[1]s-70-%[3]s", "%[1]s%[2]s%[3]s",
+	"SSN#%[1]s%[2]s%[3]s", "%[1]s-%[2]s%[3]s", "%[1]s/%[2]s/%[3]s", "%[1]s_%[2]s_%[3]s", "%[1]s-%[2]s-%[3]sx",
+	"x%[1]s-%[2]s-%[3]s", "%[1]s - %[2]s - %[3]s",
+	"%[1]s–%[2]s–%[3]s", "%[1]s‑%[2]s‑%[3]s", "%[1]s.%[2]s.%[3]s", "%[1]s\u00a0%[2]s\u00a0%[3]s",
+	"owner's number is %[1]s %[2]s %[3]s, keep it", "ITIN 9%[1]s-70-%[3]s", "%[1]s%[2]s%[3]s",
 }
 
 // strayNumber is the n-th number, in one of the forms.

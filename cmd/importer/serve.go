@@ -14,13 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/sheet"
 	"bulkfiling/internal/webhook"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -76,7 +76,8 @@ GET /healthz answers 200 as long as it runs.`,
 			config.LimitMemory(log)
 			sheet.LimitReaders(readersAtOnce, readersWaiting)
 			if s.public != nil && !s.proxies.Any() {
-				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold everybody up; see --trust-proxy")
+				log.Warn("whoever comes through the proxy counts as one address: somebody's wrong passwords hold " +
+					"everybody up; see --trust-proxy")
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
 				s.env = *a.env
@@ -92,15 +93,18 @@ GET /healthz answers 200 as long as it runs.`,
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to listen on")
 	c.Flags().StringVar(&s.cert, "tls-cert", "", "a certificate, and those that vouch for it: a PEM file")
 	c.Flags().StringVar(&s.key, "tls-key", "", "the certificate's key: a PEM file")
-	c.Flags().StringVar(&public, "public-url", "", "the address that people type, where a proxy stands in front: https://filings.example.com")
-	c.Flags().StringVar(&proxies, "trust-proxy", "", "the addresses of the proxies in front, whose X-Forwarded-For is believed: 127.0.0.1,10.42.0.0/16")
+	c.Flags().StringVar(&public, "public-url", "",
+		"the address that people type, where a proxy stands in front: https://filings.example.com")
+	c.Flags().StringVar(&proxies, "trust-proxy", "",
+		"the addresses of the proxies in front, whose X-Forwarded-For is believed: 127.0.0.1,10.42.0.0/16")
 	c.Flags().BoolVar(&s.place, "place", false, "place what is handed in (default: where REDIS_URL is not set)")
 	c.Flags().Int64Var(&s.maxUpload, "max-upload", 64, "the largest sheet that is taken in, in MiB")
 	return c
 }
 
-// How many spreadsheets the page reads at once, and how many requests may wait for that: further ones are told to come
-// back. Each reader takes at most some 150 MB.
+// How many spreadsheets the page reads at once, and how many requests may wait
+// for that: further ones are told to come back. Each reader takes at most some
+// 150 MB.
 const (
 	readersAtOnce  = 2
 	readersWaiting = 8
@@ -112,7 +116,8 @@ func publicURL(text string) (*url.URL, error) {
 		return nil, nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.User != nil {
 		return nil, usage("--public-url is an address such as https://filings.example.com, and nothing behind it")
 	}
 	return u, nil
@@ -125,7 +130,9 @@ func parseProxies(text string) (network.Proxies, error) {
 	case "false":
 		return network.Proxies{}, nil
 	case "true":
-		return network.Proxies{}, usage("--trust-proxy names the proxies by address, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" anybody could give any address as his own")
+		return network.Proxies{}, usage(
+			"--trust-proxy names the proxies by address, such as 127.0.0.1 or 10.42.0.0/16: with \"true\" anybody " +
+				"could give any address as his own")
 	}
 	proxies, err := network.ParseProxies(text)
 	if err != nil {
@@ -236,13 +243,16 @@ func routes(events, page http.Handler) http.Handler {
 	mux.Handle("POST "+webhook.Path, events)
 	mux.Handle(webhook.Path, events) // which refuses the other methods
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "GET it", http.StatusMethodNotAllowed) })
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "GET it", http.StatusMethodNotAllowed)
+	})
 	mux.Handle("/", page)
 	return mux
 }
 
 // greeting says where it listens and whether it can tell the service's events.
-func greeting(ctx context.Context, scheme string, addr net.Addr, secrets func(context.Context) ([]string, error)) string {
+func greeting(ctx context.Context, scheme string, addr net.Addr,
+	secrets func(context.Context) ([]string, error)) string {
 	text := fmt.Sprintf("Events are taken at %s://%s%s", scheme, addr, webhook.Path)
 	if tcp, ok := addr.(*net.TCPAddr); ok && scheme == "http" && !tcp.IP.IsLoopback() {
 		text += " (not encrypted: only behind a proxy that has a certificate)"

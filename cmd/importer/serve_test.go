@@ -27,10 +27,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/ledger"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // deliver posts a file as the service does, signed where a secret is given, and
@@ -70,7 +70,10 @@ func deliver(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func TestGreeting(t *testing.T) {
-	here, everywhere := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 8080}
+	here, everywhere := &net.TCPAddr{
+		IP:   net.IPv4(127, 0, 0, 1),
+		Port: 8080,
+	}, &net.TCPAddr{IP: net.IPv6unspecified, Port: 8080}
 	for _, c := range []struct {
 		scheme  string
 		addr    net.Addr
@@ -78,11 +81,17 @@ func TestGreeting(t *testing.T) {
 		err     error
 		want    string
 	}{
-		{"http", here, []string{"a"}, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing, by one signing secret."},
-		{"http", here, nil, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing; no signing secret yet: importer webhooks create --url https://HOST/webhooks/filing"},
-		{"http", everywhere, []string{"a", "b"}, nil, "Events are taken at http://[::]:8080/webhooks/filing (not encrypted: only behind a proxy that has a certificate), by 2 signing secrets."},
-		{"https", everywhere, []string{"a"}, nil, "Events are taken at https://[::]:8080/webhooks/filing, by one signing secret."},
-		{"http", here, []string{"a"}, errors.New("no key"), "Events are taken at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
+		{"http", here, []string{"a"}, nil,
+			"Events are taken at http://127.0.0.1:8080/webhooks/filing, by one signing secret."},
+		{"http", here, nil, nil, "Events are taken at http://127.0.0.1:8080/webhooks/filing; no signing secret yet: " +
+			"importer webhooks create --url https://HOST/webhooks/filing"},
+		{"http", everywhere, []string{"a", "b"}, nil,
+			"Events are taken at http://[::]:8080/webhooks/filing (not encrypted: only behind a proxy that has a " +
+				"certificate), by 2 signing secrets."},
+		{"https", everywhere, []string{"a"}, nil,
+			"Events are taken at https://[::]:8080/webhooks/filing, by one signing secret."},
+		{"http", here, []string{"a"}, errors.New("no key"),
+			"Events are taken at http://127.0.0.1:8080/webhooks/filing; signing secrets cannot be read: no key."},
 	} {
 		secrets := func(context.Context) ([]string, error) { return c.secrets, c.err }
 		if got := greeting(t.Context(), c.scheme, c.addr, secrets); got != c.want {
@@ -101,7 +110,9 @@ func TestServesUnderItsCertificate(t *testing.T) {
 	defer l.Close()
 	out, in := io.Pipe()
 	a := newApp(strings.NewReader(""), in, io.Discard, func(string) string { return "" })
-	env, err := config.Read(func(name string) string { return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name] })
+	env, err := config.Read(func(name string) string {
+		return map[string]string{"FILING_WEBHOOK_SECRET": "whsec_1"}[name]
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +145,8 @@ func TestServesUnderItsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	head := "POST /webhooks/filing HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\nService-Signature: " + hex.EncodeToString(mac.Sum(nil)) + "\r\n\r\n"
+	head := "POST /webhooks/filing HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\nService-Signature: " + hex.EncodeToString(mac.Sum(nil)) + "\r\n\r\n"
 	if _, err := io.WriteString(conn, head); err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +177,17 @@ func TestServesUnderItsCertificate(t *testing.T) {
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	p, _ := openedPage(t, "")
 	p.site.TLS = true
-	handler := p.handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))
+	handler := p.handler(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) }))
 	for _, c := range []struct {
 		method, target string
 		status         int
 	}{
-		{"GET", "/sign-in", 200}, {"GET", "/", 401}, {"POST", "/sign-in", 401}, {"GET", "/static/page.js", 200}, {"GET", "/static/nothing", 404},
+		{"GET", "/sign-in", 200}, {"GET", "/", 401}, {"POST", "/sign-in", 401}, {"GET", "/static/page.js", 200},
+		{"GET", "/static/nothing", 404},
 		{"GET", "/batches/none/live", 401}, {"GET", "/nowhere", 404}, {"DELETE", "/", 404},
-		{"GET", "/healthz", 200}, {"POST", "/healthz", 405}, {"POST", "/webhooks/filing", 401}, {"PUT", "/webhooks/filing", 401},
+		{"GET", "/healthz", 200}, {"POST", "/healthz", 405}, {"POST", "/webhooks/filing", 401},
+		{"PUT", "/webhooks/filing", 401},
 		{"GET", "http://evil.example/", 421},
 	} {
 		target := c.target
@@ -186,7 +201,8 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"Strict-Transport-Security": "max-age=31536000; includeSubDomains", "X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := answer.Header().Get(name); !strings.HasPrefix(got, want) {
 				t.Errorf("%s %s: %s is %q", c.method, c.target, name, got)
@@ -217,8 +233,12 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber:          big.NewInt(1),
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
-
-	"github.com/spf13/cobra"
 )
 
 // sheetFlags are the options that say how a sheet is read.
@@ -24,23 +24,34 @@ func (f *sheetFlags) register(c *cobra.Command) {
 	for i, p := range filing.Products {
 		names[i] = string(p)
 	}
-	c.Flags().StringVar(&f.product, "product", "", "what is ordered: "+strings.Join(names, ", ")+" (default: told from the columns)")
+	c.Flags().StringVar(&f.product, "product", "",
+		"what is ordered: "+strings.Join(names, ", ")+" (default: told from the columns)")
 	c.Flags().StringVar(&f.state, "state", "", "keep only the companies of this state")
 	c.Flags().StringVar(&f.year, "filing-year", "", "fill the filing year in")
 	c.Flags().StringVar(&f.user, "user", "", "fill the user in: an id (user_…) or an e-mail")
 	c.Flags().StringVar(&f.sheet, "sheet", "", "the sheet to read, where a workbook has several")
-	c.Flags().StringToStringVar(&f.columns, "map", nil, `settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
+	c.Flags().StringToStringVar(&f.columns, "map", nil,
+		`settle a column: --map "Their Header=Company ID", or by its letter: --map "F:F=Company ID"`)
 	c.Flags().Var(&f.header, "header-row", "the row of the headers, or none (default: the one that looks like it)")
 	c.Flags().BoolVar(&f.visible, "visible-only", false, "leave out the rows that are hidden, by hand or by a filter")
-	c.Flags().StringVar(&f.again, "again", "", `buy again what was bought before; the reason is recorded: --again="why"`)
+	c.Flags().StringVar(&f.again, "again", "",
+		`buy again what was bought before; the reason is recorded: --again="why"`)
 	c.Flags().Lookup("again").NoOptDefVal = "no reason given"
 	_ = c.RegisterFlagCompletionFunc("product", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *sheetFlags) options() importer.Options {
 	return importer.Options{
-		Product: filing.Product(f.product), State: filing.State(f.state), FilingYear: f.year, User: f.user,
-		Map: f.columns, Sheet: f.sheet, HeaderRow: f.header, VisibleOnly: f.visible, Again: f.again, Now: time.Now(),
+		Product:     filing.Product(f.product),
+		State:       filing.State(f.state),
+		FilingYear:  f.year,
+		User:        f.user,
+		Map:         f.columns,
+		Sheet:       f.sheet,
+		HeaderRow:   f.header,
+		VisibleOnly: f.visible,
+		Again:       f.again,
+		Now:         time.Now(),
 	}
 }
 

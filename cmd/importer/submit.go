@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/report"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) submitCommand() *cobra.Command {
@@ -43,7 +43,8 @@ The same command again finds the same batch, and hands nothing over twice.`,
 	c.Flags().BoolVar(&approve, "approve", false, "have it wait for: importer approve BATCH")
 	f.registerAccept(c)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "JSON lines on stdout, the summary last")
-	c.Flags().DurationVar(&f.patience, "patience", time.Minute, "give up after this long without an answer of the service")
+	c.Flags().DurationVar(&f.patience, "patience", time.Minute,
+		"give up after this long without an answer of the service")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more about what goes wrong on the way")
 	return c
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/season"
-
-	"github.com/spf13/cobra"
 )
 
 // subscriptionStatuses are the words of the service. Source: spec section 2,
@@ -52,7 +52,8 @@ ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
 				ctx := c.Context()
 				switch {
 				case status != "":
-					if err := l.TellSubscription(acting(ctx, "subscription", args[0], cmp.Or(note, "found out by a person")+": "+status), args[0], status); err != nil {
+					if err := l.TellSubscription(acting(ctx, "subscription", args[0],
+						cmp.Or(note, "found out by a person")+": "+status), args[0], status); err != nil {
 						return fmt.Errorf("%s: %w", args[0], err)
 					}
 				case renews != "":
@@ -73,7 +74,8 @@ ORDER --renews BATCH:ROW says that an order is the renewal of a covered row.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&status, "status", "", "what the filing service says of the subscription of ORDER: active, canceled or past_due")
+	c.Flags().StringVar(&status, "status", "",
+		"what the filing service says of the subscription of ORDER: active, canceled or past_due")
 	c.Flags().StringVar(&renews, "renews", "", "ORDER is the renewal of this row: BATCH:ROW")
 	c.Flags().StringVar(&note, "note", "", "where it was seen; kept in the audit log")
 	c.Flags().BoolVar(&missing, "missing", false, "only those that need a person")
@@ -104,7 +106,8 @@ func (a *app) listRenewals(c *cobra.Command, l *ledger.Ledger, missing, asJSON b
 				Status  string `json:"subscriptionStatus,omitempty"`
 				Due     string `json:"due"`
 				Missing string `json:"missing,omitempty"`
-			}{r.CompanyID, r.Name, string(r.State), r.Year, r.Batch, r.Number, r.By.Order, r.By.Status, r.Due.When(), r.Missing(now)}
+			}{r.CompanyID, r.Name, string(r.State), r.Year, r.Batch, r.Number, r.By.Order, r.By.Status, r.Due.When(),
+				r.Missing(now)}
 			if err := lines.Encode(line); err != nil {
 				return err
 			}
@@ -118,8 +121,10 @@ func (a *app) listRenewals(c *cobra.Command, l *ledger.Ledger, missing, asJSON b
 	table := lineUp(a.out)
 	fmt.Fprintln(table, "COMPANY\tSTATE\tYEAR\tROW\tCOVERED BY\tSTATUS\tDUE\tNEEDS")
 	for _, r := range renewals {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s:%d\t%s\t%s\t%s\t%s\n", legible(cmp.Or(r.Name, r.CompanyID)), r.State, r.Year, r.Batch, r.Number,
-			legible(cmp.Or(r.By.Order, "-")), legible(cmp.Or(r.By.Status, "-")), r.Due.When(), legible(cmp.Or(r.Missing(now), "-")))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s:%d\t%s\t%s\t%s\t%s\n", legible(cmp.Or(r.Name, r.CompanyID)), r.State,
+			r.Year, r.Batch, r.Number,
+			legible(cmp.Or(r.By.Order, "-")), legible(cmp.Or(r.By.Status, "-")), r.Due.When(),
+			legible(cmp.Or(r.Missing(now), "-")))
 	}
 	return table.Flush()
 }

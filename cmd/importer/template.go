@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) templateCommand() *cobra.Command {

@@ -15,8 +15,9 @@ import (
 )
 
 // presses runs a command at a terminal of its own, waits until it asks, presses
-// keys (^C is what it is at any terminal, + is Enter) and Enter, and wants an exit status and a terminal
-// that still shows what is typed. The command's output is that of the script.
+// keys (^C is what it is at any terminal, + is Enter) and Enter, and wants an
+// exit status and a terminal that still shows what is typed. The command's
+// output is that of the script.
 //
 //	presses 130 '[y/N] ' ^C importer run roster.csv
 //

@@ -55,7 +55,8 @@ func (r *resolver) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(r.out, "Sent, and without a trustworthy answer: %s of batch %s (%s).\n", count(len(of[id]), "row"), id, b.File)
+		fmt.Fprintf(r.out, "Sent, and without a trustworthy answer: %s of batch %s (%s).\n", count(len(of[id]), "row"),
+			id, b.File)
 		for _, d := range of[id] {
 			r.show(d)
 		}
@@ -72,7 +73,8 @@ func (r *resolver) unnamed(ctx context.Context) error {
 	}
 	fmt.Fprintln(r.out, "\nPlaced, and nobody told which company was formed:")
 	for _, row := range rows {
-		fmt.Fprintf(r.out, "  %s: importer resolve %s --row %d --company COMPANY_ID\n", row.Request.LegalName(), row.Batch, row.Number)
+		fmt.Fprintf(r.out, "  %s: importer resolve %s --row %d --company COMPANY_ID\n", row.Request.LegalName(),
+			row.Batch, row.Number)
 	}
 	return nil
 }
@@ -126,12 +128,16 @@ func (r *resolver) advise(batch string, doubts []report.Doubt) {
 	line("--row N --order ORDER_ID")
 	line("--row N --not-placed")
 	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.FormsCompany() }) {
-		fmt.Fprintln(r.out, "A company that was created is settled with its id, and that of a formation is given beside the order:")
+		fmt.Fprintln(
+			r.out, "A company that was created is settled with its id, and that of a formation is given beside "+
+				"the order:")
 		line("--row N --company COMPANY_ID")
 		line("--row N --order ORDER_ID --company COMPANY_ID")
 	}
 	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.Row.Creating && d.Supposed() }) {
-		fmt.Fprintln(r.out, "Where a creation and its order are both in doubt, the company alone says that the order was not made: it is sent then.")
+		fmt.Fprintln(
+			r.out, "Where a creation and its order are both in doubt, the company alone says that the order was not "+
+				"made: it is sent then.")
 	}
 	if len(doubts) > 1 {
 		fmt.Fprintln(r.out, "Or all at once, in a sheet to fill in:")
@@ -162,8 +168,9 @@ type attemptJSON struct {
 	Class     filing.Class `json:"class"`
 	Status    int          `json:"status,omitempty"` // HTTP
 	Message   string       `json:"message"`
-	Detail    string       `json:"detail,omitempty"`   // the network's own words, where the message is in plain ones
-	Supposed  bool         `json:"supposed,omitempty"` // nobody saw it: a person supposes that it was sent, from startedAt on
+	Detail    string       `json:"detail,omitempty"` // the network's own words, where the message is in plain ones
+	// nobody saw it: a person supposes that it was sent, from startedAt on
+	Supposed bool `json:"supposed,omitempty"`
 }
 
 type evidenceJSON struct {
@@ -180,14 +187,34 @@ type evidenceJSON struct {
 
 func doubtLine(d report.Doubt) doubtJSON {
 	line := doubtJSON{
-		Batch: d.Row.Batch, Row: d.Row.Number, Ordered: d.Ordered(), Company: d.Row.CompanyRef(), LegalName: d.Company, Creating: d.Row.Creating,
-		Held: d.Row.Held, Attempts: []attemptJSON{}, Dashboard: d.Dashboard, NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "), Evidence: []evidenceJSON{}, More: d.More,
+		Batch:       d.Row.Batch,
+		Row:         d.Row.Number,
+		Ordered:     d.Ordered(),
+		Company:     d.Row.CompanyRef(),
+		LegalName:   d.Company,
+		Creating:    d.Row.Creating,
+		Held:        d.Row.Held,
+		Attempts:    []attemptJSON{},
+		Dashboard:   d.Dashboard,
+		NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "),
+		Evidence:    []evidenceJSON{},
+		More:        d.More,
 	}
 	for _, a := range d.Attempts {
-		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message, a.Detail, a.Supposed})
+		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message,
+			a.Detail, a.Supposed})
 	}
 	for _, e := range d.Evidence {
-		piece := evidenceJSON{Order: e.Order, Event: e.Event, Product: e.Product, Status: e.Status, Company: e.Company, At: e.At.UTC(), Others: e.Others, Accept: accept(d, e)}
+		piece := evidenceJSON{
+			Order:   e.Order,
+			Event:   e.Event,
+			Product: e.Product,
+			Status:  e.Status,
+			Company: e.Company,
+			At:      e.At.UTC(),
+			Others:  e.Others,
+			Accept:  accept(d, e),
+		}
 		for _, other := range e.Also {
 			piece.Also = append(piece.Also, fmt.Sprintf("%s row %d", other.Batch, other.Number))
 		}

@@ -6,16 +6,18 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) usersCommand() *cobra.Command {
 	return family("users", "Look a user up, or create one",
-		"users are the customers of the organization; each owns companies. Their e-mail\naddresses and phone numbers are unique across the whole service.",
-		"  importer users get ana@harborlight.example\n  importer users create --name \"Ana Ruiz\" --email ana@harborlight.example",
+		"users are the customers of the organization; each owns companies. Their e-mail\naddresses and phone "+
+			"numbers are unique across the whole service.",
+		"  importer users get ana@harborlight.example\n  importer users create --name \"Ana Ruiz\" --email "+
+			"ana@harborlight.example",
 		a.usersGetCommand(), a.usersCreateCommand())
 }
 
@@ -48,8 +50,9 @@ func (a *app) usersCreateCommand() *cobra.Command {
 		Short: "Create a user, unless there is one of that e-mail",
 		Long: `create looks the e-mail up first: a user who is there already is shown, and none
 is created. The same command again is therefore safe.`,
-		Example: "  importer users create --name \"Ana Ruiz\" --email ana@harborlight.example\n  importer users create --name \"Ana Ruiz\" --email ana@harborlight.example --phone +13025550142 --yes --json",
-		Args:    cobra.NoArgs,
+		Example: "  importer users create --name \"Ana Ruiz\" --email ana@harborlight.example\n  importer users " +
+			"create --name \"Ana Ruiz\" --email ana@harborlight.example --phone +13025550142 --yes --json",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case user.FullName == "" || user.Email == "":
@@ -57,7 +60,8 @@ is created. The same command again is therefore safe.`,
 			case !filing.IsEmail(user.Email):
 				return fmt.Errorf("--email: %q is not an e-mail address", user.Email)
 			case user.PhoneNumber != "" && !filing.IsE164(user.PhoneNumber):
-				return fmt.Errorf("--phone: %q is not a phone number in international form, such as +13025550142", user.PhoneNumber)
+				return fmt.Errorf("--phone: %q is not a phone number in international form, such as +13025550142",
+					user.PhoneNumber)
 			}
 			client, err := a.service()
 			if err != nil {
@@ -120,9 +124,12 @@ func (a *app) createUser(ctx context.Context, client *filingapi.Client, user fil
 	case !errors.Is(again, filingapi.ErrNotFound):
 		return unanswered(again)
 	case user.PhoneNumber == "":
-		return fmt.Errorf("the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this organization", user.Email)
+		return fmt.Errorf(
+			"the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this "+
+				"organization", user.Email)
 	default:
-		return fmt.Errorf("the user %s cannot be created: the phone number %s belongs to another user of the service", user.Email, user.PhoneNumber)
+		return fmt.Errorf("the user %s cannot be created: the phone number %s belongs to another user of the service",
+			user.Email, user.PhoneNumber)
 	}
 }
 

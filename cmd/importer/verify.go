@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/ledger"
 )
 
 func (a *app) auditVerifyCommand() *cobra.Command {
@@ -55,7 +55,8 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		if err := lines.Encode(map[string]int{"sealed": sealed.Values, "oldKey": sealed.Old, "noKey": sealed.Closed}); err != nil {
+		if err := lines.Encode(map[string]int{"sealed": sealed.Values, "oldKey": sealed.Old,
+			"noKey": sealed.Closed}); err != nil {
 			return err
 		}
 		err = lines.Encode(struct {
@@ -66,7 +67,8 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 		}{found.Rows, found.Entries, found.Purchases, len(found.Wrong)})
 	} else {
 		a.saySealed(sealed)
-		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"), plural(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
+		_, err = fmt.Fprintf(a.out, "%s, %s and %s verified: %d wrong.\n", count(found.Rows, "row"),
+			plural(found.Entries, "entry", "entries"), count(found.Purchases, "purchase"), len(found.Wrong))
 	}
 	if err == nil && len(found.Wrong) > 0 {
 		err = exit(exitFailed)
@@ -77,10 +79,14 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 // saySealed says what a person has to know of the sealed values.
 func (a *app) saySealed(s ledger.Sealed) {
 	if s.Old > 0 {
-		fmt.Fprintf(a.out, "%s with an older key. Seal them with the present one: importer audit rotate-seal-key\n", plural(s.Old, "value is sealed", "values are sealed"))
+		fmt.Fprintf(a.out, "%s with an older key. Seal them with the present one: importer audit rotate-seal-key\n",
+			plural(s.Old, "value is sealed", "values are sealed"))
 	}
 	if s.Closed > 0 {
-		fmt.Fprintf(a.out, "%s with the keys of this machine. Add the key that sealed them behind the present one, in FILING_SEAL_KEY or in the file sealing.key.\n", plural(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
+		fmt.Fprintf(
+			a.out, "%s with the keys of this machine. Add the key that sealed them behind the present one, in "+
+				"FILING_SEAL_KEY or in the file sealing.key.\n",
+			plural(s.Closed, "sealed value cannot be opened", "sealed values cannot be opened"))
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/ledger"
 )
 
 // ordering are the commands on a way to an order; the script policy.txtar has one
@@ -77,7 +77,8 @@ func leaves(c *cobra.Command) []string {
 }
 
 // looking are the names of commands that only show something.
-var looking = []string{"list", "show", "status", "results", "batches", "events", "documents", "audit", "verify", "version", "calendar", "get", "links", "prices", "org",
+var looking = []string{"list", "show", "status", "results", "batches", "events", "documents", "audit", "verify",
+	"version", "calendar", "get", "links", "prices", "org",
 	"accounts", "companies", "notify", "season", "subscriptions", "users", "webhooks"}
 
 // Every command is on a way to an order that the script walks, or is known to be on
@@ -89,7 +90,8 @@ func TestEveryCommandIsOnAKnownWay(t *testing.T) {
 		_, harmless := notOrdering[path]
 		harmless = harmless || words[0] == "sandbox"
 		if !harmless && !slices.Contains(ordering, path) && !slices.Contains(looking, words[len(words)-1]) {
-			t.Errorf("importer %s is on no known way to an order: try it in policy.txtar, or say why it leads to none", path)
+			t.Errorf("importer %s is on no known way to an order: try it in policy.txtar, or say why it leads to none",
+				path)
 		}
 	}
 	for _, path := range ordering {

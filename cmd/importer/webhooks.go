@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/webhook"
-
-	"github.com/spf13/cobra"
 )
 
 func (a *app) webhooksCommand() *cobra.Command {
@@ -53,8 +53,10 @@ into the ledger. Register before the first order: what happened before is not to
 
 The same command again registers another endpoint, to which every event is
 delivered as well.`,
-		Example: "  importer webhooks create --url https://filings.example.com" + webhook.Path + "\n  importer webhooks create --url https://filings.example.com" + webhook.Path + " --event-type filing.status_changed --yes --hide-secret",
-		Args:    cobra.NoArgs,
+		Example: "  importer webhooks create --url https://filings.example.com" + webhook.Path +
+			"\n  importer webhooks create --url https://filings.example.com" + webhook.Path +
+			" --event-type filing.status_changed --yes --hide-secret",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := isWebAddress(address); err != nil {
 				return err
@@ -78,31 +80,46 @@ delivered as well.`,
 // createEndpoint registers an endpoint. Its secret is told once and can be had
 // in no other way, so that it is printed, whatever was asked for, where it could
 // not be kept.
-func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string, types []string, hide bool, m manner) error {
+func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
+	types []string, hide bool, m manner) error {
 	kept, err := l.Endpoints(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range kept {
 		if e.URL == address {
-			a.say("%s", a.paint.yellow(fmt.Sprintf("ATTENTION: %s is registered for this address already; every event will be delivered twice.", e.ID)))
+			a.say("%s", a.paint.yellow(
+				fmt.Sprintf(
+					"ATTENTION: %s is registered for this address already; every event will be delivered twice.",
+					e.ID)))
 		}
 	}
 	if _, err := l.EndpointSecrets(ctx); err != nil {
-		return fmt.Errorf("%w: this machine has another sealing key than the one that keeps the others; give it theirs (FILING_SEAL_KEY) first", err)
+		return fmt.Errorf(
+			"%w: this machine has another sealing key than the one that keeps the others; give it theirs "+
+				"(FILING_SEAL_KEY) first", err)
 	}
-	if err := a.agreed(ctx, m, "A new endpoint:", [][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
+	if err := a.agreed(ctx, m, "A new endpoint:",
+		[][]string{{"url", address}, {"eventTypes", strings.Join(types, ", ")}}, "Register it?"); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
 	var answer json.RawMessage
 	made, err := client.CreateEndpoint(filingapi.KeepBody(ctx, &answer), address, types)
 	if err != nil {
-		return failed(err, "it may have been registered, and nobody knows its secret: its deliveries will be refused. The same command again registers another one; ask the service to delete this one")
+		return failed(
+			err, "it may have been registered, and nobody knows its secret: its deliveries will be refused. The "+
+				"same command again registers another one; ask the service to delete this one")
 	}
 	id := cmp.Or(made.ID, newEndpointID())
 	if made.Secret == "" {
-		return errors.Join(a.show(m, answer), &status{code: exitFailed, err: fmt.Errorf("the endpoint %s is registered, and no signing secret is in the answer above; once you have it: importer webhooks add --id %s --url %s --secret-file FILE", id, id, address)})
+		return errors.Join(a.show(m, answer),
+			&status{
+				code: exitFailed,
+				err: fmt.Errorf(
+					"the endpoint %s is registered, and no signing secret is in the answer above; once you have it: "+
+						"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
+			})
 	}
 	err = l.KeepEndpoint(acting(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
@@ -110,7 +127,12 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 	}
 	err = errors.Join(a.show(m, answer), err)
 	if err != nil {
-		return &status{code: exitFailed, err: fmt.Errorf("the endpoint %s is registered, and its secret could not be kept: put it into a file, and then: importer webhooks add --id %s --url %s --secret-file FILE: %w", id, id, address, err)}
+		return &status{
+			code: exitFailed,
+			err: fmt.Errorf(
+				"the endpoint %s is registered, and its secret could not be kept: put it into a file, and then: "+
+					"importer webhooks add --id %s --url %s --secret-file FILE: %w", id, id, address, err),
+		}
 	}
 	a.say("The endpoint %s is registered, and its signing secret is kept.", id)
 	if !hide {
@@ -131,7 +153,8 @@ func newEndpointID() string { return "local_" + strings.ToLower(rand.Text()[:8])
 func isWebAddress(address string) error {
 	u, err := url.Parse(address)
 	if address == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return usage("--url is the address that the service is to deliver to, such as https://filings.example.com" + webhook.Path)
+		return usage("--url is the address that the service is to deliver to, such as https://filings.example.com" +
+			webhook.Path)
 	}
 	return nil
 }
@@ -146,8 +169,9 @@ func (a *app) webhooksAddCommand() *cobra.Command {
 		Long: `add seals a signing secret into the ledger, so that deliveries under it are
 accepted. Nothing is sent to the service. The secret is read from a file, or from
 the standard input where FILE is -, so that it stands in no list of processes.`,
-		Example: "  importer webhooks add --id we_17 --url https://filings.example.com" + webhook.Path + " --secret-file secret.txt --yes",
-		Args:    cobra.NoArgs,
+		Example: "  importer webhooks add --id we_17 --url https://filings.example.com" + webhook.Path +
+			" --secret-file secret.txt --yes",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := isWebAddress(e.URL); err != nil {
 				return err
@@ -163,7 +187,8 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 				return err
 			}
 			e.ID = cmp.Or(e.ID, newEndpointID())
-			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l, e, secret, m) })
+			return a.withAnyLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l, e, secret, m) })
 		},
 	}
 	c.Flags().StringVar(&e.ID, "id", "", "the service's name for the endpoint; without it one is made up")
@@ -174,7 +199,8 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 }
 
 func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, secret string, m manner) error {
-	if err := a.agreed(ctx, m, "Deliveries under the signing secret of this endpoint are to be accepted:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?"); err != nil {
+	if err := a.agreed(ctx, m, "Deliveries under the signing secret of this endpoint are to be accepted:",
+		[][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?"); err != nil {
 		return err
 	}
 	if err := l.KeepEndpoint(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
@@ -217,7 +243,8 @@ func (a *app) webhooksListCommand() *cobra.Command {
 		Example: "  importer webhooks list\n  importer webhooks list --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.listing(c.Context(), "No endpoint is known", func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l, asJSON) })
+			return a.listing(c.Context(), "No endpoint is known",
+				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l, asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per endpoint")
@@ -265,7 +292,8 @@ to delete an endpoint and goes on delivering to it; those deliveries are refused
 		Example: "  importer webhooks remove we_17",
 		Args:    one("endpoint: importer webhooks list shows them"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withLedger(c.Context(), func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l, args[0], m) })
+			return a.withLedger(c.Context(),
+				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l, args[0], m) })
 		},
 	}
 	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
@@ -281,13 +309,19 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 		if e.ID != id {
 			continue
 		}
-		if err := a.agreed(ctx, m, "The signing secret of this endpoint is to be dropped, and deliveries under it refused:", [][]string{{"id", e.ID}, {"url", e.URL}}, "Drop it?"); err != nil {
+		if err := a.agreed(
+			ctx, m, "The signing secret of this endpoint is to be dropped, and deliveries under it refused:",
+			[][]string{
+				{"id", e.ID}, {"url", e.URL},
+			}, "Drop it?"); err != nil {
 			return err
 		}
 		if err := l.DropEndpoint(acting(ctx, "webhook-remove", id, ""), id); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "The signing secret of %s is dropped. The service goes on delivering to it; ask the service to delete it.\n", id)
+		fmt.Fprintf(
+			a.out, "The signing secret of %s is dropped. The service goes on delivering to it; ask the service to "+
+				"delete it.\n", id)
 		return nil
 	}
 	return fmt.Errorf("there is no endpoint %s here: importer webhooks list shows those that are kept", id)

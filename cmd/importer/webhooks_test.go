@@ -44,12 +44,34 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 		{name: "kept and shown", answer: `{"id":"we_1","signingSecret":"whsec_1"}`, shown: true, id: "we_1"},
 		{name: "kept and hidden", answer: `{"id":"we_1","secret":"whsec_1"}`, hide: true, id: "we_1"},
 		{name: "without an id", answer: `{"data":{"signing_secret":"whsec_1"}}`, shown: true, id: "local_"},
-		{name: "not kept", answer: `{"id":"we_1","secret":"whsec_1"}`, err: errors.New("the disk is full"), shown: true, fails: true, id: "we_1"},
-		{name: "not kept, though hidden", answer: `{"id":"we_1","secret":"whsec_1"}`, hide: true, err: errors.New("the disk is full"), shown: true, fails: true, id: "we_1"},
-		{name: "under a name that nobody knows", answer: `{"id":"we_1","sesame":"whsec_1"}`, hide: true, shown: true, fails: true},
+		{
+			name:   "not kept",
+			answer: `{"id":"we_1","secret":"whsec_1"}`,
+			err:    errors.New("the disk is full"),
+			shown:  true,
+			fails:  true,
+			id:     "we_1",
+		},
+		{
+			name:   "not kept, though hidden",
+			answer: `{"id":"we_1","secret":"whsec_1"}`,
+			hide:   true,
+			err:    errors.New("the disk is full"),
+			shown:  true,
+			fails:  true,
+			id:     "we_1",
+		},
+		{
+			name:   "under a name that nobody knows",
+			answer: `{"id":"we_1","sesame":"whsec_1"}`,
+			hide:   true,
+			shown:  true,
+			fails:  true,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, tc.answer) }))
+			srv := httptest.NewServer(
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, tc.answer) }))
 			defer srv.Close()
 			client, err := filingapi.New(filingapi.Config{BaseURL: srv.URL + "/v1", Key: scriptKey})
 			if err != nil {
@@ -64,13 +86,16 @@ func TestASecretIsKeptOrShown(t *testing.T) {
 				if (err != nil) != tc.fails || strings.Contains(out.String(), "whsec_1") != tc.shown {
 					t.Errorf("%v\n%s", err, out.String())
 				}
-				if strings.Contains(told.String(), "whsec_1") || err != nil && strings.Contains(err.Error(), "whsec_1") {
+				if strings.Contains(told.String(), "whsec_1") ||
+					err != nil && strings.Contains(err.Error(), "whsec_1") {
 					t.Errorf("the secret is told beside the results: %s, %v", told.String(), err)
 				}
-				if err != nil && !strings.Contains(err.Error(), "importer webhooks add --id we_1 --url https://a.example.com --secret-file FILE") {
+				if err != nil && !strings.Contains(err.Error(),
+					"importer webhooks add --id we_1 --url https://a.example.com --secret-file FILE") {
 					t.Errorf("no way out: %v", err)
 				}
-				if tc.id != "" && (s.secret != "whsec_1" || !strings.HasPrefix(s.kept.ID, tc.id) || s.kept.URL != "https://a.example.com") {
+				if tc.id != "" && (s.secret != "whsec_1" || !strings.HasPrefix(s.kept.ID, tc.id) ||
+					s.kept.URL != "https://a.example.com") {
 					t.Errorf("kept %+v, %q", s.kept, s.secret)
 				}
 			}

@@ -9,16 +9,17 @@ import (
 	"net"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // await tries until something is there, for containers are started together
 // with what they need. Only an error that passes is waited for; any other is
 // for a person to mend, and ends the process.
-func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool, try func() (T, error)) (T, error) {
+func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
+	try func() (T, error)) (T, error) {
 	w.health.enter(phase("waits for " + what))
 	waited := false
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 15*time.Second) {

@@ -95,7 +95,8 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 			continue
 		}
 		if other := buyers[subject(r)]; other != nil {
-			p.Errorf("%s is bought by row %d of %s (%s) and by row %d of %s (%s)", subject(r), other.Number, other.Batch, other.Result, r.Number, r.Batch, r.Result)
+			p.Errorf("%s is bought by row %d of %s (%s) and by row %d of %s (%s)", subject(r), other.Number,
+				other.Batch, other.Result, r.Number, r.Batch, r.Result)
 		}
 		buyers[subject(r)] = r
 		made := orders[subject(r)]
@@ -118,17 +119,20 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 		}
 		posted += r.Cost.Amount
 		if len(made) != 1 || r.Cost.Amount != charged || !r.Cost.IsKnown() || r.Held != 0 {
-			p.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number, r.Batch, r.Cost, r.Held, len(made), charged, r.Message)
+			p.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number,
+				r.Batch, r.Cost, r.Held, len(made), charged, r.Message)
 		}
 		for _, i := range r.Items {
 			if i.OrderID == "" {
 				continue // of a doubt that a 409 solved: an event tells it
 			}
 			if !ids[i.OrderID] {
-				p.Errorf("row %d of %s has the order %s, which the books do not have for %s", r.Number, r.Batch, i.OrderID, subject(r))
+				p.Errorf("row %d of %s has the order %s, which the books do not have for %s", r.Number, r.Batch,
+					i.OrderID, subject(r))
 			}
 			if other := owners[i.OrderID]; other != nil && other != r {
-				p.Errorf("rows %d of %s and %d of %s both have the order %s", other.Number, other.Batch, r.Number, r.Batch, i.OrderID)
+				p.Errorf("rows %d of %s and %d of %s both have the order %s", other.Number, other.Batch, r.Number,
+					r.Batch, i.OrderID)
 			}
 			owners[i.OrderID] = r
 		}
@@ -147,7 +151,8 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 	book, err := p.ledger.Book(p.Context())
 	p.must(err)
 	if book.Posted != posted || book.Reserved != held || posted+doubted != money.Cents(books.Charged) {
-		p.Errorf("the ledger spent %s and holds %s, of which %s was charged; its rows cost %s and hold %s; the service charged %s",
+		p.Errorf("the ledger spent %s and holds %s, of which %s was charged; its rows cost %s and hold %s; the "+
+			"service charged %s",
 			book.Posted, book.Reserved, doubted, posted, held, money.Cents(books.Charged))
 	}
 	if p.Failed() {
@@ -162,13 +167,16 @@ func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
 	p.Helper()
 	want := charged
 	if charged == 0 && !r.Creating {
-		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"}, nil).Total.Amount
+		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"},
+			nil).Total.Amount
 	}
 	if r.Held != want {
-		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Held, want, charged, r.Message)
+		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Held, want,
+			charged, r.Message)
 	}
 	if r.Request.Order.Repeatable(false) && !r.Creating && r.Attempts < 8 {
-		p.Errorf("row %d of %s may be sent again, and was left to a person after %d attempts: %s", r.Number, r.Batch, r.Attempts, r.Message)
+		p.Errorf("row %d of %s may be sent again, and was left to a person after %d attempts: %s", r.Number, r.Batch,
+			r.Attempts, r.Message)
 	}
 }
 

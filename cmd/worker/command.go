@@ -6,11 +6,11 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/metrics"
 	"bulkfiling/internal/webhook"
-
-	"github.com/spf13/cobra"
 )
 
 // options are the flags.
@@ -76,7 +76,8 @@ at once.
 	c.Flags().StringVar(&o.listen, "listen", ":8081", "address of health and metrics; empty for none")
 	c.Flags().IntVar(&o.concurrency, "concurrency", 0, "orders in flight, in place of WORKER_CONCURRENCY")
 	c.Flags().Float64Var(&o.rate, "rate", 0, "requests a second of the whole fleet, in place of FILING_RATE")
-	c.Flags().StringVar(&o.ledger, "ledger", "", "the ledger to use, by its name (default: that of the API key's organization)")
+	c.Flags().StringVar(&o.ledger, "ledger", "",
+		"the ledger to use, by its name (default: that of the API key's organization)")
 	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "take the service's events in, too, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}

@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // fleetFlying is how many orders each worker of the proof may have in flight.
@@ -66,7 +66,8 @@ func TestFleet(t *testing.T) {
 	p.finish(batches...)
 	took := time.Since(began)
 	counts := p.compare(batches...)
-	p.Logf("%d rows in %s under %d kills: %v; faults that fired: %v", p.rows, took.Round(time.Second), p.kills, counts, p.service.Books().Faults)
+	p.Logf("%d rows in %s under %d kills: %v; faults that fired: %v", p.rows, took.Round(time.Second), p.kills, counts,
+		p.service.Books().Faults)
 	if counts[filing.Placed]+counts[filing.Uncertain] != p.rows {
 		p.Errorf("%v, want %d rows placed or uncertain", counts, p.rows)
 	}
@@ -103,8 +104,15 @@ func newProof(t *testing.T, seed uint64) *proof {
 	t.Logf("FLEET_SEED=%d", seed)
 	p := &proof{fleet: newFleet(t, 0), random: rand.New(rand.NewPCG(seed, 0))}
 	p.service = sandbox.New(sandbox.Config{
-		Keys: []string{secretKey}, OpeningBalance: 1e12, AutoSeed: true, Seed: seed, Fees: fleetFees, ExpeditedService: 51_13,
-		Latency: 20 * time.Millisecond, Jitter: 60 * time.Millisecond, HangLimit: 5 * time.Second,
+		Keys:             []string{secretKey},
+		OpeningBalance:   1e12,
+		AutoSeed:         true,
+		Seed:             seed,
+		Fees:             fleetFees,
+		ExpeditedService: 51_13,
+		Latency:          20 * time.Millisecond,
+		Jitter:           60 * time.Millisecond,
+		HangLimit:        5 * time.Second,
 	})
 	p.open()
 	p.redis, p.flush = startRedis(t)
@@ -122,8 +130,11 @@ func newProof(t *testing.T, seed uint64) *proof {
 	p.must(err)
 	t.Cleanup(func() { p.sql.Close() })
 	for i := range 4 {
-		p.machines = append(p.machines, newMachine(t, fmt.Sprintf("worker%d", i+1), i >= 2, strings.TrimPrefix(p.base, "http://"), p.redis.addr, p.postgres.addr,
-			"FILING_SEAL_KEY="+seal, "FILING_FEES="+fees, "FILING_TIMEOUT=3s", fmt.Sprintf("WORKER_CONCURRENCY=%d", fleetFlying), "FILING_RATE=600"))
+		p.machines = append(p.machines,
+			newMachine(t, fmt.Sprintf("worker%d", i+1), i >= 2, strings.TrimPrefix(p.base, "http://"), p.redis.addr,
+				p.postgres.addr,
+				"FILING_SEAL_KEY="+seal, "FILING_FEES="+fees, "FILING_TIMEOUT=3s",
+				fmt.Sprintf("WORKER_CONCURRENCY=%d", fleetFlying), "FILING_RATE=600"))
 	}
 	t.Cleanup(func() {
 		for _, timer := range p.pending {
@@ -143,16 +154,19 @@ func (p *proof) must(err error) {
 // fleetFees are those that the service and we both know. No two sums of them are
 // alike by chance.
 var fleetFees = []sandbox.Fee{
-	{Product: "annual_report", EntityType: "LLC", Cents: 300_00}, {Product: "annual_report", EntityType: "CORP", Cents: 225_01},
+	{Product: "annual_report", EntityType: "LLC", Cents: 300_00},
+	{Product: "annual_report", EntityType: "CORP", Cents: 225_01},
 	{Product: "formation", EntityType: "LLC", Cents: 110_10}, {Product: "formation", EntityType: "CORP", Cents: 109_01},
-	{Product: "foreign_qualification", EntityType: "LLC", Cents: 200_25}, {Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
+	{Product: "foreign_qualification", EntityType: "LLC", Cents: 200_25},
+	{Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
 }
 
 func writeFees(path string) error {
 	var lines strings.Builder
 	lines.WriteString("product,state,entityType,amount\n")
 	for _, fee := range fleetFees {
-		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType, money.Cents(fee.Cents))
+		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType,
+			money.Cents(fee.Cents))
 	}
 	return os.WriteFile(path, []byte(lines.String()), 0o600)
 }
@@ -161,7 +175,11 @@ func (p *proof) newQuoter(fees string) *pricing.Quoter {
 	p.Helper()
 	var prices []filing.Price
 	for _, price := range sandbox.DefaultPrices() {
-		prices = append(prices, filing.Price{Type: price.Type, WholesaleAmount: money.Cents(price.Wholesale).String(), Enabled: true})
+		prices = append(prices, filing.Price{
+			Type:            price.Type,
+			WholesaleAmount: money.Cents(price.Wholesale).String(),
+			Enabled:         true,
+		})
 	}
 	book, err := pricing.NewPriceBook(prices, "")
 	p.must(err)
@@ -173,11 +191,17 @@ func (p *proof) newQuoter(fees string) *pricing.Quoter {
 // fill puts a batch of every kind of filing into the ledger.
 func (p *proof) fill(batch string, n int) {
 	p.Helper()
-	_, err := p.ledger.CreateBatch(p.Context(), ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
+	_, err := p.ledger.CreateBatch(p.Context(),
+		ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
 	p.must(err)
 	var rows []ledger.Row
 	for i := range n {
-		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: request(i)})
+		rows = append(rows, ledger.Row{
+			Number:  i + 2,
+			Cells:   []byte(`["x"]`),
+			Result:  filing.Ready,
+			Request: request(i),
+		})
 	}
 	p.must(p.ledger.AddRows(p.Context(), batch, rows))
 	p.must(p.ledger.OpenBatch(p.Context(), batch))
@@ -189,16 +213,39 @@ const described = "Larkspur"
 
 // request is what row i asks for. Each row is for a company of its own.
 func request(i int) *filing.Request {
-	address := &filing.Address{Line1: "12 Market Street", City: "Springfield", State: "DE", PostalCode: "19801", Country: "US"}
-	officer := filing.Officer{Type: filing.Person, FirstName: "Ana", LastName: "Silva", Title: "Member", Address: address, IsPrimary: true}
-	ana := filing.UserRef{Email: fmt.Sprintf("ana%d@example.com", i%25), Name: "Ana Silva", Phone: fmt.Sprintf("+1302555%04d", i%25)}
-	r := &filing.Request{Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_fleet%d", i)},
-		Order: filing.Order{FilingState: "DE"}}
+	address := &filing.Address{
+		Line1:      "12 Market Street",
+		City:       "Springfield",
+		State:      "DE",
+		PostalCode: "19801",
+		Country:    "US",
+	}
+	officer := filing.Officer{
+		Type:      filing.Person,
+		FirstName: "Ana",
+		LastName:  "Silva",
+		Title:     "Member",
+		Address:   address,
+		IsPrimary: true,
+	}
+	ana := filing.UserRef{
+		Email: fmt.Sprintf("ana%d@example.com", i%25),
+		Name:  "Ana Silva",
+		Phone: fmt.Sprintf("+1302555%04d", i%25),
+	}
+	r := &filing.Request{
+		Product: filing.AnnualReport,
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_fleet%d", i)},
+		Order:   filing.Order{FilingState: "DE"},
+	}
 	switch kind := i % 20; {
 	case kind < 10:
 		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
 	case kind < 12:
-		r.Order.AnnualReport, r.Order.RegisteredAgent = &filing.AnnualReportItem{FilingYear: "2026"}, &filing.RegisteredAgentItem{}
+		r.Order.AnnualReport, r.Order.RegisteredAgent = &filing.AnnualReportItem{
+			FilingYear: "2026",
+		}, &filing.RegisteredAgentItem{}
 	case kind < 15:
 		r.Product, r.Order.RegisteredAgent = filing.AgentChange, &filing.RegisteredAgentItem{IsChangeOfAgent: true}
 	case kind < 16:
@@ -209,28 +256,49 @@ func request(i int) *filing.Request {
 		r.Product, r.User, r.Company = filing.Formation, ana, filing.CompanyRef{}
 		r.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		r.Order.Formation = &filing.FormationItem{Company: filing.Company{
-			LegalName: fmt.Sprintf("Tern & Tide %d LLC", i), EntityType: filing.LLC, StructureType: "MEMBER",
-			PrincipalAddress: address, MailingAddress: address, Officers: []filing.Officer{officer},
+			LegalName:        fmt.Sprintf("Tern & Tide %d LLC", i),
+			EntityType:       filing.LLC,
+			StructureType:    "MEMBER",
+			PrincipalAddress: address,
+			MailingAddress:   address,
+			Officers:         []filing.Officer{officer},
 		}}
 		if kind == 18 {
 			r.Order.EIN = ein()
 		}
 	default:
 		r.User, r.Company = ana, filing.CompanyRef{Sheet: filing.Company{
-			LegalName: fmt.Sprintf("%s %d LLC", described, i), EntityType: filing.LLC, FormationState: "DE", FormationDate: "2021-05-04",
-			PrincipalAddress: address, MailingAddress: address, Officers: []filing.Officer{officer},
+			LegalName:        fmt.Sprintf("%s %d LLC", described, i),
+			EntityType:       filing.LLC,
+			FormationState:   "DE",
+			FormationDate:    "2021-05-04",
+			PrincipalAddress: address,
+			MailingAddress:   address,
+			Officers:         []filing.Officer{officer},
 		}}
 		r.Order.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: &filing.Agent{
-			Type: filing.Person, FirstName: "Grace", LastName: "Okafor", Street: "1 Main St", City: "Dover", State: "DE", ZIP: "19901"}}
+			Type:      filing.Person,
+			FirstName: "Grace",
+			LastName:  "Okafor",
+			Street:    "1 Main St",
+			City:      "Dover",
+			State:     "DE",
+			ZIP:       "19901",
+		}}
 	}
 	return r
 }
 
 func ein() *filing.EINItem {
 	return &filing.EINItem{
-		BusinessCategory: "Retail", BusinessPurpose: "Selling bread", ApplicationReason: "Banking purposes",
-		ResponsiblePartyFirstName: "Grace", ResponsiblePartyLastName: "Okafor", ResponsiblePartyTitle: "CEO",
-		ResponsiblePartySSN: "078051120", ResponsiblePartyPhoneNumber: "+12125550101",
+		BusinessCategory:            "Retail",
+		BusinessPurpose:             "Selling bread",
+		ApplicationReason:           "Banking purposes",
+		ResponsiblePartyFirstName:   "Grace",
+		ResponsiblePartyLastName:    "Okafor",
+		ResponsiblePartyTitle:       "CEO",
+		ResponsiblePartySSN:         "078051120",
+		ResponsiblePartyPhoneNumber: "+12125550101",
 	}
 }
 
@@ -246,7 +314,8 @@ func TestOutOfReachInTheMiddleOfATransaction(t *testing.T) {
 		m.database.stall()
 		time.Sleep(200 * time.Millisecond) // for the database to see that it waits
 		var n int
-		err := p.sql.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
+		err := p.sql.QueryRowContext(t.Context(),
+			`SELECT COUNT(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.1 s'`).Scan(&n)
 		if err == nil && n == 0 {
 			m.database.mend()
 			err = errors.New("it is not")
@@ -310,12 +379,19 @@ var blows = []blow{
 	{"PostgreSQL restarts, immediately", 2, func(p *proof) { p.restart(syscall.SIGQUIT) }},
 	{"the balance is out", 2, (*proof).empty},
 	{"429", 1, func(p *proof) {
-		p.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, Endpoint: "*", RetryAfter: time.Second, Times: 10})
+		p.service.Inject(sandbox.Fault{
+			Kind:       sandbox.FaultStatus,
+			Status:     429,
+			Endpoint:   "*",
+			RetryAfter: time.Second,
+			Times:      10,
+		})
 	}},
 	{"503", 1, func(p *proof) { p.away(sandbox.Outage503) }},
 	{"the service refuses connections", 1, func(p *proof) { p.away(sandbox.OutageRefuse) }},
 	{"orders are made, and their answers lost", 2, func(p *proof) {
-		for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultEOF, sandbox.FaultHalfBody, sandbox.FaultGarbage, sandbox.FaultNoOrderIDs, sandbox.FaultTimeout} {
+		for _, kind := range []sandbox.Kind{sandbox.FaultReset, sandbox.FaultEOF, sandbox.FaultHalfBody,
+			sandbox.FaultGarbage, sandbox.FaultNoOrderIDs, sandbox.FaultTimeout} {
 			p.service.Inject(sandbox.Fault{Kind: kind, After: true, Endpoint: "POST *", Times: 2})
 		}
 	}},
@@ -327,9 +403,11 @@ var blows = []blow{
 	{"a worker is cut off from the service", 2, func(p *proof) { p.sever(p.any().service) }},
 	{"a worker is cut off from Redis", 2, func(p *proof) { p.sever(p.any().queue) }},
 	{"a worker is cut off from the database", 2, func(p *proof) { p.sever(p.any().database) }},
-	{"a worker's way to the service stands still", 1, func(p *proof) { p.stall(p.any().service, p.upTo(5*time.Second)) }},
+	{"a worker's way to the service stands still", 1,
+		func(p *proof) { p.stall(p.any().service, p.upTo(5*time.Second)) }},
 	{"a worker's way to Redis stands still", 1, func(p *proof) { p.stall(p.any().queue, p.upTo(5*time.Second)) }},
-	{"a worker's way to the database stands still", 1, func(p *proof) { p.stall(p.any().database, p.upTo(5*time.Second)) }},
+	{"a worker's way to the database stands still", 1,
+		func(p *proof) { p.stall(p.any().database, p.upTo(5*time.Second)) }},
 	{"a worker's way to the database is slow", 1, func(p *proof) {
 		w := p.any().database
 		w.slow(30 * time.Millisecond)
@@ -395,7 +473,8 @@ func (p *proof) stall(w *wire, d time.Duration) {
 func (p *proof) empty() {
 	books := p.service.Books()
 	p.service.Deposit(-books.Balance)
-	for end := time.Now().Add(5 * time.Second); p.service.Books().Refused[402] == books.Refused[402] && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Second); p.service.Books().Refused[402] == books.Refused[402] &&
+		time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond) // between two looks
 	}
 	p.service.Deposit(books.Balance)

@@ -105,11 +105,13 @@ func TestClockTellsThatLoopsTurn(t *testing.T) {
 
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	handler := newWorker(config.Environment{}, options{webhooks: true}, slog.New(slog.DiscardHandler)).handler()
-	for target, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503, "GET /metrics": 200, "POST /webhooks/filing": 503, "GET /nothing": 404, "POST /metrics": 405} {
+	for target, status := range map[string]int{"GET /healthz": 200, "GET /readyz": 503, "GET /metrics": 200,
+		"POST /webhooks/filing": 503, "GET /nothing": 404, "POST /metrics": 405} {
 		method, path, _ := strings.Cut(target, " ")
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
-		if h := answer.Header(); answer.Code != status || h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") {
+		if h := answer.Header(); answer.Code != status || h.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d, %v", target, answer.Code, h)
 		}
 	}

@@ -38,11 +38,22 @@ type machine struct {
 
 func newMachine(tb testing.TB, name string, far bool, service, queue, database string, vars ...string) *machine {
 	tb.Helper()
-	m := &machine{tb: tb, name: name, far: far, dir: tb.TempDir(), logs: tb.ArtifactDir(), messages: make(map[string]int),
-		service: lay(tb, service), queue: lay(tb, queue), database: lay(tb, database)}
+	m := &machine{
+		tb:       tb,
+		name:     name,
+		far:      far,
+		dir:      tb.TempDir(),
+		logs:     tb.ArtifactDir(),
+		messages: make(map[string]int),
+		service:  lay(tb, service),
+		queue:    lay(tb, queue),
+		database: lay(tb, database),
+	}
 	m.vars = append([]string{
-		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.dir, "FILING_DATA_DIR=" + m.dir, "FILING_API_KEY=" + secretKey,
-		"FILING_BASE_URL=http://" + m.service.from + "/v1", "DATABASE_URL=" + databaseURL(m.database.from), "REDIS_URL=redis://" + m.queue.from + "/0",
+		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.dir, "FILING_DATA_DIR=" + m.dir,
+		"FILING_API_KEY=" + secretKey,
+		"FILING_BASE_URL=http://" + m.service.from + "/v1", "DATABASE_URL=" + databaseURL(m.database.from),
+		"REDIS_URL=redis://" + m.queue.from + "/0",
 	}, vars...)
 	tb.Cleanup(func() { m.end(syscall.SIGKILL) })
 	return m
@@ -50,7 +61,8 @@ func newMachine(tb testing.TB, name string, far bool, service, queue, database s
 
 // past leads the worker past its wires, where a measurement wants none.
 func (m *machine) past(service, queue, database string) {
-	m.vars = append(m.vars, "FILING_BASE_URL=http://"+service+"/v1", "DATABASE_URL="+databaseURL(database), "REDIS_URL=redis://"+queue+"/0")
+	m.vars = append(m.vars, "FILING_BASE_URL=http://"+service+"/v1", "DATABASE_URL="+databaseURL(database),
+		"REDIS_URL=redis://"+queue+"/0")
 }
 
 // start starts a worker.

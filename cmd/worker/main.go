@@ -50,7 +50,8 @@ func heed(cancel context.CancelFunc, log *slog.Logger) {
 	go func() {
 		log.Info("asked to end", "signal", (<-signals).String())
 		cancel()
-		log.Warn("asked to end again: it ends at once, and the orders in flight are settled as crashed", "signal", (<-signals).String())
+		log.Warn("asked to end again: it ends at once, and the orders in flight are settled as crashed", "signal",
+			(<-signals).String())
 		os.Exit(exitAtOnce)
 	}()
 }

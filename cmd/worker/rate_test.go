@@ -82,7 +82,12 @@ func measure(b *testing.B, bin string, f *figure) {
 			b.Fatal(err)
 		}
 	}
-	service := sandbox.New(sandbox.Config{Keys: []string{secretKey}, OpeningBalance: 1e12, AutoSeed: true, Latency: f.answer})
+	service := sandbox.New(sandbox.Config{
+		Keys:           []string{secretKey},
+		OpeningBalance: 1e12,
+		AutoSeed:       true,
+		Latency:        f.answer,
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	ctx, stop := context.WithCancel(b.Context())
@@ -105,7 +110,8 @@ func measure(b *testing.B, bin string, f *figure) {
 	must(l.AddRows(b.Context(), "a", rows))
 	var machines []*machine
 	for i := range f.workers {
-		m := newMachine(b, fmt.Sprintf("worker%d", i+1), false, address, redis.addr, postgres.addr, fmt.Sprintf("WORKER_CONCURRENCY=%d", rateFlying))
+		m := newMachine(b, fmt.Sprintf("worker%d", i+1), false, address, redis.addr, postgres.addr,
+			fmt.Sprintf("WORKER_CONCURRENCY=%d", rateFlying))
 		m.past(address, redis.addr, postgres.addr)
 		m.start()
 		machines = append(machines, m)
@@ -144,7 +150,8 @@ func measure(b *testing.B, bin string, f *figure) {
 	}
 }
 
-var figureColumns = []string{"answer_ms", "workers", "in_flight", "rows", "seconds", "rows_per_second", "bound_rows_per_second", "worker_cpu_ms_per_row", "processors"}
+var figureColumns = []string{"answer_ms", "workers", "in_flight", "rows", "seconds", "rows_per_second",
+	"bound_rows_per_second", "worker_cpu_ms_per_row", "processors"}
 
 func writeFigures(figures []figure) error {
 	var text strings.Builder
@@ -152,7 +159,8 @@ func writeFigures(figures []figure) error {
 	_ = w.Write(figureColumns) // into memory
 	for _, f := range figures {
 		_ = w.Write([]string{
-			strconv.FormatInt(f.answer.Milliseconds(), 10), strconv.Itoa(f.workers), strconv.Itoa(f.workers * rateFlying), strconv.Itoa(f.rows),
+			strconv.FormatInt(f.answer.Milliseconds(), 10), strconv.Itoa(f.workers),
+			strconv.Itoa(f.workers * rateFlying), strconv.Itoa(f.rows),
 			fmt.Sprintf("%.2f", f.took.Seconds()), fmt.Sprintf("%.0f", f.rate()), fmt.Sprintf("%.0f", f.bound()),
 			fmt.Sprintf("%.2f", f.cpu.Seconds()*1000/float64(f.rows)), strconv.Itoa(runtime.NumCPU()),
 		})

@@ -102,9 +102,14 @@ func startRedis(tb testing.TB) (s *server, client *redis.Client) {
 	address := free(tb)
 	_, port, _ := net.SplitHostPort(address)
 	client = redis.NewClient(&redis.Options{Addr: address})
-	s = &server{tb: tb, name: "redis-server", addr: address,
-		command: []string{"redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", dir},
-		answers: func(ctx context.Context) error { return client.Ping(ctx).Err() }}
+	s = &server{
+		tb:   tb,
+		name: "redis-server",
+		addr: address,
+		command: []string{"redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+			"--dir", dir},
+		answers: func(ctx context.Context) error { return client.Ping(ctx).Err() },
+	}
 	tb.Cleanup(func() { client.Close(); s.stop(syscall.SIGKILL) })
 	s.start()
 	return s, client
@@ -131,7 +136,8 @@ func startPostgres(tb testing.TB, bin string) (s *server, url string) {
 	if as != nil {
 		must(os.Chown(data, int(as.Uid), int(as.Gid)))
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync",
+		"--no-locale", "-E", "UTF8")
 	initdb.Dir, initdb.SysProcAttr = os.TempDir(), &syscall.SysProcAttr{Credential: as}
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
@@ -139,15 +145,21 @@ func startPostgres(tb testing.TB, bin string) (s *server, url string) {
 	address := free(tb)
 	_, port, _ := net.SplitHostPort(address)
 	url = databaseURL(address)
-	s = &server{tb: tb, name: "postgres", addr: address, as: as,
-		command: []string{filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", data, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=120", "-c", "log_min_messages=fatal"},
+	s = &server{
+		tb:   tb,
+		name: "postgres",
+		addr: address,
+		as:   as,
+		command: []string{filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", data, "-c",
+			"listen_addresses=127.0.0.1", "-c", "max_connections=120", "-c", "log_min_messages=fatal"},
 		answers: func(ctx context.Context) error {
 			c, err := pgx.Connect(ctx, url)
 			if err != nil {
 				return err
 			}
 			return c.Close(ctx)
-		}}
+		},
+	}
 	tb.Cleanup(func() { s.stop(syscall.SIGQUIT) })
 	s.start()
 	return s, url

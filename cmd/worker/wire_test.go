@@ -33,7 +33,13 @@ func lay(tb testing.TB, to string) *wire {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := &wire{tb: tb, from: l.Addr().String(), to: to, listener: l, ends: make(map[net.Conn]bool)}
+	w := &wire{
+		tb:       tb,
+		from:     l.Addr().String(),
+		to:       to,
+		listener: l,
+		ends:     make(map[net.Conn]bool),
+	}
 	w.changed = sync.NewCond(&w.mu)
 	go w.accept(l)
 	tb.Cleanup(func() {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
@@ -18,8 +20,6 @@ import (
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/sheet"
 	"bulkfiling/internal/webhook"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // drainMargin is how much longer than a request a drain may take: an answer that
@@ -40,16 +40,26 @@ type worker struct {
 }
 
 func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
-	w := &worker{env: env, options: o, log: log, health: newHealth(log), registry: metrics.NewRegistry()}
+	w := &worker{
+		env:      env,
+		options:  o,
+		log:      log,
+		health:   newHealth(log),
+		registry: metrics.NewRegistry(),
+	}
 	w.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "bulkfiling_worker_placing", Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
+		Name: "bulkfiling_worker_placing",
+		Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
 	}, func() float64 {
 		if phase, _ := w.health.at(); phase == places {
 			return 1
 		}
 		return 0
 	}))
-	concurrency := prometheus.NewGauge(prometheus.GaugeOpts{Name: "bulkfiling_worker_concurrency", Help: "Orders that this process may have in flight."})
+	concurrency := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "bulkfiling_worker_concurrency",
+		Help: "Orders that this process may have in flight.",
+	})
 	concurrency.Set(float64(env.Concurrency))
 	w.registry.MustRegister(concurrency)
 	return w
@@ -111,8 +121,16 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	placing, err := await(ctx, w, "the ledger", databaseAway, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
-			Service: observed, Ledger: l, Queue: queue, Quoter: quoter, Ask: ask, Pace: w.env.Pace(queue), Concurrency: w.env.Concurrency,
-			Drain: w.env.Timeout + drainMargin, Now: w.health.clock, Log: w.log,
+			Service:     observed,
+			Ledger:      l,
+			Queue:       queue,
+			Quoter:      quoter,
+			Ask:         ask,
+			Pace:        w.env.Pace(queue),
+			Concurrency: w.env.Concurrency,
+			Drain:       w.env.Timeout + drainMargin,
+			Now:         w.health.clock,
+			Log:         w.log,
 		})
 	})
 	if err != nil {
@@ -124,7 +142,8 @@ func (w *worker) run(ctx context.Context) (err error) {
 	<-ctx.Done()
 
 	w.health.enter(drains)
-	w.log.Info("the worker drains: it begins nothing more and waits for the answers that are out", "at_most", (w.env.Timeout + drainMargin).String())
+	w.log.Info("the worker drains: it begins nothing more and waits for the answers that are out", "at_most",
+		(w.env.Timeout + drainMargin).String())
 	began := time.Now()
 	placing.Stop()
 	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
@@ -143,7 +162,8 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 			known, err = w.env.UseUnassigned(ctx) // nothing is sent from it before the service has answered
 		}
 	case err == nil && known.Several:
-		known, err = await(ctx, w, "the organization's ledger", pricesAway, func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
+		known, err = await(ctx, w, "the organization's ledger", pricesAway,
+			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
 		w.log.Info("the ledger", "name", known.Name, "of", known.Whose, "in", known.Path)
@@ -183,8 +203,12 @@ func (w *worker) serve() (stop func(), err error) {
 		return nil, fmt.Errorf("listen for probes and scrapes: %w", err)
 	}
 	server := &http.Server{
-		Handler: w.handler(), ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+		Handler:           w.handler(),
+		ErrorLog:          slog.NewLogLogger(w.log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
 	}
 	w.log.Info("health and metrics", "listen", listener.Addr().String())
 	served := make(chan error, 1)

@@ -22,13 +22,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/alicebob/miniredis/v2"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // asProcess makes the test binary the worker itself.
@@ -105,12 +105,17 @@ func (f *fleet) fill(rows int) {
 	must(err)
 	all := make([]ledger.Row, rows)
 	for i := range all {
-		all[i] = ledger.Row{Number: i + 2, Cells: []byte(`["Acme Widgets LLC"]`), Result: filing.Ready, Request: &filing.Request{
-			Product: filing.AnnualReport,
-			User:    filing.UserRef{ID: "user_1"},
-			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_acme%d", i)},
-			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-		}}
+		all[i] = ledger.Row{
+			Number: i + 2,
+			Cells:  []byte(`["Acme Widgets LLC"]`),
+			Result: filing.Ready,
+			Request: &filing.Request{
+				Product: filing.AnnualReport,
+				User:    filing.UserRef{ID: "user_1"},
+				Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_acme%d", i)},
+				Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+			},
+		}
 	}
 	must(l.AddRows(f.Context(), "batch1", all))
 	must(l.OpenBatch(f.Context(), "batch1"))
@@ -153,7 +158,8 @@ func (f *fleet) start(vars []string, args ...string) *process {
 	p := &process{T: f.T, listen: free(f.T), ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.listen}, args...)...)
 	p.cmd.Env = append([]string{
-		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1", "FILING_API_KEY=" + secretKey,
+		asProcess + "=1", "PATH=" + os.Getenv("PATH"), "FILING_BASE_URL=" + f.base + "/v1",
+		"FILING_API_KEY=" + secretKey,
 		"FILING_DATA_DIR=" + f.dir, "WORKER_CONCURRENCY=4", "FILING_TIMEOUT=15s",
 	}, vars...)
 	stderr, err := p.cmd.StderrPipe()
@@ -415,7 +421,8 @@ func (f *fleet) settled() int {
 		f.Fatal(err)
 	}
 	books := f.service.Books()
-	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) || counts[filing.Placing]+counts[filing.Uncertain] > 0 {
+	if counts[filing.Placed] == 0 || counts[filing.Placed] != len(books.Orders) ||
+		counts[filing.Placing]+counts[filing.Uncertain] > 0 {
 		f.Errorf("%v in the ledger, %d orders in the service's books", counts, len(books.Orders))
 	}
 	return counts[filing.Placed]
@@ -453,15 +460,18 @@ func TestMetricsAndLogOfAPlacedBatch(t *testing.T) {
 		fmt.Sprintf(`bulkfiling_order_items_total{product="annual-report"} %d`, rows),
 		fmt.Sprintf(`bulkfiling_order_duration_seconds_count %d`, rows),
 		fmt.Sprintf(`bulkfiling_lookups_total{call="company",outcome="ok"} %d`, rows),
-		`bulkfiling_rows{state="ready"} 0`, `bulkfiling_batches{state="open"} 0`, `bulkfiling_batches{state="done"} 1`, `bulkfiling_ledger_up 1`, `bulkfiling_queue_up 1`,
-		`bulkfiling_money_declared 0`, `bulkfiling_halted{reason="funds"} 0`, `bulkfiling_breaker_state{state="closed"} 1`,
+		`bulkfiling_rows{state="ready"} 0`, `bulkfiling_batches{state="open"} 0`, `bulkfiling_batches{state="done"} 1`,
+		`bulkfiling_ledger_up 1`, `bulkfiling_queue_up 1`,
+		`bulkfiling_money_declared 0`, `bulkfiling_halted{reason="funds"} 0`,
+		`bulkfiling_breaker_state{state="closed"} 1`,
 		`bulkfiling_worker_concurrency 4`, `bulkfiling_worker_placing 1`,
 	} {
 		if !strings.Contains("\n"+text, "\n"+line+"\n") {
 			t.Errorf("the metrics lack %s", line)
 		}
 	}
-	for _, private := range []string{"comp_", "user_", "order_1", "Acme", "acme", "batch1", "127.0.0.1", "NobodyMaySee"} {
+	for _, private := range []string{"comp_", "user_", "order_1", "Acme", "acme", "batch1", "127.0.0.1",
+		"NobodyMaySee"} {
 		for line := range strings.Lines(text) {
 			if strings.Contains(line, private) && !strings.HasPrefix(line, "#") {
 				t.Errorf("%q stands in the metrics: %s", private, line)
@@ -536,7 +546,8 @@ func TestWebhooksAreTakenIn(t *testing.T) {
 	f := newFleet(t, 0)
 	p := f.start([]string{"FILING_WEBHOOK_SECRET=whsec_NobodyMaySee"}, "--webhooks")
 	post := func() int {
-		response, err := http.Post("http://"+p.listen+"/webhooks/filing", "application/json", strings.NewReader(`{"id":"evt_1"}`))
+		response, err := http.Post("http://"+p.listen+"/webhooks/filing", "application/json",
+			strings.NewReader(`{"id":"evt_1"}`))
 		if err != nil {
 			return 0
 		}
@@ -575,8 +586,10 @@ func TestHelpNamesWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--listen", "--concurrency", "--webhooks", "--version", "/healthz", "/readyz", "/metrics", "DATABASE_URL", "healthcheck", "130"} {
-		if !slices.Contains(strings.FieldsFunc(string(text), func(r rune) bool { return r == ' ' || r == '\n' || r == ',' }), want) {
+	for _, want := range []string{"--listen", "--concurrency", "--webhooks", "--version", "/healthz", "/readyz",
+		"/metrics", "DATABASE_URL", "healthcheck", "130"} {
+		if !slices.Contains(strings.FieldsFunc(string(text),
+			func(r rune) bool { return r == ' ' || r == '\n' || r == ',' }), want) {
 			t.Errorf("the help lacks %s", want)
 		}
 	}

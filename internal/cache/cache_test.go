@@ -70,7 +70,10 @@ func TestMakesRoomForTheLastUsed(t *testing.T) {
 
 func TestSlowLoadsCountLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &loads{T: t, Cache: New[string](Options[int]{TTL: func(took time.Duration) time.Duration { return 10 * took }})}
+		l := &loads{
+			T:     t,
+			Cache: New[string](Options[int]{TTL: func(took time.Duration) time.Duration { return 10 * took }}),
+		}
 		l.want(1, "a")
 		time.Sleep(9 * time.Second)
 		l.want(0, "a")
@@ -101,7 +104,8 @@ func TestFailedLoads(t *testing.T) {
 		c := New[string](Options[error]{})
 		failed := errors.New("failed")
 		for range 2 {
-			if v, err := c.Get(t.Context(), "a", func(context.Context) (error, error) { return nil, failed }); v != nil || err != failed {
+			if v, err := c.Get(t.Context(), "a",
+				func(context.Context) (error, error) { return nil, failed }); v != nil || err != failed {
 				t.Error(v, err)
 			}
 		}

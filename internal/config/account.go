@@ -18,10 +18,10 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/gofrs/flock"
+
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
-
-	"github.com/gofrs/flock"
 )
 
 // The data folder holds one ledger for each filing account, a folder each:
@@ -229,7 +229,13 @@ type Chosen struct {
 // describe keeps the choice and tells it.
 func (e *Environment) describe(a *account, all []*account, why string) Chosen {
 	e.chosen = a
-	c := Chosen{Name: a.name, Path: a.dir, Whose: a.whose(), Several: len(all) > 1, Why: why}
+	c := Chosen{
+		Name:    a.name,
+		Path:    a.dir,
+		Whose:   a.whose(),
+		Several: len(all) > 1,
+		Why:     why,
+	}
 	c.New = !isThere(filepath.Join(a.dir, ledgerFile))
 	return c
 }
@@ -352,7 +358,8 @@ func listAccounts(all []*account) string {
 // checkDatabaseName refuses a --ledger that is not the database's name.
 func (e *Environment) checkDatabaseName() error {
 	if name := databaseName(e.DatabaseURL); e.Ledger != "" && e.Ledger != name {
-		return fmt.Errorf("DATABASE_URL names the ledger %s, and --ledger %s another: leave one of them out", name, e.Ledger)
+		return fmt.Errorf("DATABASE_URL names the ledger %s, and --ledger %s another: leave one of them out", name,
+			e.Ledger)
 	}
 	return nil
 }
@@ -360,7 +367,8 @@ func (e *Environment) checkDatabaseName() error {
 // begin makes the account of a new ledger. Its folder is made when it is saved.
 func (e *Environment) begin(name string) (*account, error) {
 	if name != slug(name) || name == olderName {
-		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use small letters, digits and dashes, and not %q", ErrUndecided, name, olderName)
+		return nil, fmt.Errorf("%w: a ledger cannot be named %q: use small letters, digits and dashes, and not %q",
+			ErrUndecided, name, olderName)
 	}
 	return &account{name: name, dir: filepath.Join(e.DataDir, accountsFolder, name)}, nil
 }
@@ -433,7 +441,8 @@ func organizationOf(ctx context.Context, client *filingapi.Client) (ledger.Organ
 	switch {
 	case err == nil:
 		return ledger.Organization{Name: o.Name, CreatedAt: o.CreatedAt, Domain: o.Domain, Subdomain: o.Subdomain}, nil
-	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), ok && answered.Status == 501, ok && answered.Status/100 == 2:
+	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), ok && answered.Status == 501,
+		ok && answered.Status/100 == 2:
 		return ledger.Organization{}, nil
 	}
 	return ledger.Organization{}, err
@@ -491,17 +500,26 @@ func (e *Environment) pick(all []*account, o ledger.Organization) (*account, err
 		if len(all) > 0 {
 			known = "; there is " + listAccounts(all)
 		}
-		return undecided("the filing service does not say which organization the API key belongs to (GET /organization names neither createdAt nor domain). Say which ledger is meant with --ledger NAME: an existing one, or a new name for a new one%s", known)
+		return undecided(
+			"the filing service does not say which organization the API key belongs to (GET /organization names "+
+				"neither createdAt nor domain). Say which ledger is meant with --ledger NAME: an existing one, or a "+
+				"new name for a new one%s", known)
 	case own != nil && (seen == nil || seen == own):
 		return own, nil
 	case seen != nil && own != nil:
-		return undecided("the API key was used with the ledger %s (%s), and now the filing service reports %s, whose ledger is %s. To use that one, add --ledger %s",
+		return undecided(
+			"the API key was used with the ledger %s (%s), and now the filing service reports %s, whose ledger is "+
+				"%s. To use that one, add --ledger %s",
 			seen.name, seen.reported(), o, own.name, own.name)
 	case seen != nil:
-		return undecided("the API key was used with the ledger %s (%s), and now the filing service reports %s. If that is the same organization, add --ledger %s; for a ledger of its own, add --ledger %s",
+		return undecided(
+			"the API key was used with the ledger %s (%s), and now the filing service reports %s. If that is the "+
+				"same organization, add --ledger %s; for a ledger of its own, add --ledger %s",
 			seen.name, seen.reported(), o, seen.name, e.freeName(all, o))
 	case older != nil:
-		return undecided("%s holds a ledger of an earlier version, which does not say whose orders it has. If they are those of %s, add --ledger %s once; for a new, empty ledger, add --ledger %s",
+		return undecided(
+			"%s holds a ledger of an earlier version, which does not say whose orders it has. If they are those of "+
+				"%s, add --ledger %s once; for a new, empty ledger, add --ledger %s",
 			older.dir, o, older.name, e.freeName(all, o))
 	case unassigned != nil:
 		return unassigned, nil
@@ -514,15 +532,19 @@ func (e *Environment) pickNamed(all []*account, o ledger.Organization, own *acco
 	a := named(all, e.Ledger)
 	switch {
 	case own != nil && a != own:
-		return nil, fmt.Errorf("%w: the ledger of %s is %s, and orders from a second one would be bought twice. Leave --ledger %s out", ErrUndecided, o, own.name, e.Ledger)
+		return nil, fmt.Errorf(
+			"%w: the ledger of %s is %s, and orders from a second one would be bought twice. Leave --ledger %s out",
+			ErrUndecided, o, own.name, e.Ledger)
 	case a == nil:
 		return e.begin(e.Ledger)
 	case a.Mode != "" && a.Mode != e.Mode():
-		return nil, fmt.Errorf("%w: the ledger %s holds %s orders, and the key is for %s ones", ledger.ErrMode, a.name, a.Mode, e.Mode())
+		return nil, fmt.Errorf("%w: the ledger %s holds %s orders, and the key is for %s ones", ledger.ErrMode, a.name,
+			a.Mode, e.Mode())
 	case a == own, a.older, a.unassigned(), a.has(e.keyHash()), !o.Known(), len(a.Organizations) == 0:
 		return a, nil
 	}
-	return nil, fmt.Errorf("%w: the ledger %s is that of %s, and the API key belongs to %s", ledger.ErrOrganization, a.name, a.reported(), o)
+	return nil, fmt.Errorf("%w: the ledger %s is that of %s, and the API key belongs to %s", ledger.ErrOrganization,
+		a.name, a.reported(), o)
 }
 
 // freeName is a name for the organization's new ledger.
@@ -567,7 +589,8 @@ func (e *Environment) olderAdvice(older string, o ledger.Organization) string {
 	if runtime.GOOS == "windows" {
 		move = fmt.Sprintf(`mkdir "%s" & move "%s" "%s"`, filepath.Dir(target), older, target)
 	}
-	return fmt.Sprintf(`an earlier version kept its ledger in %s, and what was bought through it is known there alone. Ledgers are in %s now.
+	return fmt.Sprintf(
+		`an earlier version kept its ledger in %s, and what was bought through it is known there alone. Ledgers are in %s now.
 To take it over, stop everything that uses it, then: %s
 and add --ledger %s once. To leave it aside, say which ledger is meant: --ledger NAME (an existing one, or a new name)`, older, e.DataDir, move, name)
 }

@@ -92,7 +92,8 @@ func (o *office) wants(key, named, ledger string, isNew bool) {
 	o.Helper()
 	chosen, err := o.recognize(key, named)
 	if err != nil || chosen.Name != ledger || chosen.New != isNew {
-		o.Errorf("the key %s has the ledger %q (new: %t), %v; want %q (new: %t)", key, chosen.Name, chosen.New, err, ledger, isNew)
+		o.Errorf("the key %s has the ledger %q (new: %t), %v; want %q (new: %t)", key, chosen.Name, chosen.New, err,
+			ledger, isNew)
 	}
 }
 
@@ -214,7 +215,8 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 		defer client.Close()
 		return e.Recognize(t.Context(), client)
 	}
-	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, config.ErrUndecided) || !strings.Contains(err.Error(), "--ledger main once") {
+	if chosen, err := recognize("", "FILING_DATA_DIR", older); !errors.Is(err, config.ErrUndecided) ||
+		!strings.Contains(err.Error(), "--ledger main once") {
 		t.Errorf("%+v, %v", chosen, err)
 	}
 	for _, named := range []string{"main", ""} { // once said, it is known
@@ -232,7 +234,8 @@ func TestTheLedgerOfAnEarlierVersionIsNotTakenSilently(t *testing.T) {
 	if err := os.WriteFile(".bulkfiling/ledger.db", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if chosen, err := recognize(""); !errors.Is(err, config.ErrUndecided) || !strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
+	if chosen, err := recognize(""); !errors.Is(err, config.ErrUndecided) ||
+		!strings.Contains(err.Error(), "mv "+filepath.Join(here, ".bulkfiling")) {
 		t.Errorf("%+v, %v", chosen, err)
 	}
 	if chosen, err := recognize("new"); err != nil || chosen.Name != "new" {
@@ -269,7 +272,8 @@ func TestReadingBeginsNoLedger(t *testing.T) {
 		}
 	}
 	e.Ledger = "none"
-	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) || !strings.Contains(err.Error(), "tern-tide-test") {
+	if _, err := e.UseExisting(); !errors.Is(err, config.ErrNoLedger) ||
+		!strings.Contains(err.Error(), "tern-tide-test") {
 		t.Error(err)
 	}
 }

@@ -34,31 +34,50 @@ var Variables = []Variable{
 	{"FILING_BASE_URL", "", "the service's address, with /v1"},
 	{"FILING_API_KEY", "", "the API key: sk_test_… or sk_live_…"},
 	{"FILING_LIVE", "", "1 allows a live key (sk_live_…), as --live does"},
-	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: $XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, %LocalAppData%\\Bulkfiling"},
-	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for a key file in the data folder; schedules over DATABASE_URL need the variable"},
-	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer webhooks create keeps"},
+	{"FILING_DATA_DIR", "", "the data folder, with a ledger for each filing account; empty for the user's own: " +
+		"$XDG_DATA_HOME/bulkfiling or ~/.local/share/bulkfiling, ~/Library/Application Support/Bulkfiling, " +
+		"%LocalAppData%\\Bulkfiling"},
+	{"FILING_SEAL_KEY", "", "seals Social Security numbers, uploads and company lists: 64 hexadecimal digits, the " +
+		"same on every machine of a fleet; older keys may follow behind blanks or on lines of their own; empty for " +
+		"a key file in the data folder; schedules over DATABASE_URL need the variable"},
+	{"FILING_WEBHOOK_SECRET", "", "signing secrets of events, separated by commas, besides those that importer " +
+		"webhooks create keeps"},
 	{"DATABASE_URL", "", "postgres://…; empty for SQLite in the data folder"},
-	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
+	{"REDIS_URL", "", "redis://[user:password@]host:port/0, rediss:// with TLS (?ca=FILE&cert=FILE&key=FILE), " +
+		"redis-sentinel://[user:password@]host,host/0?master=NAME[&username=U&password=P], " +
+		"redis-cluster://host,host, and rediss-sentinel://, rediss-cluster://; empty for in-process"},
 	{"WORKER_CONCURRENCY", "32", "orders in flight per process"},
-	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data folder (look-ups, creations and orders); empty for unlimited"},
-	{"FILING_COST_TOLERANCE", "0", "dollars by which an order may cost more than was approved for its row; a dearer one waits for a new approval"},
-	{"FILING_REPEAT_AGENT", "", "1 sends an agent order again whose answer was lost: only for a service that is known not to charge it twice"},
+	{"FILING_RATE", "", "requests a second that place, of the whole fleet that shares REDIS_URL, or else the data " +
+		"folder (look-ups, creations and orders); empty for unlimited"},
+	{"FILING_COST_TOLERANCE", "0",
+		"dollars by which an order may cost more than was approved for its row; a dearer one waits for a new approval"},
+	{"FILING_REPEAT_AGENT", "", "1 sends an agent order again whose answer was lost: only for a service that is " +
+		"known not to charge it twice"},
 	{"FILING_TIMEOUT", "30s", "the time-out of a request, its answer included"},
 	{"FILING_FEES", "", "a CSV of state fees: product,state,entityType,amount"},
 	{"FILING_PRICE_TYPES", "", "the service's names of prices: annual-report=their_name,…"},
 	{"FILING_SET_PRICE_PATH", "/organization/prices/{type}", "where importer prices set sends a price, below /v1"},
-	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a private address; empty for any public host, by https"},
-	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
+	{"DOCUMENT_HOSTS", "", "the only hosts that documents come from besides the filing service, separated by " +
+		"commas: files.example.com, files.example.com:8443, *.example.com; one that is named in full may have a " +
+		"private address; empty for any public host, by https"},
+	{"FILING_NOTIFY", "", "whom to tell what happens, URLs separated by commas: https://… (JSON), " +
+		"https://hooks.slack.com/… or slack+https://…, smtp://user:password@host:587/?from=…&to=…"},
 	{"FILING_NOTIFY_ON", "all", "what to tell: funds, key, batch, uncertain, exceptions, bought-twice, season, access"},
-	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) that the page's users sign in by, such as https://login.example.com; empty for none"},
+	{"OIDC_ISSUER", "", "the sign-in provider (OpenID Connect) that the page's users sign in by, such as " +
+		"https://login.example.com; empty for none"},
 	{"OIDC_CLIENT_ID", "", "the ID under which the provider knows this application"},
 	{"OIDC_CLIENT_SECRET", "", "the secret that goes with it; empty for a public client"},
-	{"OIDC_ROLES", "", "the roles of the provider's groups: filing-approvers=approver,filing-ops=operator (parted by ; where names have commas)"},
-	{"OIDC_GROUPS_CLAIM", "groups", "the claim that names somebody's groups; with dots for one within another: realm_access.roles"},
+	{"OIDC_ROLES", "", "the roles of the provider's groups: filing-approvers=approver,filing-ops=operator (parted " +
+		"by ; where names have commas)"},
+	{"OIDC_GROUPS_CLAIM", "groups",
+		"the claim that names somebody's groups; with dots for one within another: realm_access.roles"},
 	{"OIDC_SCOPES", "openid profile email", "the scopes to ask the provider for, between spaces"},
-	{"OIDC_ONLY", "", "1 lets passwords, links and passkeys sign in break-glass accounts only (importer accounts break-glass)"},
-	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes and for the sign-in provider"},
-	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
+	{"OIDC_ONLY", "", "1 lets passwords, links and passkeys sign in break-glass accounts only (importer accounts " +
+		"break-glass)"},
+	{"PUBLIC_URL", "", "what people type to reach the page, for the links that importer accounts makes and for the " +
+		"sign-in provider"},
+	{"…_FILE", "", "FILING_API_KEY_FILE, FILING_SEAL_KEY_FILE, FILING_WEBHOOK_SECRET_FILE, FILING_NOTIFY_FILE, " +
+		"OIDC_CLIENT_SECRET_FILE, DATABASE_URL_FILE and REDIS_URL_FILE name files that hold these secrets"},
 }
 
 // Environment is what the variables say.
@@ -112,8 +131,10 @@ func Read(getenv func(string) string) (Environment, error) {
 		return ""
 	}
 	e := Environment{
-		BaseURL: value("FILING_BASE_URL"), DataDir: value("FILING_DATA_DIR"),
-		FeesFile: value("FILING_FEES"), PriceTypes: value("FILING_PRICE_TYPES"),
+		BaseURL:      value("FILING_BASE_URL"),
+		DataDir:      value("FILING_DATA_DIR"),
+		FeesFile:     value("FILING_FEES"),
+		PriceTypes:   value("FILING_PRICE_TYPES"),
 		SetPricePath: value("FILING_SET_PRICE_PATH"),
 	}
 	if e.bound = new(bound); e.DataDir == "" {
@@ -121,7 +142,8 @@ func Read(getenv func(string) string) (Environment, error) {
 	}
 	var key, seal, targets string
 	for name, into := range map[string]*string{
-		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL, "FILING_NOTIFY": &targets,
+		"FILING_API_KEY": &key, "FILING_SEAL_KEY": &seal, "DATABASE_URL": &e.DatabaseURL, "REDIS_URL": &e.RedisURL,
+		"FILING_NOTIFY": &targets,
 	} {
 		var err error
 		if *into, err = secret(name, value); err != nil {
@@ -158,7 +180,8 @@ func Read(getenv func(string) string) (Environment, error) {
 			return e, errors.New("FILING_REPEAT_AGENT is 1 or 0")
 		}
 	}
-	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 || e.Concurrency > 1024 {
+	if e.Concurrency, err = strconv.Atoi(value("WORKER_CONCURRENCY")); err != nil || e.Concurrency < 1 ||
+		e.Concurrency > 1024 {
 		return e, errors.New("WORKER_CONCURRENCY is a number of orders in flight, 1 to 1024")
 	}
 	if v := value("FILING_RATE"); v != "" {
@@ -204,7 +227,14 @@ func (e Environment) OpenLedger(ctx context.Context) (*ledger.Ledger, error) {
 	if err := ledger.KeepPrivate(e.DataDir); err != nil && e.DatabaseURL == "" && e.Warn != nil {
 		e.Warn(err)
 	}
-	return ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: e.DatabaseURL, SealKey: e.seal(), RepeatAgents: e.RepeatAgents, Tolerance: e.CostTolerance, Timeout: e.Timeout})
+	return ledger.Open(ctx, ledger.Config{
+		Dir:          dir,
+		DatabaseURL:  e.DatabaseURL,
+		SealKey:      e.seal(),
+		RepeatAgents: e.RepeatAgents,
+		Tolerance:    e.CostTolerance,
+		Timeout:      e.Timeout,
+	})
 }
 
 // LinkDir is the folder for what the user of this machine alone may read: the
@@ -245,11 +275,21 @@ func (e Environment) NewQueue() (*jobs.Queue, error) { return jobs.NewQueue(e.Re
 func (e Environment) Client() (*filingapi.Client, error) {
 	switch {
 	case e.BaseURL == "":
-		return nil, errors.New("FILING_BASE_URL is not set: give the service's address, with /v1 (to try without an account: importer demo, or importer sandbox)")
+		return nil, errors.New(
+			"FILING_BASE_URL is not set: give the service's address, with /v1 (to try without an account: importer " +
+				"demo, or importer sandbox)")
 	case e.key() == "":
-		return nil, errors.New("FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
+		return nil, errors.New(
+			"FILING_API_KEY is not set: give the API key, or FILING_API_KEY_FILE with the name of a file that holds it")
 	}
-	return filingapi.New(filingapi.Config{BaseURL: e.BaseURL, Key: e.key(), Live: e.Live, Timeout: e.Timeout, Concurrency: 2 * e.Concurrency, SetPricePath: e.SetPricePath})
+	return filingapi.New(filingapi.Config{
+		BaseURL:      e.BaseURL,
+		Key:          e.key(),
+		Live:         e.Live,
+		Timeout:      e.Timeout,
+		Concurrency:  2 * e.Concurrency,
+		SetPricePath: e.SetPricePath,
+	})
 }
 
 // HasKey reports whether there is an API key.

@@ -28,7 +28,8 @@ func TestDefaults(t *testing.T) {
 
 func TestVariablesAreChecked(t *testing.T) {
 	for name, value := range map[string]string{
-		"WORKER_CONCURRENCY": "0", "FILING_RATE": "-1", "FILING_TIMEOUT": "soon", "FILING_LIVE": "perhaps", "FILING_REPEAT_AGENT": "maybe", "FILING_API_KEY_FILE": filepath.Join(t.TempDir(), "none"),
+		"WORKER_CONCURRENCY": "0", "FILING_RATE": "-1", "FILING_TIMEOUT": "soon", "FILING_LIVE": "perhaps",
+		"FILING_REPEAT_AGENT": "maybe", "FILING_API_KEY_FILE": filepath.Join(t.TempDir(), "none"),
 	} {
 		if _, err := read(t, map[string]string{name: value}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s=%s: %v", name, value, err)
@@ -53,7 +54,8 @@ func TestKeyIsReadAndNeverShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, shown := range []string{fmt.Sprintf("%v %+v %#v", e, e, e), fmt.Sprintf("%v %+v %#v", client, client, client)} {
+		for _, shown := range []string{fmt.Sprintf("%v %+v %#v", e, e, e),
+			fmt.Sprintf("%v %+v %#v", client, client, client)} {
 			if strings.Contains(shown, "do_not_show") {
 				t.Errorf("a secret is shown: %s", shown)
 			}
@@ -75,15 +77,19 @@ func TestSecretsComeFromFiles(t *testing.T) {
 		"REDIS_URL_FILE":    write("redis", " rediss://:do_not_show@redis:6379/0\r\n"),
 		"FILING_SEAL_KEY":   "0123", "FILING_SEAL_KEY_FILE": write("seal", "4567"),
 	})
-	if err != nil || e.DatabaseURL != "postgres://bulkfiling:do_not_show@db/bulkfiling" || e.RedisURL != "rediss://:do_not_show@redis:6379/0" {
+	if err != nil || e.DatabaseURL != "postgres://bulkfiling:do_not_show@db/bulkfiling" ||
+		e.RedisURL != "rediss://:do_not_show@redis:6379/0" {
 		t.Errorf("%q, %q, %v", e.DatabaseURL, e.RedisURL, err)
 	}
 	if shown := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(shown, "do_not_show") {
 		t.Errorf("a secret is shown: %s", shown)
 	}
-	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "DATABASE_URL", "REDIS_URL"} {
-		for what, path := range map[string]string{"missing": filepath.Join(dir, "none"), "empty": write("empty", " \n")} {
-			if _, err := read(t, map[string]string{name + "_FILE": path}); err == nil || !strings.Contains(err.Error(), name+"_FILE") {
+	for _, name := range []string{"FILING_API_KEY", "FILING_SEAL_KEY", "FILING_WEBHOOK_SECRET", "DATABASE_URL",
+		"REDIS_URL"} {
+		for what, path := range map[string]string{"missing": filepath.Join(dir, "none"),
+			"empty": write("empty", " \n")} {
+			if _, err := read(t, map[string]string{name + "_FILE": path}); err == nil ||
+				!strings.Contains(err.Error(), name+"_FILE") {
 				t.Errorf("%s_FILE %s: %v", name, what, err)
 			}
 		}
@@ -152,16 +158,19 @@ func TestNotificationsAreReadAndTheirSecretsNeverShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %v", e, e, e, targets, targets, targets, n); strings.Contains(shown, "do_not_show") {
+		if shown := fmt.Sprintf("%v %+v %#v %v %+v %#v %v", e, e, e, targets, targets, targets,
+			n); strings.Contains(shown, "do_not_show") {
 			t.Errorf("a secret is shown: %s", shown)
 		}
 	}
-	for name, value := range map[string]string{"FILING_NOTIFY": "gopher://do_not_show", "FILING_NOTIFY_ON": "everything"} {
+	for name, value := range map[string]string{"FILING_NOTIFY": "gopher://do_not_show",
+		"FILING_NOTIFY_ON": "everything"} {
 		e, err := read(t, map[string]string{name: value})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Notifier(nil, nil); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "do_not_show") {
+		if _, err := e.Notifier(nil, nil); err == nil || !strings.Contains(err.Error(), name) ||
+			strings.Contains(err.Error(), "do_not_show") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -39,7 +39,8 @@ func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) jobs.Aske
 			return nil, err
 		}
 		if news.Mode != "" && news.Mode != e.Mode() {
-			return nil, fmt.Errorf("%w: it holds %s orders and the key is for %s ones", ledger.ErrMode, news.Mode, e.Mode())
+			return nil, fmt.Errorf("%w: it holds %s orders and the key is for %s ones", ledger.ErrMode, news.Mode,
+				e.Mode())
 		}
 		unbound := e.bind(ctx, l, client)
 		if unbound != nil && !errors.Is(unbound, filingapi.ErrKeyRefused) && !errors.Is(unbound, filingapi.ErrBusy) {
@@ -73,7 +74,8 @@ func (e Environment) bind(ctx context.Context, l *ledger.Ledger, client *filinga
 			return err
 		}
 		if opened != nil && e.chosen.dir != opened.dir {
-			return fmt.Errorf("%w: the key belongs to %s, whose ledger is %s; the one in use is %s. Start again", ledger.ErrOrganization, *e.organization, e.chosen.name, opened.name)
+			return fmt.Errorf("%w: the key belongs to %s, whose ledger is %s; the one in use is %s. Start again",
+				ledger.ErrOrganization, *e.organization, e.chosen.name, opened.name)
 		}
 	}
 	err := l.BindClient(ctx, ledger.Client{

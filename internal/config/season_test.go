@@ -22,10 +22,12 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		*asked++
 		w.WriteHeader(*status)
-		w.Write([]byte(`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
+		w.Write([]byte(
+			`{"createdAt":"2024-01-01T00:00:00Z","prices":[{"type":"annual_report","wholesaleAmount":25}],"message":"no such key"}`))
 	}))
 	t.Cleanup(service.Close)
-	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1", "FILING_DATA_DIR": t.TempDir()})
+	e, err := read(t, map[string]string{"FILING_BASE_URL": service.URL + "/v1", "FILING_API_KEY": "sk_test_1",
+		"FILING_DATA_DIR": t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,9 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	status := http.StatusUnauthorized
 	e, l, client, _ := priced(t, &status)
 	done, err := jobs.AddSeason(t.Context(), l, jobs.Enrolment{
-		Name: "florida", File: "roster.csv", By: "Ana",
+		Name:    "florida",
+		File:    "roster.csv",
+		By:      "Ana",
 		Content: []byte("Company ID,Entity Type,Formation State,Filing State,User ID\ncomp_1,LLC,DE,FL,user_1\n"),
 		Options: jobs.SeasonOptions{At: "0 6 15 1 *", FilingYear: "this", Zone: "UTC"},
 	})
@@ -77,11 +81,13 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seasons.FireByHand(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) || halted(t, l) != filing.ForKey {
+	if _, err := seasons.FireByHand(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
+		halted(t, l) != filing.ForKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
 	status = http.StatusOK
-	if fired, err := seasons.FireByHand(t.Context(), done.Season, turn); err != nil || fired.Batch == "" || halted(t, l) != filing.Nothing {
+	if fired, err := seasons.FireByHand(t.Context(), done.Season, turn); err != nil || fired.Batch == "" ||
+		halted(t, l) != filing.Nothing {
 		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
 	}
 }
@@ -93,7 +99,8 @@ func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
 	if err := l.Bind(t.Context(), "live"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 || halted(t, l) != filing.Nothing {
+	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
+		halted(t, l) != filing.Nothing {
 		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))
 	}
 }

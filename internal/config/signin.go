@@ -58,7 +58,9 @@ func readSignIn(value func(string) string) (SignIn, error) {
 	}
 	if s.Issuer == "" {
 		if s.Only || s.Client != "" {
-			return s, errors.New("OIDC_ISSUER is not set: give the address of the sign-in provider, or leave OIDC_CLIENT_ID and OIDC_ONLY out")
+			return s, errors.New(
+				"OIDC_ISSUER is not set: give the address of the sign-in provider, or leave OIDC_CLIENT_ID and " +
+					"OIDC_ONLY out")
 		}
 		return s, nil
 	}
@@ -68,11 +70,15 @@ func readSignIn(value func(string) string) (SignIn, error) {
 		ip = net.ParseIP(issuer.Hostname())
 	}
 	here := err == nil && (issuer.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
-	if err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.User != nil || issuer.Scheme != "https" && !(issuer.Scheme == "http" && here) {
-		return s, errors.New("OIDC_ISSUER is the address of the sign-in provider, such as https://login.example.com, as its own documents write it")
+	if err != nil || issuer.Host == "" || issuer.RawQuery != "" || issuer.User != nil ||
+		issuer.Scheme != "https" && !(issuer.Scheme == "http" && here) {
+		return s, errors.New(
+			"OIDC_ISSUER is the address of the sign-in provider, such as https://login.example.com, as its own " +
+				"documents write it")
 	}
 	if s.Client == "" {
-		return s, errors.New("OIDC_CLIENT_ID is not set: register this application at the sign-in provider, and give the ID that it got")
+		return s, errors.New(
+			"OIDC_CLIENT_ID is not set: register this application at the sign-in provider, and give the ID that it got")
 	}
 	return s, nil
 }
@@ -88,7 +94,9 @@ func (s SignIn) Provider(public *url.URL, callback string) (*signin.Provider, er
 		base = public.String()
 	}
 	if base == "" {
-		return nil, errors.New("PUBLIC_URL is not set: the sign-in provider sends people back to the address that they type, such as https://filings.example.com")
+		return nil, errors.New(
+			"PUBLIC_URL is not set: the sign-in provider sends people back to the address that they type, such as " +
+				"https://filings.example.com")
 	}
 	return signin.NewProvider(signin.ProviderConfig{
 		Issuer:       s.Issuer,

@@ -19,14 +19,17 @@ func TestSignInVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := read(map[string]string{
-		"OIDC_ISSUER": "https://login.example.com/tenant", "OIDC_CLIENT_ID": "bulkfiling", "OIDC_CLIENT_SECRET_FILE": file,
-		"OIDC_ROLES": "filing-approvers=approver,filing-ops=operator", "OIDC_ONLY": "1", "OIDC_SCOPES": "openid groups",
+		"OIDC_ISSUER": "https://login.example.com/tenant", "OIDC_CLIENT_ID": "bulkfiling",
+		"OIDC_CLIENT_SECRET_FILE": file,
+		"OIDC_ROLES":              "filing-approvers=approver,filing-ops=operator", "OIDC_ONLY": "1",
+		"OIDC_SCOPES": "openid groups",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := e.SignIn
-	if s.Claim != "groups" || !s.Only || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret != "s3cret" || s.Groups()[1] != "filing-ops=operator" {
+	if s.Claim != "groups" || !s.Only || len(s.Roles) != 2 || len(s.Scopes) != 2 || s.secret != "s3cret" ||
+		s.Groups()[1] != "filing-ops=operator" {
 		t.Errorf("%v", s.Groups())
 	}
 	if text := fmt.Sprintf("%v %+v %#v %v %+v", s, s, s, e, e); strings.Contains(text, "s3cret") {
@@ -35,7 +38,8 @@ func TestSignInVariables(t *testing.T) {
 	if _, err := s.Provider(nil, "/callback"); err == nil || !strings.Contains(err.Error(), "PUBLIC_URL") {
 		t.Errorf("without an address: %v", err)
 	}
-	if p, err := s.Provider(&url.URL{Scheme: "https", Host: "x.test"}, "/callback"); err != nil || p == nil || p.Host() != "login.example.com" {
+	if p, err := s.Provider(&url.URL{Scheme: "https", Host: "x.test"}, "/callback"); err != nil || p == nil ||
+		p.Host() != "login.example.com" {
 		t.Errorf("%v, %v", p, err)
 	}
 	if none, err := read(nil); err != nil {

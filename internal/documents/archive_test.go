@@ -20,12 +20,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"pgregory.net/rapid"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
-
-	"pgregory.net/rapid"
 )
 
 // store is a service with documents whose links work once.
@@ -109,7 +109,15 @@ func (s *store) save(dir string, items ...Item) map[string]Outcome {
 }
 
 func item(id, company, client string) Item {
-	return Item{Document: ledger.Document{ID: id, Type: "ein_letter", OrderID: "order_" + company, Batch: "b1", Number: 7, Product: filing.EIN, At: time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC)}, Company: company, Client: client}
+	return Item{Document: ledger.Document{
+		ID:      id,
+		Type:    "ein_letter",
+		OrderID: "order_" + company,
+		Batch:   "b1",
+		Number:  7,
+		Product: filing.EIN,
+		At:      time.Date(2026, 2, 11, 0, 0, 0, 0, time.UTC),
+	}, Company: company, Client: client}
 }
 
 func TestSave(t *testing.T) {
@@ -129,13 +137,15 @@ func TestSave(t *testing.T) {
 	for id, want := range map[string]string{
 		"doc_1": "Bay LLC/ein letter 2026-02-11 doc_1.pdf", "doc_2": "Bay LLC/ein letter 2026-02-11 doc_2.pdf",
 		"doc_3": "BAY llc (comp_2)/ein letter 2026-02-11 doc_3.pdf", "doc_4": "comp_3/ein letter 2026-02-11 doc_4.pdf",
-		"../../doc_5": "evil/ein letter 2026-02-11 ..-..-doc_5.pdf", "doc_6": "cmd-'-c calc'!A1/ein letter 2026-02-11 doc_6.pdf",
+		"../../doc_5": "evil/ein letter 2026-02-11 ..-..-doc_5.pdf",
+		"doc_6":       "cmd-'-c calc'!A1/ein letter 2026-02-11 doc_6.pdf",
 	} {
 		o := first[id]
 		if id == "doc_1" || id == "doc_3" {
 			// Which of the two came first is a matter of luck.
 			want = o.File
-			if !strings.HasPrefix(strings.ToLower(want), "bay llc") || filepath.Dir(first["doc_1"].File) == filepath.Dir(first["doc_3"].File) {
+			if !strings.HasPrefix(strings.ToLower(want), "bay llc") ||
+				filepath.Dir(first["doc_1"].File) == filepath.Dir(first["doc_3"].File) {
 				t.Errorf("%s is %s", id, want)
 			}
 		} else if id == "doc_2" {
@@ -239,7 +249,8 @@ func TestBrokenDownloads(t *testing.T) {
 			}
 			return nth == 1
 		}, 2, false},
-		"nothing at all": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool { return true }, maxTries, true},
+		"nothing at all": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool { return true },
+			maxTries, true},
 		"always refused": {func(w http.ResponseWriter, r *http.Request, id string, nth int) bool {
 			http.Error(w, "no", http.StatusForbidden)
 			return true
@@ -253,7 +264,8 @@ func TestBrokenDownloads(t *testing.T) {
 				t.Fatalf("%d tries: %v", s.served["doc_1"], o.Err)
 			}
 			if c.fails {
-				if strings.Contains(o.Err.Error(), "/") || strings.Contains(o.Err.Error(), ":"+s.server.URL[strings.LastIndexByte(s.server.URL, ':'):]) {
+				if strings.Contains(o.Err.Error(), "/") ||
+					strings.Contains(o.Err.Error(), ":"+s.server.URL[strings.LastIndexByte(s.server.URL, ':'):]) {
 					t.Errorf("the error tells the link: %v", o.Err)
 				}
 				return
@@ -272,7 +284,8 @@ func TestAFileWithoutItsLine(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, manifestFile)); err != nil {
 		t.Fatal(err)
 	}
-	if again := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]; again.Fresh || again.Err != nil || again.File != o.File || len(manifest(t, dir)) != 2 {
+	if again := s.save(dir, item("doc_1", "comp_1", "Bay LLC"))["doc_1"]; again.Fresh || again.Err != nil ||
+		again.File != o.File || len(manifest(t, dir)) != 2 {
 		t.Errorf("%+v", again)
 	}
 }
@@ -295,7 +308,8 @@ func TestOneAtATime(t *testing.T) {
 // Whatever a client is called, its folder is one plain part of a path.
 func TestFileName(t *testing.T) {
 	for name, want := range map[string]string{
-		"+1 Fitness LLC": "1 Fitness LLC", "@Home Health Corp": "Home Health Corp", "A/B: \"C\" <D>": "A-B- -C- -D-", "CON": "_CON", "nul.txt": "_nul.txt",
+		"+1 Fitness LLC": "1 Fitness LLC", "@Home Health Corp": "Home Health Corp", "A/B: \"C\" <D>": "A-B- -C- -D-",
+		"CON": "_CON", "nul.txt": "_nul.txt",
 		"Ends. ": "Ends", "..": "", "\u202Egnp.exe": "gnp.exe", "Cafe\u0301": "Café", "a\x00b\nc": "ab c", "": "",
 	} {
 		if got := fileName(name); got != want {
@@ -308,7 +322,8 @@ func TestFileName(t *testing.T) {
 		if got == "" {
 			return
 		}
-		if !filepath.IsLocal(got) || filepath.Base(got) != got || len(got) > maxName+1 || !utf8.ValidString(got) || fileName(got) != got && !strings.HasPrefix(got, "_") {
+		if !filepath.IsLocal(got) || filepath.Base(got) != got || len(got) > maxName+1 || !utf8.ValidString(got) ||
+			fileName(got) != got && !strings.HasPrefix(got, "_") {
 			t.Fatalf("%q: %q", name, got)
 		}
 		if slices.Contains([]byte("=+-@. "), got[0]) {
@@ -333,7 +348,8 @@ func TestAFolderKeepsItsOwner(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "Other LLC", "private"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if o := s.save(dir, item("doc_4", "comp_3", "Other LLC"))["doc_4"]; !strings.HasPrefix(o.File, "Other LLC (comp_3)") {
+	if o := s.save(dir, item("doc_4", "comp_3", "Other LLC"))["doc_4"]; !strings.HasPrefix(o.File,
+		"Other LLC (comp_3)") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -353,10 +369,12 @@ func TestLinkThatLeadsInside(t *testing.T) {
 	}
 	defer a.Close()
 	_, _, err = a.save(t.Context(), item("doc_1", "comp_1", "Bay LLC"))
-	if err == nil || !strings.Contains(err.Error(), "could not be downloaded from 127.0.0.1; the log says why") || !errors.Is(err, network.ErrForbidden) {
+	if err == nil || !strings.Contains(err.Error(), "could not be downloaded from 127.0.0.1; the log says why") ||
+		!errors.Is(err, network.ErrForbidden) {
 		t.Errorf("%v", err)
 	}
-	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "not encrypted") || strings.Contains(log.String(), "secret-link") {
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "not encrypted") ||
+		strings.Contains(log.String(), "secret-link") {
 		t.Errorf("the log: %s", log.String())
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+	"golang.org/x/sync/errgroup"
+
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/sheet"
-
-	"github.com/gofrs/flock"
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrBusy is returned where another process saves into the same folder.
@@ -68,8 +68,13 @@ func Open(dir string, c Config) (*Archive, error) {
 		return nil, fmt.Errorf("make the folder %s: %w", dir, err)
 	}
 	a := &Archive{
-		dir: dir, links: c.Links, fetch: newFetcher(c.Downloads, c.Log), lock: flock.New(filepath.Join(dir, ".documents.lock")),
-		byID: make(map[string]int), folders: make(map[string]string), owners: make(map[string]string),
+		dir:     dir,
+		links:   c.Links,
+		fetch:   newFetcher(c.Downloads, c.Log),
+		lock:    flock.New(filepath.Join(dir, ".documents.lock")),
+		byID:    make(map[string]int),
+		folders: make(map[string]string),
+		owners:  make(map[string]string),
 	}
 	held, err := a.lock.TryLock()
 	if err == nil && !held {
@@ -267,7 +272,8 @@ func (a *Archive) left(stem string) (file string, found bool) {
 	}
 	base := filepath.Base(stem)
 	for _, n := range names {
-		if rest, ok := strings.CutPrefix(n.Name(), base); ok && n.Type().IsRegular() && rest != partEnding && strings.HasPrefix(rest, ".") {
+		if rest, ok := strings.CutPrefix(n.Name(), base); ok && n.Type().IsRegular() && rest != partEnding &&
+			strings.HasPrefix(rest, ".") {
 			return filepath.Join(filepath.Dir(stem), n.Name()), true
 		}
 	}
@@ -289,8 +295,18 @@ func (a *Archive) record(item Item, file string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list(Entry{
-		Batch: item.Batch, Row: item.Number, Company: cmp.Or(item.Company, item.OrderID), Client: item.Client, Product: string(item.Product),
-		Document: item.ID, Type: item.Type, Order: item.OrderID, File: filepath.ToSlash(file), Bytes: size, SHA256: hex.EncodeToString(sum.Sum(nil)), SavedAt: time.Now().UTC(),
+		Batch:    item.Batch,
+		Row:      item.Number,
+		Company:  cmp.Or(item.Company, item.OrderID),
+		Client:   item.Client,
+		Product:  string(item.Product),
+		Document: item.ID,
+		Type:     item.Type,
+		Order:    item.OrderID,
+		File:     filepath.ToSlash(file),
+		Bytes:    size,
+		SHA256:   hex.EncodeToString(sum.Sum(nil)),
+		SavedAt:  time.Now().UTC(),
 	})
 	if a.unsaved++; a.unsaved >= manifestEvery {
 		return a.writeManifest()

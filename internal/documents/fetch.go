@@ -146,14 +146,16 @@ func (f fetcher) get(ctx context.Context, link, part string, version *string) (e
 	}
 	defer res.Body.Close()
 	switch {
-	case res.StatusCode == http.StatusPartialContent && strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
+	case res.StatusCode == http.StatusPartialContent &&
+		strings.HasPrefix(res.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
 	case res.StatusCode == http.StatusOK:
 		have = 0
 		if *version = res.Header.Get("ETag"); strings.HasPrefix(*version, "W/") {
 			*version = ""
 		}
 	case res.StatusCode == http.StatusRequestedRangeNotSatisfiable, res.StatusCode == http.StatusPartialContent:
-		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status), out.Truncate(0))
+		return "", errors.Join(fmt.Errorf("the part that is there does not belong to it: %s", res.Status),
+			out.Truncate(0))
 	default:
 		return "", fmt.Errorf("%w: %s", errGone, res.Status)
 	}
@@ -219,7 +221,8 @@ func endingOf(res *http.Response) string {
 		return endings[kind]
 	}
 	if _, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition")); err == nil {
-		if ext := strings.ToLower(filepath.Ext(params["filename"])); len(ext) > 1 && len(ext) <= 6 && fileName(ext[1:]) == ext[1:] && ext != partEnding {
+		if ext := strings.ToLower(filepath.Ext(params["filename"])); len(ext) > 1 && len(ext) <= 6 &&
+			fileName(ext[1:]) == ext[1:] && ext != partEnding {
 			return ext
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/sheet"
-
 	"github.com/gocarina/gocsv"
+
+	"bulkfiling/internal/sheet"
 )
 
 // Entry is a line of the manifest: a file and what it is.
@@ -84,12 +84,15 @@ func (a *Archive) writeManifest() error {
 	sorted := slices.Clone(a.entries)
 	slices.SortStableFunc(sorted, func(x, y Entry) int { return strings.Compare(x.File, y.File) })
 	lines := [][]sheet.OutCell{nil}
-	for _, name := range []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type", "Order ID", "File", "Bytes", "SHA-256", "Saved At"} {
+	for _, name := range []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
+		"Order ID", "File", "Bytes", "SHA-256", "Saved At"} {
 		lines[0] = append(lines[0], sheet.Str(name))
 	}
 	for _, e := range sorted {
-		lines = append(lines, []sheet.OutCell{sheet.Str(e.Batch), sheet.Int(int64(e.Row)), sheet.Str(e.Company), sheet.Str(e.Client), sheet.Str(e.Product), sheet.Str(e.Document),
-			sheet.Str(e.Type), sheet.Str(e.Order), sheet.Str(e.File), sheet.Int(e.Bytes), sheet.Str(e.SHA256), sheet.Str(e.SavedAt.Format(time.RFC3339))})
+		lines = append(lines, []sheet.OutCell{sheet.Str(e.Batch), sheet.Int(int64(e.Row)), sheet.Str(e.Company),
+			sheet.Str(e.Client), sheet.Str(e.Product), sheet.Str(e.Document),
+			sheet.Str(e.Type), sheet.Str(e.Order), sheet.Str(e.File), sheet.Int(e.Bytes), sheet.Str(e.SHA256),
+			sheet.Str(e.SavedAt.Format(time.RFC3339))})
 	}
 	for _, line := range lines {
 		if err := file.Row(line...); err != nil {

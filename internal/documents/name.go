@@ -13,7 +13,8 @@ import (
 const maxName = 240
 
 // reserved are names that Windows keeps for devices, with any ending.
-var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
+var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8",
+	"com9", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
 
 // fileName makes a text into one part of a path that every file system takes,
 // that leads nowhere else, that no spreadsheet takes for a formula, and that

@@ -10,16 +10,20 @@ type Class string
 
 // The classes of answers, one per line of the table below.
 const (
-	NotSent     Class = "not-sent"     // nothing was written to the wire: dial, TLS, DNS, breaker open; also a 409 cut off before it named its item
-	Accepted    Class = "accepted"     // 2xx, readable, with order ids
-	Unreadable  Class = "unreadable"   // 2xx that cannot be read or has no order ids; also 1xx and 3xx
-	NoAnswer    Class = "no-answer"    // written, then time-out, reset, EOF or a crash of ours
-	ServerError Class = "server-error" // 5xx other than a 503 with Retry-After: a gateway may answer it after the order was made
-	Busy        Class = "busy"         // 429; 503 with Retry-After
-	NoFunds     Class = "no-funds"     // 402
-	KeyRefused  Class = "key-refused"  // 401, 403
-	HasItem     Class = "has-item"     // 409 that names one product of the order
-	Refused     Class = "refused"      // any other 4xx, any other 409
+	// nothing was written to the wire: dial, TLS, DNS, breaker open; also a 409
+	// cut off before it named its item
+	NotSent    Class = "not-sent"
+	Accepted   Class = "accepted"   // 2xx, readable, with order ids
+	Unreadable Class = "unreadable" // 2xx that cannot be read or has no order ids; also 1xx and 3xx
+	NoAnswer   Class = "no-answer"  // written, then time-out, reset, EOF or a crash of ours
+	// 5xx other than a 503 with Retry-After: a gateway may answer it after the
+	// order was made
+	ServerError Class = "server-error"
+	Busy        Class = "busy"        // 429; 503 with Retry-After
+	NoFunds     Class = "no-funds"    // 402
+	KeyRefused  Class = "key-refused" // 401, 403
+	HasItem     Class = "has-item"    // 409 that names one product of the order
+	Refused     Class = "refused"     // any other 4xx, any other 409
 )
 
 // Answer is the typed outcome of one attempt to send an order.

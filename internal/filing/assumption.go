@@ -25,27 +25,31 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "the full set of orderType values",
-		Taken:    "matched without regard to style (`annual_report`, `annualReport`); an unmatched item is recorded with its order id",
-		Where:    "internal/filing/order.go",
-		Sandbox:  "--order-types camel",
+		Taken: "matched without regard to style (`annual_report`, `annualReport`); an unmatched item is recorded " +
+			"with its order id",
+		Where:   "internal/filing/order.go",
+		Sandbox: "--order-types camel",
 	},
 	{
 		NotShown: "which items of an order were made",
-		Taken:    "those that the answer lists with an order id; the rest is uncertain. An answer for another company than the one asked for is in doubt as a whole",
+		Taken: "those that the answer lists with an order id; the rest is uncertain. An answer for another " +
+			"company than the one asked for is in doubt as a whole",
 		Override: "`importer resolve`",
 		Where:    "internal/filingapi/orders.go",
 		Sandbox:  "--fault lists-first, makes-first, no-last-order-id, repeated-order-id, other-company",
 	},
 	{
 		NotShown: "the full set of filingStatus values",
-		Taken:    "an open set, shown in the service's own words; `canceled` (or `cancelled`) means that the filing does not exist",
+		Taken: "an open set, shown in the service's own words; `canceled` (or `cancelled`) means that the filing " +
+			"does not exist",
 		Override: "`--again` orders a canceled filing again",
 		Where:    "internal/filing/event.go",
 		Sandbox:  "importer sandbox advance --status canceled",
 	},
 	{
 		NotShown: "price types other than `ein`",
-		Taken:    "matched without regard to style to annual report, registered agent, foreign qualification, tier 1 and tier 2",
+		Taken: "matched without regard to style to annual report, registered agent, foreign qualification, tier " +
+			"1 and tier 2",
 		Override: "`FILING_PRICE_TYPES=annual-report=their_name,…`",
 		Where:    "internal/pricing/prices.go",
 		Sandbox:  "--order-types camel",
@@ -57,7 +61,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "standard state filing fees",
-		Taken:    "`FILING_FEES`, whose figures count as known; then the built-in table of every state, whose figures are estimates with a source; what is in neither is unknown, and named. Those of expedited formations are shown",
+		Taken: "`FILING_FEES`, whose figures count as known; then the built-in table of every state, whose " +
+			"figures are estimates with a source; what is in neither is unknown, and named. Those of expedited " +
+			"formations are shown",
 		Override: "`FILING_FEES=fees.csv`",
 		Where:    "internal/pricing/fees.go",
 		Sandbox:  "--behavior surcharge, price-rise",
@@ -83,9 +89,10 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "error bodies beyond a message",
-		Taken:    "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status line. Whatever bytes it holds are cleaned",
-		Where:    "internal/filingapi/answer.go",
-		Sandbox:  "--fault odd-text",
+		Taken: "the text of `message`, `error`, `error.message` or `errors[].message`; otherwise the status " +
+			"line. Whatever bytes it holds are cleaned",
+		Where:   "internal/filingapi/answer.go",
+		Sandbox: "--fault odd-text",
 	},
 	{
 		NotShown: "status codes of authentication failures",
@@ -107,7 +114,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "429 and 503",
-		Taken:    "with 429, and 503 with `Retry-After`, nothing was done: the order goes again when the time has passed. 503 without it may come from a gateway after the order was made: in doubt, as other 5xx",
+		Taken: "with 429, and 503 with `Retry-After`, nothing was done: the order goes again when the time has " +
+			"passed. 503 without it may come from a gateway after the order was made: in doubt, as other 5xx",
 		Override: "`FILING_RATE`",
 		Where:    "internal/filingapi/answer.go",
 		Sandbox:  "--fault 429:after, --fault 503:after --fault-retry-after 0",
@@ -120,7 +128,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whose the EIN is after a lost answer and 409 `EIN already exists`",
-		Taken:    "the company's from before: nothing was bought. `EIN already requested` and `Foreign qualification already purchased` are ours",
+		Taken: "the company's from before: nothing was bought. `EIN already requested` and `Foreign " +
+			"qualification already purchased` are ours",
 		Override: "`importer resolve`",
 		Where:    "internal/filing/answer.go",
 		Sandbox:  "--behavior eins-exist",
@@ -141,7 +150,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "how renewals are told and charged",
-		Taken:    "by events of a new order that name company, state and year; charged by the service, outside the recorded balance",
+		Taken: "by events of a new order that name company, state and year; charged by the service, outside the " +
+			"recorded balance",
 		Override: "`importer subscriptions ORDER --renews BATCH:ROW`, `importer deposit --adjust`",
 		Where:    "internal/ledger/subscription.go",
 		Sandbox:  "importer sandbox renew, --behavior event-details",
@@ -154,9 +164,10 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "the alphabet of ids, and whether e-mails differ by case",
-		Taken:    "letters, digits, `_` and `-` for users and companies, anything for orders; e-mails compare without case",
-		Where:    "internal/filing/rule.go",
-		Sandbox:  "--behavior dotted-ids, exact-emails",
+		Taken: "letters, digits, `_` and `-` for users and companies, anything for orders; e-mails compare " +
+			"without case",
+		Where:   "internal/filing/rule.go",
+		Sandbox: "--behavior dotted-ids, exact-emails",
 	},
 	{
 		NotShown: "keys of another prefix than `sk_test_` and `sk_live_`",
@@ -175,18 +186,21 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "whether a formation needs a mailing address",
-		Taken:    "it does, for only fiscalEndMonth is marked optional: the principal address is sent where the sheet has none",
-		Where:    "internal/importer/order.go",
+		Taken: "it does, for only fiscalEndMonth is marked optional: the principal address is sent where the " +
+			"sheet has none",
+		Where: "internal/importer/order.go",
 	},
 	{
 		NotShown: "which fields a new company needs",
-		Taken:    "legal name, entity type, formation state and date, and a principal address; what its creation has no field for follows by PATCH",
-		Where:    "internal/filing/rule_company.go",
+		Taken: "legal name, entity type, formation state and date, and a principal address; what its creation " +
+			"has no field for follows by PATCH",
+		Where: "internal/filing/rule_company.go",
 	},
 	{
 		NotShown: "what a blank employee count is",
-		Taken:    "0; where employees are expected the two must come to at least 1. A blank yes/no question is an error",
-		Where:    "internal/importer/order.go",
+		Taken: "0; where employees are expected the two must come to at least 1. A blank yes/no question " +
+			"is an error",
+		Where: "internal/importer/order.go",
 	},
 	{
 		NotShown: "whether a formation may be combined with an annual report",
@@ -216,8 +230,9 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "a filing year's range",
-		Taken:    "four digits, next year at the latest and at most ten years ago; a warning where it is more than five years ago",
-		Where:    "internal/filing/rule_report.go",
+		Taken: "four digits, next year at the latest and at most ten years ago; a warning where it is more than " +
+			"five years ago",
+		Where: "internal/filing/rule_report.go",
 	},
 	{
 		NotShown: "the path of set price",
@@ -265,9 +280,10 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "where an event tells an exception's code, a document's id, the company or the subscription",
-		Taken:    "looked for under their likely names (`exceptionCode`, `documentId`, `companyId`, `subscriptionStatus` and their like)",
-		Where:    "internal/filing/event.go",
-		Sandbox:  "--behavior event-details, --webhook-fault odd-text",
+		Taken: "looked for under their likely names (`exceptionCode`, `documentId`, `companyId`, " +
+			"`subscriptionStatus` and their like)",
+		Where:   "internal/filing/event.go",
+		Sandbox: "--behavior event-details, --webhook-fault odd-text",
 	},
 	{
 		NotShown: "what 463 to 465 mean each, and how an exception shows",
@@ -277,14 +293,16 @@ var Assumptions = []Assumption{
 	},
 	{
 		NotShown: "which time tells two events of a filing apart, and what follows filed",
-		Taken:    "`createdAt`, and of one moment the status further on; filed is the end. An event that says it was made more than a minute from now was made when it came",
-		Where:    "internal/ledger/event.go",
-		Sandbox:  "importer sandbox redeliver --reverse",
+		Taken: "`createdAt`, and of one moment the status further on; filed is the end. An event that says it " +
+			"was made more than a minute from now was made when it came",
+		Where:   "internal/ledger/event.go",
+		Sandbox: "importer sandbox redeliver --reverse",
 	},
 	{
 		NotShown: "webhook signature",
-		Taken:    "hex HMAC-SHA256 of the raw body under the signing secret, failing closed. No time is in it: a delivery is good at any age, counts once by its event's id, and moves nothing that a newer one has moved",
-		Where:    "internal/webhook/verifier.go",
-		Sandbox:  "--webhook-fault bad-signature",
+		Taken: "hex HMAC-SHA256 of the raw body under the signing secret, failing closed. No time is in it: a " +
+			"delivery is good at any age, counts once by its event's id, and moves nothing that a newer one has moved",
+		Where:   "internal/webhook/verifier.go",
+		Sandbox: "--webhook-fault bad-signature",
 	},
 }

@@ -255,7 +255,8 @@ func (f *folding) state(attempts []Attempt, limits Limits) RowState {
 		// After a refusal, too: the repetition was refused, and nobody knows whether
 		// the attempt before it was.
 		s.Result = Uncertain
-	case satisfied(attempts, done) && len(s.Bought) > 0 && slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
+	case satisfied(attempts, done) && len(s.Bought) > 0 &&
+		slices.ContainsFunc(s.Bought, func(p Purchase) bool { return p.Product != CompanyRecord }):
 		s.Result = Placed
 	case satisfied(attempts, done):
 		s.Result = Exists
@@ -267,7 +268,8 @@ func (f *folding) state(attempts []Attempt, limits Limits) RowState {
 func satisfied(attempts []Attempt, done []Product) bool {
 	for _, a := range slices.Backward(attempts) {
 		if !a.Creates {
-			return len(a.Products) > 0 && !slices.ContainsFunc(a.Products, func(p Product) bool { return !slices.Contains(done, p) })
+			return len(a.Products) > 0 && !slices.ContainsFunc(a.Products,
+				func(p Product) bool { return !slices.Contains(done, p) })
 		}
 	}
 	return false

@@ -11,16 +11,28 @@ import (
 )
 
 // allClasses are the classes of answers, "" for none yet included.
-var allClasses = []Class{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem, Refused}
+var allClasses = []Class{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem,
+	Refused}
 
 // sent is an attempt that asks for products and ended so. Accepted makes all of
 // them; HasItem finds the first.
 func sent(try int, class Class, products ...Product) Attempt {
-	a := Attempt{Try: try, Class: class, Products: products, Ordered: true, Repeatable: !slices.ContainsFunc(products, func(p Product) bool { return p != EIN && p != ForeignQualification })}
+	a := Attempt{
+		Try:      try,
+		Class:    class,
+		Products: products,
+		Ordered:  true,
+		Repeatable: !slices.ContainsFunc(products,
+			func(p Product) bool { return p != EIN && p != ForeignQualification }),
+	}
 	for i, p := range products {
 		switch {
 		case class == Accepted:
-			a.Made = append(a.Made, Purchase{Product: p, OrderID: fmt.Sprintf("order_%d_%s", try, p), Cost: money.Cost{Amount: 100}})
+			a.Made = append(a.Made, Purchase{
+				Product: p,
+				OrderID: fmt.Sprintf("order_%d_%s", try, p),
+				Cost:    money.Cost{Amount: 100},
+			})
 		case class == HasItem && i == 0:
 			a.Made = []Purchase{{Product: p, Cost: money.Cost{Amount: 100}}}
 		}
@@ -94,7 +106,8 @@ func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
 						}
 						s := Fold(attempts, limits)
 						if got := (cell{s.Result, s.Doubt, len(s.Bought), len(s.Open)}); got != want {
-							t.Errorf("%q, repeatable %t, %d items, after a lost attempt %t, %+v:\ngot  %+v\nwant %+v", class, repeatable, items, after, limits, got, want)
+							t.Errorf("%q, repeatable %t, %d items, after a lost attempt %t, %+v:\ngot  %+v\nwant %+v",
+								class, repeatable, items, after, limits, got, want)
 						}
 						if s.Last != class {
 							t.Errorf("the newest ended with %q, not %q", class, s.Last)
@@ -126,28 +139,59 @@ func TestFold(t *testing.T) {
 		attempts []Attempt
 		want     string // result, what is bought, there, open, twice, contradicted
 	}{
-		{"an answer names some of the items", []Attempt{partly(sent(1, Accepted, AnnualReport, RegisteredAgent))}, "uncertain bought annual-report open registered-agent"},
-		{"the rest of it may be sent again", []Attempt{partly(sent(1, Accepted, ForeignQualification, EIN))}, "ready doubt bought foreign-qualification open ein"},
-		{"the rest was decided", []Attempt{decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, Accepted, "")}, " bought annual-report"},
-		{"the rest was decided before the answer came", []Attempt{decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, NoAnswer, "")}, "uncertain bought annual-report open registered-agent"},
-		{"a person says placed", []Attempt{decided(sent(1, NoAnswer, AnnualReport), DecidedPlaced, NoAnswer, "order_9")}, "placed bought annual-report"},
-		{"a person says not placed", []Attempt{decided(sent(1, NoAnswer, AnnualReport), DecidedNotPlaced, NoAnswer, "")}, ""},
-		{"accepted after not placed", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, "")}, "placed bought annual-report"},
-		{"refused after placed", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedPlaced, NoAnswer, "order_9")}, "uncertain open annual-report contradicted"},
-		{"placed all the same", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedPlaced, Refused, "order_9")}, "placed bought annual-report"},
+		{"an answer names some of the items", []Attempt{partly(sent(1, Accepted, AnnualReport, RegisteredAgent))},
+			"uncertain bought annual-report open registered-agent"},
+		{"the rest of it may be sent again", []Attempt{partly(sent(1, Accepted, ForeignQualification, EIN))},
+			"ready doubt bought foreign-qualification open ein"},
+		{"the rest was decided", []Attempt{
+			decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, Accepted, ""),
+		}, " bought annual-report"},
+		{"the rest was decided before the answer came",
+			[]Attempt{
+				decided(partly(sent(1, Accepted, AnnualReport, RegisteredAgent)), DecidedNotPlaced, NoAnswer, ""),
+			}, "uncertain bought annual-report open registered-agent"},
+		{"a person says placed", []Attempt{
+			decided(sent(1, NoAnswer, AnnualReport), DecidedPlaced, NoAnswer, "order_9"),
+		}, "placed bought annual-report"},
+		{"a person says not placed", []Attempt{
+			decided(sent(1, NoAnswer, AnnualReport), DecidedNotPlaced, NoAnswer, ""),
+		}, ""},
+		{"accepted after not placed", []Attempt{
+			decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""),
+		}, "placed bought annual-report"},
+		{"refused after placed", []Attempt{
+			decided(sent(1, Refused, AnnualReport), DecidedPlaced, NoAnswer, "order_9"),
+		}, "uncertain open annual-report contradicted"},
+		{"placed all the same", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedPlaced, Refused, "order_9")},
+			"placed bought annual-report"},
 		{"not placed after all", []Attempt{decided(sent(1, Refused, AnnualReport), DecidedNotPlaced, Refused, "")}, ""},
-		{"accepted after it was sent again", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, Accepted, AnnualReport)}, "placed bought annual-report annual-report twice annual-report"},
-		{"accepted while it is sent again", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, "", AnnualReport)}, "placing bought annual-report"},
-		{"accepted, and the second refused", []Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""), sent(2, Refused, AnnualReport)}, "placed bought annual-report"},
-		{"a 409 after not placed shows the purchase", []Attempt{decided(sent(1, NoAnswer, EIN), DecidedNotPlaced, NoAnswer, ""), sent(2, HasItem, EIN)}, "placed bought ein"},
-		{"a 409, and the first turns out refused", []Attempt{sent(1, Refused, EIN), sent(2, HasItem, EIN)}, "exists there ein"},
-		{"a 409, and the first turns out accepted", []Attempt{sent(1, Accepted, EIN), sent(2, HasItem, EIN)}, "placed bought ein"},
-		{"a 409, and an attempt before it turns out accepted", []Attempt{sent(1, NoAnswer, EIN), sent(2, Accepted, EIN), sent(3, HasItem, EIN)}, "placed bought ein"},
-		{"an EIN from elsewhere is never ours", []Attempt{sent(1, NoAnswer, EIN), elsewhere(sent(2, HasItem, EIN))}, "exists there ein"},
+		{"accepted after it was sent again",
+			[]Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""),
+				sent(2, Accepted, AnnualReport)}, "placed bought annual-report annual-report twice annual-report"},
+		{"accepted while it is sent again",
+			[]Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""),
+				sent(2, "", AnnualReport)}, "placing bought annual-report"},
+		{"accepted, and the second refused",
+			[]Attempt{decided(sent(1, Accepted, AnnualReport), DecidedNotPlaced, NoAnswer, ""),
+				sent(2, Refused, AnnualReport)}, "placed bought annual-report"},
+		{"a 409 after not placed shows the purchase",
+			[]Attempt{decided(sent(1, NoAnswer, EIN), DecidedNotPlaced, NoAnswer, ""), sent(2, HasItem, EIN)},
+			"placed bought ein"},
+		{"a 409, and the first turns out refused", []Attempt{sent(1, Refused, EIN), sent(2, HasItem, EIN)},
+			"exists there ein"},
+		{"a 409, and the first turns out accepted", []Attempt{sent(1, Accepted, EIN), sent(2, HasItem, EIN)},
+			"placed bought ein"},
+		{"a 409, and an attempt before it turns out accepted",
+			[]Attempt{sent(1, NoAnswer, EIN), sent(2, Accepted, EIN), sent(3, HasItem, EIN)}, "placed bought ein"},
+		{"an EIN from elsewhere is never ours", []Attempt{sent(1, NoAnswer, EIN), elsewhere(sent(2, HasItem, EIN))},
+			"exists there ein"},
 		{"the company is made", []Attempt{creation(Accepted)}, " bought company"},
-		{"its order after it", []Attempt{creation(Accepted), sent(2, Accepted, AnnualReport)}, "placed bought company annual-report"},
+		{"its order after it", []Attempt{creation(Accepted), sent(2, Accepted, AnnualReport)},
+			"placed bought company annual-report"},
 		{"its creation is not known", []Attempt{creation(NoAnswer)}, "uncertain open company"},
-		{"an item was dropped meanwhile", []Attempt{decided(sent(1, NoAnswer, AnnualReport, RegisteredAgent), DecidedNotPlaced, NoAnswer, ""), sent(2, Accepted, AnnualReport)}, "placed bought annual-report"},
+		{"an item was dropped meanwhile",
+			[]Attempt{decided(sent(1, NoAnswer, AnnualReport, RegisteredAgent), DecidedNotPlaced, NoAnswer, ""),
+				sent(2, Accepted, AnnualReport)}, "placed bought annual-report"},
 	} {
 		s := Fold(c.attempts, Limits{})
 		if got := s.describe(); got != c.want {
@@ -209,7 +253,13 @@ func every(each func([]Attempt)) {
 				no.Decision, no.Over = DecidedNotPlaced, over
 				yes.Decision, yes.Over = DecidedPlaced, over
 				if class != Accepted && class != HasItem {
-					yes.Made = []Purchase{{Product: products[0], OrderID: fmt.Sprintf("order_seen_%d", try), Cost: money.Cost{Amount: 100}}}
+					yes.Made = []Purchase{
+						{
+							Product: products[0],
+							OrderID: fmt.Sprintf("order_seen_%d", try),
+							Cost:    money.Cost{Amount: 100},
+						},
+					}
 				}
 				all = append(all, no, yes)
 			}
@@ -243,7 +293,8 @@ func TestFoldProperties(t *testing.T) {
 		}
 		for _, a := range attempts {
 			for _, p := range a.Made {
-				if a.Class == Accepted && !slices.ContainsFunc(s.Bought, func(q Purchase) bool { return q.OrderID == p.OrderID }) {
+				if a.Class == Accepted && !slices.ContainsFunc(s.Bought,
+					func(q Purchase) bool { return q.OrderID == p.OrderID }) {
 					t.Fatalf("a purchase that an answer names is lost: %s", where)
 				}
 			}

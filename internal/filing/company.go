@@ -116,8 +116,14 @@ type NewCompany struct {
 // ForUser makes a company that a sheet describes into one to be created.
 func (c Company) ForUser(userID string) NewCompany {
 	return NewCompany{
-		LegalName: c.LegalName, EntityType: c.EntityType, FormationDate: c.FormationDate, FormationState: c.FormationState,
-		PrincipalAddress: c.PrincipalAddress, MailingAddress: c.MailingAddress, Officers: c.Officers, UserID: userID,
+		LegalName:        c.LegalName,
+		EntityType:       c.EntityType,
+		FormationDate:    c.FormationDate,
+		FormationState:   c.FormationState,
+		PrincipalAddress: c.PrincipalAddress,
+		MailingAddress:   c.MailingAddress,
+		Officers:         c.Officers,
+		UserID:           userID,
 	}
 }
 

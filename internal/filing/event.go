@@ -82,12 +82,13 @@ func (e Event) Product() (Product, bool) {
 // The names under which a fact is looked for in an event's data, folded, the
 // likelier first.
 var eventFields = map[string][]string{
-	"order":         {"orderid"},
-	"order type":    {"ordertype"},
-	"status":        {"filingstatus"},
-	"date":          {"filingdate"},
-	"filing type":   {"filingtype"},
-	"exception":     {"exceptioncode", "errorcode", "filingexceptioncode", "exception", "filingexception", "exceptions", "error", "code"},
+	"order":       {"orderid"},
+	"order type":  {"ordertype"},
+	"status":      {"filingstatus"},
+	"date":        {"filingdate"},
+	"filing type": {"filingtype"},
+	"exception": {"exceptioncode", "errorcode", "filingexceptioncode", "exception", "filingexception",
+		"exceptions", "error", "code"},
 	"note":          {"exceptionmessage", "exceptionreason", "message", "reason", "description"},
 	"document":      {"documentid", "document"},
 	"document type": {"documenttype"},

@@ -18,11 +18,18 @@ type Exception struct {
 // Source: spec section 7. Assumption: 463 to 465 have one meaning; theirs are not
 // shown one by one.
 var Exceptions = []Exception{
-	{463, 465, Formation, "the name is not available in the state", "choose another name in the dashboard", []string{"formation.company.legalName", "formation.alternativeNames"}},
-	{482, 482, AnnualReport, "a report of an earlier year has a problem", "cure the earlier year's report first", []string{"annualReport.filingYear"}},
-	{483, 483, EIN, "the tax authority rejects the responsible party's SSN (an ITIN, for example)", "give the Social Security number of another responsible party in the dashboard", []string{"ein.responsiblePartySsn"}},
-	{484, 484, EIN, "the SSN does not belong to the responsible party's name", "correct the name or the number in the dashboard", []string{"ein.responsiblePartySsn", "ein.responsiblePartyFirstName", "ein.responsiblePartyLastName"}},
-	{487, 487, ForeignQualification, "the registered agent is not in the qualifying state", "give an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
+	{463, 465, Formation, "the name is not available in the state", "choose another name in the dashboard",
+		[]string{"formation.company.legalName", "formation.alternativeNames"}},
+	{482, 482, AnnualReport, "a report of an earlier year has a problem", "cure the earlier year's report first",
+		[]string{"annualReport.filingYear"}},
+	{483, 483, EIN, "the tax authority rejects the responsible party's SSN (an ITIN, for example)",
+		"give the Social Security number of another responsible party in the dashboard",
+		[]string{"ein.responsiblePartySsn"}},
+	{484, 484, EIN, "the SSN does not belong to the responsible party's name",
+		"correct the name or the number in the dashboard",
+		[]string{"ein.responsiblePartySsn", "ein.responsiblePartyFirstName", "ein.responsiblePartyLastName"}},
+	{487, 487, ForeignQualification, "the registered agent is not in the qualifying state",
+		"give an agent in that state in the dashboard", []string{"foreignQualification.registeredAgent.addressState"}},
 }
 
 // ExceptionOf finds what a code means.

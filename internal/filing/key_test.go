@@ -15,19 +15,48 @@ func TestKeys(t *testing.T) {
 		product Product
 		key     Key
 	}{
-		{"annual report: company, state, year", Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE", AnnualReport: &AnnualReportItem{FilingYear: "2026"}}, AnnualReport, "annual-report|comp_1|DE|2026"},
-		{"annual report: not the agent supplied", Order{UserID: "user_2", CompanyID: "comp_1", FilingState: "DE", AnnualReport: &AnnualReportItem{FilingYear: "2026", RegisteredAgent: &Agent{City: "Dover"}}}, AnnualReport, "annual-report|comp_1|DE|2026"},
+		{"annual report: company, state, year",
+			Order{
+				UserID:       "user_1",
+				CompanyID:    "comp_1",
+				FilingState:  "DE",
+				AnnualReport: &AnnualReportItem{FilingYear: "2026"},
+			}, AnnualReport, "annual-report|comp_1|DE|2026"},
+		{"annual report: not the agent supplied",
+			Order{
+				UserID:       "user_2",
+				CompanyID:    "comp_1",
+				FilingState:  "DE",
+				AnnualReport: &AnnualReportItem{FilingYear: "2026", RegisteredAgent: &Agent{City: "Dover"}},
+			}, AnnualReport, "annual-report|comp_1|DE|2026"},
 		// An agent appointed and an agent changed are one purchase on purpose:
 		// both buy the one service of a company in a state, for which it pays
 		// once a year. Under two keys a file of changes after a file of
 		// appointments would be taken for something new.
-		{"agent: company, state", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(false)}, RegisteredAgent, "registered-agent|comp_1|DE"},
-		{"agent changed: the same", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(true)}, AgentChange, "registered-agent|comp_1|DE"},
-		{"EIN: company, whatever the state", Order{CompanyID: "comp_1", FilingState: "DE", EIN: &EINItem{}}, EIN, "ein|comp_1"},
-		{"qualification: company, state", Order{CompanyID: "comp_1", FilingState: "CA", ForeignQualification: &QualificationItem{}}, ForeignQualification, "foreign-qualification|comp_1|CA"},
-		{"formation: user, name folded, state", Order{UserID: "user_1", FilingState: "DE", Formation: formation("Harbor  Light, L.L.C.")}, Formation, "formation|user_1|harbor light llc|DE"},
-		{"EIN of a formation", Order{UserID: "user_1", FilingState: "DE", Formation: formation("A LLC"), EIN: &EINItem{}}, EIN, "ein|formation|user_1|a llc|DE"},
-		{"agent of a formation", Order{UserID: "user_1", FilingState: "DE", Formation: formation("A LLC"), RegisteredAgent: agent(false)}, RegisteredAgent, "registered-agent|formation|user_1|a llc|DE|DE"},
+		{"agent: company, state", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(false)},
+			RegisteredAgent, "registered-agent|comp_1|DE"},
+		{"agent changed: the same", Order{CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: agent(true)},
+			AgentChange, "registered-agent|comp_1|DE"},
+		{"EIN: company, whatever the state", Order{CompanyID: "comp_1", FilingState: "DE", EIN: &EINItem{}}, EIN,
+			"ein|comp_1"},
+		{"qualification: company, state",
+			Order{CompanyID: "comp_1", FilingState: "CA", ForeignQualification: &QualificationItem{}},
+			ForeignQualification, "foreign-qualification|comp_1|CA"},
+		{"formation: user, name folded, state",
+			Order{UserID: "user_1", FilingState: "DE", Formation: formation("Harbor  Light, L.L.C.")}, Formation,
+			"formation|user_1|harbor light llc|DE"},
+		{"EIN of a formation", Order{
+			UserID:      "user_1",
+			FilingState: "DE",
+			Formation:   formation("A LLC"),
+			EIN:         &EINItem{},
+		}, EIN, "ein|formation|user_1|a llc|DE"},
+		{"agent of a formation", Order{
+			UserID:          "user_1",
+			FilingState:     "DE",
+			Formation:       formation("A LLC"),
+			RegisteredAgent: agent(false),
+		}, RegisteredAgent, "registered-agent|formation|user_1|a llc|DE|DE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			keys := c.order.Keys()
@@ -49,7 +78,8 @@ func TestKeysTellPurchasesApart(t *testing.T) {
 			state := rapid.SampledFrom([]State{"DE", "CA"}).Draw(t, "state")
 			year := rapid.SampledFrom([]string{"2026", "2027"}).Draw(t, "year")
 			o := Order{CompanyID: company, FilingState: state}
-			switch kind := rapid.SampledFrom([]Product{AnnualReport, EIN, ForeignQualification, RegisteredAgent, AgentChange}).Draw(t, "product"); kind {
+			switch kind := rapid.SampledFrom([]Product{AnnualReport, EIN, ForeignQualification, RegisteredAgent,
+				AgentChange}).Draw(t, "product"); kind {
 			case AnnualReport:
 				o.AnnualReport = &AnnualReportItem{FilingYear: year}
 				return o, [4]string{"report", company, string(state), year}

@@ -45,7 +45,8 @@ func foldOnce(name string) string {
 		case isApostrophe(r), r == '.' && !beforeDigit(plain[i+1:]):
 			// "O'Neill" is "ONeill" and "L.L.C." is "LLC", but 1.5 is not 15.
 		case r < utf8.RuneSelf && (r < 'a' || r > 'z') && (r < '0' || r > '9'),
-			r >= utf8.RuneSelf && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsControl(r)):
+			r >= utf8.RuneSelf && (unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsSymbol(r) ||
+				unicode.IsControl(r)):
 			b.WriteByte(' ')
 		default:
 			b.WriteRune(r)
@@ -120,7 +121,8 @@ func isASCII(s string) bool {
 }
 
 var legalEndings = []struct{ written, means string }{
-	{" limited liability company", " llc"}, {" limited liability co", " llc"}, {" ltd liability company", " llc"}, {" ltd liability co", " llc"}, {" l l c", " llc"},
+	{" limited liability company", " llc"}, {" limited liability co", " llc"}, {" ltd liability company", " llc"},
+	{" ltd liability co", " llc"}, {" l l c", " llc"},
 	{" incorporated", " inc"}, {" corporation", " corp"},
 }
 
@@ -189,7 +191,8 @@ func namesWithin(text string) []bareName {
 }
 
 // aliases are the words, folded, between a company's name and another of its own.
-var aliases = []string{"doing business as", "formerly known as", "also known as", "trading as", "dba", "d b a", "fka", "f k a", "aka", "a k a", "t a", "formerly", "previously"}
+var aliases = []string{"doing business as", "formerly known as", "also known as", "trading as", "dba", "d b a", "fka",
+	"f k a", "aka", "a k a", "t a", "formerly", "previously"}
 
 func cutAlias(folded string) (rest string, ok bool) {
 	for _, a := range aliases {
@@ -224,7 +227,8 @@ func parentheses(text string) (outside, inside string) {
 
 // endings are the words at the end of a name that say what kind of company it is.
 var endings = map[string]bool{
-	"llc": true, "inc": true, "corp": true, "co": true, "company": true, "ltd": true, "limited": true, "lc": true, "incorporated": true, "corporation": true,
+	"llc": true, "inc": true, "corp": true, "co": true, "company": true, "ltd": true, "limited": true, "lc": true,
+	"incorporated": true, "corporation": true,
 	"pllc": true, "pc": true, "pa": true, "lp": true, "llp": true, "lllp": true, "plc": true, "chartered": true,
 }
 
@@ -321,22 +325,32 @@ func numeral(w string, at, of int) (string, bool) {
 	return "", false
 }
 
-var romans = []string{"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv", "xvi", "xvii", "xviii", "xix", "xx"}
+var romans = []string{"i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii", "xiii", "xiv", "xv",
+	"xvi", "xvii", "xviii", "xix", "xx"}
 
 var numbers = map[string]string{
-	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
-	"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10",
+	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
+	"nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+	"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
+	"eighth": "8", "ninth": "9", "tenth": "10",
 }
 
 // shortened are abbreviations that people write in the names of companies.
 var shortened = map[string]string{
-	"intl": "international", "natl": "national", "assoc": "associates", "assocs": "associates", "assn": "association", "mgmt": "management", "mgt": "management", "mngmt": "management",
-	"svc": "services", "svcs": "services", "serv": "services", "service": "services", "bros": "brothers", "mfg": "manufacturing", "ctr": "center", "centre": "center", "grp": "group",
-	"ent": "enterprises", "enterprise": "enterprises", "dev": "development", "props": "properties", "hldgs": "holdings", "hldg": "holdings", "holding": "holdings", "ptnrs": "partners",
-	"tech": "technologies", "technology": "technologies", "inv": "investments", "invs": "investments", "const": "construction", "constr": "construction", "dist": "distribution",
-	"saint": "st", "street": "st", "mt": "mount", "ft": "fort", "am": "american", "amer": "american", "univ": "university", "hosp": "hospital", "sys": "systems", "eng": "engineering", "engr": "engineering",
-	"transp": "transportation", "trans": "transportation", "ind": "industries", "inds": "industries", "indus": "industries", "fin": "financial", "ins": "insurance",
-	"equip": "equipment", "prod": "productions", "prods": "products", "labs": "laboratories", "lab": "laboratory", "ave": "avenue", "blvd": "boulevard", "dept": "department",
+	"intl": "international", "natl": "national", "assoc": "associates", "assocs": "associates", "assn": "association",
+	"mgmt": "management", "mgt": "management", "mngmt": "management",
+	"svc": "services", "svcs": "services", "serv": "services", "service": "services", "bros": "brothers",
+	"mfg": "manufacturing", "ctr": "center", "centre": "center", "grp": "group",
+	"ent": "enterprises", "enterprise": "enterprises", "dev": "development", "props": "properties",
+	"hldgs": "holdings", "hldg": "holdings", "holding": "holdings", "ptnrs": "partners",
+	"tech": "technologies", "technology": "technologies", "inv": "investments", "invs": "investments",
+	"const": "construction", "constr": "construction", "dist": "distribution",
+	"saint": "st", "street": "st", "mt": "mount", "ft": "fort", "am": "american", "amer": "american",
+	"univ": "university", "hosp": "hospital", "sys": "systems", "eng": "engineering", "engr": "engineering",
+	"transp": "transportation", "trans": "transportation", "ind": "industries", "inds": "industries",
+	"indus": "industries", "fin": "financial", "ins": "insurance",
+	"equip": "equipment", "prod": "productions", "prods": "products", "labs": "laboratories", "lab": "laboratory",
+	"ave": "avenue", "blvd": "boulevard", "dept": "department",
 }
 
 func (x bareName) compare(y bareName) Likeness {
@@ -362,7 +376,8 @@ func (x bareName) compare(y bareName) Likeness {
 // letter with some consonants between them, such as "blvd". The beginning of a
 // word is often another word ("Bay", "Bayside"), and does not count.
 func abbreviates(a, b string) bool {
-	if len(a) < 3 || len(a) >= len(b) || a[0] != b[0] || a[len(a)-1] != b[len(b)-1] || strings.ContainsAny(a[1:len(a)-1], "aeiou") {
+	if len(a) < 3 || len(a) >= len(b) || a[0] != b[0] || a[len(a)-1] != b[len(b)-1] ||
+		strings.ContainsAny(a[1:len(a)-1], "aeiou") {
 		return false
 	}
 	rest := b

@@ -66,7 +66,8 @@ func TestFoldIsIdempotent(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.OneOf(
-			rapid.RuneFrom([]rune("aAé'’´.& -\u0300\u0301\u200d\u00adıİﬁßΣ")), rapid.RuneFrom(nil, unicode.Mn, unicode.Pf, unicode.Sk),
+			rapid.RuneFrom([]rune("aAé'’´.& -\u0300\u0301\u200d\u00adıİﬁßΣ")),
+			rapid.RuneFrom(nil, unicode.Mn, unicode.Pf, unicode.Sk),
 		))).Draw(t, "name")
 		if once := FoldLegalName(name); FoldLegalName(once) != once {
 			t.Fatalf("%q folds to %q and that to %q", name, once, FoldLegalName(once))
@@ -76,7 +77,8 @@ func TestFoldIsIdempotent(t *testing.T) {
 
 // However a name is written, it is one name.
 func TestFoldKnowsEveryWriting(t *testing.T) {
-	words := []string{"Café", "Muñoz", "Straße", "Harbor", "Light", "Łódź", "O'Neill", "Ærø", "Ελλάς", "Москва", "7", "23", "日本"}
+	words := []string{"Café", "Muñoz", "Straße", "Harbor", "Light", "Łódź", "O'Neill", "Ærø", "Ελλάς", "Москва", "7",
+		"23", "日本"}
 	dashes := []string{"-", "–", "—", "‑", "−", " ", "\u00a0", "\u2003", "_", "/", ", ", " · ", "\t"}
 	respell := func(t *rapid.T, name string) string {
 		switch rapid.IntRange(0, 6).Draw(t, "writing") {
@@ -98,7 +100,9 @@ func TestFoldKnowsEveryWriting(t *testing.T) {
 		case 5: // something invisible within
 			runes := []rune(name)
 			at := rapid.IntRange(0, len(runes)).Draw(t, "at")
-			return string(slices.Insert(runes, at, rapid.SampledFrom([]rune{'\u200b', '\u200d', '\ufeff', '\u00ad', '\u2060', '\ufe0f'}).Draw(t, "invisible")))
+			return string(slices.Insert(runes, at,
+				rapid.SampledFrom([]rune{'\u200b', '\u200d', '\ufeff', '\u00ad', '\u2060', '\ufe0f'}).Draw(t,
+					"invisible")))
 		}
 		return strings.ReplaceAll(name, "'", "’")
 	}
@@ -112,7 +116,8 @@ func TestFoldKnowsEveryWriting(t *testing.T) {
 				}
 				b.WriteString(w)
 			}
-			b.WriteString(rapid.SampledFrom([]string{" LLC", ", L.L.C.", " limited liability company"}).Draw(t, "ending"))
+			b.WriteString(rapid.SampledFrom([]string{" LLC", ", L.L.C.", " limited liability company"}).Draw(t,
+				"ending"))
 			name := b.String()
 			for range rapid.IntRange(0, 3).Draw(t, "times") {
 				name = respell(t, name)
@@ -206,7 +211,8 @@ func TestCompareNames(t *testing.T) {
 }
 
 func TestNearNames(t *testing.T) {
-	names := []string{"Harbor Light Bakery LLC", "Acme Fund 2 LLC", "Café Río Inc", "Data Works LLC", "Abc LLC", "Harbor Light Bakery LLC"}
+	names := []string{"Harbor Light Bakery LLC", "Acme Fund 2 LLC", "Café Río Inc", "Data Works LLC", "Abc LLC",
+		"Harbor Light Bakery LLC"}
 	var near NearNames
 	for i, name := range names {
 		state := State("DE")

@@ -11,9 +11,14 @@ import (
 // whole is an order with every item.
 func whole() Order {
 	return Order{
-		UserID: "user_1", CompanyID: "comp_1", FilingState: "DE",
-		Formation: &FormationItem{}, EIN: &EINItem{}, RegisteredAgent: &RegisteredAgentItem{},
-		AnnualReport: &AnnualReportItem{FilingYear: "2026"}, ForeignQualification: &QualificationItem{},
+		UserID:               "user_1",
+		CompanyID:            "comp_1",
+		FilingState:          "DE",
+		Formation:            &FormationItem{},
+		EIN:                  &EINItem{},
+		RegisteredAgent:      &RegisteredAgentItem{},
+		AnnualReport:         &AnnualReportItem{FilingYear: "2026"},
+		ForeignQualification: &QualificationItem{},
 	}
 }
 
@@ -114,8 +119,10 @@ func TestEINTravels(t *testing.T) {
 
 func TestProductOfType(t *testing.T) {
 	for text, want := range map[string]Product{
-		"annual_report": AnnualReport, "annualReport": AnnualReport, "ANNUAL-REPORT": AnnualReport, "formation": Formation,
-		"registered_agent": RegisteredAgent, "registeredAgent": RegisteredAgent, "change_of_agent": AgentChange, "EIN": EIN,
+		"annual_report": AnnualReport, "annualReport": AnnualReport, "ANNUAL-REPORT": AnnualReport,
+		"formation":        Formation,
+		"registered_agent": RegisteredAgent, "registeredAgent": RegisteredAgent, "change_of_agent": AgentChange,
+		"EIN":                  EIN,
 		"foreignQualification": ForeignQualification, "dba": "", "": "",
 	} {
 		if p, ok := ProductOfType(text); p != want || ok != (want != "") {

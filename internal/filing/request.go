@@ -35,9 +35,10 @@ func (u UserRef) Ref() string {
 // CompanyRef names a company by id or slug, with what the sheet knows of it:
 // entity type and formation state complete a company that lacks them.
 type CompanyRef struct {
-	Ref       string  `json:"ref,omitempty"` // comp_<id> or the URL slug
-	Sheet     Company `json:"sheet"`
-	Confirmed string  `json:"confirmed,omitempty"` // the name at the filing service, where a person accepts that it differs
+	Ref   string  `json:"ref,omitempty"` // comp_<id> or the URL slug
+	Sheet Company `json:"sheet"`
+	// the name at the filing service, where a person accepts that it differs
+	Confirmed string `json:"confirmed,omitempty"`
 }
 
 // CreatesCompany reports whether the order is for a company that the service

@@ -7,8 +7,10 @@ type Result string
 
 // The states of a row. What each leads to is in Edges.
 const (
-	Invalid   Result = "invalid"   // breaks a rule; never sent
-	Skipped   Result = "skipped"   // a repeat within the file, outside --state, or covered by a subscription already bought
+	Invalid Result = "invalid" // breaks a rule; never sent
+	// a repeat within the file, outside --state, or covered by a subscription
+	// already bought
+	Skipped   Result = "skipped"
 	Ready     Result = "ready"     // valid and not sent; also waiting for funds, approval or the service
 	Placing   Result = "placing"   // the intent is committed, the answer is not yet recorded
 	Placed    Result = "placed"    // the service answered with order ids

@@ -21,9 +21,11 @@ func (r *Request) Violations(thisYear int) []Violation {
 	var vs violations
 	r.checkParties(&vs, thisYear)
 	if r.Order.FilingState == "" {
-		vs.add("filing-state.required", "filingState", "", "the filing state is missing: give the two-letter code of the state that gets the filing")
+		vs.add("filing-state.required", "filingState", "",
+			"the filing state is missing: give the two-letter code of the state that gets the filing")
 	} else if !r.Order.FilingState.Known() {
-		vs.add("filing-state.known", "filingState", string(r.Order.FilingState), "%q is not a US state: use a two-letter code such as DE", string(r.Order.FilingState))
+		vs.add("filing-state.known", "filingState", string(r.Order.FilingState),
+			"%q is not a US state: use a two-letter code such as DE", string(r.Order.FilingState))
 	}
 	o := &r.Order
 	if o.Formation != nil {
@@ -38,7 +40,8 @@ func (r *Request) Violations(thisYear int) []Violation {
 	if o.EIN != nil {
 		o.EIN.check(&vs)
 	}
-	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil && o.EIN == nil && o.RegisteredAgent == nil {
+	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil && o.EIN == nil &&
+		o.RegisteredAgent == nil {
 		vs.add("order.product", "", "", "nothing is ordered")
 	}
 	o.checkSupplied(&vs)
@@ -82,7 +85,8 @@ func isEIN(s string) bool {
 func IsEmail(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
 	dot := strings.LastIndexByte(domain, '.')
-	return found && local != "" && dot > 0 && dot < len(domain)-1 && !strings.ContainsAny(s, " \t,;<>\"") && !strings.Contains(domain, "@")
+	return found && local != "" && dot > 0 && dot < len(domain)-1 && !strings.ContainsAny(s, " \t,;<>\"") &&
+		!strings.Contains(domain, "@")
 }
 
 func hasShape(s, prefix string, allowed func(byte) bool) bool {
@@ -127,23 +131,30 @@ func (r *Request) checkParties(vs *violations, thisYear int) {
 	case u.ID == "" && u.Email == "":
 		vs.add("user.required", "userId", "", "no user is named: give a User ID (user_…) or a User Email")
 	case u.ID != "" && !IsUserID(u.ID):
-		vs.add("user.id", "userId", u.ID, "%q is not a user id: it looks like user_…, or put the e-mail under User Email", u.ID)
+		vs.add("user.id", "userId", u.ID,
+			"%q is not a user id: it looks like user_…, or put the e-mail under User Email", u.ID)
 	case u.ID == "" && !IsEmail(u.Email):
 		vs.add("user.email", "email", u.Email, "%q is not an e-mail address", u.Email)
 	}
 	if phone := r.User.Phone; phone != "" && !IsE164(phone) {
-		vs.add("user.phone", "phoneNumber", phone, "%q is not a phone number in international form, such as +13025550142", phone)
+		vs.add("user.phone", "phoneNumber", phone,
+			"%q is not a phone number in international form, such as +13025550142", phone)
 	}
 	switch ref := r.Company.Ref; {
 	case r.Order.Formation != nil:
 		if ref != "" {
-			vs.add("formation.company-id", "companyId", ref, "a formation makes a company that does not exist yet, but the row names the company %s: clear the Company ID, or order something else for it", ref)
+			vs.add("formation.company-id", "companyId", ref,
+				"a formation makes a company that does not exist yet, but the row names the company %s: clear the "+
+					"Company ID, or order something else for it", ref)
 		}
 	case ref == "":
 		r.checkNewCompany(vs, thisYear)
 	case isEIN(ref):
-		vs.add("company.id", "companyId", ref, "%q looks like an EIN, and the service does not know companies by those: give the company id (comp_…) or the slug as it stands in the company's web address", ref)
+		vs.add("company.id", "companyId", ref,
+			"%q looks like an EIN, and the service does not know companies by those: give the company id (comp_…) "+
+				"or the slug as it stands in the company's web address", ref)
 	case !IsCompanyID(ref) && !IsSlug(ref):
-		vs.add("company.id", "companyId", ref, "%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", ref)
+		vs.add("company.id", "companyId", ref,
+			"%q is neither a company id (comp_…) nor a slug as it stands in the company's web address", ref)
 	}
 }

@@ -44,14 +44,16 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 			missing("lastName", "Agent Last Name")
 		}
 		if a.CompanyName != "" {
-			vs.add("agent.companyName", path+"companyName", a.CompanyName, "an agent of type PERSON has no company name: clear it, or set Agent Type to COMPANY")
+			vs.add("agent.companyName", path+"companyName", a.CompanyName,
+				"an agent of type PERSON has no company name: clear it, or set Agent Type to COMPANY")
 		}
 	case CompanyParty:
 		if a.CompanyName == "" {
 			missing("companyName", "Agent Company Name")
 		}
 		if a.FirstName != "" || a.LastName != "" {
-			vs.add("agent.firstName", path+"firstName", strings.TrimSpace(a.FirstName+" "+a.LastName), "an agent of type COMPANY has no first or last name: clear them, or set Agent Type to PERSON")
+			vs.add("agent.firstName", path+"firstName", strings.TrimSpace(a.FirstName+" "+a.LastName),
+				"an agent of type COMPANY has no first or last name: clear them, or set Agent Type to PERSON")
 		}
 	case "":
 		missing("type", "Agent Type (PERSON or COMPANY)")
@@ -68,9 +70,12 @@ func (a *Agent) check(vs *violations, path string, filingState State) {
 	case a.State == "":
 		missing("addressState", "Agent State")
 	case !a.State.Known():
-		vs.add("agent.addressState", path+"addressState", string(a.State), "%q is not a US state: use a two-letter code such as DE", string(a.State))
+		vs.add("agent.addressState", path+"addressState", string(a.State),
+			"%q is not a US state: use a two-letter code such as DE", string(a.State))
 	case filingState.Known() && a.State != filingState:
-		vs.add("agent.state-is-filing-state", path+"addressState", string(a.State), "the agent is in %s but the filing goes to %s: an agent must have its address in the filing state", a.State, filingState)
+		vs.add("agent.state-is-filing-state", path+"addressState", string(a.State),
+			"the agent is in %s but the filing goes to %s: an agent must have its address in the filing state",
+			a.State, filingState)
 	}
 	switch z := a.ZIP; {
 	case z == "":

@@ -11,7 +11,8 @@ import (
 var (
 	StructureTypes = []string{"MEMBER", "MANAGER"}
 	TaxElections   = []string{"C Corporation", "S Corporation"}
-	Months         = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+	Months         = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+		"October", "November", "December"}
 )
 
 // Titles are the titles of officers by entity type. Source: spec section 4, rule 3.
@@ -31,7 +32,8 @@ func (c CompanyRef) lacks() []string {
 	}
 	var missing []string
 	for _, needed := range []struct{ column, value string }{
-		{"Legal Name", s.LegalName}, {"Entity Type", string(s.EntityType)}, {"Formation State", string(s.FormationState)},
+		{"Legal Name", s.LegalName}, {"Entity Type", string(s.EntityType)},
+		{"Formation State", string(s.FormationState)},
 		{"Formation Date", s.FormationDate}, {"Principal Line 1", a.Line1}, {"Principal City", a.City},
 	} {
 		if needed.value == "" {
@@ -55,13 +57,16 @@ func (r *Request) checkNewCompany(vs *violations, thisYear int) {
 	}
 	c := &r.Company.Sheet
 	if !c.FormationState.Known() {
-		vs.add("company.formationState", "company.formationState", string(c.FormationState), "%q is not a US state: use a two-letter code such as DE", string(c.FormationState))
+		vs.add("company.formationState", "company.formationState", string(c.FormationState),
+			"%q is not a US state: use a two-letter code such as DE", string(c.FormationState))
 	}
 	switch formed, err := time.Parse(time.DateOnly, c.FormationDate); {
 	case err != nil:
-		vs.add("company.formationDate", "company.formationDate", c.FormationDate, "%q is not a date: write it as YYYY-MM-DD", c.FormationDate)
+		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
+			"%q is not a date: write it as YYYY-MM-DD", c.FormationDate)
 	case formed.Year() > thisYear:
-		vs.add("company.formationDate", "company.formationDate", c.FormationDate, "the company exists already, but its formation date %s is still to come", c.FormationDate)
+		vs.add("company.formationDate", "company.formationDate", c.FormationDate,
+			"the company exists already, but its formation date %s is still to come", c.FormationDate)
 	}
 	c.check(vs, "company.")
 	if len(c.Officers) > 0 {
@@ -76,17 +81,21 @@ func (c *Company) check(vs *violations, path string) {
 	case LLC, Corp:
 	case "":
 	default:
-		vs.add("company.entityType", path+"entityType", string(c.EntityType), "%q is not an entity type: use LLC or CORP", string(c.EntityType))
+		vs.add("company.entityType", path+"entityType", string(c.EntityType),
+			"%q is not an entity type: use LLC or CORP", string(c.EntityType))
 	}
 	if s := c.StructureType; s != "" && !slices.Contains(StructureTypes, s) {
-		vs.add("company.structureType", path+"structureType", s, "%q is not one of %s", s, strings.Join(StructureTypes, ", "))
+		vs.add("company.structureType", path+"structureType", s, "%q is not one of %s", s,
+			strings.Join(StructureTypes, ", "))
 	} else if s != "" && c.EntityType == Corp {
-		vs.add("company.structureType", path+"structureType", s, "a corporation has no structure type: clear it, or correct the Entity Type")
+		vs.add("company.structureType", path+"structureType", s,
+			"a corporation has no structure type: clear it, or correct the Entity Type")
 	}
 	if e := c.TaxElection; e != "" && !slices.Contains(TaxElections, e) {
 		vs.add("company.taxElection", path+"taxElection", e, "%q is not one of %s", e, strings.Join(TaxElections, ", "))
 	} else if e != "" && c.EntityType == LLC {
-		vs.add("company.taxElection", path+"taxElection", e, "an LLC has no tax election here: clear it, or correct the Entity Type")
+		vs.add("company.taxElection", path+"taxElection", e,
+			"an LLC has no tax election here: clear it, or correct the Entity Type")
 	}
 	if m := c.FiscalEndMonth; m != "" && !slices.Contains(Months, m) {
 		vs.add("company.fiscalEndMonth", path+"fiscalEndMonth", m, "%q is not the name of a month, such as December", m)
@@ -113,15 +122,18 @@ func checkOfficers(vs *violations, path string, t EntityType, officers []Officer
 		}
 		if o.IsPrimary {
 			if primaries++; primaries > 1 {
-				vs.add("officer.primary", at+"isPrimary", "yes", "more than one officer is marked as primary: mark exactly one")
+				vs.add("officer.primary", at+"isPrimary", "yes",
+					"more than one officer is marked as primary: mark exactly one")
 			}
 		}
 	}
 	if primaries == 0 {
-		vs.add("officer.primary", path+"officers[0].isPrimary", "", "no officer is marked as primary: say yes for exactly one")
+		vs.add("officer.primary", path+"officers[0].isPrimary", "",
+			"no officer is marked as primary: say yes for exactly one")
 	}
 	if t == LLC && managers == len(officers) { // a title that is none is told of already
-		vs.add("officer.member", path+"officers[0].title", officers[0].Title, "no officer of this LLC is a Member or a Managing Member, and at least one must be")
+		vs.add("officer.member", path+"officers[0].title", officers[0].Title,
+			"no officer of this LLC is a Member or a Managing Member, and at least one must be")
 	}
 }
 
@@ -140,14 +152,16 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 			missing("last-name", "lastName", "the last name")
 		}
 		if o.CompanyName != "" {
-			vs.add("officer.company-name", path+"companyName", o.CompanyName, "an officer of type PERSON has no company name: clear it, or set the type to COMPANY")
+			vs.add("officer.company-name", path+"companyName", o.CompanyName,
+				"an officer of type PERSON has no company name: clear it, or set the type to COMPANY")
 		}
 	case CompanyParty:
 		if o.CompanyName == "" {
 			missing("company-name", "companyName", "the company name")
 		}
 		if o.FirstName != "" || o.LastName != "" {
-			vs.add("officer.first-name", path+"firstName", strings.TrimSpace(o.FirstName+" "+o.LastName), "an officer of type COMPANY has no first or last name: clear them, or set the type to PERSON")
+			vs.add("officer.first-name", path+"firstName", strings.TrimSpace(o.FirstName+" "+o.LastName),
+				"an officer of type COMPANY has no first or last name: clear them, or set the type to PERSON")
 		}
 	case "":
 		missing("type", "type", "the type (PERSON or COMPANY)")
@@ -162,7 +176,8 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 		if t == Corp {
 			what = "a corporation"
 		}
-		vs.add("officer.title", path+"title", o.Title, "%q is not a title in %s: use one of %s", o.Title, what, strings.Join(titles, ", "))
+		vs.add("officer.title", path+"title", o.Title, "%q is not a title in %s: use one of %s", o.Title, what,
+			strings.Join(titles, ", "))
 	}
 	if o.Address == nil {
 		vs.add("officer.address", path+"address.line1", "", "the officer has no address, and every officer needs one")
@@ -173,11 +188,13 @@ func (o *Officer) check(vs *violations, path string, t EntityType) {
 
 // officerPart names the rules of an officer's address as its columns do.
 var officerPart = map[string]string{
-	"line1": "officer.line-1", "city": "officer.city", "state": "officer.state", "postalCode": "officer.postal-code", "country": "officer.country",
+	"line1": "officer.line-1", "city": "officer.city", "state": "officer.state", "postalCode": "officer.postal-code",
+	"country": "officer.country",
 }
 
 // territories are places that are no states and have US addresses.
-var territories = map[string]string{"PR": "PUERTO RICO", "VI": "US VIRGIN ISLANDS", "GU": "GUAM", "AS": "AMERICAN SAMOA", "MP": "NORTHERN MARIANA ISLANDS"}
+var territories = map[string]string{"PR": "PUERTO RICO", "VI": "US VIRGIN ISLANDS", "GU": "GUAM",
+	"AS": "AMERICAN SAMOA", "MP": "NORTHERN MARIANA ISLANDS"}
 
 // ParseUSPlace reads the state or territory of a US address, by code or name.
 func ParseUSPlace(text string) (code string, ok bool) {
@@ -209,14 +226,18 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 	_, inUS := ParseUSPlace(a.State)
 	switch c := a.Country; {
 	case c == "" && a.State != "" && !inUS:
-		vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or give the country too", a.State)
+		vs.add(rule("state"), path+"state", a.State,
+			"%q is not a US state: use a two-letter code such as DE, or give the country too", a.State)
 	case c == "":
-		vs.add(rule("country"), path+"country", "", "%sCountry is missing: give its two-letter code, such as US; it is only known without it where the state is one of the US", column)
+		vs.add(rule("country"), path+"country", "",
+			"%sCountry is missing: give its two-letter code, such as US; it is only known without it where the "+
+				"state is one of the US", column)
 	case len(c) != 2 || c[0] < 'A' || c[0] > 'Z' || c[1] < 'A' || c[1] > 'Z':
 		vs.add(rule("country"), path+"country", c, "%q is not a two-letter country code, such as US", c)
 	case c == "US":
 		if a.State != "" && !inUS {
-			vs.add(rule("state"), path+"state", a.State, "%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
+			vs.add(rule("state"), path+"state", a.State,
+				"%q is not a US state: use a two-letter code such as DE, or correct the country", a.State)
 		}
 		if a.PostalCode != "" && !isZIP(a.PostalCode) {
 			checkZIP(vs, rule("postalCode"), path+"postalCode", a.PostalCode)
@@ -228,7 +249,8 @@ func (a *Address) check(vs *violations, path, column string, rule func(part stri
 // is never put back silently, for 2134 may as well be a slip for 21340.
 func checkZIP(vs *violations, rule, field, z string) {
 	if len(z) < 5 && strings.Trim(z, "0123456789") == "" {
-		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: write %s, and format the column as text", z, strings.Repeat("0", 5-len(z))+z)
+		vs.add(rule, field, z, "the ZIP code %q has lost its leading zero: write %s, and format the column as text", z,
+			strings.Repeat("0", 5-len(z))+z)
 		return
 	}
 	vs.add(rule, field, z, "%q is not a ZIP code: use five digits, or five and four", z)

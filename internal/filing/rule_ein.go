@@ -11,7 +11,8 @@ import (
 var BusinessCategories = []string{"Consulting", "Retail", "Real Estate", "Finance"}
 
 // ApplicationReasons is the whole set. Source: spec section 2, ein object.
-var ApplicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes", "Changed type of organization", "Purchased active business"}
+var ApplicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
+	"Changed type of organization", "Purchased active business"}
 
 // check. Source: spec section 4, rule 7; section 2, ein object. No message and
 // no value ever holds the Social Security number.
@@ -26,24 +27,29 @@ func (e *EINItem) check(vs *violations) {
 		{"responsiblePartyPhoneNumber", e.ResponsiblePartyPhoneNumber, "Responsible Party Phone Number"},
 	} {
 		if needed.value == "" {
-			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application needs it", needed.column)
+			vs.add("ein."+needed.field, "ein."+needed.field, "", "%s is missing: an EIN application needs it",
+				needed.column)
 		}
 	}
 	// Assumption: the full set of categories is not shown; others are sent with a warning.
 	if c := e.BusinessCategory; c != "" && !slices.Contains(BusinessCategories, c) {
-		vs.warn("ein.business-category-unknown", "ein.businessCategory", c, "the service is known to take %s: it may not know %q", strings.Join(BusinessCategories, ", "), c)
+		vs.warn("ein.business-category-unknown", "ein.businessCategory", c,
+			"the service is known to take %s: it may not know %q", strings.Join(BusinessCategories, ", "), c)
 	}
 	if a := e.ApplicationReason; a != "" && !slices.Contains(ApplicationReasons, a) {
-		vs.add("ein.applicationReason", "ein.applicationReason", a, "%q is not one of %s", a, strings.Join(ApplicationReasons, ", "))
+		vs.add("ein.applicationReason", "ein.applicationReason", a, "%q is not one of %s", a,
+			strings.Join(ApplicationReasons, ", "))
 	}
 	e.checkEmployment(vs)
 	e.checkSSN(vs)
 	switch phone := e.ResponsiblePartyPhoneNumber; {
 	case phone == "":
 	case !IsE164(phone):
-		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone, "%q is not a phone number in international form, such as +13025550142", phone)
+		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone,
+			"%q is not a phone number in international form, such as +13025550142", phone)
 	case !e.ResponsiblePartyIsForeign && (!strings.HasPrefix(phone, "+1") || len(phone) != len("+13025550142")):
-		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone, "%s is not a US number: only a foreign responsible party may have another", phone)
+		vs.add("ein.responsiblePartyPhoneNumber", "ein.responsiblePartyPhoneNumber", phone,
+			"%s is not a US number: only a foreign responsible party may have another", phone)
 	}
 }
 
@@ -59,7 +65,8 @@ func (e *EINItem) checkEmployment(vs *violations) {
 	employees := e.AgricultureEmployeesCount + e.OtherEmployeesCount
 	switch date := e.FirstWagesDate; {
 	case date == nil && e.IsW2Expected:
-		vs.add("ein.firstWagesDate", "ein.firstWagesDate", "", "First Wages Date is missing: it is needed where employees are expected")
+		vs.add("ein.firstWagesDate", "ein.firstWagesDate", "",
+			"First Wages Date is missing: it is needed where employees are expected")
 	case date != nil:
 		if _, err := time.Parse(time.DateOnly, *date); err != nil {
 			vs.add("ein.firstWagesDate", "ein.firstWagesDate", *date, "%q is not a date: write it as YYYY-MM-DD", *date)
@@ -67,9 +74,11 @@ func (e *EINItem) checkEmployment(vs *violations) {
 	}
 	switch {
 	case e.IsW2Expected && employees < 1:
-		vs.add("ein.employees", "ein.otherEmployeesCount", "", "employees are expected, so the two counts of them must come to at least 1")
+		vs.add("ein.employees", "ein.otherEmployeesCount", "",
+			"employees are expected, so the two counts of them must come to at least 1")
 	case !e.IsW2Expected && employees > 0:
-		vs.warn("ein.employees-unexpected", "ein.isW2Expected", "no", "employees are counted although none are expected: is Is W2 Expected right?")
+		vs.warn("ein.employees-unexpected", "ein.isW2Expected", "no",
+			"employees are counted although none are expected: is Is W2 Expected right?")
 	}
 }
 
@@ -81,16 +90,21 @@ func (e *EINItem) checkSSN(vs *violations) {
 	switch ssn := e.ResponsiblePartySSN; {
 	case e.ResponsiblePartyIsForeign:
 		if ssn != "" {
-			vs.add(field, field, "", "a foreign responsible party is applied for without a Social Security number: clear it, or say no under Responsible Party Is Foreign")
+			vs.add(field, field, "", "a foreign responsible party is applied for without a Social Security number: "+
+				"clear it, or say no under Responsible Party Is Foreign")
 		}
 	case ssn == "":
-		vs.add(field, field, "", "Responsible Party SSN is missing: it is needed unless the responsible party is foreign")
+		vs.add(field, field, "", "Responsible Party SSN is missing: it is needed unless the responsible party "+
+			"is foreign")
 	case !isDigits(ssn, 9):
 		vs.add(field, field, "", "a Social Security number has nine digits and nothing else")
 	case isITIN(ssn):
-		vs.warn("ein.ssn-is-itin", field, "", "this is an individual taxpayer number (ITIN), not a Social Security number: the tax authority will reject it (exception 483)")
+		vs.warn("ein.ssn-is-itin", field, "",
+			"this is an individual taxpayer number (ITIN), not a Social Security number: the tax authority will "+
+				"reject it (exception 483)")
 	case ssn[0] == '9' || ssn[:3] == "000" || ssn[:3] == "666" || ssn[3:5] == "00" || ssn[5:] == "0000":
-		vs.warn("ein.ssn-never-issued", field, "", "no such Social Security number is ever issued: the tax authority will reject it (exception 483)")
+		vs.warn("ein.ssn-never-issued", field, "",
+			"no such Social Security number is ever issued: the tax authority will reject it (exception 483)")
 	}
 }
 
@@ -98,5 +112,6 @@ func (e *EINItem) checkSSN(vs *violations) {
 // Security number: a 9 in front, and certain fourth and fifth digits.
 func isITIN(ssn string) bool {
 	group := ssn[3:5]
-	return ssn[0] == '9' && (group >= "50" && group <= "65" || group >= "70" && group <= "88" || group >= "90" && group <= "92" || group >= "94")
+	return ssn[0] == '9' && (group >= "50" && group <= "65" || group >= "70" && group <= "88" ||
+		group >= "90" && group <= "92" || group >= "94")
 }

@@ -9,20 +9,42 @@ import (
 )
 
 func office() *Address {
-	return &Address{Line1: "12 Market Street", City: "Wilmington", State: "DE", PostalCode: "19801", Country: "US"}
+	return &Address{
+		Line1:      "12 Market Street",
+		City:       "Wilmington",
+		State:      "DE",
+		PostalCode: "19801",
+		Country:    "US",
+	}
 }
 
 func officer(title string, primary bool) Officer {
-	return Officer{Type: Person, FirstName: "Ana", LastName: "Silva", Title: title, Address: office(), IsPrimary: primary}
+	return Officer{
+		Type:      Person,
+		FirstName: "Ana",
+		LastName:  "Silva",
+		Title:     title,
+		Address:   office(),
+		IsPrimary: primary,
+	}
 }
 
 // forming is the formation of an LLC that breaks no rule, changed by change.
 func forming(change func(*Request, *FormationItem)) *Request {
 	f := &FormationItem{Company: Company{
-		LegalName: "Harbor Light Bakery LLC", EntityType: LLC, StructureType: "MEMBER", FiscalEndMonth: "June",
-		PrincipalAddress: office(), MailingAddress: office(), Officers: []Officer{officer("Managing Member", true)},
+		LegalName:        "Harbor Light Bakery LLC",
+		EntityType:       LLC,
+		StructureType:    "MEMBER",
+		FiscalEndMonth:   "June",
+		PrincipalAddress: office(),
+		MailingAddress:   office(),
+		Officers:         []Officer{officer("Managing Member", true)},
 	}}
-	r := &Request{Product: Formation, User: UserRef{ID: "user_1"}, Order: Order{FilingState: "DE", Formation: f, RegisteredAgent: &RegisteredAgentItem{}}}
+	r := &Request{
+		Product: Formation,
+		User:    UserRef{ID: "user_1"},
+		Order:   Order{FilingState: "DE", Formation: f, RegisteredAgent: &RegisteredAgentItem{}},
+	}
 	change(r, f)
 	return r
 }
@@ -41,25 +63,43 @@ func formed(change func(*Company)) *Request {
 }
 
 func agentOf(state State) *Agent {
-	return &Agent{Type: CompanyParty, CompanyName: "First State Agents Inc.", Street: "200 Continental Drive", City: "Newark", State: state, ZIP: "19713"}
+	return &Agent{
+		Type:        CompanyParty,
+		CompanyName: "First State Agents Inc.",
+		Street:      "200 Continental Drive",
+		City:        "Newark",
+		State:       state,
+		ZIP:         "19713",
+	}
 }
 
 // applying is a standalone EIN order that breaks no rule, changed by change.
 func applying(change func(*EINItem)) *Request {
 	e := &EINItem{
-		BusinessCategory: "Consulting", BusinessPurpose: "Bookkeeping", ApplicationReason: "Banking purposes",
-		ResponsiblePartyFirstName: "Ana", ResponsiblePartyLastName: "Silva", ResponsiblePartyTitle: "Member",
-		ResponsiblePartySSN: "078051120", ResponsiblePartyPhoneNumber: "+13025550142",
+		BusinessCategory:            "Consulting",
+		BusinessPurpose:             "Bookkeeping",
+		ApplicationReason:           "Banking purposes",
+		ResponsiblePartyFirstName:   "Ana",
+		ResponsiblePartyLastName:    "Silva",
+		ResponsiblePartyTitle:       "Member",
+		ResponsiblePartySSN:         "078051120",
+		ResponsiblePartyPhoneNumber: "+13025550142",
 	}
 	change(e)
-	return &Request{Product: EIN, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "DE", EIN: e}}
+	return &Request{
+		Product: EIN,
+		User:    UserRef{ID: "user_1"},
+		Company: CompanyRef{Ref: "comp_1"},
+		Order:   Order{FilingState: "DE", EIN: e},
+	}
 }
 
 // qualifying is a foreign qualification that breaks no rule, changed by change.
 func qualifying(change func(*Request)) *Request {
 	r := &Request{
-		Product: ForeignQualification, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1", Sheet: Company{EntityType: LLC, FormationState: "DE"}},
-		Order: Order{FilingState: "NY", ForeignQualification: &QualificationItem{}},
+		Product: ForeignQualification, User: UserRef{ID: "user_1"},
+		Company: CompanyRef{Ref: "comp_1", Sheet: Company{EntityType: LLC, FormationState: "DE"}},
+		Order:   Order{FilingState: "NY", ForeignQualification: &QualificationItem{}},
 	}
 	change(r)
 	return r
@@ -68,7 +108,13 @@ func qualifying(change func(*Request)) *Request {
 // founding is a qualification of a company that is to be created first.
 func founding(change func(*Company)) *Request {
 	return qualifying(func(r *Request) {
-		r.Company = CompanyRef{Sheet: Company{LegalName: "Harbor Light Bakery LLC", EntityType: LLC, FormationState: "DE", FormationDate: "2019-04-30", PrincipalAddress: office()}}
+		r.Company = CompanyRef{Sheet: Company{
+			LegalName:        "Harbor Light Bakery LLC",
+			EntityType:       LLC,
+			FormationState:   "DE",
+			FormationDate:    "2019-04-30",
+			PrincipalAddress: office(),
+		}}
 		change(&r.Company.Sheet)
 	})
 }
@@ -85,90 +131,159 @@ func TestProductViolations(t *testing.T) {
 	}{
 		{"ok", "an LLC with an agent ordered", "", false, forming(func(*Request, *FormationItem) {})},
 		{"ok", "a corporation", "", false, incorporating(func(*Company) {})},
-		{"ok", "an agent supplied", "", false, forming(func(r *Request, f *FormationItem) { r.Order.RegisteredAgent, f.RegisteredAgent = nil, agentOf("DE") })},
-		{"ok", "with an EIN", "", false, forming(func(r *Request, _ *FormationItem) { r.Order.EIN = applying(func(*EINItem) {}).Order.EIN })},
+		{"ok", "an agent supplied", "", false,
+			forming(func(r *Request, f *FormationItem) {
+				r.Order.RegisteredAgent, f.RegisteredAgent = nil, agentOf("DE")
+			})},
+		{"ok", "with an EIN", "", false,
+			forming(func(r *Request, _ *FormationItem) { r.Order.EIN = applying(func(*EINItem) {}).Order.EIN })},
 		{"ok", "with an annual report that has the same agent", "", false, forming(func(r *Request, f *FormationItem) {
 			r.Order.RegisteredAgent, f.RegisteredAgent = nil, agentOf("DE")
 			r.Order.AnnualReport = &AnnualReportItem{FilingYear: "2026", RegisteredAgent: agentOf("DE")}
 		})},
 		{"ok", "expedited", "", false, forming(func(_ *Request, f *FormationItem) { f.Expedited = true })},
 		{"ok", "four officers, a company and a foreigner among them", "", false, formed(func(c *Company) {
-			c.Officers = append(c.Officers, officer("Manager", false), Officer{Type: CompanyParty, CompanyName: "Tern Holdings Inc.", Title: "Member", Address: office()},
-				Officer{Type: Person, FirstName: "Li", LastName: "Wei", Title: "Member", Address: &Address{Line1: "1 Bay St", City: "Toronto", State: "ON", PostalCode: "M5J 2N8", Country: "CA"}})
+			c.Officers = append(c.Officers, officer("Manager", false),
+				Officer{Type: CompanyParty, CompanyName: "Tern Holdings Inc.", Title: "Member", Address: office()},
+				Officer{
+					Type:      Person,
+					FirstName: "Li",
+					LastName:  "Wei",
+					Title:     "Member",
+					Address: &Address{
+						Line1:      "1 Bay St",
+						City:       "Toronto",
+						State:      "ON",
+						PostalCode: "M5J 2N8",
+						Country:    "CA",
+					},
+				})
 		})},
 		{"ok", "ten alternative names", "", false, forming(func(_ *Request, f *FormationItem) {
 			for i := range 10 {
 				f.AlternativeNames = append(f.AlternativeNames, fmt.Sprintf("Harbor %d LLC", i))
 			}
 		})},
-		{"ok", "an address in a territory", "", false, formed(func(c *Company) { c.MailingAddress.State, c.MailingAddress.PostalCode = "PR", "00901" })},
+		{"ok", "an address in a territory", "", false,
+			formed(func(c *Company) { c.MailingAddress.State, c.MailingAddress.PostalCode = "PR", "00901" })},
 
-		{"formation.company-id", "", "companyId", false, forming(func(r *Request, _ *FormationItem) { r.Company.Ref = "comp_1" })},
+		{"formation.company-id", "", "companyId", false,
+			forming(func(r *Request, _ *FormationItem) { r.Company.Ref = "comp_1" })},
 		{"formation.excluded", "EIN", company + "legalName", false, formed(func(c *Company) { c.EIN = "12-3456789" })},
-		{"formation.excluded", "formation date", company + "legalName", false, formed(func(c *Company) { c.FormationDate = "2026-01-01" })},
-		{"formation.excluded", "formation state", company + "legalName", false, formed(func(c *Company) { c.FormationState = "DE" })},
+		{"formation.excluded", "formation date", company + "legalName", false,
+			formed(func(c *Company) { c.FormationDate = "2026-01-01" })},
+		{"formation.excluded", "formation state", company + "legalName", false,
+			formed(func(c *Company) { c.FormationState = "DE" })},
 		{"company.legalName", "missing", company + "legalName", false, formed(func(c *Company) { c.LegalName = "" })},
-		{"company.entityType", "missing", company + "entityType", false, formed(func(c *Company) { c.EntityType, c.StructureType = "", "" })},
-		{"company.entityType", "unknown", company + "entityType", false, formed(func(c *Company) { c.EntityType, c.StructureType = "LP", "" })},
-		{"company.structureType", "missing of an LLC", company + "structureType", false, formed(func(c *Company) { c.StructureType = "" })},
-		{"company.structureType", "unknown", company + "structureType", false, formed(func(c *Company) { c.StructureType = "BOARD" })},
-		{"company.structureType", "of a corporation", company + "structureType", false, incorporating(func(c *Company) { c.StructureType = "MEMBER" })},
-		{"company.taxElection", "missing of a corporation", company + "taxElection", false, incorporating(func(c *Company) { c.TaxElection = "" })},
-		{"company.taxElection", "unknown", company + "taxElection", false, incorporating(func(c *Company) { c.TaxElection = "B Corporation" })},
-		{"company.taxElection", "of an LLC", company + "taxElection", false, formed(func(c *Company) { c.TaxElection = "C Corporation" })},
-		{"company.fiscalEndMonth", "", company + "fiscalEndMonth", false, formed(func(c *Company) { c.FiscalEndMonth = "Dec" })},
-		{"company.principalAddress.line1", "no address", company + "principalAddress.line1", false, formed(func(c *Company) { c.PrincipalAddress = nil })},
-		{"company.mailingAddress.line1", "no address", company + "mailingAddress.line1", false, formed(func(c *Company) { c.MailingAddress = nil })},
-		{"company.principalAddress.line1", "no street", company + "principalAddress.line1", false, formed(func(c *Company) { c.PrincipalAddress.Line1 = "" })},
-		{"company.principalAddress.city", "", company + "principalAddress.city", false, formed(func(c *Company) { c.PrincipalAddress.City = "" })},
-		{"company.principalAddress.country", "missing", company + "principalAddress.country", false, formed(func(c *Company) { c.PrincipalAddress.Country = "" })},
-		{"company.principalAddress.country", "a name", company + "principalAddress.country", false, formed(func(c *Company) { c.PrincipalAddress.Country = "USA" })},
-		{"company.principalAddress.state", "neither a US state nor a country", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State, c.PrincipalAddress.Country = "Delawere", "" })},
-		{"company.principalAddress.state", "", company + "principalAddress.state", false, formed(func(c *Company) { c.PrincipalAddress.State = "ON" })},
-		{"company.principalAddress.city", "of both addresses is said once", company + "principalAddress.city", false, formed(func(c *Company) { c.PrincipalAddress.City, c.MailingAddress.City = "", "" })},
-		{"company.mailingAddress.postalCode", "lost its zero", company + "mailingAddress.postalCode", false, formed(func(c *Company) { c.MailingAddress.PostalCode = "2134" })},
+		{"company.entityType", "missing", company + "entityType", false,
+			formed(func(c *Company) { c.EntityType, c.StructureType = "", "" })},
+		{"company.entityType", "unknown", company + "entityType", false,
+			formed(func(c *Company) { c.EntityType, c.StructureType = "LP", "" })},
+		{"company.structureType", "missing of an LLC", company + "structureType", false,
+			formed(func(c *Company) { c.StructureType = "" })},
+		{"company.structureType", "unknown", company + "structureType", false,
+			formed(func(c *Company) { c.StructureType = "BOARD" })},
+		{"company.structureType", "of a corporation", company + "structureType", false,
+			incorporating(func(c *Company) { c.StructureType = "MEMBER" })},
+		{"company.taxElection", "missing of a corporation", company + "taxElection", false,
+			incorporating(func(c *Company) { c.TaxElection = "" })},
+		{"company.taxElection", "unknown", company + "taxElection", false,
+			incorporating(func(c *Company) { c.TaxElection = "B Corporation" })},
+		{"company.taxElection", "of an LLC", company + "taxElection", false,
+			formed(func(c *Company) { c.TaxElection = "C Corporation" })},
+		{"company.fiscalEndMonth", "", company + "fiscalEndMonth", false,
+			formed(func(c *Company) { c.FiscalEndMonth = "Dec" })},
+		{"company.principalAddress.line1", "no address", company + "principalAddress.line1", false,
+			formed(func(c *Company) { c.PrincipalAddress = nil })},
+		{"company.mailingAddress.line1", "no address", company + "mailingAddress.line1", false,
+			formed(func(c *Company) { c.MailingAddress = nil })},
+		{"company.principalAddress.line1", "no street", company + "principalAddress.line1", false,
+			formed(func(c *Company) { c.PrincipalAddress.Line1 = "" })},
+		{"company.principalAddress.city", "", company + "principalAddress.city", false,
+			formed(func(c *Company) { c.PrincipalAddress.City = "" })},
+		{"company.principalAddress.country", "missing", company + "principalAddress.country", false,
+			formed(func(c *Company) { c.PrincipalAddress.Country = "" })},
+		{"company.principalAddress.country", "a name", company + "principalAddress.country", false,
+			formed(func(c *Company) { c.PrincipalAddress.Country = "USA" })},
+		{"company.principalAddress.state", "neither a US state nor a country", company + "principalAddress.state",
+			false, formed(func(c *Company) { c.PrincipalAddress.State, c.PrincipalAddress.Country = "Delawere", "" })},
+		{"company.principalAddress.state", "", company + "principalAddress.state", false,
+			formed(func(c *Company) { c.PrincipalAddress.State = "ON" })},
+		{"company.principalAddress.city", "of both addresses is said once", company + "principalAddress.city", false,
+			formed(func(c *Company) { c.PrincipalAddress.City, c.MailingAddress.City = "", "" })},
+		{"company.mailingAddress.postalCode", "lost its zero", company + "mailingAddress.postalCode", false,
+			formed(func(c *Company) { c.MailingAddress.PostalCode = "2134" })},
 
 		{"officer.required", "", company + "officers", false, formed(func(c *Company) { c.Officers = nil })},
-		{"officer.primary", "none", officers + "isPrimary", false, formed(func(c *Company) { c.Officers[0].IsPrimary = false })},
-		{"officer.primary", "two", company + "officers[1].isPrimary", false, formed(func(c *Company) { c.Officers = append(c.Officers, officer("Member", true)) })},
-		{"officer.member", "managers alone", officers + "title", false, formed(func(c *Company) { c.Officers[0].Title = "Manager" })},
-		{"officer.title", "missing", officers + "title", false, incorporating(func(c *Company) { c.Officers[0].Title = "" })},
-		{"officer.title", "of an LLC in a corporation", officers + "title", false, incorporating(func(c *Company) { c.Officers[0].Title = "Member" })},
-		{"officer.title", "of a corporation in an LLC", company + "officers[1].title", false, formed(func(c *Company) { c.Officers = append(c.Officers, officer("CEO", false)) })},
+		{"officer.primary", "none", officers + "isPrimary", false,
+			formed(func(c *Company) { c.Officers[0].IsPrimary = false })},
+		{"officer.primary", "two", company + "officers[1].isPrimary", false,
+			formed(func(c *Company) { c.Officers = append(c.Officers, officer("Member", true)) })},
+		{"officer.member", "managers alone", officers + "title", false,
+			formed(func(c *Company) { c.Officers[0].Title = "Manager" })},
+		{"officer.title", "missing", officers + "title", false,
+			incorporating(func(c *Company) { c.Officers[0].Title = "" })},
+		{"officer.title", "of an LLC in a corporation", officers + "title", false,
+			incorporating(func(c *Company) { c.Officers[0].Title = "Member" })},
+		{"officer.title", "of a corporation in an LLC", company + "officers[1].title", false,
+			formed(func(c *Company) { c.Officers = append(c.Officers, officer("CEO", false)) })},
 		{"officer.type", "missing", officers + "type", false, formed(func(c *Company) { c.Officers[0].Type = "" })},
-		{"officer.type", "unknown", officers + "type", false, formed(func(c *Company) { c.Officers[0].Type = "TRUST" })},
-		{"officer.first-name", "missing", officers + "firstName", false, formed(func(c *Company) { c.Officers[0].FirstName = "" })},
-		{"officer.last-name", "missing", officers + "lastName", false, formed(func(c *Company) { c.Officers[0].LastName = "" })},
-		{"officer.company-name", "of a person", officers + "companyName", false, formed(func(c *Company) { c.Officers[0].CompanyName = "Tern" })},
+		{"officer.type", "unknown", officers + "type", false,
+			formed(func(c *Company) { c.Officers[0].Type = "TRUST" })},
+		{"officer.first-name", "missing", officers + "firstName", false,
+			formed(func(c *Company) { c.Officers[0].FirstName = "" })},
+		{"officer.last-name", "missing", officers + "lastName", false,
+			formed(func(c *Company) { c.Officers[0].LastName = "" })},
+		{"officer.company-name", "of a person", officers + "companyName", false,
+			formed(func(c *Company) { c.Officers[0].CompanyName = "Tern" })},
 		{"officer.company-name", "missing of a company", officers + "companyName", false, formed(func(c *Company) {
 			c.Officers[0].Type, c.Officers[0].FirstName, c.Officers[0].LastName = CompanyParty, "", ""
 		})},
-		{"officer.first-name", "of a company", officers + "firstName", false, formed(func(c *Company) { c.Officers[0].Type, c.Officers[0].CompanyName = CompanyParty, "Tern" })},
-		{"officer.address", "", officers + "address.line1", false, formed(func(c *Company) { c.Officers[0].Address = nil })},
-		{"officer.line-1", "", officers + "address.line1", false, formed(func(c *Company) { c.Officers[0].Address.Line1 = "" })},
-		{"officer.city", "", officers + "address.city", false, formed(func(c *Company) { c.Officers[0].Address.City = "" })},
-		{"officer.country", "", officers + "address.country", false, formed(func(c *Company) { c.Officers[0].Address.Country = "" })},
-		{"officer.state", "", officers + "address.state", false, formed(func(c *Company) { c.Officers[0].Address.State = "QQ" })},
-		{"officer.postal-code", "", officers + "address.postalCode", false, formed(func(c *Company) { c.Officers[0].Address.PostalCode = "1980" })},
+		{"officer.first-name", "of a company", officers + "firstName", false,
+			formed(func(c *Company) { c.Officers[0].Type, c.Officers[0].CompanyName = CompanyParty, "Tern" })},
+		{"officer.address", "", officers + "address.line1", false,
+			formed(func(c *Company) { c.Officers[0].Address = nil })},
+		{"officer.line-1", "", officers + "address.line1", false,
+			formed(func(c *Company) { c.Officers[0].Address.Line1 = "" })},
+		{"officer.city", "", officers + "address.city", false,
+			formed(func(c *Company) { c.Officers[0].Address.City = "" })},
+		{"officer.country", "", officers + "address.country", false,
+			formed(func(c *Company) { c.Officers[0].Address.Country = "" })},
+		{"officer.state", "", officers + "address.state", false,
+			formed(func(c *Company) { c.Officers[0].Address.State = "QQ" })},
+		{"officer.postal-code", "", officers + "address.postalCode", false,
+			formed(func(c *Company) { c.Officers[0].Address.PostalCode = "1980" })},
 
-		{"formation.agent", "neither ordered nor supplied", "formation.registeredAgent", false, forming(func(r *Request, _ *FormationItem) { r.Order.RegisteredAgent = nil })},
-		{"formation.one-agent", "ordered and supplied", "formation.registeredAgent", false, forming(func(_ *Request, f *FormationItem) { f.RegisteredAgent = agentOf("DE") })},
-		{"formation.new-appointment", "", "registeredAgent.isChangeOfAgent", false, forming(func(r *Request, _ *FormationItem) { r.Order.RegisteredAgent.IsChangeOfAgent = true })},
-		{"agent.state-is-filing-state", "of a formation", "formation.registeredAgent.addressState", false, forming(func(r *Request, f *FormationItem) {
-			r.Order.RegisteredAgent, f.RegisteredAgent = nil, agentOf("NJ")
-		})},
-		{"formation.alternativeNames", "eleven", "formation.alternativeNames", false, forming(func(_ *Request, f *FormationItem) {
-			for i := range 11 {
-				f.AlternativeNames = append(f.AlternativeNames, fmt.Sprintf("Harbor %d LLC", i))
-			}
-		})},
-		{"formation.alternativeNames", "an empty one", "formation.alternativeNames", false, forming(func(_ *Request, f *FormationItem) { f.AlternativeNames = []string{""} })},
-		{"formation.alternative-repeats", "the legal name", "formation.alternativeNames", true, forming(func(_ *Request, f *FormationItem) { f.AlternativeNames = []string{"Harbor Light Bakery, L.L.C."} })},
-		{"formation.expedited", "another state", "formation.expedited", false, forming(func(r *Request, f *FormationItem) { r.Order.FilingState, f.Expedited = "TX", true })},
-		{"formation.expedited", "a corporation", "formation.expedited", false, forming(func(_ *Request, f *FormationItem) {
-			f.Expedited, f.Company = true, incorporating(func(*Company) {}).Order.Formation.Company
-		})},
-		{"foreign-qualification.with-formation", "", "foreignQualification", false, forming(func(r *Request, _ *FormationItem) { r.Order.ForeignQualification = &QualificationItem{} })},
+		{"formation.agent", "neither ordered nor supplied", "formation.registeredAgent", false,
+			forming(func(r *Request, _ *FormationItem) { r.Order.RegisteredAgent = nil })},
+		{"formation.one-agent", "ordered and supplied", "formation.registeredAgent", false,
+			forming(func(_ *Request, f *FormationItem) { f.RegisteredAgent = agentOf("DE") })},
+		{"formation.new-appointment", "", "registeredAgent.isChangeOfAgent", false,
+			forming(func(r *Request, _ *FormationItem) { r.Order.RegisteredAgent.IsChangeOfAgent = true })},
+		{"agent.state-is-filing-state", "of a formation", "formation.registeredAgent.addressState", false,
+			forming(func(r *Request, f *FormationItem) {
+				r.Order.RegisteredAgent, f.RegisteredAgent = nil, agentOf("NJ")
+			})},
+		{"formation.alternativeNames", "eleven", "formation.alternativeNames", false,
+			forming(func(_ *Request, f *FormationItem) {
+				for i := range 11 {
+					f.AlternativeNames = append(f.AlternativeNames, fmt.Sprintf("Harbor %d LLC", i))
+				}
+			})},
+		{"formation.alternativeNames", "an empty one", "formation.alternativeNames", false,
+			forming(func(_ *Request, f *FormationItem) { f.AlternativeNames = []string{""} })},
+		{"formation.alternative-repeats", "the legal name", "formation.alternativeNames", true,
+			forming(func(_ *Request, f *FormationItem) {
+				f.AlternativeNames = []string{"Harbor Light Bakery, L.L.C."}
+			})},
+		{"formation.expedited", "another state", "formation.expedited", false,
+			forming(func(r *Request, f *FormationItem) { r.Order.FilingState, f.Expedited = "TX", true })},
+		{"formation.expedited", "a corporation", "formation.expedited", false,
+			forming(func(_ *Request, f *FormationItem) {
+				f.Expedited, f.Company = true, incorporating(func(*Company) {}).Order.Formation.Company
+			})},
+		{"foreign-qualification.with-formation", "", "foreignQualification", false,
+			forming(func(r *Request, _ *FormationItem) { r.Order.ForeignQualification = &QualificationItem{} })},
 
 		{"ok", "an EIN", "", false, applying(func(*EINItem) {})},
 		{"ok", "of a foreign party", "", false, applying(func(e *EINItem) {
@@ -177,49 +292,85 @@ func TestProductViolations(t *testing.T) {
 		{"ok", "with employees", "", false, applying(func(e *EINItem) {
 			e.IsW2Expected, e.AgricultureEmployeesCount, e.FirstWagesDate = true, 1, date("2026-08-01")
 		})},
-		{"ein.businessCategory", "missing", ein + "businessCategory", false, applying(func(e *EINItem) { e.BusinessCategory = "" })},
-		{"ein.business-category-unknown", "", ein + "businessCategory", true, applying(func(e *EINItem) { e.BusinessCategory = "Farming" })},
-		{"ein.businessPurpose", "missing", ein + "businessPurpose", false, applying(func(e *EINItem) { e.BusinessPurpose = "" })},
-		{"ein.applicationReason", "missing", ein + "applicationReason", false, applying(func(e *EINItem) { e.ApplicationReason = "" })},
-		{"ein.applicationReason", "unknown", ein + "applicationReason", false, applying(func(e *EINItem) { e.ApplicationReason = "Because" })},
-		{"ein.responsiblePartyFirstName", "missing", ein + "responsiblePartyFirstName", false, applying(func(e *EINItem) { e.ResponsiblePartyFirstName = "" })},
-		{"ein.responsiblePartyLastName", "missing", ein + "responsiblePartyLastName", false, applying(func(e *EINItem) { e.ResponsiblePartyLastName = "" })},
-		{"ein.responsiblePartyTitle", "missing", ein + "responsiblePartyTitle", false, applying(func(e *EINItem) { e.ResponsiblePartyTitle = "" })},
-		{"ein.responsiblePartyPhoneNumber", "missing", ein + "responsiblePartyPhoneNumber", false, applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "" })},
-		{"ein.responsiblePartyPhoneNumber", "not in E.164", ein + "responsiblePartyPhoneNumber", false, applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "302-555-0142" })},
-		{"ein.responsiblePartyPhoneNumber", "from abroad of a party who is not", ein + "responsiblePartyPhoneNumber", false, applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "+442079460958" })},
-		{"ein.responsiblePartySsn", "missing", ein + "responsiblePartySsn", false, applying(func(e *EINItem) { e.ResponsiblePartySSN = "" })},
-		{"ein.responsiblePartySsn", "dashes", ein + "responsiblePartySsn", false, applying(func(e *EINItem) { e.ResponsiblePartySSN = "078-05-1120" })},
-		{"ein.responsiblePartySsn", "eight digits", ein + "responsiblePartySsn", false, applying(func(e *EINItem) { e.ResponsiblePartySSN = "78051120" })},
-		{"ein.responsiblePartySsn", "of a foreign party", ein + "responsiblePartySsn", false, applying(func(e *EINItem) { e.ResponsiblePartyIsForeign = true })},
-		{"ein.ssn-is-itin", "", ein + "responsiblePartySsn", true, applying(func(e *EINItem) { e.ResponsiblePartySSN = "912701234" })},
-		{"ein.ssn-never-issued", "nine in front, another group", ein + "responsiblePartySsn", true, applying(func(e *EINItem) { e.ResponsiblePartySSN = "912931234" })},
-		{"ein.ssn-never-issued", "nothing in front", ein + "responsiblePartySsn", true, applying(func(e *EINItem) { e.ResponsiblePartySSN = "000123456" })},
-		{"ein.employees", "expected and none counted", ein + "otherEmployeesCount", false, applying(func(e *EINItem) { e.IsW2Expected, e.FirstWagesDate = true, date("2026-08-01") })},
-		{"ein.otherEmployeesCount", "below nothing", ein + "otherEmployeesCount", false, applying(func(e *EINItem) { e.OtherEmployeesCount = -1 })},
-		{"ein.employees-unexpected", "", ein + "isW2Expected", true, applying(func(e *EINItem) { e.OtherEmployeesCount = 2 })},
-		{"ein.firstWagesDate", "missing where employees are expected", ein + "firstWagesDate", false, applying(func(e *EINItem) { e.IsW2Expected, e.OtherEmployeesCount = true, 2 })},
-		{"ein.firstWagesDate", "not a date", ein + "firstWagesDate", false, applying(func(e *EINItem) { e.FirstWagesDate = date("8/1/2026") })},
+		{"ein.businessCategory", "missing", ein + "businessCategory", false,
+			applying(func(e *EINItem) { e.BusinessCategory = "" })},
+		{"ein.business-category-unknown", "", ein + "businessCategory", true,
+			applying(func(e *EINItem) { e.BusinessCategory = "Farming" })},
+		{"ein.businessPurpose", "missing", ein + "businessPurpose", false,
+			applying(func(e *EINItem) { e.BusinessPurpose = "" })},
+		{"ein.applicationReason", "missing", ein + "applicationReason", false,
+			applying(func(e *EINItem) { e.ApplicationReason = "" })},
+		{"ein.applicationReason", "unknown", ein + "applicationReason", false,
+			applying(func(e *EINItem) { e.ApplicationReason = "Because" })},
+		{"ein.responsiblePartyFirstName", "missing", ein + "responsiblePartyFirstName", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyFirstName = "" })},
+		{"ein.responsiblePartyLastName", "missing", ein + "responsiblePartyLastName", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyLastName = "" })},
+		{"ein.responsiblePartyTitle", "missing", ein + "responsiblePartyTitle", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyTitle = "" })},
+		{"ein.responsiblePartyPhoneNumber", "missing", ein + "responsiblePartyPhoneNumber", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "" })},
+		{"ein.responsiblePartyPhoneNumber", "not in E.164", ein + "responsiblePartyPhoneNumber", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "302-555-0142" })},
+		{"ein.responsiblePartyPhoneNumber", "from abroad of a party who is not", ein + "responsiblePartyPhoneNumber",
+			false, applying(func(e *EINItem) { e.ResponsiblePartyPhoneNumber = "+442079460958" })},
+		{"ein.responsiblePartySsn", "missing", ein + "responsiblePartySsn", false,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "" })},
+		{"ein.responsiblePartySsn", "dashes", ein + "responsiblePartySsn", false,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "078-05-1120" })},
+		{"ein.responsiblePartySsn", "eight digits", ein + "responsiblePartySsn", false,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "78051120" })},
+		{"ein.responsiblePartySsn", "of a foreign party", ein + "responsiblePartySsn", false,
+			applying(func(e *EINItem) { e.ResponsiblePartyIsForeign = true })},
+		{"ein.ssn-is-itin", "", ein + "responsiblePartySsn", true,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "912701234" })},
+		{"ein.ssn-never-issued", "nine in front, another group", ein + "responsiblePartySsn", true,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "912931234" })},
+		{"ein.ssn-never-issued", "nothing in front", ein + "responsiblePartySsn", true,
+			applying(func(e *EINItem) { e.ResponsiblePartySSN = "000123456" })},
+		{"ein.employees", "expected and none counted", ein + "otherEmployeesCount", false,
+			applying(func(e *EINItem) { e.IsW2Expected, e.FirstWagesDate = true, date("2026-08-01") })},
+		{"ein.otherEmployeesCount", "below nothing", ein + "otherEmployeesCount", false,
+			applying(func(e *EINItem) { e.OtherEmployeesCount = -1 })},
+		{"ein.employees-unexpected", "", ein + "isW2Expected", true,
+			applying(func(e *EINItem) { e.OtherEmployeesCount = 2 })},
+		{"ein.firstWagesDate", "missing where employees are expected", ein + "firstWagesDate", false,
+			applying(func(e *EINItem) { e.IsW2Expected, e.OtherEmployeesCount = true, 2 })},
+		{"ein.firstWagesDate", "not a date", ein + "firstWagesDate", false,
+			applying(func(e *EINItem) { e.FirstWagesDate = date("8/1/2026") })},
 
 		{"ok", "a qualification with an agent on record", "", false, qualifying(func(*Request) {})},
-		{"ok", "with an agent ordered", "", false, qualifying(func(r *Request) { r.Order.RegisteredAgent = &RegisteredAgentItem{} })},
-		{"ok", "with an agent supplied", "", false, qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("NY") })},
-		{"foreign-qualification.one-agent", "", "foreignQualification.registeredAgent", false, qualifying(func(r *Request) {
-			r.Order.RegisteredAgent, r.Order.ForeignQualification.RegisteredAgent = &RegisteredAgentItem{}, agentOf("NY")
-		})},
-		{"agent.state-is-filing-state", "of a qualification", "foreignQualification.registeredAgent.addressState", false, qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("DE") })},
-		{"foreign-qualification.home-state", "", "filingState", false, qualifying(func(r *Request) { r.Order.FilingState = "DE" })},
-		{"order.product", "nothing", "", false, &Request{User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "DE"}}},
+		{"ok", "with an agent ordered", "", false,
+			qualifying(func(r *Request) { r.Order.RegisteredAgent = &RegisteredAgentItem{} })},
+		{"ok", "with an agent supplied", "", false,
+			qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("NY") })},
+		{"foreign-qualification.one-agent", "", "foreignQualification.registeredAgent", false,
+			qualifying(func(r *Request) {
+				r.Order.RegisteredAgent, r.Order.ForeignQualification.RegisteredAgent = &RegisteredAgentItem{}, agentOf("NY")
+			})},
+		{"agent.state-is-filing-state", "of a qualification", "foreignQualification.registeredAgent.addressState",
+			false, qualifying(func(r *Request) { r.Order.ForeignQualification.RegisteredAgent = agentOf("DE") })},
+		{"foreign-qualification.home-state", "", "filingState", false,
+			qualifying(func(r *Request) { r.Order.FilingState = "DE" })},
+		{"order.product", "nothing", "", false,
+			&Request{User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "DE"}}},
 		{"user.phone", "", "phoneNumber", false, qualifying(func(r *Request) { r.User.Phone = "302-555-0142" })},
 
 		{"ok", "a company to be created", "", false, founding(func(*Company) {})},
-		{"ok", "with its officers", "", false, founding(func(c *Company) { c.Officers = []Officer{officer("Member", true)} })},
-		{"company.required", "part of a company", "companyId", false, founding(func(c *Company) { c.FormationDate = "" })},
-		{"company.formationState", "", "company.formationState", false, founding(func(c *Company) { c.FormationState = "ZZ" })},
-		{"company.formationDate", "not a date", "company.formationDate", false, founding(func(c *Company) { c.FormationDate = "4/30/2019" })},
-		{"company.formationDate", "to come", "company.formationDate", false, founding(func(c *Company) { c.FormationDate = "2027-01-01" })},
-		{"company.principalAddress.country", "of a company to be created", "company.principalAddress.country", false, founding(func(c *Company) { c.PrincipalAddress.Country = "" })},
-		{"officer.primary", "of a company to be created", "company.officers[0].isPrimary", false, founding(func(c *Company) { c.Officers = []Officer{officer("Member", false)} })},
+		{"ok", "with its officers", "", false,
+			founding(func(c *Company) { c.Officers = []Officer{officer("Member", true)} })},
+		{"company.required", "part of a company", "companyId", false,
+			founding(func(c *Company) { c.FormationDate = "" })},
+		{"company.formationState", "", "company.formationState", false,
+			founding(func(c *Company) { c.FormationState = "ZZ" })},
+		{"company.formationDate", "not a date", "company.formationDate", false,
+			founding(func(c *Company) { c.FormationDate = "4/30/2019" })},
+		{"company.formationDate", "to come", "company.formationDate", false,
+			founding(func(c *Company) { c.FormationDate = "2027-01-01" })},
+		{"company.principalAddress.country", "of a company to be created", "company.principalAddress.country", false,
+			founding(func(c *Company) { c.PrincipalAddress.Country = "" })},
+		{"officer.primary", "of a company to be created", "company.officers[0].isPrimary", false,
+			founding(func(c *Company) { c.Officers = []Officer{officer("Member", false)} })},
 	} {
 		t.Run(strings.TrimSpace(c.rule+" "+c.why), func(t *testing.T) {
 			found := c.request.Violations(2026)
@@ -229,7 +380,8 @@ func TestProductViolations(t *testing.T) {
 				}
 				return
 			}
-			if len(found) != 1 || found[0].Rule != c.rule || found[0].Field != c.field || found[0].Warning != c.warning || found[0].Message == "" {
+			if len(found) != 1 || found[0].Rule != c.rule || found[0].Field != c.field ||
+				found[0].Warning != c.warning || found[0].Message == "" {
 				t.Fatalf("%+v", found)
 			}
 		})
@@ -239,7 +391,8 @@ func TestProductViolations(t *testing.T) {
 // What is missing of a company that is not known is named, column by column.
 func TestPartOfACompany(t *testing.T) {
 	found := founding(func(c *Company) { c.EntityType, c.PrincipalAddress.City = "", "" }).Violations(2026)
-	if len(found) != 1 || !strings.HasSuffix(found[0].Message, "also Entity Type, Principal City") || !strings.Contains(found[0].Message, "Company ID") {
+	if len(found) != 1 || !strings.HasSuffix(found[0].Message, "also Entity Type, Principal City") ||
+		!strings.Contains(found[0].Message, "Company ID") {
 		t.Errorf("%+v", found)
 	}
 }
@@ -282,7 +435,8 @@ func TestITIN(t *testing.T) {
 
 // The excluded keys are not on the wire, and the key that must be there is.
 func TestWireForm(t *testing.T) {
-	body, err := json.Marshal(forming(func(r *Request, _ *FormationItem) { r.Order.EIN = applying(func(*EINItem) {}).Order.EIN }).Order)
+	body, err := json.Marshal(
+		forming(func(r *Request, _ *FormationItem) { r.Order.EIN = applying(func(*EINItem) {}).Order.EIN }).Order)
 	if err != nil {
 		t.Fatal(err)
 	}

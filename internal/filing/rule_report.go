@@ -17,17 +17,23 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 	report := r.Order.AnnualReport
 	switch y := report.FilingYear; {
 	case y == "":
-		vs.add("annual-report.year", "annualReport.filingYear", "", "the filing year is missing: give four digits, for example %d", thisYear)
+		vs.add("annual-report.year", "annualReport.filingYear", "",
+			"the filing year is missing: give four digits, for example %d", thisYear)
 	case !isDigits(y, 4):
-		vs.add("annual-report.year", "annualReport.filingYear", y, "%q is not a filing year: give four digits, for example %d", y, thisYear)
+		vs.add("annual-report.year", "annualReport.filingYear", y,
+			"%q is not a filing year: give four digits, for example %d", y, thisYear)
 	default:
 		switch n, _ := strconv.Atoi(y); {
 		case n > thisYear+1:
-			vs.add("annual-report.year-range", "annualReport.filingYear", y, "the filing year %s is too far ahead: a report can be filed for %d at the latest", y, thisYear+1)
+			vs.add("annual-report.year-range", "annualReport.filingYear", y,
+				"the filing year %s is too far ahead: a report can be filed for %d at the latest", y, thisYear+1)
 		case n < thisYear-reportYears:
-			vs.add("annual-report.year-range", "annualReport.filingYear", y, "the filing year %s is more than %d years ago: correct it, or file such a report elsewhere", y, reportYears)
+			vs.add("annual-report.year-range", "annualReport.filingYear", y,
+				"the filing year %s is more than %d years ago: correct it, or file such a report elsewhere", y,
+				reportYears)
 		case n < thisYear-lateYears:
-			vs.warn("annual-report.year-late", "annualReport.filingYear", y, "the filing year %s is %d years ago: check that this report is really missing", y, thisYear-n)
+			vs.warn("annual-report.year-late", "annualReport.filingYear", y,
+				"the filing year %s is %d years ago: check that this report is really missing", y, thisYear-n)
 		}
 	}
 	if report.RegisteredAgent != nil && r.Order.RegisteredAgent != nil {
@@ -40,10 +46,14 @@ func (r *Request) checkAnnualReport(vs *violations, thisYear int) {
 // is let through, as with annual reports.
 func (r *Request) checkQualification(vs *violations) {
 	if r.Order.Formation != nil {
-		vs.add("foreign-qualification.with-formation", "foreignQualification", "", "a company that is only being formed cannot be qualified in another state by the same order: order the foreign qualification once it is formed")
+		vs.add("foreign-qualification.with-formation", "foreignQualification", "",
+			"a company that is only being formed cannot be qualified in another state by the same order: order the "+
+				"foreign qualification once it is formed")
 	}
 	if home := r.Company.Sheet.FormationState; home != "" && home == r.Order.FilingState {
-		vs.add("foreign-qualification.home-state", "filingState", string(home), "the company was formed in %s, and needs no foreign qualification there: correct the Filing State or the Formation State, or leave the row out", home)
+		vs.add("foreign-qualification.home-state", "filingState", string(home),
+			"the company was formed in %s, and needs no foreign qualification there: correct the Filing State or "+
+				"the Formation State, or leave the row out", home)
 	}
 	if r.Order.ForeignQualification.RegisteredAgent != nil && r.Order.RegisteredAgent != nil {
 		vs.add("foreign-qualification.one-agent", "foreignQualification.registeredAgent", "", bothAgents)

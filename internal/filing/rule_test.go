@@ -22,8 +22,12 @@ func report(change func(*Request)) *Request {
 func supplied(change func(*Agent)) *Request {
 	return report(func(r *Request) {
 		r.Order.AnnualReport.RegisteredAgent = &Agent{
-			Type: CompanyParty, CompanyName: "First State Agents Inc.",
-			Street: "200 Continental Drive", City: "Newark", State: "DE", ZIP: "19713",
+			Type:        CompanyParty,
+			CompanyName: "First State Agents Inc.",
+			Street:      "200 Continental Drive",
+			City:        "Newark",
+			State:       "DE",
+			ZIP:         "19713",
 		}
 		change(r.Order.AnnualReport.RegisteredAgent)
 	})
@@ -40,38 +44,66 @@ func TestViolations(t *testing.T) {
 		request *Request
 	}{
 		{"ok", "by e-mail", "", false, report(func(*Request) {})},
-		{"ok", "by user id, the e-mail of no importance", "", false, report(func(r *Request) { r.User = UserRef{ID: "user_1", Email: "?"} })},
-		{"ok", "company by its slug", "", false, report(func(r *Request) { r.Company.Ref = "harbor-light-bakery-llc" })},
-		{"ok", "agent ordered", "", false, report(func(r *Request) { r.Order.RegisteredAgent = &RegisteredAgentItem{} })},
+		{"ok", "by user id, the e-mail of no importance", "", false,
+			report(func(r *Request) { r.User = UserRef{ID: "user_1", Email: "?"} })},
+		{"ok", "company by its slug", "", false,
+			report(func(r *Request) { r.Company.Ref = "harbor-light-bakery-llc" })},
+		{"ok", "agent ordered", "", false,
+			report(func(r *Request) { r.Order.RegisteredAgent = &RegisteredAgentItem{} })},
 		{"ok", "supplied company", "", false, supplied(func(*Agent) {})},
-		{"ok", "supplied person", "", false, supplied(func(a *Agent) { a.Type, a.CompanyName, a.FirstName, a.LastName = Person, "", "Grace", "Okafor" })},
+		{"ok", "supplied person", "", false,
+			supplied(func(a *Agent) {
+				a.Type, a.CompanyName, a.FirstName, a.LastName = Person, "", "Grace", "Okafor"
+			})},
 		{"ok", "ZIP of nine digits", "", false, supplied(func(a *Agent) { a.ZIP = "19713-1234" })},
-		{"ok", "a new agent alone", "", false, &Request{Product: RegisteredAgent, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{}}}},
-		{"ok", "a change of agent alone", "", false, &Request{Product: AgentChange, User: UserRef{ID: "user_1"}, Company: CompanyRef{Ref: "comp_1"}, Order: Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{IsChangeOfAgent: true}}}},
+		{"ok", "a new agent alone", "", false,
+			&Request{
+				Product: RegisteredAgent,
+				User:    UserRef{ID: "user_1"},
+				Company: CompanyRef{Ref: "comp_1"},
+				Order:   Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{}},
+			}},
+		{"ok", "a change of agent alone", "", false,
+			&Request{
+				Product: AgentChange,
+				User:    UserRef{ID: "user_1"},
+				Company: CompanyRef{Ref: "comp_1"},
+				Order:   Order{FilingState: "NY", RegisteredAgent: &RegisteredAgentItem{IsChangeOfAgent: true}},
+			}},
 
 		{"user.required", "", "userId", false, report(func(r *Request) { r.User = UserRef{Name: "Ana"} })},
 		{"user.id", "no prefix", "userId", false, report(func(r *Request) { r.User = UserRef{ID: "ana"} })},
 		{"user.id", "prefix alone", "userId", false, report(func(r *Request) { r.User = UserRef{ID: "user_"} })},
 		{"user.email", "no at", "email", false, report(func(r *Request) { r.User.Email = "ana.example.com" })},
 		{"user.email", "no dot", "email", false, report(func(r *Request) { r.User.Email = "ana@example" })},
-		{"user.email", "two", "email", false, report(func(r *Request) { r.User.Email = "ana@example.com,bo@example.com" })},
+		{"user.email", "two", "email", false,
+			report(func(r *Request) { r.User.Email = "ana@example.com,bo@example.com" })},
 		{"company.required", "", "companyId", false, report(func(r *Request) { r.Company.Ref = "" })},
 		{"company.id", "prefix alone", "companyId", false, report(func(r *Request) { r.Company.Ref = "comp_" })},
 		{"company.id", "in capitals", "companyId", false, report(func(r *Request) { r.Company.Ref = "COMP_1" })},
-		{"company.id", "a name", "companyId", false, report(func(r *Request) { r.Company.Ref = "Harbor Light Bakery LLC" })},
+		{"company.id", "a name", "companyId", false,
+			report(func(r *Request) { r.Company.Ref = "Harbor Light Bakery LLC" })},
 		{"company.id", "an EIN", "companyId", false, report(func(r *Request) { r.Company.Ref = "12-3456789" })},
-		{"company.id", "the digits of an EIN", "companyId", false, report(func(r *Request) { r.Company.Ref = "123456789" })},
+		{"company.id", "the digits of an EIN", "companyId", false,
+			report(func(r *Request) { r.Company.Ref = "123456789" })},
 		{"company.id", "a path", "companyId", false, report(func(r *Request) { r.Company.Ref = "../users" })},
 		{"filing-state.required", "", "filingState", false, report(func(r *Request) { r.Order.FilingState = "" })},
 		{"filing-state.known", "", "filingState", false, report(func(r *Request) { r.Order.FilingState = "ZZ" })},
 
-		{"annual-report.year", "missing", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "" })},
-		{"annual-report.year", "two digits", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "26" })},
-		{"annual-report.year", "words", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "next" })},
-		{"annual-report.year-late", "some years ago", "annualReport.filingYear", true, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2020" })},
-		{"annual-report.year-range", "long ago", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2015" })},
-		{"annual-report.year-range", "far ahead", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2028" })},
-		{"annual-report.year-range", "the digits turned", "annualReport.filingYear", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2206" })},
+		{"annual-report.year", "missing", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "" })},
+		{"annual-report.year", "two digits", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "26" })},
+		{"annual-report.year", "words", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "next" })},
+		{"annual-report.year-late", "some years ago", "annualReport.filingYear", true,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2020" })},
+		{"annual-report.year-range", "long ago", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2015" })},
+		{"annual-report.year-range", "far ahead", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2028" })},
+		{"annual-report.year-range", "the digits turned", "annualReport.filingYear", false,
+			report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2206" })},
 		{"ok", "five years back", "", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2021" })},
 		{"ok", "next year", "", false, report(func(r *Request) { r.Order.AnnualReport.FilingYear = "2027" })},
 		{"annual-report.one-agent", "", "annualReport.registeredAgent", false, func() *Request {
@@ -81,20 +113,34 @@ func TestViolations(t *testing.T) {
 		}()},
 
 		{"agent.type", "missing", "annualReport.registeredAgent.type", false, supplied(func(a *Agent) { a.Type = "" })},
-		{"agent.type", "unknown", "annualReport.registeredAgent.type", false, supplied(func(a *Agent) { a.Type = "FIRM" })},
-		{"agent.companyName", "missing", "annualReport.registeredAgent.companyName", false, supplied(func(a *Agent) { a.CompanyName = "" })},
-		{"agent.companyName", "of a person", "annualReport.registeredAgent.companyName", false, supplied(func(a *Agent) { a.Type, a.FirstName, a.LastName = Person, "Grace", "Okafor" })},
-		{"agent.firstName", "missing", "annualReport.registeredAgent.firstName", false, supplied(func(a *Agent) { a.Type, a.CompanyName, a.LastName = Person, "", "Okafor" })},
-		{"agent.lastName", "missing", "annualReport.registeredAgent.lastName", false, supplied(func(a *Agent) { a.Type, a.CompanyName, a.FirstName = Person, "", "Grace" })},
-		{"agent.firstName", "of a company", "annualReport.registeredAgent.firstName", false, supplied(func(a *Agent) { a.LastName = "Okafor" })},
-		{"agent.addressStreet", "missing", "annualReport.registeredAgent.addressStreet", false, supplied(func(a *Agent) { a.Street = "" })},
-		{"agent.addressCity", "missing", "annualReport.registeredAgent.addressCity", false, supplied(func(a *Agent) { a.City = "" })},
-		{"agent.addressState", "missing", "annualReport.registeredAgent.addressState", false, supplied(func(a *Agent) { a.State = "" })},
-		{"agent.addressState", "unknown", "annualReport.registeredAgent.addressState", false, supplied(func(a *Agent) { a.State = "ZZ" })},
-		{"agent.state-is-filing-state", "", "annualReport.registeredAgent.addressState", false, supplied(func(a *Agent) { a.State = "NJ" })},
-		{"agent.addressZip", "missing", "annualReport.registeredAgent.addressZip", false, supplied(func(a *Agent) { a.ZIP = "" })},
-		{"agent.addressZip", "lost its zero", "annualReport.registeredAgent.addressZip", false, supplied(func(a *Agent) { a.ZIP = "2134" })},
-		{"agent.addressZip", "letters", "annualReport.registeredAgent.addressZip", false, supplied(func(a *Agent) { a.ZIP = "SW1A" })},
+		{"agent.type", "unknown", "annualReport.registeredAgent.type", false,
+			supplied(func(a *Agent) { a.Type = "FIRM" })},
+		{"agent.companyName", "missing", "annualReport.registeredAgent.companyName", false,
+			supplied(func(a *Agent) { a.CompanyName = "" })},
+		{"agent.companyName", "of a person", "annualReport.registeredAgent.companyName", false,
+			supplied(func(a *Agent) { a.Type, a.FirstName, a.LastName = Person, "Grace", "Okafor" })},
+		{"agent.firstName", "missing", "annualReport.registeredAgent.firstName", false,
+			supplied(func(a *Agent) { a.Type, a.CompanyName, a.LastName = Person, "", "Okafor" })},
+		{"agent.lastName", "missing", "annualReport.registeredAgent.lastName", false,
+			supplied(func(a *Agent) { a.Type, a.CompanyName, a.FirstName = Person, "", "Grace" })},
+		{"agent.firstName", "of a company", "annualReport.registeredAgent.firstName", false,
+			supplied(func(a *Agent) { a.LastName = "Okafor" })},
+		{"agent.addressStreet", "missing", "annualReport.registeredAgent.addressStreet", false,
+			supplied(func(a *Agent) { a.Street = "" })},
+		{"agent.addressCity", "missing", "annualReport.registeredAgent.addressCity", false,
+			supplied(func(a *Agent) { a.City = "" })},
+		{"agent.addressState", "missing", "annualReport.registeredAgent.addressState", false,
+			supplied(func(a *Agent) { a.State = "" })},
+		{"agent.addressState", "unknown", "annualReport.registeredAgent.addressState", false,
+			supplied(func(a *Agent) { a.State = "ZZ" })},
+		{"agent.state-is-filing-state", "", "annualReport.registeredAgent.addressState", false,
+			supplied(func(a *Agent) { a.State = "NJ" })},
+		{"agent.addressZip", "missing", "annualReport.registeredAgent.addressZip", false,
+			supplied(func(a *Agent) { a.ZIP = "" })},
+		{"agent.addressZip", "lost its zero", "annualReport.registeredAgent.addressZip", false,
+			supplied(func(a *Agent) { a.ZIP = "2134" })},
+		{"agent.addressZip", "letters", "annualReport.registeredAgent.addressZip", false,
+			supplied(func(a *Agent) { a.ZIP = "SW1A" })},
 	} {
 		t.Run(strings.TrimSpace(c.rule+" "+c.why), func(t *testing.T) {
 			found := c.request.Violations(2026)
@@ -104,7 +150,8 @@ func TestViolations(t *testing.T) {
 				}
 				return
 			}
-			if len(found) != 1 || found[0].Rule != c.rule || found[0].Field != c.field || found[0].Warning != c.warning || found[0].Message == "" {
+			if len(found) != 1 || found[0].Rule != c.rule || found[0].Field != c.field ||
+				found[0].Warning != c.warning || found[0].Message == "" {
 				t.Fatalf("%+v", found)
 			}
 		})
@@ -113,12 +160,16 @@ func TestViolations(t *testing.T) {
 
 // All broken rules are reported, not the first.
 func TestViolationsAll(t *testing.T) {
-	r := Request{Product: AnnualReport, Order: Order{AnnualReport: &AnnualReportItem{FilingYear: "26", RegisteredAgent: &Agent{}}}}
+	r := Request{
+		Product: AnnualReport,
+		Order:   Order{AnnualReport: &AnnualReportItem{FilingYear: "26", RegisteredAgent: &Agent{}}},
+	}
 	var rules []string
 	for _, v := range r.Violations(2026) {
 		rules = append(rules, v.Rule)
 	}
-	want := []string{"user.required", "company.required", "filing-state.required", "annual-report.year", "agent.type", "agent.addressStreet", "agent.addressCity", "agent.addressState", "agent.addressZip"}
+	want := []string{"user.required", "company.required", "filing-state.required", "annual-report.year", "agent.type",
+		"agent.addressStreet", "agent.addressCity", "agent.addressState", "agent.addressZip"}
 	if !slices.Equal(rules, want) {
 		t.Errorf("%q", rules)
 	}

@@ -40,7 +40,8 @@ func HideSSNs(text string) string { return hide(text, false, starred) }
 // together stay.
 func HideSSNsUnder(header, text string) string {
 	if IsSSNHeader(header) {
-		if isDashedEIN(text) && slices.ContainsFunc(words(header), func(w string) bool { return w == "ein" || w == "fein" }) {
+		if isDashedEIN(text) && slices.ContainsFunc(words(header),
+			func(w string) bool { return w == "ein" || w == "fein" }) {
 			return text
 		}
 		return MaskSSN(text)
@@ -103,8 +104,10 @@ func IsSSNHeader(header string) bool {
 // Headers of columns in which nine digits are something else.
 var (
 	// idSubjects have a number of their own: "File No.", "Entity #", "Federal ID".
-	idSubjects = setOf("business charter check cheque confirmation control corp corporation doc document duns employer entity " +
-		"fed federal file filing inv invoice license licence order parcel permit policy postal reg registration routing sos state tax tracking ubi zip")
+	idSubjects = setOf(
+		"business charter check cheque confirmation control corp corporation doc document duns employer entity " +
+			"fed federal file filing inv invoice license licence order parcel permit policy postal reg registration " +
+			"routing sos state tax tracking ubi zip")
 	idWords = setOf("id ids no nos num nbr nr number numbers code codes identifier")
 
 	// identifiers need no such word.
@@ -112,8 +115,9 @@ var (
 		"amount assets balance cost fee fees income price revenue sales shares total")
 
 	// persons have Social Security numbers, and so may an identifier of theirs be one.
-	persons = setOf("applicant director employee grantor individual manager member officer organizer owner partner party person " +
-		"personal president responsible signer spouse taxpayer")
+	persons = setOf(
+		"applicant director employee grantor individual manager member officer organizer owner partner party person " +
+			"personal president responsible signer spouse taxpayer")
 )
 
 func setOf(list string) map[string]bool {
@@ -392,7 +396,8 @@ func bareAt(text string, run []digits, i int, isID bool) int {
 	if d.n != 9 || isID || !issued(d.value) {
 		return 0
 	}
-	decimal := i > 0 && (d.point || strings.HasSuffix(before, "0,") && run[i-1].n == 1) || i+1 < len(run) && run[i+1].point
+	decimal := i > 0 && (d.point || strings.HasSuffix(before, "0,") && run[i-1].n == 1) ||
+		i+1 < len(run) && run[i+1].point
 	if decimal || isGlued(before, text[d.end:]) || saysOther(before) {
 		return 0
 	}
@@ -441,12 +446,14 @@ func issued(d [9]byte) bool {
 const lookBack = 48
 
 var (
-	ssnBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssns?|ss|itins?|s\.s\.n?\.?|social(?:[\s_-]*security)?|soc\.?[\s_-]*sec\.?)` +
-		`[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|nr\.?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
+	ssnBefore = regexp.MustCompile(
+		`(?i)(?:^|[^\pL])(?:ssns?|ss|itins?|s\.s\.n?\.?|social(?:[\s_-]*security)?|soc\.?[\s_-]*sec\.?)` +
+			`[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|nr\.?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
 
-	otherBefore = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:f?eins?|ubi|duns|zip(?:\s*code|\+4)?|postal\s*code|employer\s+id\w*(?:\s+number)?|` +
-		`(?:check|cheque|charter|confirmation|control|doc|document|entity|file|filing|invoice|licen[sc]e|order|permit|reg|registration|tracking)` +
-		`['’s]*[\s_.]*(?:id|nos?\b\.?|num(?:ber)?s?|nr\.?|#))[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
+	otherBefore = regexp.MustCompile(
+		`(?i)(?:^|[^\pL])(?:f?eins?|ubi|duns|zip(?:\s*code|\+4)?|postal\s*code|employer\s+id\w*(?:\s+number)?|` +
+			`(?:check|cheque|charter|confirmation|control|doc|document|entity|file|filing|invoice|licen[sc]e|order|permit|reg|registration|tracking)` +
+			`['’s]*[\s_.]*(?:id|nos?\b\.?|num(?:ber)?s?|nr\.?|#))[\s_]*(?:#|nos?\b\.?|num(?:ber)?s?|id)?[\s:#=._(\[\-–—]*(?:is|was|of)?[\s:]*$`)
 
 	personsWord = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:ssn|itin|social|owner|taxpayer)`)
 )

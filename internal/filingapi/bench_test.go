@@ -20,7 +20,8 @@ func BenchmarkOrders(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		time.Sleep(20 * time.Millisecond)
-		_, _ = io.WriteString(w, `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1","filingStatus":"submitted"}]}`)
+		_, _ = io.WriteString(
+			w, `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1","filingStatus":"submitted"}]}`)
 	}))
 	defer srv.Close()
 

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"github.com/sony/gobreaker/v2"
+
+	"bulkfiling/internal/filing"
 )
 
 // Breaker sets the circuit breaker around all calls: after a number of failures

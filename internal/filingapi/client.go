@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkfiling/internal/network"
-
 	"github.com/sony/gobreaker/v2"
+
+	"bulkfiling/internal/network"
 )
 
 // Limiter paces requests, usually for the whole fleet.
@@ -169,20 +169,24 @@ const (
 // Source: spec section 9 (the version is part of the address).
 func checkBase(base string, live bool) (string, error) {
 	if base == "" {
-		return "", errors.New("the address of the filing service is missing: set FILING_BASE_URL, for example https://api.example.com/v1")
+		return "", errors.New(
+			"the address of the filing service is missing: set FILING_BASE_URL, for example https://api.example.com/v1")
 	}
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(base), "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("the address of the filing service is not a web address: it looks like https://api.example.com/v1")
+		return "", errors.New(
+			"the address of the filing service is not a web address: it looks like https://api.example.com/v1")
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the address of the filing service, %s, must not carry a name, a password, a query or a fragment", u.Host)
+		return "", fmt.Errorf(
+			"the address of the filing service, %s, must not carry a name, a password, a query or a fragment", u.Host)
 	}
 	if !strings.HasSuffix(u.Path, "/v1") {
 		return "", fmt.Errorf("the address of the filing service, %s, lacks the version: it must end in /v1", u)
 	}
 	if live && u.Scheme == "http" && !loopback(u.Hostname()) {
-		return "", fmt.Errorf("the address of the filing service, %s, would carry the live key in the clear: use https", u)
+		return "", fmt.Errorf(
+			"the address of the filing service, %s, would carry the live key in the clear: use https", u)
 	}
 	return u.String(), nil
 }
@@ -203,7 +207,9 @@ func checkKey(key string, live bool) error {
 	case strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0:
 		return errors.New("the API key holds a space, a line break or another character that no key has")
 	case !strings.HasPrefix(key, testPrefix) && !strings.HasPrefix(key, livePrefix):
-		return errors.New("the API key begins with neither sk_test_ nor sk_live_, so it is not clear whether it spends real money: copy the whole key from the filing service")
+		return errors.New(
+			"the API key begins with neither sk_test_ nor sk_live_, so it is not clear whether it spends real " +
+				"money: copy the whole key from the filing service")
 	case strings.HasPrefix(key, livePrefix) && !live:
 		return errors.New("this is a live key, which spends real money: give --live or set FILING_LIVE=1 to use it")
 	}

@@ -29,27 +29,53 @@ func TestNewRefuses(t *testing.T) {
 		cfg  filingapi.Config
 		says string // empty: accepted
 	}{
-		{"an address without the version", filingapi.Config{BaseURL: "https://api.example.com", Key: testKey}, "must end in /v1"},
+		{"an address without the version", filingapi.Config{BaseURL: "https://api.example.com", Key: testKey},
+			"must end in /v1"},
 		{"another version", filingapi.Config{BaseURL: "https://api.example.com/v2", Key: testKey}, "must end in /v1"},
 		{"no address", filingapi.Config{Key: testKey}, "FILING_BASE_URL"},
 		{"no web address", filingapi.Config{BaseURL: "api.example.com/v1", Key: testKey}, "not a web address"},
 		{"a file", filingapi.Config{BaseURL: "file:///v1", Key: testKey}, "not a web address"},
-		{"the key in the address", filingapi.Config{BaseURL: "https://" + testKey + "@api.example.com/v1", Key: testKey}, "must not carry"},
-		{"the key in a query", filingapi.Config{BaseURL: "https://api.example.com/v1?key=" + testKey, Key: testKey}, "must not carry"},
+		{"the key in the address", filingapi.Config{
+			BaseURL: "https://" + testKey + "@api.example.com/v1",
+			Key:     testKey,
+		}, "must not carry"},
+		{"the key in a query", filingapi.Config{BaseURL: "https://api.example.com/v1?key=" + testKey, Key: testKey},
+			"must not carry"},
 		{"not: a test key in the clear", filingapi.Config{BaseURL: "http://sandbox:4010/v1", Key: testKey}, ""},
-		{"an address that begins like loopback", filingapi.Config{BaseURL: "http://127.0.0.1.example.com/v1", Key: live, Live: true}, "use https"},
+		{"an address that begins like loopback",
+			filingapi.Config{BaseURL: "http://127.0.0.1.example.com/v1", Key: live, Live: true}, "use https"},
 		{"no key", filingapi.Config{BaseURL: "https://api.example.com/v1"}, "FILING_API_KEY"},
-		{"a key with a line break", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey + "\n"}, "line break"},
-		{"a key of no known prefix", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: "prod_abc", Live: true}, "neither sk_test_ nor sk_live_"},
+		{"a key with a line break", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey + "\n"},
+			"line break"},
+		{"a key of no known prefix", filingapi.Config{
+			BaseURL: "https://api.example.com/v1",
+			Key:     "prod_abc",
+			Live:    true,
+		}, "neither sk_test_ nor sk_live_"},
 		{"a live key by itself", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live}, "--live"},
-		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true}, "use https"},
+		{"a live key in the clear", filingapi.Config{BaseURL: "http://api.example.com/v1", Key: live, Live: true},
+			"use https"},
 
-		{"a path of prices without its place", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices"}, "FILING_SET_PRICE_PATH"},
-		{"a path of prices that is an address", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "//b.example.com/{type}"}, "FILING_SET_PRICE_PATH"},
-		{"a path of prices with a query", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices?type={type}"}, "FILING_SET_PRICE_PATH"},
+		{"a path of prices without its place",
+			filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices"},
+			"FILING_SET_PRICE_PATH"},
+		{"a path of prices that is an address",
+			filingapi.Config{
+				BaseURL:      "https://api.example.com/v1",
+				Key:          testKey,
+				SetPricePath: "//b.example.com/{type}",
+			}, "FILING_SET_PRICE_PATH"},
+		{"a path of prices with a query",
+			filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices?type={type}"},
+			"FILING_SET_PRICE_PATH"},
 
-		{"not: a path of prices", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: testKey, SetPricePath: "/prices/{type}/retail"}, ""},
-		{"not: a live key on purpose", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live, Live: true}, ""},
+		{"not: a path of prices", filingapi.Config{
+			BaseURL:      "https://api.example.com/v1",
+			Key:          testKey,
+			SetPricePath: "/prices/{type}/retail",
+		}, ""},
+		{"not: a live key on purpose", filingapi.Config{BaseURL: "https://api.example.com/v1", Key: live, Live: true},
+			""},
 		{"not: a trailing slash", filingapi.Config{BaseURL: "https://api.example.com/filing/v1/", Key: testKey}, ""},
 		{"not: loopback by name", filingapi.Config{BaseURL: "http://localhost:8090/v1", Key: testKey}, ""},
 		{"not: loopback by number", filingapi.Config{BaseURL: "http://127.3.2.1/v1", Key: testKey}, ""},
@@ -90,7 +116,8 @@ func calls(ctx context.Context, c *filingapi.Client) map[string]error {
 }
 
 func TestErrorsOfLookUps(t *testing.T) {
-	all := []error{filingapi.ErrNotFound, filingapi.ErrKeyRefused, filingapi.ErrBusy, filingapi.ErrUnavailable, filingapi.ErrConflict, filingapi.ErrRefused}
+	all := []error{filingapi.ErrNotFound, filingapi.ErrKeyRefused, filingapi.ErrBusy, filingapi.ErrUnavailable,
+		filingapi.ErrConflict, filingapi.ErrRefused}
 	for _, tc := range []struct {
 		status int
 		body   string
@@ -161,7 +188,12 @@ func TestLookUps(t *testing.T) {
 	}{
 		{"company", `{"id":"comp_1","legalName":"A LLC","entityType":"LLC","formationState":null,"principalAddress":{"line1":"1 Main"},"new":1,"officers":"?"}`,
 			func() (any, error) { return c.Company(t.Context(), "a-llc") },
-			filing.Company{ID: "comp_1", LegalName: "A LLC", EntityType: "LLC", PrincipalAddress: &filing.Address{Line1: "1 Main"}},
+			filing.Company{
+				ID:               "comp_1",
+				LegalName:        "A LLC",
+				EntityType:       "LLC",
+				PrincipalAddress: &filing.Address{Line1: "1 Main"},
+			},
 			seen{"GET", "/v1/companies/a-llc", "", testKey, ""}},
 		{"update", `{"id":"comp_1"}`,
 			func() (any, error) {
@@ -181,7 +213,8 @@ func TestLookUps(t *testing.T) {
 			seen{"POST", "/v1/users", `{"fullName":"Ann","email":"ann@example.com"}`, testKey, "application/json"}},
 		{"prices", `{"prices":[{"type":"ein","name":"EIN","wholesaleAmount":103.75,"enabled":true},{"type":"x","wholesaleAmount":25.0},{"type":"y","wholesaleAmount":null},{"type":"z","wholesaleAmount":"12.50"},{"type":"w","wholesaleAmount":"free"}]}`,
 			func() (any, error) { return c.Prices(t.Context()) },
-			[]filing.Price{{Type: "ein", Name: "EIN", WholesaleAmount: "103.75", Enabled: true}, {Type: "x", WholesaleAmount: "25.0"}, {Type: "y"}, {Type: "z", WholesaleAmount: "12.50"}, {Type: "w"}},
+			[]filing.Price{{Type: "ein", Name: "EIN", WholesaleAmount: "103.75", Enabled: true},
+				{Type: "x", WholesaleAmount: "25.0"}, {Type: "y"}, {Type: "z", WholesaleAmount: "12.50"}, {Type: "w"}},
 			seen{"GET", "/v1/organization/prices", "", testKey, ""}},
 		{"organization", `{"name":"Firm","notifications":{"x":true}}`,
 			func() (any, error) { return c.Organization(t.Context()) },
@@ -195,35 +228,60 @@ func TestLookUps(t *testing.T) {
 			seen{"PATCH", "/v1/companies/comp_1", `{"tradeName":"Ace"}`, testKey, "application/json"}},
 		{"price list", `{"prices":[{"type":"ein","name":"EIN","description":"d","defaultAmount":79,"retailAmount":103.750,"wholesaleAmount":40.10,"enabled":true,"new":1}]}`,
 			func() (any, error) { return c.PriceList(t.Context()) },
-			[]filingapi.Price{{Price: filing.Price{Type: "ein", Name: "EIN", WholesaleAmount: "40.10", Enabled: true}, Description: "d", DefaultAmount: "79", RetailAmount: "103.750"}},
+			[]filingapi.Price{
+				{
+					Price:         filing.Price{Type: "ein", Name: "EIN", WholesaleAmount: "40.10", Enabled: true},
+					Description:   "d",
+					DefaultAmount: "79",
+					RetailAmount:  "103.750",
+				},
+			},
 			seen{"GET", "/v1/organization/prices", "", testKey, ""}},
 		{"set price", ``,
 			func() (any, error) {
-				return nil, c.SetPrice(t.Context(), "formation tier/1", filingapi.PriceChange{RetailAmount: "103.75", Enabled: new(false)})
+				return nil, c.SetPrice(t.Context(), "formation tier/1",
+					filingapi.PriceChange{RetailAmount: "103.75", Enabled: new(false)})
 			},
 			nil,
-			seen{"PUT", "/v1/organization/prices/formation%20tier%2F1", `{"retailAmount":103.75,"enabled":false}`, testKey, "application/json"}},
+			seen{"PUT", "/v1/organization/prices/formation%20tier%2F1", `{"retailAmount":103.75,"enabled":false}`,
+				testKey, "application/json"}},
 		{"update organization", `{"name":"Firm","signupKeys":["a"],"notifications":{"filingStatusEmail":true}}`,
 			func() (any, error) {
-				return c.UpdateOrganization(t.Context(), filingapi.OrganizationChange{Name: new("Firm"), ShowPrices: new(false), SignupKeys: &[]string{},
-					Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
+				return c.UpdateOrganization(t.Context(),
+					filingapi.OrganizationChange{Name: new("Firm"), ShowPrices: new(false), SignupKeys: &[]string{},
+						Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
 			},
-			filingapi.Organization{Name: "Firm", SignupKeys: []string{"a"}, Notifications: filingapi.Notifications{FilingStatusEmail: true}},
-			seen{"PATCH", "/v1/organization", `{"name":"Firm","showPrices":false,"signupKeys":[],"notifications":{"filingStatusEmail":true}}`, testKey, "application/json"}},
+			filingapi.Organization{
+				Name:          "Firm",
+				SignupKeys:    []string{"a"},
+				Notifications: filingapi.Notifications{FilingStatusEmail: true},
+			},
+			seen{
+				"PATCH", "/v1/organization", `{"name":"Firm","showPrices":false,"signupKeys":[],"notifications":{"filingStatusEmail":true}}`, testKey, "application/json",
+			}},
 		{"endpoint", `{"data":{"id":"we_1","url":"https://a.example.com/x","signing_secret":"whsec_1","new":[1]}}`,
 			func() (any, error) {
 				return c.CreateEndpoint(t.Context(), "https://a.example.com/x", []string{"document.uploaded"})
 			},
 			filingapi.Endpoint{ID: "we_1", URL: "https://a.example.com/x", Secret: "whsec_1"},
-			seen{"POST", "/v1/webhook-endpoints", `{"url":"https://a.example.com/x","eventTypes":["document.uploaded"]}`, testKey, "application/json"}},
+			seen{
+				"POST", "/v1/webhook-endpoints",
+				`{"url":"https://a.example.com/x","eventTypes":["document.uploaded"]}`, testKey, "application/json",
+			}},
 		{"document", `{"id":"doc_1","documentType":"ein_letter","fileName":"a.pdf","thumbnail":"https://t.example.com","downloadUrl":"https://a.example.com/x?y=1","expiresAt":"2026-01-02T03:04:05.678Z"}`,
 			func() (any, error) { return c.Document(t.Context(), "doc_1") },
-			filingapi.Download{URL: "https://a.example.com/x?y=1", Name: "a.pdf", Type: "ein_letter", ExpiresAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)},
+			filingapi.Download{
+				URL:       "https://a.example.com/x?y=1",
+				Name:      "a.pdf",
+				Type:      "ein_letter",
+				ExpiresAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC),
+			},
 			seen{"GET", "/v1/documents/doc_1", "", testKey, ""}},
 		{"magic link", `{"expires":"2026","data":{"at":"https://b.example.com/x","url":"https://a.example.com/x"}}`,
 			func() (any, error) { return c.MagicLink(t.Context(), "user_1", "comp_1") },
 			"https://a.example.com/x",
-			seen{"POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_1"}`, testKey, "application/json"}},
+			seen{"POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_1"}`, testKey,
+				"application/json"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			reply = tc.reply
@@ -255,17 +313,20 @@ func TestIDsThatWouldMeanAnotherPathAreRefused(t *testing.T) {
 		if _, err := c.Document(t.Context(), id); !errors.Is(err, filingapi.ErrRefused) {
 			t.Errorf("document %q: %v", id, err)
 		}
-		if err := c.SetPrice(t.Context(), id, filingapi.PriceChange{Enabled: new(true)}); !errors.Is(err, filingapi.ErrRefused) {
+		if err := c.SetPrice(t.Context(), id, filingapi.PriceChange{Enabled: new(true)}); !errors.Is(err,
+			filingapi.ErrRefused) {
 			t.Errorf("price %q: %v", id, err)
 		}
 	}
-	if _, err := c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1"}); !errors.Is(err, filingapi.ErrRefused) {
+	if _, err := c.UpdateCompany(t.Context(), "comp_1", filing.Company{ID: "comp_1"}); !errors.Is(err,
+		filingapi.ErrRefused) {
 		t.Errorf("an update of nothing: %v", err)
 	}
 	if err := c.SetPrice(t.Context(), "ein", filingapi.PriceChange{}); !errors.Is(err, filingapi.ErrRefused) {
 		t.Errorf("a price of nothing: %v", err)
 	}
-	if _, err := c.UpdateOrganization(t.Context(), filingapi.OrganizationChange{}); !errors.Is(err, filingapi.ErrRefused) {
+	if _, err := c.UpdateOrganization(t.Context(), filingapi.OrganizationChange{}); !errors.Is(err,
+		filingapi.ErrRefused) {
 		t.Errorf("an organization of nothing: %v", err)
 	}
 }
@@ -282,7 +343,11 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 	} {
 		for _, status := range []int{200, 201, 302, 400, 401, 402, 403, 404, 409, 422, 429, 500, 503, 599} {
 			c := client(t, filingapi.Config{Transport: transport(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+				return &http.Response{
+					StatusCode: status,
+					Header:     http.Header{},
+					Body:       io.NopCloser(strings.NewReader(body)),
+				}, nil
 			}), BaseURL: "https://api.example.com/v1"})
 			texts := []string{c.PlaceOrder(t.Context(), report()).Message}
 			for _, err := range calls(t.Context(), c) {
@@ -300,10 +365,14 @@ func TestNoErrorHoldsASecret(t *testing.T) {
 			}
 		}
 	}
-	broken := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("%v", r.Header)
-	})})
-	for _, text := range []string{broken.PlaceOrder(t.Context(), report()).Message, fmt.Sprintf("%v %+v %#v", broken, broken, broken)} {
+	broken := client(t, filingapi.Config{
+		BaseURL: "https://api.example.com/v1",
+		Transport: transport(func(r *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("%v", r.Header)
+		}),
+	})
+	for _, text := range []string{broken.PlaceOrder(t.Context(), report()).Message,
+		fmt.Sprintf("%v %+v %#v", broken, broken, broken)} {
 		if strings.Contains(text, testKey) {
 			t.Errorf("the key is in %q", text)
 		}
@@ -330,9 +399,16 @@ func TestRetryAfter(t *testing.T) {
 			time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat):       0,
 			time.Now().Add(48 * time.Hour).UTC().Format(http.TimeFormat):   time.Hour,
 		} {
-			c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {text}}, Body: http.NoBody}, nil
-			})})
+			c := client(t, filingapi.Config{
+				BaseURL: "https://api.example.com/v1",
+				Transport: transport(func(*http.Request) (*http.Response, error) {
+					return &http.Response{
+						StatusCode: 503,
+						Header:     http.Header{"Retry-After": {text}},
+						Body:       http.NoBody,
+					}, nil
+				}),
+			})
 			if got := c.PlaceOrder(t.Context(), report()).RetryAfter; got != want {
 				t.Errorf("%q: got %s, want %s", text, got, want)
 			}
@@ -344,10 +420,16 @@ func TestTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
 		status := 500
-		c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
-			sent = append(sent, r.Method+" "+r.URL.Path)
-			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`))}, nil
-		})})
+		c := client(t, filingapi.Config{
+			BaseURL: "https://api.example.com/v1",
+			Transport: transport(func(r *http.Request) (*http.Response, error) {
+				sent = append(sent, r.Method+" "+r.URL.Path)
+				return &http.Response{
+					StatusCode: status,
+					Body:       io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`)),
+				}, nil
+			}),
+		})
 		place := func(n int, want filing.Class) {
 			t.Helper()
 			for range n {
@@ -407,25 +489,28 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 				const flying, rows = 32, 2000
 				var mu sync.Mutex
 				ill, under, most := true, 0, 0
-				c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
-					mu.Lock()
-					status, body := 200, `{"id":"comp_1"}`
-					if r.URL.Path == "/v1/orders" {
-						if under++; !ill {
-							most, body = max(most, under), `{"items":[{"orderId":"order_1"}]}`
-						} else if failing == "500" {
-							status = 500
-						}
-					}
-					mu.Unlock()
-					time.Sleep(100 * time.Millisecond)
-					if r.URL.Path == "/v1/orders" {
+				c := client(t, filingapi.Config{
+					BaseURL: "https://api.example.com/v1",
+					Transport: transport(func(r *http.Request) (*http.Response, error) {
 						mu.Lock()
-						under--
+						status, body := 200, `{"id":"comp_1"}`
+						if r.URL.Path == "/v1/orders" {
+							if under++; !ill {
+								most, body = max(most, under), `{"items":[{"orderId":"order_1"}]}`
+							} else if failing == "500" {
+								status = 500
+							}
+						}
 						mu.Unlock()
-					}
-					return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
-				})})
+						time.Sleep(100 * time.Millisecond)
+						if r.URL.Path == "/v1/orders" {
+							mu.Lock()
+							under--
+							mu.Unlock()
+						}
+						return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
+					}),
+				})
 				left := rows
 				became := map[filing.Class]int{}
 				next := func(class filing.Class) bool { // what became of one; whether there is another
@@ -446,7 +531,8 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 				for range flying {
 					all.Go(func() {
 						for class := filing.Class(""); next(class); {
-							if _, err := c.Company(t.Context(), "comp_1"); err != nil && !errors.Is(err, filingapi.ErrUnavailable) {
+							if _, err := c.Company(t.Context(), "comp_1"); err != nil &&
+								!errors.Is(err, filingapi.ErrUnavailable) {
 								t.Error(err)
 							}
 							if c.CreateCompany(t.Context(), filing.NewCompany{}).Class == filing.NotSent {
@@ -486,15 +572,21 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		status := 500
-		c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
-			if r.Method == http.MethodGet {
-				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
-			}
-			if status == 0 {
-				return nil, &net.OpError{Op: "dial", Err: errors.New("no route")}
-			}
-			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`))}, nil
-		})})
+		c := client(t, filingapi.Config{
+			BaseURL: "https://api.example.com/v1",
+			Transport: transport(func(r *http.Request) (*http.Response, error) {
+				if r.Method == http.MethodGet {
+					return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+				}
+				if status == 0 {
+					return nil, &net.OpError{Op: "dial", Err: errors.New("no route")}
+				}
+				return &http.Response{
+					StatusCode: status,
+					Body:       io.NopCloser(strings.NewReader(`{"items":[{"orderId":"order_1"}]}`)),
+				}, nil
+			}),
+		})
 		for range 10 {
 			c.PlaceOrder(t.Context(), report())
 		}
@@ -524,10 +616,13 @@ func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
 }
 
 func TestCancellationsDoNotTripTheBreaker(t *testing.T) {
-	c := client(t, filingapi.Config{BaseURL: "https://api.example.com/v1", Transport: transport(func(r *http.Request) (*http.Response, error) {
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	})})
+	c := client(t, filingapi.Config{
+		BaseURL: "https://api.example.com/v1",
+		Transport: transport(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}),
+	})
 	for range 30 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		if _, err := c.Company(ctx, "comp_1"); !errors.Is(err, context.DeadlineExceeded) {

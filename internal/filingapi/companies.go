@@ -42,7 +42,13 @@ func (c *Client) ChangeCompany(ctx context.Context, idOrSlug string, change Comp
 		err = errors.New("nothing to change")
 	}
 	if err != nil {
-		return filing.Company{}, &Error{Op: op, ID: idOrSlug, Message: err.Error(), kind: ErrRefused, cause: err}
+		return filing.Company{}, &Error{
+			Op:      op,
+			ID:      idOrSlug,
+			Message: err.Error(),
+			kind:    ErrRefused,
+			cause:   err,
+		}
 	}
 	change.ID = "" // it is in the path
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodPatch, "/companies/"+id, change))

@@ -18,10 +18,11 @@ type Download struct {
 // The fields of a download that are looked for, folded, the likelier first.
 // Assumption: none of them is shown.
 var (
-	downloadNames = []string{"downloadurl", "downloadlink", "url", "signedurl", "presignedurl", "fileurl", "link", "href"}
-	fileNames     = []string{"filename", "name", "title"}
-	typeNames     = []string{"documenttype", "type", "kind"}
-	expiryNames   = []string{"expiresat", "urlexpiresat", "expires", "expiry", "expiration"}
+	downloadNames = []string{"downloadurl", "downloadlink", "url", "signedurl", "presignedurl", "fileurl", "link",
+		"href"}
+	fileNames   = []string{"filename", "name", "title"}
+	typeNames   = []string{"documenttype", "type", "kind"}
+	expiryNames = []string{"expiresat", "urlexpiresat", "expires", "expiry", "expiration"}
 )
 
 // Document asks for a fresh download link of a document (doc_<id>). Each call

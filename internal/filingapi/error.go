@@ -101,7 +101,16 @@ func (c *Client) read(op, id string, o outcome, v any, whole func() bool) error 
 	if err != nil {
 		why, detail = c.unreadable(o, err, "")
 	}
-	return &Error{Op: op, ID: id, Status: o.status, Message: why, Detail: detail, kind: ErrUnavailable, cause: err, doubt: true}
+	return &Error{
+		Op:      op,
+		ID:      id,
+		Status:  o.status,
+		Message: why,
+		Detail:  detail,
+		kind:    ErrUnavailable,
+		cause:   err,
+		doubt:   true,
+	}
 }
 
 // done types a failed outcome. A good one is nil, whatever its body holds.
@@ -115,8 +124,15 @@ func (c *Client) done(op, id string, o outcome) error {
 		text = "not sent: " + text
 	}
 	e := &Error{
-		Op: op, ID: id, Status: o.status, Message: text, Detail: detail, RetryAfter: o.retryAfter(), kind: kinds[class], cause: o.err,
-		doubt: class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
+		Op:         op,
+		ID:         id,
+		Status:     o.status,
+		Message:    text,
+		Detail:     detail,
+		RetryAfter: o.retryAfter(),
+		kind:       kinds[class],
+		cause:      o.err,
+		doubt:      class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
 	}
 	switch o.status {
 	case http.StatusNotFound:

@@ -91,7 +91,8 @@ func isTLS(err error) bool {
 // system calls that.
 func isBroken(err error) bool {
 	op, is := errors.AsType[*net.OpError](err)
-	return is && (op.Op == "read" || op.Op == "write") || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return is && (op.Op == "read" || op.Op == "write") || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // isGarbled is true of an answer that is no HTTP or no JSON.

@@ -28,22 +28,40 @@ func TestMishaps(t *testing.T) {
 		err                  error
 		unsent, sent, within string // "" where the error speaks for itself
 	}{
-		{"time-out of ours", timeUp(time.Second), "no connection to the service came about in time", "no answer came in time", "the rest of its answer did not come in time"},
-		{"deadline", context.DeadlineExceeded, "no connection to the service came about in time", "no answer came in time", "the rest of its answer did not come in time"},
-		{"time-out of the network", op("read", os.ErrDeadlineExceeded), "no connection to the service came about in time", "no answer came in time", "the rest of its answer did not come in time"},
-		{"called off", context.Canceled, "it was called off", "it was called off before an answer came", "it was called off before the rest of its answer came"},
-		{"name not found", op("dial", &net.DNSError{Err: "no such host", Name: "api.example.com", IsNotFound: true}), "the name of the service is not found in the network", "", ""},
+		{"time-out of ours", timeUp(time.Second), "no connection to the service came about in time",
+			"no answer came in time", "the rest of its answer did not come in time"},
+		{"deadline", context.DeadlineExceeded, "no connection to the service came about in time",
+			"no answer came in time", "the rest of its answer did not come in time"},
+		{"time-out of the network", op("read", os.ErrDeadlineExceeded),
+			"no connection to the service came about in time", "no answer came in time",
+			"the rest of its answer did not come in time"},
+		{"called off", context.Canceled, "it was called off", "it was called off before an answer came",
+			"it was called off before the rest of its answer came"},
+		{"name not found", op("dial", &net.DNSError{Err: "no such host", Name: "api.example.com", IsNotFound: true}),
+			"the name of the service is not found in the network", "", ""},
 		{"refused", op("dial", syscall.ECONNREFUSED), "the address of the service takes no connections", "", ""},
 		{"no route", op("dial", syscall.EHOSTUNREACH), "the address of the service cannot be reached", "", ""},
-		{"certificate", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "the certificate of the service is not one to trust", "", ""},
-		{"no TLS", tls.RecordHeaderError{Msg: "no TLS"}, "no secure connection (TLS) to the service came about", "the secure connection (TLS) failed before an answer came", "the secure connection (TLS) failed within its answer"},
-		{"alert", &net.OpError{Op: "remote error", Err: errors.New("tls: bad record MAC")}, "no secure connection (TLS) to the service came about", "the secure connection (TLS) failed before an answer came", "the secure connection (TLS) failed within its answer"},
-		{"reset", op("read", syscall.ECONNRESET), "the connection broke before anything was sent", "the connection broke before an answer came", "the connection broke within its answer"},
-		{"broken pipe", op("write", syscall.EPIPE), "the connection broke before anything was sent", "the connection broke before an answer came", "the connection broke within its answer"},
-		{"closed early", io.EOF, "the connection was closed before anything was sent", "the connection was closed before an answer came", "its answer was cut off"},
-		{"cut off", io.ErrUnexpectedEOF, "the connection was closed before anything was sent", "the connection was closed where an answer had just begun", "its answer was cut off"},
-		{"no HTTP", textproto.ProtocolError("malformed MIME header"), "", "what came for an answer is not understood", "its answer is not understood"},
-		{"no JSON", json.Unmarshal([]byte("<"), new(any)), "", "what came for an answer is not understood", "its answer is not understood"},
+		{"certificate", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+			"the certificate of the service is not one to trust", "", ""},
+		{"no TLS", tls.RecordHeaderError{Msg: "no TLS"}, "no secure connection (TLS) to the service came about",
+			"the secure connection (TLS) failed before an answer came",
+			"the secure connection (TLS) failed within its answer"},
+		{"alert", &net.OpError{Op: "remote error", Err: errors.New("tls: bad record MAC")},
+			"no secure connection (TLS) to the service came about",
+			"the secure connection (TLS) failed before an answer came",
+			"the secure connection (TLS) failed within its answer"},
+		{"reset", op("read", syscall.ECONNRESET), "the connection broke before anything was sent",
+			"the connection broke before an answer came", "the connection broke within its answer"},
+		{"broken pipe", op("write", syscall.EPIPE), "the connection broke before anything was sent",
+			"the connection broke before an answer came", "the connection broke within its answer"},
+		{"closed early", io.EOF, "the connection was closed before anything was sent",
+			"the connection was closed before an answer came", "its answer was cut off"},
+		{"cut off", io.ErrUnexpectedEOF, "the connection was closed before anything was sent",
+			"the connection was closed where an answer had just begun", "its answer was cut off"},
+		{"no HTTP", textproto.ProtocolError("malformed MIME header"), "", "what came for an answer is not understood",
+			"its answer is not understood"},
+		{"no JSON", json.Unmarshal([]byte("<"), new(any)), "", "what came for an answer is not understood",
+			"its answer is not understood"},
 		{"unknown", errors.New("something else"), "", "", ""},
 	} {
 		err := fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", tc.err)
@@ -67,7 +85,8 @@ func TestMishaps(t *testing.T) {
 // password of a proxy's address.
 func TestWordsHideSecrets(t *testing.T) {
 	c := &Client{key: "sk_test_words"}
-	text, _ := c.words(errors.New(`invalid proxy address "http://ana:s3cr@t@proxy.example.com:3128/a@b": sk_test_words`), beforeSent)
+	text, _ := c.words(
+		errors.New(`invalid proxy address "http://ana:s3cr@t@proxy.example.com:3128/a@b": sk_test_words`), beforeSent)
 	if want := `invalid proxy address "http://[password]@proxy.example.com:3128/a@b": [key]`; text != want {
 		t.Errorf("%s\nwant\n%s", text, want)
 	}

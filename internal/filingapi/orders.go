@@ -37,7 +37,8 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 			// Nothing was ordered, and which item is there was cut off: it is asked
 			// once more, as if it had never been sent.
 			why, detail := c.words(o.bodyErr, withinAnswer)
-			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+"), but "+why), detail
+			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+
+				"), but "+why), detail
 			return a
 		}
 		if has, ordered, ok := c.conflict(o, order); ok {
@@ -64,7 +65,8 @@ func (c *Client) accepted(o outcome, a filing.Answer, order *filing.Order) filin
 		}
 		if want := order.CompanyID; want != "" && made.CompanyID != "" && made.CompanyID != want {
 			a.Class = filing.Unreadable
-			a.Message = c.clean(fmt.Sprintf("the service answered for the company %s (%s), and %s was asked for", made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
+			a.Message = c.clean(fmt.Sprintf("the service answered for the company %s (%s), and %s was asked for",
+				made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
 			return a
 		}
 		a.CompanyID, a.Items = made.CompanyID, made.Items

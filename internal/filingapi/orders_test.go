@@ -124,10 +124,24 @@ func answers(status int, header map[string]string, body string) func(*testing.T)
 // A row per way in which an order can come out.
 func TestEveryOutcomeOfAnOrder(t *testing.T) {
 	const made = `{"companyId":"comp_1","items":[{"orderType":"annual_report","orderId":"order_1","filingStatus":"submitted","subscriptionStatus":null,"new":{"x":1}}],"more":true}`
-	agent := &filing.Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE",
-		EIN: &filing.EINItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}}
-	qualification := &filing.Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE", ForeignQualification: &filing.QualificationItem{}}
-	huge := &filing.Order{UserID: "user_1", FilingState: "DE", Formation: &filing.FormationItem{AlternativeNames: []string{strings.Repeat("x", 8<<20)}}}
+	agent := &filing.Order{
+		UserID:          "user_1",
+		CompanyID:       "comp_1",
+		FilingState:     "DE",
+		EIN:             &filing.EINItem{},
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}
+	qualification := &filing.Order{
+		UserID:               "user_1",
+		CompanyID:            "comp_1",
+		FilingState:          "DE",
+		ForeignQualification: &filing.QualificationItem{},
+	}
+	huge := &filing.Order{
+		UserID:      "user_1",
+		FilingState: "DE",
+		Formation:   &filing.FormationItem{AlternativeNames: []string{strings.Repeat("x", 8<<20)}},
+	}
 
 	for _, tc := range []struct {
 		name    string
@@ -143,91 +157,346 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			}
 			ln.Close()
 			return "http://" + ln.Addr().String() + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "the address of the service takes no connections", Detail: "connect"}},
+		}, want: filing.Answer{
+			Class:   filing.NotSent,
+			Message: "the address of the service takes no connections",
+			Detail:  "connect",
+		}},
 		{name: "a certificate nobody knows", server: func(t *testing.T) string {
 			srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 			srv.Config.ErrorLog = discard
 			srv.StartTLS()
 			t.Cleanup(srv.Close)
 			return srv.URL + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "the certificate of the service is not one to trust", Detail: "x509"}},
+		}, want: filing.Answer{
+			Class:   filing.NotSent,
+			Message: "the certificate of the service is not one to trust",
+			Detail:  "x509",
+		}},
 		{name: "no TLS on the other side", server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { says("SSH-2.0-OpenSSH\r\n")(conn) }) + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "no secure connection (TLS) to the service came about", Detail: "tls: "}},
+		}, want: filing.Answer{
+			Class:   filing.NotSent,
+			Message: "no secure connection (TLS) to the service came about",
+			Detail:  "tls: ",
+		}},
 		{name: "time-out in the TLS handshake", timeout: 50 * time.Millisecond, server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { hang(conn) }) + "/v1"
-		}, want: filing.Answer{Class: filing.NotSent, Message: "no connection to the service came about in time", Detail: "50ms have passed"}},
+		}, want: filing.Answer{
+			Class:   filing.NotSent,
+			Message: "no connection to the service came about in time",
+			Detail:  "50ms have passed",
+		}},
 
 		{name: "reset after the first byte", server: func(t *testing.T) string {
 			return "http://" + listen(t, func(conn net.Conn, _ int) {
 				_, _ = conn.Read(make([]byte, 1))
 				reset(conn)
 			}) + "/v1"
-		}, want: filing.Answer{Class: filing.NoAnswer, Message: "the connection broke before an answer came", Detail: "read"}},
-		{name: "reset after the request", server: afterReading(t, reset), want: filing.Answer{Class: filing.NoAnswer, Message: "the connection broke before an answer came", Detail: "read"}},
-		{name: "closed after the request", server: afterReading(t, func(net.Conn) {}), want: filing.Answer{Class: filing.NoAnswer, Message: "the connection was closed before an answer came", Detail: "EOF"}},
-		{name: "closed within the status line", server: afterReading(t, says("HTTP/1.1 20")), want: filing.Answer{Class: filing.NoAnswer, Message: "malformed HTTP"}},
-		{name: "closed within the header", server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")), want: filing.Answer{Class: filing.NoAnswer, Message: "what came for an answer is not understood", Detail: "malformed MIME header"}},
-		{name: "an answer that is no HTTP", server: afterReading(t, says("what do you want?\r\n\r\n")), want: filing.Answer{Class: filing.NoAnswer}},
+		}, want: filing.Answer{
+			Class:   filing.NoAnswer,
+			Message: "the connection broke before an answer came",
+			Detail:  "read",
+		}},
+		{
+			name:   "reset after the request",
+			server: afterReading(t, reset),
+			want: filing.Answer{
+				Class:   filing.NoAnswer,
+				Message: "the connection broke before an answer came",
+				Detail:  "read",
+			},
+		},
+		{
+			name:   "closed after the request",
+			server: afterReading(t, func(net.Conn) {}),
+			want: filing.Answer{
+				Class:   filing.NoAnswer,
+				Message: "the connection was closed before an answer came",
+				Detail:  "EOF",
+			},
+		},
+		{
+			name:   "closed within the status line",
+			server: afterReading(t, says("HTTP/1.1 20")),
+			want:   filing.Answer{Class: filing.NoAnswer, Message: "malformed HTTP"},
+		},
+		{
+			name:   "closed within the header",
+			server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")),
+			want: filing.Answer{
+				Class:   filing.NoAnswer,
+				Message: "what came for an answer is not understood",
+				Detail:  "malformed MIME header",
+			},
+		},
+		{
+			name:   "an answer that is no HTTP",
+			server: afterReading(t, says("what do you want?\r\n\r\n")),
+			want:   filing.Answer{Class: filing.NoAnswer},
+		},
 		{name: "a header without end", server: afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("y", 1<<20)+"\r\n\r\n")
 		}), want: filing.Answer{Class: filing.NoAnswer}},
-		{name: "time-out while writing", order: huge, timeout: 200 * time.Millisecond, server: func(t *testing.T) string {
-			return "http://" + listen(t, func(conn net.Conn, _ int) {
-				_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-				time.Sleep(500 * time.Millisecond)
-			}) + "/v1"
-		}, want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "200ms have passed"}},
-		{name: "time-out while waiting", timeout: 50 * time.Millisecond, server: afterReading(t, hang), want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "50ms have passed"}},
+		{
+			name:    "time-out while writing",
+			order:   huge,
+			timeout: 200 * time.Millisecond,
+			server: func(t *testing.T) string {
+				return "http://" + listen(t, func(conn net.Conn, _ int) {
+					_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+					time.Sleep(500 * time.Millisecond)
+				}) + "/v1"
+			},
+			want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "200ms have passed"},
+		},
+		{
+			name:    "time-out while waiting",
+			timeout: 50 * time.Millisecond,
+			server:  afterReading(t, hang),
+			want: filing.Answer{
+				Class:   filing.NoAnswer,
+				Message: "no answer came in time",
+				Detail:  "50ms have passed",
+			},
+		},
 
 		{name: "time-out in the body", timeout: 50 * time.Millisecond, server: afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"companyId\":")
 			hang(conn)
-		}), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "the service answered 200 OK, but the rest of its answer did not come in time", Detail: "50ms have passed"}},
-		{name: "half a body", server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"companyId\":")), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "the service answered 201 Created, but its answer was cut off", Detail: "unexpected EOF"}},
-		{name: "half a body that is whole JSON", server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"+made)), want: filing.Answer{Class: filing.Unreadable, Status: 201}},
-		{name: "half a body of a refusal", server: afterReading(t, says("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"no")), want: filing.Answer{Class: filing.Refused, Status: 422, Message: "422 Unprocessable Entity"}},
-		{name: "garbage", server: answers(200, nil, "\x00\x01\x02"), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "the service answered 200 OK, but its answer is not understood", Detail: "invalid character"}},
-		{name: "nothing", server: answers(201, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "the service answered 201 Created, but its answer is not understood", Detail: "unexpected end of JSON"}},
+		}), want: filing.Answer{
+			Class:   filing.Unreadable,
+			Status:  200,
+			Message: "the service answered 200 OK, but the rest of its answer did not come in time",
+			Detail:  "50ms have passed",
+		}},
+		{
+			name:   "half a body",
+			server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"companyId\":")),
+			want: filing.Answer{
+				Class:   filing.Unreadable,
+				Status:  201,
+				Message: "the service answered 201 Created, but its answer was cut off",
+				Detail:  "unexpected EOF",
+			},
+		},
+		{
+			name:   "half a body that is whole JSON",
+			server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"+made)),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 201},
+		},
+		{
+			name:   "half a body of a refusal",
+			server: afterReading(t, says("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"no")),
+			want:   filing.Answer{Class: filing.Refused, Status: 422, Message: "422 Unprocessable Entity"},
+		},
+		{
+			name:   "garbage",
+			server: answers(200, nil, "\x00\x01\x02"),
+			want: filing.Answer{
+				Class:   filing.Unreadable,
+				Status:  200,
+				Message: "the service answered 200 OK, but its answer is not understood",
+				Detail:  "invalid character",
+			},
+		},
+		{
+			name:   "nothing",
+			server: answers(201, nil, ""),
+			want: filing.Answer{
+				Class:   filing.Unreadable,
+				Status:  201,
+				Message: "the service answered 201 Created, but its answer is not understood",
+				Detail:  "unexpected end of JSON",
+			},
+		},
 		{name: "204", server: answers(204, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 204}},
-		{name: "HTML", server: answers(200, map[string]string{"Content-Type": "text/html"}, "<html>Sign in</html>"), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
-		{name: "null", server: answers(200, nil, "null"), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"}},
+		{
+			name:   "HTML",
+			server: answers(200, map[string]string{"Content-Type": "text/html"}, "<html>Sign in</html>"),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+		},
+		{
+			name:   "null",
+			server: answers(200, nil, "null"),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"},
+		},
 		{name: "a list", server: answers(200, nil, "[]"), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
-		{name: "no items", server: answers(200, nil, `{"companyId":"comp_1"}`), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"}},
-		{name: "items without ids", server: answers(200, nil, `{"companyId":"comp_1","items":[{"orderType":"ein"}]}`), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
-		{name: "two answers in one", server: answers(200, nil, made+made), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
-		{name: "a body without end", server: answers(200, nil, `{"companyId":"`+strings.Repeat("x", 2<<20)+`"}`), want: filing.Answer{Class: filing.Unreadable, Status: 200, Message: "longer than"}},
+		{
+			name:   "no items",
+			server: answers(200, nil, `{"companyId":"comp_1"}`),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"},
+		},
+		{
+			name:   "items without ids",
+			server: answers(200, nil, `{"companyId":"comp_1","items":[{"orderType":"ein"}]}`),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+		},
+		{
+			name:   "two answers in one",
+			server: answers(200, nil, made+made),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+		},
+		{
+			name:   "a body without end",
+			server: answers(200, nil, `{"companyId":"`+strings.Repeat("x", 2<<20)+`"}`),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "longer than"},
+		},
 
-		{name: "200", server: answers(200, nil, made), want: filing.Answer{Class: filing.Accepted, Status: 200, CompanyID: "comp_1"}},
-		{name: "201", server: answers(201, nil, made), want: filing.Answer{Class: filing.Accepted, Status: 201, CompanyID: "comp_1"}},
-		{name: "202 as text", server: answers(202, map[string]string{"Content-Type": "text/plain"}, "\n"+made+"\n"), want: filing.Answer{Class: filing.Accepted, Status: 202, CompanyID: "comp_1"}},
-		{name: "order ids without a company", server: answers(201, nil, `{"items":[{"orderType":"x"},{"orderType":"annualReport","orderId":"order_1"}]}`), want: filing.Answer{Class: filing.Accepted, Status: 201}},
-		{name: "a field of another type", server: answers(201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`), want: filing.Answer{Class: filing.Accepted, Status: 201}},
+		{
+			name:   "200",
+			server: answers(200, nil, made),
+			want:   filing.Answer{Class: filing.Accepted, Status: 200, CompanyID: "comp_1"},
+		},
+		{
+			name:   "201",
+			server: answers(201, nil, made),
+			want:   filing.Answer{Class: filing.Accepted, Status: 201, CompanyID: "comp_1"},
+		},
+		{
+			name:   "202 as text",
+			server: answers(202, map[string]string{"Content-Type": "text/plain"}, "\n"+made+"\n"),
+			want:   filing.Answer{Class: filing.Accepted, Status: 202, CompanyID: "comp_1"},
+		},
+		{
+			name:   "order ids without a company",
+			server: answers(201, nil, `{"items":[{"orderType":"x"},{"orderType":"annualReport","orderId":"order_1"}]}`),
+			want:   filing.Answer{Class: filing.Accepted, Status: 201},
+		},
+		{
+			name: "a field of another type",
+			server: answers(
+				201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`),
+			want: filing.Answer{Class: filing.Accepted, Status: 201},
+		},
 
-		{name: "another company", server: answers(201, nil, strings.Replace(made, "comp_1", "comp_2", 1)), want: filing.Answer{Class: filing.Unreadable, Status: 201, Message: "answered for the company comp_2 (order_1), and comp_1 was asked for"}},
-		{name: "101", server: afterReading(t, says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")), want: filing.Answer{Class: filing.Unreadable, Status: 101, Message: "101 Switching Protocols"}},
-		{name: "302", server: answers(302, map[string]string{"Location": "/v1/orders"}, ""), want: filing.Answer{Class: filing.Unreadable, Status: 302}},
-		{name: "307", server: answers(307, map[string]string{"Location": "/v1/orders"}, ""), want: filing.Answer{Class: filing.Unreadable, Status: 307}},
-		{name: "400", server: answers(400, nil, `{"message":"filingYear must be four digits"}`), want: filing.Answer{Class: filing.Refused, Status: 400, Message: "filingYear must be four digits"}},
-		{name: "401", server: answers(401, nil, `{"message":"key expired"}`), want: filing.Answer{Class: filing.KeyRefused, Status: 401, Message: "key expired"}},
-		{name: "402", server: answers(402, nil, `{"error":"Insufficient balance"}`), want: filing.Answer{Class: filing.NoFunds, Status: 402, Message: "Insufficient balance"}},
-		{name: "403", server: answers(403, nil, ""), want: filing.Answer{Class: filing.KeyRefused, Status: 403, Message: "403 Forbidden"}},
-		{name: "404", server: answers(404, nil, "nope"), want: filing.Answer{Class: filing.Refused, Status: 404, Message: "404 Not Found"}},
+		{
+			name:   "another company",
+			server: answers(201, nil, strings.Replace(made, "comp_1", "comp_2", 1)),
+			want: filing.Answer{
+				Class:   filing.Unreadable,
+				Status:  201,
+				Message: "answered for the company comp_2 (order_1), and comp_1 was asked for",
+			},
+		},
+		{
+			name: "101",
+			server: afterReading(
+				t, says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")),
+			want: filing.Answer{Class: filing.Unreadable, Status: 101, Message: "101 Switching Protocols"},
+		},
+		{
+			name:   "302",
+			server: answers(302, map[string]string{"Location": "/v1/orders"}, ""),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 302},
+		},
+		{
+			name:   "307",
+			server: answers(307, map[string]string{"Location": "/v1/orders"}, ""),
+			want:   filing.Answer{Class: filing.Unreadable, Status: 307},
+		},
+		{
+			name:   "400",
+			server: answers(400, nil, `{"message":"filingYear must be four digits"}`),
+			want:   filing.Answer{Class: filing.Refused, Status: 400, Message: "filingYear must be four digits"},
+		},
+		{
+			name:   "401",
+			server: answers(401, nil, `{"message":"key expired"}`),
+			want:   filing.Answer{Class: filing.KeyRefused, Status: 401, Message: "key expired"},
+		},
+		{
+			name:   "402",
+			server: answers(402, nil, `{"error":"Insufficient balance"}`),
+			want:   filing.Answer{Class: filing.NoFunds, Status: 402, Message: "Insufficient balance"},
+		},
+		{
+			name:   "403",
+			server: answers(403, nil, ""),
+			want:   filing.Answer{Class: filing.KeyRefused, Status: 403, Message: "403 Forbidden"},
+		},
+		{
+			name:   "404",
+			server: answers(404, nil, "nope"),
+			want:   filing.Answer{Class: filing.Refused, Status: 404, Message: "404 Not Found"},
+		},
 		{name: "408", server: answers(408, nil, ""), want: filing.Answer{Class: filing.Refused, Status: 408}},
-		{name: "409 for the EIN", order: agent, server: answers(409, nil, `{"message":"EIN already requested for this company"}`), want: filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.EIN, Message: "EIN already"}},
-		{name: "409 for the qualification", order: qualification, server: answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`), want: filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.ForeignQualification}},
-		{name: "409 for a product that was not ordered", server: answers(409, nil, `{"message":"EIN already exists for this company"}`), want: filing.Answer{Class: filing.Refused, Status: 409}},
-		{name: "409 for something else", server: answers(409, nil, `{"message":"version conflict"}`), want: filing.Answer{Class: filing.Refused, Status: 409, Message: "version conflict"}},
-		{name: "409 that is cut off", server: afterReading(t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: 90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")), want: filing.Answer{Class: filing.NotSent, Status: 409, Message: "the service refused it (409 Conflict), but its answer was cut off", Detail: "unexpected EOF"}},
-		{name: "422", server: answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`), want: filing.Answer{Class: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"}},
-		{name: "429", server: answers(429, map[string]string{"Retry-After": "7"}, ""), want: filing.Answer{Class: filing.Busy, Status: 429, RetryAfter: 7 * time.Second, Message: "429 Too Many Requests"}},
-		{name: "500", server: answers(500, nil, `{"message":"oops"}`), want: filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"}},
+		{
+			name:   "409 for the EIN",
+			order:  agent,
+			server: answers(409, nil, `{"message":"EIN already requested for this company"}`),
+			want:   filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.EIN, Message: "EIN already"},
+		},
+		{
+			name:   "409 for the qualification",
+			order:  qualification,
+			server: answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`),
+			want:   filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.ForeignQualification},
+		},
+		{
+			name:   "409 for a product that was not ordered",
+			server: answers(409, nil, `{"message":"EIN already exists for this company"}`),
+			want:   filing.Answer{Class: filing.Refused, Status: 409},
+		},
+		{
+			name:   "409 for something else",
+			server: answers(409, nil, `{"message":"version conflict"}`),
+			want:   filing.Answer{Class: filing.Refused, Status: 409, Message: "version conflict"},
+		},
+		{
+			name: "409 that is cut off",
+			server: afterReading(
+				t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: "+
+					"90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")),
+			want: filing.Answer{
+				Class:   filing.NotSent,
+				Status:  409,
+				Message: "the service refused it (409 Conflict), but its answer was cut off",
+				Detail:  "unexpected EOF",
+			},
+		},
+		{
+			name:   "422",
+			server: answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`),
+			want:   filing.Answer{Class: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"},
+		},
+		{
+			name:   "429",
+			server: answers(429, map[string]string{"Retry-After": "7"}, ""),
+			want: filing.Answer{
+				Class:      filing.Busy,
+				Status:     429,
+				RetryAfter: 7 * time.Second,
+				Message:    "429 Too Many Requests",
+			},
+		},
+		{
+			name:   "500",
+			server: answers(500, nil, `{"message":"oops"}`),
+			want:   filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"},
+		},
 		{name: "501", server: answers(501, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 501}},
-		{name: "502", server: answers(502, nil, "<html>"), want: filing.Answer{Class: filing.ServerError, Status: 502, Message: "502 Bad Gateway"}},
-		{name: "503 of a gateway", server: answers(503, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 503}},
-		{name: "503", server: answers(503, map[string]string{"Retry-After": "2"}, ""), want: filing.Answer{Class: filing.Busy, Status: 503, RetryAfter: 2 * time.Second}},
+		{
+			name:   "502",
+			server: answers(502, nil, "<html>"),
+			want:   filing.Answer{Class: filing.ServerError, Status: 502, Message: "502 Bad Gateway"},
+		},
+		{
+			name:   "503 of a gateway",
+			server: answers(503, nil, ""),
+			want:   filing.Answer{Class: filing.ServerError, Status: 503},
+		},
+		{
+			name:   "503",
+			server: answers(503, map[string]string{"Retry-After": "2"}, ""),
+			want:   filing.Answer{Class: filing.Busy, Status: 503, RetryAfter: 2 * time.Second},
+		},
 		{name: "504", server: answers(504, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 504}},
-		{name: "599", server: answers(599, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 599, Message: "599"}},
+		{
+			name:   "599",
+			server: answers(599, nil, ""),
+			want:   filing.Answer{Class: filing.ServerError, Status: 599, Message: "599"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -239,10 +508,12 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			got := c.PlaceOrder(t.Context(), order)
 			if got.Class != tc.want.Class || got.Status != tc.want.Status || got.RetryAfter != tc.want.RetryAfter ||
 				got.Has != tc.want.Has || got.CompanyID != tc.want.CompanyID ||
-				!strings.Contains(got.Message, tc.want.Message) || !strings.Contains(got.Detail, tc.want.Detail) || got.Detail != "" && got.Message == got.Detail {
+				!strings.Contains(got.Message, tc.want.Message) || !strings.Contains(got.Detail, tc.want.Detail) ||
+				got.Detail != "" && got.Message == got.Detail {
 				t.Errorf("got %+v\nwant %+v", got, tc.want)
 			}
-			if accepted := got.Class == filing.Accepted; accepted != (len(got.Items) > 0) || accepted != (got.Message == "") {
+			if accepted := got.Class == filing.Accepted; accepted != (len(got.Items) > 0) ||
+				accepted != (got.Message == "") {
 				t.Errorf("items %v and message %q do not fit %s", got.Items, got.Message, got.Class)
 			}
 		})
@@ -275,8 +546,11 @@ func TestFailuresOfAnotherTransport(t *testing.T) {
 		transport http.RoundTripper
 		want      filing.Class
 	}{
-		{"that says nothing", transport(func(*http.Request) (*http.Response, error) { return nil, io.EOF }), filing.NoAnswer},
-		{"that cannot dial", transport(func(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("round trip: %w", refused) }), filing.NotSent},
+		{"that says nothing", transport(func(*http.Request) (*http.Response, error) { return nil, io.EOF }),
+			filing.NoAnswer},
+		{"that cannot dial", transport(func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("round trip: %w", refused)
+		}), filing.NotSent},
 		{"that counts no bytes", new(http.Transport), filing.NoAnswer},
 	} {
 		base := afterReading(t, func(net.Conn) {})(t)
@@ -294,7 +568,8 @@ func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
 func TestAnOrderWhoseTurnNeverComesIsNotSent(t *testing.T) {
 	c := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t),
 		Limiter: limiter(func(context.Context) error { return errors.New("stopped") })})
-	if got := c.PlaceOrder(t.Context(), report()); got.Class != filing.NotSent || !strings.Contains(got.Message, "stopped") {
+	if got := c.PlaceOrder(t.Context(), report()); got.Class != filing.NotSent ||
+		!strings.Contains(got.Message, "stopped") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -320,7 +595,10 @@ func TestTheTransportNeverRepeatsAnOrder(t *testing.T) {
 					accept(conn)
 				}
 			})
-			c := client(t, filingapi.Config{BaseURL: "http://" + addr + "/v1", Breaker: filingapi.Breaker{Failures: 1000}})
+			c := client(t, filingapi.Config{
+				BaseURL: "http://" + addr + "/v1",
+				Breaker: filingapi.Breaker{Failures: 1000},
+			})
 			for i := range 40 {
 				want := filing.Accepted
 				if i%2 == 1 {
@@ -365,7 +643,10 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 					_ = tcp.SetLinger(0)
 				}
 			}
-			cfg := filingapi.Config{BaseURL: "http://" + listen(t, serve) + "/v1", Breaker: filingapi.Breaker{Failures: 1 << 20}}
+			cfg := filingapi.Config{
+				BaseURL: "http://" + listen(t, serve) + "/v1",
+				Breaker: filingapi.Breaker{Failures: 1 << 20},
+			}
 			var trust *tls.Config
 			if secure {
 				cfg.BaseURL, trust = listenTLS(t, serve)
@@ -419,7 +700,8 @@ func listenTLS(t *testing.T, serve func(net.Conn, int)) (base string, trust *tls
 		defer secure.Close()
 		serve(secure, n)
 	})
-	return "https://" + addr + "/v1", &tls.Config{RootCAs: borrowed.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	return "https://" + addr + "/v1",
+		&tls.Config{RootCAs: borrowed.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 }
 
 // A connection that the other side closed while it lay idle takes no order: it

@@ -37,7 +37,12 @@ type priceWire struct {
 
 func (p priceWire) price() Price {
 	return Price{
-		Price:         filing.Price{Type: p.Type, Name: p.Name, WholesaleAmount: decimal(p.WholesaleAmount), Enabled: p.Enabled},
+		Price: filing.Price{
+			Type:            p.Type,
+			Name:            p.Name,
+			WholesaleAmount: decimal(p.WholesaleAmount),
+			Enabled:         p.Enabled,
+		},
 		Description:   p.Description,
 		DefaultAmount: decimal(p.DefaultAmount),
 		RetailAmount:  decimal(p.RetailAmount),
@@ -94,7 +99,13 @@ func (c *Client) SetPrice(ctx context.Context, priceType string, change PriceCha
 		err = errors.New("nothing to change")
 	}
 	if err != nil {
-		return &Error{Op: op, ID: priceType, Message: err.Error(), kind: ErrRefused, cause: err}
+		return &Error{
+			Op:      op,
+			ID:      priceType,
+			Message: err.Error(),
+			kind:    ErrRefused,
+			cause:   err,
+		}
 	}
 	path := strings.ReplaceAll(c.setPricePath, typePlace, id)
 	return c.done(op, priceType, c.do(ctx, http.MethodPut, path, change))
@@ -112,8 +123,10 @@ func checkSetPricePath(path string) (string, error) {
 		return defaultSetPricePath, nil
 	}
 	u, err := url.Parse(strings.ReplaceAll(path, typePlace, "ein"))
-	if err != nil || !strings.HasPrefix(path, "/") || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || !strings.Contains(path, typePlace) {
-		return "", fmt.Errorf("FILING_SET_PRICE_PATH is a path below /v1 that holds %s, such as %s; not %q", typePlace, defaultSetPricePath, path)
+	if err != nil || !strings.HasPrefix(path, "/") || u.Host != "" || u.RawQuery != "" || u.Fragment != "" ||
+		!strings.Contains(path, typePlace) {
+		return "", fmt.Errorf("FILING_SET_PRICE_PATH is a path below /v1 that holds %s, such as %s; not %q", typePlace,
+			defaultSetPricePath, path)
 	}
 	return path, nil
 }

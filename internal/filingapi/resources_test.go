@@ -35,7 +35,8 @@ func TestAPriceBelowItsFloorTellsTheFloor(t *testing.T) {
 			if ok != (want != "") || ok && floor.Minimum != want {
 				t.Errorf("%d %s: %v, want %q", status, body, err, want)
 			}
-			if e, ok := errors.AsType[*filingapi.Error](err); !ok || e.Status != status || errors.Is(err, filingapi.ErrInDoubt) {
+			if e, ok := errors.AsType[*filingapi.Error](err); !ok || e.Status != status ||
+				errors.Is(err, filingapi.ErrInDoubt) {
 				t.Errorf("%d %s: %v", status, body, err)
 			}
 		}
@@ -125,17 +126,22 @@ func TestDownloadsInWhateverWordsTheyCome(t *testing.T) {
 	for body, want := range map[string]filingapi.Download{
 		`{"url":"https://a.example.com/x"}`: {URL: "https://a.example.com/x"},
 		`"https://a.example.com/x"`:         {URL: "https://a.example.com/x"},
-		`{"data":{"signed_url":"https://a.example.com/x","expires":"2026-01-02T03:04:05Z"}}`:         {URL: "https://a.example.com/x", ExpiresAt: at},
-		`{"url":"https://dashboard.example.com","download_url":"https://a.example.com/x"}`:           {URL: "https://a.example.com/x"},
-		`{"href":"https://a.example.com/x","url":"doc_1","expiresAt":"soon","type":"certificate"}`:   {URL: "https://a.example.com/x", Type: "certificate"},
-		`{"document":{"name":"a.pdf","documentType":"mail"},"link":{"u":"https://a.example.com/x"}}`: {URL: "https://a.example.com/x", Name: "a.pdf", Type: "mail"},
+		`{"data":{"signed_url":"https://a.example.com/x","expires":"2026-01-02T03:04:05Z"}}`:       {URL: "https://a.example.com/x", ExpiresAt: at},
+		`{"url":"https://dashboard.example.com","download_url":"https://a.example.com/x"}`:         {URL: "https://a.example.com/x"},
+		`{"href":"https://a.example.com/x","url":"doc_1","expiresAt":"soon","type":"certificate"}`: {URL: "https://a.example.com/x", Type: "certificate"},
+		`{"document":{"name":"a.pdf","documentType":"mail"},"link":{"u":"https://a.example.com/x"}}`: {
+			URL:  "https://a.example.com/x",
+			Name: "a.pdf",
+			Type: "mail",
+		},
 	} {
 		c := client(t, filingapi.Config{BaseURL: answers(200, nil, body)(t)})
 		if got, err := c.Document(t.Context(), "doc_1"); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", body, got, err, want)
 		}
 	}
-	for _, body := range []string{`{"url":"ftp://a.example.com"}`, `{"url":"/files/doc_1"}`, `{"url":"javascript:alert(1)"}`, `{}`} {
+	for _, body := range []string{`{"url":"ftp://a.example.com"}`, `{"url":"/files/doc_1"}`,
+		`{"url":"javascript:alert(1)"}`, `{}`} {
 		c := client(t, filingapi.Config{BaseURL: answers(200, nil, body)(t)})
 		if got, err := c.Document(t.Context(), "doc_1"); !errors.Is(err, filingapi.ErrUnavailable) {
 			t.Errorf("%s: %+v, %v", body, got, err)
@@ -166,24 +172,30 @@ func TestAnswersAreKeptWhole(t *testing.T) {
 
 // The rest of the service, against the second reading of its document.
 func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
-	for _, cfg := range []sandbox.Config{{}, {OrderTypes: sandbox.Camel, Success: http.StatusOK, Errors: sandbox.NestedErrors, Invalid: 422}} {
+	for _, cfg := range []sandbox.Config{
+		{}, {OrderTypes: sandbox.Camel, Success: http.StatusOK, Errors: sandbox.NestedErrors, Invalid: 422},
+	} {
 		service, c := serve(t, cfg)
 		ctx := t.Context()
 		list, err := c.PriceList(ctx)
-		if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" || list[0].Description == "" {
+		if err != nil || len(list) < 6 || list[0].DefaultAmount == "" || list[0].RetailAmount != "" ||
+			list[0].Description == "" {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		for _, p := range list {
-			if err := c.SetPrice(ctx, p.Type, filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
+			if err := c.SetPrice(ctx, p.Type,
+				filingapi.PriceChange{RetailAmount: json.Number(p.DefaultAmount), Enabled: &p.Enabled}); err != nil {
 				t.Errorf("%s: %v", p.Type, err)
 			}
 		}
 		if list, err = c.PriceList(ctx); err != nil || list[0].RetailAmount == "" {
 			t.Errorf("%+v, %v", list, err)
 		}
-		org, err := c.UpdateOrganization(ctx, filingapi.OrganizationChange{Name: new("Firm"), SignupKeys: &[]string{"a"},
-			Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
-		if err != nil || org.Name != "Firm" || !org.Notifications.FilingStatusEmail || len(org.SignupKeys) != 1 || org.ReplyToEmail == "" {
+		org, err := c.UpdateOrganization(ctx,
+			filingapi.OrganizationChange{Name: new("Firm"), SignupKeys: &[]string{"a"},
+				Notifications: &filingapi.NotificationsChange{FilingStatusEmail: new(true)}})
+		if err != nil || org.Name != "Firm" || !org.Notifications.FilingStatusEmail || len(org.SignupKeys) != 1 ||
+			org.ReplyToEmail == "" {
 			t.Errorf("%+v, %v", org, err)
 		}
 		endpoint, err := c.CreateEndpoint(ctx, "https://a.example.com/webhooks/filing", filing.EventTypes)
@@ -201,7 +213,8 @@ func TestTheRestOfTheServiceFindsNothingToObjectTo(t *testing.T) {
 			t.Errorf("%v", v)
 		}
 		err = c.SetPrice(ctx, list[0].Type, filingapi.PriceChange{RetailAmount: "1"})
-		if floor, ok := errors.AsType[*filingapi.FloorError](err); !ok || floor.Minimum == "" || !errors.Is(err, filingapi.ErrRefused) {
+		if floor, ok := errors.AsType[*filingapi.FloorError](err); !ok || floor.Minimum == "" ||
+			!errors.Is(err, filingapi.ErrRefused) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -27,17 +27,26 @@ func serve(t *testing.T, cfg sandbox.Config) (*sandbox.Service, *filingapi.Clien
 func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 	for _, cfg := range []sandbox.Config{
 		{OpeningBalance: 1_000_000},
-		{OpeningBalance: 1_000_000, OrderTypes: sandbox.Camel, Success: http.StatusOK, Errors: sandbox.NestedErrors, Invalid: 422, ShuffleItems: true},
+		{
+			OpeningBalance: 1_000_000,
+			OrderTypes:     sandbox.Camel,
+			Success:        http.StatusOK,
+			Errors:         sandbox.NestedErrors,
+			Invalid:        422,
+			ShuffleItems:   true,
+		},
 	} {
 		service, c := serve(t, cfg)
 		company := service.AddCompany(sandbox.Company{LegalName: "Blue Heron LLC"})
 		ctx := t.Context()
 
-		user, err := c.CreateUser(ctx, filing.User{FullName: "Ann Lee", Email: "ann+x@example.com", PhoneNumber: "+13125550100"})
+		user, err := c.CreateUser(ctx,
+			filing.User{FullName: "Ann Lee", Email: "ann+x@example.com", PhoneNumber: "+13125550100"})
 		if err != nil || !filing.IsUserID(user.ID) {
 			t.Fatalf("%+v, %v", user, err)
 		}
-		if _, err := c.CreateUser(ctx, filing.User{FullName: "Ann Lee", Email: "ann+x@example.com"}); !errors.Is(err, filingapi.ErrConflict) {
+		if _, err := c.CreateUser(ctx, filing.User{FullName: "Ann Lee", Email: "ann+x@example.com"}); !errors.Is(err,
+			filingapi.ErrConflict) {
 			t.Error(err)
 		}
 		if found, err := c.User(ctx, "ann+x@example.com"); err != nil || found != user {
@@ -49,7 +58,9 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 		if found, err := c.Company(ctx, company.Slug); err != nil || found.ID != company.ID || found.EntityType != "" {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if changed, err := c.UpdateCompany(ctx, company.ID, filing.Company{EntityType: filing.LLC, FormationState: "DE"}); err != nil || changed.FormationState != "DE" {
+		if changed, err := c.UpdateCompany(ctx, company.ID,
+			filing.Company{EntityType: filing.LLC, FormationState: "DE"}); err != nil ||
+			changed.FormationState != "DE" {
 			t.Errorf("%+v, %v", changed, err)
 		}
 		if org, err := c.Organization(ctx); err != nil || org.Name == "" {
@@ -62,26 +73,68 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 			t.Errorf("%q, %v", link, err)
 		}
 
-		address := &filing.Address{Line1: "1 Main St", City: "Dover", State: "DE", PostalCode: "19901", Country: "US"}
-		supplied := &filing.Agent{Type: filing.Person, FirstName: "Ann", LastName: "Lee", Street: "1 Main St", City: "Dover", State: "CA", ZIP: "02134"}
-		ein := &filing.EINItem{BusinessCategory: "Consulting", BusinessPurpose: "Advice", ApplicationReason: "Banking purposes",
-			ResponsiblePartyFirstName: "Ann", ResponsiblePartyLastName: "Lee", ResponsiblePartyTitle: "Manager",
-			ResponsiblePartySSN: "123456789", ResponsiblePartyPhoneNumber: "+13125550100"}
+		address := &filing.Address{
+			Line1:      "1 Main St",
+			City:       "Dover",
+			State:      "DE",
+			PostalCode: "19901",
+			Country:    "US",
+		}
+		supplied := &filing.Agent{
+			Type:      filing.Person,
+			FirstName: "Ann",
+			LastName:  "Lee",
+			Street:    "1 Main St",
+			City:      "Dover",
+			State:     "CA",
+			ZIP:       "02134",
+		}
+		ein := &filing.EINItem{
+			BusinessCategory:            "Consulting",
+			BusinessPurpose:             "Advice",
+			ApplicationReason:           "Banking purposes",
+			ResponsiblePartyFirstName:   "Ann",
+			ResponsiblePartyLastName:    "Lee",
+			ResponsiblePartyTitle:       "Manager",
+			ResponsiblePartySSN:         "123456789",
+			ResponsiblePartyPhoneNumber: "+13125550100",
+		}
 		for name, order := range map[string]*filing.Order{
 			"report with an agent": {CompanyID: company.ID, FilingState: "DE",
-				AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}, RegisteredAgent: &filing.RegisteredAgentItem{}},
+				AnnualReport:    &filing.AnnualReportItem{FilingYear: "2026"},
+				RegisteredAgent: &filing.RegisteredAgentItem{}},
 			"report with an agent supplied": {CompanyID: company.ID, FilingState: "CA",
 				AnnualReport: &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: supplied}},
-			"agent change": {CompanyID: company.ID, FilingState: "FL", RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true}},
-			"EIN":          {CompanyID: company.ID, FilingState: "DE", EIN: ein},
+			"agent change": {
+				CompanyID:       company.ID,
+				FilingState:     "FL",
+				RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true},
+			},
+			"EIN": {CompanyID: company.ID, FilingState: "DE", EIN: ein},
 			"qualification": {CompanyID: company.ID, FilingState: "NY",
 				ForeignQualification: &filing.QualificationItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}},
 			"qualification with an agent supplied": {CompanyID: company.ID, FilingState: "CA",
 				ForeignQualification: &filing.QualificationItem{RegisteredAgent: supplied}},
 			"formation with an EIN": {FilingState: "DE", EIN: ein, RegisteredAgent: &filing.RegisteredAgentItem{},
-				Formation: &filing.FormationItem{Expedited: true, AlternativeNames: []string{"Red Heron LLC"}, Company: filing.Company{
-					LegalName: "Grey Heron LLC", EntityType: filing.LLC, StructureType: "MEMBER", PrincipalAddress: address, MailingAddress: address,
-					Officers: []filing.Officer{{Type: filing.Person, FirstName: "Ann", LastName: "Lee", Title: "Member", Address: address, IsPrimary: true}}}}},
+				Formation: &filing.FormationItem{
+					Expedited:        true,
+					AlternativeNames: []string{"Red Heron LLC"},
+					Company: filing.Company{
+						LegalName:        "Grey Heron LLC",
+						EntityType:       filing.LLC,
+						StructureType:    "MEMBER",
+						PrincipalAddress: address,
+						MailingAddress:   address,
+						Officers: []filing.Officer{{
+							Type:      filing.Person,
+							FirstName: "Ann",
+							LastName:  "Lee",
+							Title:     "Member",
+							Address:   address,
+							IsPrimary: true,
+						}},
+					},
+				}},
 		} {
 			order.UserID = user.ID
 			a := c.PlaceOrder(ctx, order)
@@ -116,7 +169,8 @@ func TestFailuresOfTheService(t *testing.T) {
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 500}, filing.ServerError},
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 502}, filing.ServerError},
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 503, RetryAfter: 2 * time.Second}, filing.Busy},
-		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: 2 * time.Second, RetryDate: true}, filing.Busy},
+		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: 2 * time.Second, RetryDate: true},
+			filing.Busy},
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 402}, filing.NoFunds},
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401}, filing.KeyRefused},
 		{sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422}, filing.Refused},
@@ -126,10 +180,20 @@ func TestFailuresOfTheService(t *testing.T) {
 			tc.fault.After = after
 			t.Run(tc.fault.String(), func(t *testing.T) {
 				t.Parallel()
-				service, c := serve(t, sandbox.Config{OpeningBalance: 1_000_000, AutoSeed: true, Faults: []sandbox.Fault{tc.fault}})
-				order := &filing.Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}}
+				service, c := serve(t, sandbox.Config{
+					OpeningBalance: 1_000_000,
+					AutoSeed:       true,
+					Faults:         []sandbox.Fault{tc.fault},
+				})
+				order := &filing.Order{
+					UserID:          "user_1",
+					CompanyID:       "comp_1",
+					FilingState:     "DE",
+					RegisteredAgent: &filing.RegisteredAgentItem{},
+				}
 				a := c.PlaceOrder(t.Context(), order)
-				if a.Class != tc.want || a.Class == filing.Busy && (a.RetryAfter <= 0 || a.RetryAfter > 3*time.Second) { // a date has whole seconds
+				if a.Class != tc.want || a.Class == filing.Busy &&
+					(a.RetryAfter <= 0 || a.RetryAfter > 3*time.Second) { // a date has whole seconds
 					t.Errorf("%+v", a)
 				}
 				if n := service.Books().Requests["POST /orders"]; n != 1 {
@@ -145,7 +209,12 @@ func TestFailuresOfTheService(t *testing.T) {
 
 func TestAnAnswerWithoutFunds(t *testing.T) {
 	_, c := serve(t, sandbox.Config{AutoSeed: true})
-	order := &filing.Order{UserID: "user_1", CompanyID: "comp_1", FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}}
+	order := &filing.Order{
+		UserID:          "user_1",
+		CompanyID:       "comp_1",
+		FilingState:     "DE",
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}
 	if a := c.PlaceOrder(t.Context(), order); a.Class != filing.NoFunds || a.Message != "Insufficient balance" {
 		t.Errorf("%+v", a)
 	}

@@ -16,7 +16,8 @@ type Endpoint struct {
 // Assumption: only that the secret is in the answer is shown.
 var (
 	endpointIDNames     = []string{"id", "endpointid", "webhookendpointid", "webhookid"}
-	endpointSecretNames = []string{"signingsecret", "secret", "webhooksecret", "endpointsecret", "signingkey", "secretkey"}
+	endpointSecretNames = []string{"signingsecret", "secret", "webhooksecret", "endpointsecret", "signingkey",
+		"secretkey"}
 )
 
 // CreateEndpoint registers url for events of the types. The answer is the only
@@ -37,5 +38,6 @@ func (c *Client) CreateEndpoint(ctx context.Context, url string, eventTypes []st
 		return Endpoint{}, err
 	}
 	answer := o.parse()
-	return Endpoint{ID: wordIn(answer, endpointIDNames...), URL: url, Secret: wordIn(answer, endpointSecretNames...)}, nil
+	return Endpoint{ID: wordIn(answer, endpointIDNames...), URL: url, Secret: wordIn(answer, endpointSecretNames...)},
+		nil
 }

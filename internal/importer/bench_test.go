@@ -21,13 +21,15 @@ import (
 const benchRows = 100_000
 
 var benchHeader = []string{
-	"Company ID", "Legal Name", "Entity Type", "Formation State", "User Email", "User Name", "User Phone", "Filing State", "Filing Year",
+	"Company ID", "Legal Name", "Entity Type", "Formation State", "User Email", "User Name", "User Phone",
+	"Filing State", "Filing Year",
 	"Agent Company Name", "Agent Street", "Agent City", "Agent State", "Agent ZIP",
 }
 
 func benchRow(i int, row []string) []string {
 	return append(row[:0],
-		fmt.Sprintf("comp_%08d", i), fmt.Sprintf("Harbor Light %d LLC", i), "LLC", "DE", fmt.Sprintf("owner%d@example.com", i%5000), "Ana Silva",
+		fmt.Sprintf("comp_%08d", i), fmt.Sprintf("Harbor Light %d LLC", i), "LLC", "DE",
+		fmt.Sprintf("owner%d@example.com", i%5000), "Ana Silva",
 		"+13025550142", "DE", "2026", "First State Agents Inc.", "200 Continental Drive", "Newark", "DE", "19713")
 }
 
@@ -177,7 +179,8 @@ func BenchmarkCheckEditedCSV(b *testing.B) {
 	path := benchCSV(b, b.TempDir(), benchRows)
 	var edits []Edit
 	for row := 2; row <= benchRows; row += 100 {
-		edits = append(edits, Edit{Row: row, Column: 8, Text: "2025"}, Edit{Row: row, Column: -1, Header: "Order Registered Agent", Text: "no"})
+		edits = append(edits, Edit{Row: row, Column: 8, Text: "2025"},
+			Edit{Row: row, Column: -1, Header: "Order Registered Agent", Text: "no"})
 	}
 	for b.Loop() {
 		im, err := Open(path, Options{Now: july, Edits: edits})

@@ -123,7 +123,8 @@ func (im *Import) newChecked(book *sheet.Workbook) (*checked, error) {
 		c.name = "Sheet1"
 	}
 	var err error
-	c.sheet, err = book.Sheet(c.name, sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
+	c.sheet, err = book.Sheet(c.name,
+		sheet.SheetOptions{Widths: widths, HeaderRows: im.layout.row, AutoFilter: im.layout.row > 0})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +262,8 @@ func mark(cell *sheet.OutCell, p *Problem) {
 		cell.Comment += "\n"
 	}
 	cell.Comment += p.Message
-	if p.Rule == columns[filingYear].rule && cell.Kind == sheet.Date { // else a year that is typed there becomes a date, too
+	if p.Rule == columns[filingYear].rule &&
+		cell.Kind == sheet.Date { // else a year that is typed there becomes a date, too
 		*cell = sheet.Str(cell.Text).With(cell.Comment)
 	}
 	if p.Severity == Error {

@@ -12,17 +12,20 @@ import (
 // refusals are what people write beside a row that is not to be filed, wherever
 // in the row it stands.
 var refusals = []string{
-	"do not file", "don t file", "dont file", "do not send", "do not submit", "do not process", "not to be filed", "not yet approved", "not approved", "on hold",
+	"do not file", "don t file", "dont file", "do not send", "do not submit", "do not process", "not to be filed",
+	"not yet approved", "not approved", "on hold",
 }
 
 // endings are what a column of remarks says of a company that is no more, or for
 // which nothing is to be done.
 var endings = []string{
-	"dissolved", "inactive", "withdrawn", "terminated", "canceled", "cancelled", "revoked", "closed", "hold", "skip", "merged", "sold", "former client",
+	"dissolved", "inactive", "withdrawn", "terminated", "canceled", "cancelled", "revoked", "closed", "hold", "skip",
+	"merged", "sold", "former client",
 }
 
 // remarks are the words of headers under which people write such things.
-var remarks = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction", "instructions", "action", "flag", "memo", "todo"}
+var remarks = []string{"status", "note", "notes", "comment", "comments", "remark", "remarks", "instruction",
+	"instructions", "action", "flag", "memo", "todo"}
 
 // watched is a column that is not sent, and may say that a row is not to be filed.
 type watched struct {
@@ -34,7 +37,8 @@ type watched struct {
 // watch finds the columns that are of no use to the order but may speak against it.
 func (p *plan) watch(l *layout) {
 	for _, h := range l.headings {
-		bound := slices.ContainsFunc(p.bindings, func(b *binding) bool { return b != nil && b.listed == nil && b.index == h.index && !b.unsent })
+		bound := slices.ContainsFunc(p.bindings,
+			func(b *binding) bool { return b != nil && b.listed == nil && b.index == h.index && !b.unsent })
 		if bound || answers[h.folded] || slices.Contains(p.secret, h.index) {
 			continue
 		}
@@ -65,12 +69,16 @@ func (c *checker) warnOfRefusal(struck bool) {
 			continue
 		}
 		b := &binding{column: &column{}, id: none, index: w.index, header: w.header}
-		c.warn(b, shorten(filing.HideSSNs(text)), "row.refused", fmt.Sprintf("%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell", shorten(filing.HideSSNs(text))))
+		c.warn(b, shorten(filing.HideSSNs(text)), "row.refused",
+			fmt.Sprintf(
+				"%q stands here, and the row would be filed: take the row out of the sheet, or clear this cell",
+				shorten(filing.HideSSNs(text))))
 	}
 	if struck {
 		first := slices.IndexFunc(c.row.Cells, func(cell sheet.Cell) bool { return cell.Kind != sheet.Blank })
 		b := &binding{column: &column{}, id: none, index: first}
-		c.warn(b, "", "row.struck", "the row is struck through, and would be filed: take it out of the sheet, or take the line away")
+		c.warn(b, "", "row.struck", "the row is struck through, and would be filed: take it out of the sheet, or "+
+			"take the line away")
 	}
 }
 

@@ -188,7 +188,13 @@ type last struct {
 }
 
 func (im *Import) newLast() *last {
-	return &last{im: im, known: namesakes{im: im}, seen: repeats{}, dayFirst: map[int]cellText{}, monthFirst: map[int]cellText{}}
+	return &last{
+		im:         im,
+		known:      namesakes{im: im},
+		seen:       repeats{},
+		dayFirst:   map[int]cellText{},
+		monthFirst: map[int]cellText{},
+	}
 }
 
 // dates gathers the dates of a row that say something of the whole sheet.
@@ -216,7 +222,11 @@ func (l *last) noteDates() (notes []string) {
 	for _, column := range slices.Sorted(maps.Keys(l.dayFirst)) {
 		if month, both := l.monthFirst[column]; both {
 			day := l.dayFirst[column]
-			notes = append(notes, fmt.Sprintf("ATTENTION: %q in %s has the day first, and %q in %s was read with the month first: check the dates of this column, and write them as YYYY-MM-DD.", day.text, day.cell, month.text, month.cell))
+			notes = append(
+				notes, fmt.Sprintf(
+					"ATTENTION: %q in %s has the day first, and %q in %s was read with the month first: check the "+
+						"dates of this column, and write them as YYYY-MM-DD.", day.text, day.cell, month.text,
+					month.cell))
 		}
 	}
 	return notes
@@ -242,7 +252,14 @@ func (l *last) look(rows []Row) error {
 				r.skip(fmt.Sprintf("the same filing as row %d", first))
 				r.repeats = true
 				r.Problems = append(r.Problems, duplicate...)
-				r.Problems = append(r.Problems, Problem{Sheet: l.im.sheet, Row: r.Number, ColumnIndex: -1, Severity: Warning, Rule: "row.repeat", Message: r.Message + "; it is left out"})
+				r.Problems = append(r.Problems, Problem{
+					Sheet:       l.im.sheet,
+					Row:         r.Number,
+					ColumnIndex: -1,
+					Severity:    Warning,
+					Rule:        "row.repeat",
+					Message:     r.Message + "; it is left out",
+				})
 			} else {
 				l.noAgent += count(r.noAgent)
 				l.founds += count(r.founds)
@@ -282,18 +299,27 @@ func (l *last) note() {
 	notes := l.noteDates()
 	switch {
 	case l.hidden > 0 && l.im.options.VisibleOnly:
-		notes = append(notes, fmt.Sprintf("%s hidden, by hand or by a filter, and left out.", plural(l.hidden, "row is", "rows are")))
+		notes = append(notes, fmt.Sprintf("%s hidden, by hand or by a filter, and left out.",
+			plural(l.hidden, "row is", "rows are")))
 	case l.hidden > 0:
-		notes = append(notes, fmt.Sprintf("ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too: %s to leave them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
+		notes = append(
+			notes, fmt.Sprintf(
+				"ATTENTION: %d of %d rows are hidden, by hand or by a filter, and would be filed too: %s to leave "+
+					"them out.", l.hidden, l.rows-len(l.noFiling), l.im.options.tell(visibleOnly)))
 	}
 	if l.noAgent > 0 {
-		notes = append(notes, fmt.Sprintf("%s no registered agent, neither ordered nor supplied: the service must have one on record.", plural(l.noAgent, "row names", "rows name")))
+		notes = append(
+			notes, fmt.Sprintf(
+				"%s no registered agent, neither ordered nor supplied: the service must have one on record.",
+				plural(l.noAgent, "row names", "rows name")))
 	}
 	if l.founds > 0 {
-		notes = append(notes, fmt.Sprintf("%s no Company ID: the company is created from what the sheet says of it.", plural(l.founds, "row names", "rows name")))
+		notes = append(notes, fmt.Sprintf("%s no Company ID: the company is created from what the sheet says of it.",
+			plural(l.founds, "row names", "rows name")))
 	}
 	if n := len(l.noFiling); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s.", plural(n, "row is no filing and was skipped", "rows are no filings and were skipped"), listed(l.noFiling)))
+		notes = append(notes, fmt.Sprintf("%s: %s.",
+			plural(n, "row is no filing and was skipped", "rows are no filings and were skipped"), listed(l.noFiling)))
 	}
 	l.im.mu.Lock()
 	l.im.found = notes

@@ -23,10 +23,12 @@ import (
 // for one beyond the last, fails with a *sheet.FormatError where the rows are
 // gone through.
 type Edit struct {
-	Sheet  string `json:"sheet,omitempty"`  // empty: the sheet that is read
-	Row    int    `json:"row"`              // as a spreadsheet program shows it
-	Column int    `json:"column"`           // from 0; -1 where Header names the column
-	Header string `json:"header,omitempty"` // of a column of ours: where the sheet lacks it, it is added behind the last that has a header
+	Sheet  string `json:"sheet,omitempty"` // empty: the sheet that is read
+	Row    int    `json:"row"`             // as a spreadsheet program shows it
+	Column int    `json:"column"`          // from 0; -1 where Header names the column
+	// of a column of ours: where the sheet lacks it, it is added behind the
+	// last that has a header
+	Header string `json:"header,omitempty"`
 	Text   string `json:"text"`
 }
 
@@ -55,7 +57,12 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 	infos := f.Sheets()
 	for _, e := range o.Edits {
 		refuse := func(reason string) error {
-			return &sheet.FormatError{File: f.Name(), Sheet: e.Sheet, Reason: reason, Remedy: "Take the correction back"}
+			return &sheet.FormatError{
+				File:   f.Name(),
+				Sheet:  e.Sheet,
+				Reason: reason,
+				Remedy: "Take the correction back",
+			}
 		}
 		name := filing.HideSSNsInName(e.Sheet)
 		switch {
@@ -67,11 +74,13 @@ func newEdits(o *Options, f *sheet.File) (edits, error) {
 		if i := sheetNamed(infos, name); i >= 0 {
 			name = infos[i].Name
 		} else if e.Sheet != "" {
-			return nil, refuse(fmt.Sprintf("a correction is meant for a sheet %q, which the file does not have", e.Sheet))
+			return nil, refuse(fmt.Sprintf("a correction is meant for a sheet %q, which the file does not have",
+				e.Sheet))
 		}
 		switch {
 		case e.Row < 1, e.Column < -1, e.Column >= maxColumns:
-			return nil, refuse(fmt.Sprintf("a correction is meant for row %d and column %d, which no sheet has", e.Row, e.Column))
+			return nil, refuse(fmt.Sprintf("a correction is meant for row %d and column %d, which no sheet has", e.Row,
+				e.Column))
 		case e.Column < 0 && e.Header == "":
 			return nil, refuse(fmt.Sprintf("a correction in row %d names no column", e.Row))
 		case len(e.Text) > maxEdit:
@@ -187,7 +196,8 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 	})
 	for i, name := range o.added {
 		folded := filing.FoldName(name)
-		l.headings = append(l.headings, heading{text: name, folded: folded, index: width + i, wording: wordings[folded]})
+		l.headings = append(l.headings,
+			heading{text: name, folded: folded, index: width + i, wording: wordings[folded]})
 		l.known++
 	}
 	return err
@@ -196,7 +206,8 @@ func (im *Import) addTo(l *layout, o *overlay) error {
 func (im *Import) noColumn(header, name string) error {
 	return &sheet.FormatError{
 		File: im.file.Name(), Sheet: name,
-		Reason: fmt.Sprintf("a correction is meant for a column %q, which there is not", header), Remedy: "Take the correction back",
+		Reason: fmt.Sprintf("a correction is meant for a column %q, which there is not", header),
+		Remedy: "Take the correction back",
 	}
 }
 

@@ -32,14 +32,16 @@ func inMemory(t testing.TB, name, text string, o Options) (*Import, error) {
 // The same content and options are the same batch, and the same rows, wherever
 // the content lies.
 func TestOpenReader(t *testing.T) {
-	for _, file := range []string{"samples/annual-reports-de-2026.xlsx", "samples/agent-changes.csv", "samples/formations-2026.xlsx"} {
+	for _, file := range []string{"samples/annual-reports-de-2026.xlsx", "samples/agent-changes.csv",
+		"samples/formations-2026.xlsx"} {
 		path := filepath.Join(root, file)
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		onDisk := opened(t, path, Options{})
-		inMemory, err := OpenReader("any/where/"+filepath.Base(file), bytes.NewReader(content), int64(len(content)), Options{Now: july})
+		inMemory, err := OpenReader("any/where/"+filepath.Base(file), bytes.NewReader(content), int64(len(content)),
+			Options{Now: july})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,16 +104,30 @@ func TestEdits(t *testing.T) {
 	}{
 		{"none", nil, "2 invalid,4 invalid,5 invalid", "", 5},
 		{"a year", []Edit{{Row: 2, Column: 4, Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
-		{"two cells of a row", []Edit{{Row: 4, Column: 2, Text: " a@example.com "}, {Row: 4, Column: 3, Text: "delaware"}}, "2 invalid,4 ready,5 invalid", "", 5},
-		{"the last of two for one cell", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: 4, Text: "27"}}, "2 invalid,4 invalid,5 invalid", "", 5},
+		{"two cells of a row", []Edit{{Row: 4, Column: 2, Text: " a@example.com "},
+			{Row: 4, Column: 3, Text: "delaware"}}, "2 invalid,4 ready,5 invalid", "", 5},
+		{"the last of two for one cell", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: 4, Text: "27"}},
+			"2 invalid,4 invalid,5 invalid", "", 5},
 		{"a cell cleared", []Edit{{Row: 5, Column: 5}}, "2 invalid,4 invalid,5 ready", "", 5},
-		{"a row cleared", []Edit{{Row: 4, Column: 0}, {Row: 4, Column: 1}, {Row: 4, Column: 2}, {Row: 4, Column: 3}, {Row: 4, Column: 4}}, "2 invalid,5 invalid", "", 5},
-		{"a repeat made", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 5, Column: 0, Text: "comp_1"}, {Row: 5, Column: 5}}, "2 ready,4 invalid,5 skipped", "", 5},
-		{"a column that the sheet has, by its name", []Edit{{Row: 2, Column: -1, Header: "annualReport.filingYear", Text: "2026"}}, "2 ready,4 invalid,5 invalid", "", 5},
-		{"a column added", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"}}, "2 invalid,4 invalid,5 invalid", `\"perhaps\"`, 6},
-		{"a column added, by its index too", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"}, {Row: 2, Column: 5, Text: "yes"}}, "2 ready,4 invalid,5 invalid", `\"yes\"`, 6},
+		{"a row cleared", []Edit{{Row: 4, Column: 0}, {Row: 4, Column: 1}, {Row: 4, Column: 2}, {Row: 4, Column: 3},
+			{Row: 4, Column: 4}}, "2 invalid,5 invalid", "", 5},
+		{"a repeat made", []Edit{{Row: 2, Column: 4, Text: "2026"}, {Row: 5, Column: 0, Text: "comp_1"},
+			{Row: 5, Column: 5}}, "2 ready,4 invalid,5 skipped", "", 5},
+		{"a column that the sheet has, by its name",
+			[]Edit{{Row: 2, Column: -1, Header: "annualReport.filingYear", Text: "2026"}},
+			"2 ready,4 invalid,5 invalid", "", 5},
+		{"a column added", []Edit{
+			{Row: 2, Column: 4, Text: "2026"}, {Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"},
+		}, "2 invalid,4 invalid,5 invalid", `\"perhaps\"`, 6},
+		{"a column added, by its index too",
+			[]Edit{
+				{Row: 2, Column: 4, Text: "2026"},
+				{Row: 2, Column: -1, Header: "Order Registered Agent", Text: "perhaps"},
+				{Row: 2, Column: 5, Text: "yes"},
+			}, "2 ready,4 invalid,5 invalid", `\"yes\"`, 6},
 		{"the header corrected", []Edit{{Row: 1, Column: 4, Text: "Notes"}}, "2 invalid,4 invalid,5 invalid", "", 5},
-		{"a header for what stands beyond", []Edit{{Row: 1, Column: 5, Text: "Notes"}}, "2 invalid,4 invalid,5 ready", "", 6},
+		{"a header for what stands beyond", []Edit{{Row: 1, Column: 5, Text: "Notes"}}, "2 invalid,4 invalid,5 ready",
+			"", 6},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			im, err := inMemory(t, "in.csv", editedSheet, Options{Product: filing.AnnualReport, Edits: c.edits})
@@ -143,7 +159,11 @@ func TestEdits(t *testing.T) {
 // An edit that has no place to lie is refused, at once or when the rows are
 // gone through, and says where it was meant to go.
 func TestEditsWithoutAPlace(t *testing.T) {
-	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}})
+	book := workbook(t, tab{
+		name: "June",
+		rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
+			texts("comp_1", "user_1", "DE", "2026")},
+	})
 	asBook, err := os.ReadFile(book)
 	if err != nil {
 		t.Fatal(err)
@@ -156,17 +176,23 @@ func TestEditsWithoutAPlace(t *testing.T) {
 		later bool
 	}{
 		{"a blank row", editedSheet, Edit{Row: 3, Column: 0, Text: "comp_9"}, "row 3", true},
-		{"a blank row, a column added", editedSheet, Edit{Row: 3, Column: -1, Header: "Agent City", Text: "Dover"}, "row 3", true},
+		{"a blank row, a column added", editedSheet, Edit{Row: 3, Column: -1, Header: "Agent City", Text: "Dover"},
+			"row 3", true},
 		{"beyond the last row", editedSheet, Edit{Row: 6, Column: 0, Text: "comp_9"}, "row 6", true},
 		{"row 0", editedSheet, Edit{Row: 0, Column: 0, Text: "comp_9"}, "row 0", false},
 		{"no column", editedSheet, Edit{Row: 2, Column: -1, Text: "x"}, "names no column", false},
-		{"a column before the first", editedSheet, Edit{Row: 2, Column: -2, Header: "Filing Year", Text: "x"}, "column -2", false},
-		{"a column beyond the last there can be", editedSheet, Edit{Row: 2, Column: 1 << 14, Text: "x"}, "column 16384", false},
-		{"a column that is none of ours", editedSheet, Edit{Row: 2, Column: -1, Header: "Colour", Text: "x"}, `"Colour"`, false},
-		{"longer than a cell", editedSheet, Edit{Row: 2, Column: 0, Text: strings.Repeat("x", maxEdit+1)}, "longer than a cell", false},
+		{"a column before the first", editedSheet, Edit{Row: 2, Column: -2, Header: "Filing Year", Text: "x"},
+			"column -2", false},
+		{"a column beyond the last there can be", editedSheet, Edit{Row: 2, Column: 1 << 14, Text: "x"},
+			"column 16384", false},
+		{"a column that is none of ours", editedSheet, Edit{Row: 2, Column: -1, Header: "Colour", Text: "x"},
+			`"Colour"`, false},
+		{"longer than a cell", editedSheet, Edit{Row: 2, Column: 0, Text: strings.Repeat("x", maxEdit+1)},
+			"longer than a cell", false},
 		{"another sheet", string(asBook), Edit{Sheet: "July", Row: 2, Column: 0, Text: "x"}, `sheet "July"`, false},
 		{"a sheet of a CSV", editedSheet, Edit{Sheet: "June", Row: 2, Column: 0, Text: "x"}, `sheet "June"`, false},
-		{"beyond the last row of a workbook", string(asBook), Edit{Sheet: "june", Row: 3, Column: 0, Text: "x"}, "row 3", true},
+		{"beyond the last row of a workbook", string(asBook), Edit{Sheet: "june", Row: 3, Column: 0, Text: "x"},
+			"row 3", true},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			im, err := inMemory(t, "in", c.text, Options{Product: filing.AnnualReport, Edits: []Edit{c.edit}})
@@ -177,7 +203,8 @@ func TestEditsWithoutAPlace(t *testing.T) {
 				_, err = im.Check(t.Context(), func(Problem) error { return nil })
 			}
 			var format *sheet.FormatError
-			if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), "correction") {
+			if !errors.As(err, &format) || !strings.Contains(err.Error(), c.err) ||
+				!strings.Contains(err.Error(), "correction") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -188,9 +215,11 @@ func TestEditsWithoutAPlace(t *testing.T) {
 // not read lie where nobody looks, and are no part of the batch.
 func TestEditsOfSheets(t *testing.T) {
 	filings := func(id string) [][]sheet.OutCell {
-		return [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts(id, "user_1", "DE", "26")}
+		return [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
+			texts(id, "user_1", "DE", "26")}
 	}
-	path := workbook(t, tab{name: "Notes", rows: [][]sheet.OutCell{texts("made in June")}}, tab{name: "June", rows: filings("comp_1")}, tab{name: "Old", rows: filings("comp_2"), hidden: true})
+	path := workbook(t, tab{name: "Notes", rows: [][]sheet.OutCell{texts("made in June")}},
+		tab{name: "June", rows: filings("comp_1")}, tab{name: "Old", rows: filings("comp_2"), hidden: true})
 	first := func(o Options) (result, string) {
 		im := opened(t, path, o)
 		id, err := im.BatchID()
@@ -212,7 +241,10 @@ func TestEditsOfSheets(t *testing.T) {
 	if elsewhere.result != none.result || id3 != id4 || id3 == id1 {
 		t.Errorf("%s %s, %s %s", none.result, id3, elsewhere.result, id4)
 	}
-	if r, _ := first(Options{Sheet: "old", Edits: []Edit{{Row: 2, Column: 3, Text: "2026"}}}); r.result != filing.Ready || r.request.Company.Ref != "comp_2" {
+	if r, _ := first(Options{
+		Sheet: "old",
+		Edits: []Edit{{Row: 2, Column: 3, Text: "2026"}},
+	}); r.result != filing.Ready || r.request.Company.Ref != "comp_2" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -221,7 +253,8 @@ func TestEditsOfSheets(t *testing.T) {
 func TestEditsOfOfficers(t *testing.T) {
 	book := workbook(t,
 		tab{name: "June", rows: [][]sheet.OutCell{
-			texts("Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent"),
+			texts("Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
+				"Principal City", "Principal State", "Order Registered Agent"),
 			texts("Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"),
 		}},
 		tab{name: "Officers", rows: [][]sheet.OutCell{
@@ -258,16 +291,37 @@ func TestEditsOfOfficers(t *testing.T) {
 	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}); got != nil {
 		t.Errorf("%q", got)
 	}
-	if got := problems(Edit{Sheet: "officers", Row: 2, Column: 3, Text: "Member"}, Edit{Sheet: "Officers", Row: 2, Column: -1, Header: "Primary", Text: "yess"}); !slices.Contains(got, "Officers!I2 officer.primary") {
+	if got := problems(Edit{Sheet: "officers", Row: 2, Column: 3, Text: "Member"}, Edit{
+		Sheet:  "Officers",
+		Row:    2,
+		Column: -1,
+		Header: "Primary",
+		Text:   "yess",
+	}); !slices.Contains(got, "Officers!I2 officer.primary") {
 		t.Errorf("%q", got)
 	}
-	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}, Edit{Sheet: "Officers", Row: 2, Column: -1, Header: "Primary", Text: "yes"}); got != nil {
+	if got := problems(Edit{Sheet: "Officers", Row: 2, Column: 3, Text: "Member"}, Edit{
+		Sheet:  "Officers",
+		Row:    2,
+		Column: -1,
+		Header: "Primary",
+		Text:   "yes",
+	}); got != nil {
 		t.Errorf("%q", got)
 	}
-	if _, err := Open(book, Options{Now: july, Edits: []Edit{{Sheet: "Officers", Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}}}); err == nil || !strings.Contains(err.Error(), `"Filing Year"`) {
+	if _, err := Open(book, Options{Now: july, Edits: []Edit{{
+		Sheet:  "Officers",
+		Row:    2,
+		Column: -1,
+		Header: "Filing Year",
+		Text:   "2026",
+	}}}); err == nil || !strings.Contains(err.Error(), `"Filing Year"`) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Open(book, Options{Now: july, Edits: []Edit{{Sheet: "Officers", Row: 9, Column: 0, Text: "x"}}}); err == nil || !strings.Contains(err.Error(), "row 9") {
+	if _, err := Open(book, Options{
+		Now:   july,
+		Edits: []Edit{{Sheet: "Officers", Row: 9, Column: 0, Text: "x"}},
+	}); err == nil || !strings.Contains(err.Error(), "row 9") {
 		t.Errorf("%v", err)
 	}
 }
@@ -277,9 +331,11 @@ func TestEditsOfOfficers(t *testing.T) {
 func TestOfficersBesideCompanyIDs(t *testing.T) {
 	book := workbook(t,
 		tab{name: "June", rows: [][]sheet.OutCell{
-			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID", "Filing State", "Filing Year", "Principal Line 1", "Principal City", "Principal State"),
+			texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User ID",
+				"Filing State", "Filing Year", "Principal Line 1", "Principal City", "Principal State"),
 			texts("comp_1", "Larkspur LLC", "", "", "", "user_1", "DE", "2026", "", "", ""),
-			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street", "Wilmington", "DE"),
+			texts("", "Acme LLC", "LLC", "DE", "2020-01-02", "user_1", "DE", "2026", "12 Market Street",
+				"Wilmington", "DE"),
 		}},
 		tab{name: "Officers", rows: [][]sheet.OutCell{
 			texts("Legal Name", "First Name", "Last Name", "Title", "Primary", "Line 1", "City", "State", "ZIP"),
@@ -323,7 +379,8 @@ func TestBatchIDOfEdits(t *testing.T) {
 		{"another order", true, Options{Edits: []Edit{state, year}}},
 		{"blanks that are not kept", true, Options{Edits: []Edit{{Row: 2, Column: 4, Text: " 2026\u00a0"}, state}}},
 		{"a value that was typed over", true, Options{Edits: []Edit{{Row: 2, Column: 4, Text: "2027"}, year, state}}},
-		{"the column by its name", true, Options{Edits: []Edit{{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}, state}}},
+		{"the column by its name", true,
+			Options{Edits: []Edit{{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}, state}}},
 		{"one more", false, Options{Edits: []Edit{year, state, {Row: 5, Column: 5}}}},
 		{"one less", false, Options{Edits: []Edit{year}}},
 		{"another row", false, Options{Edits: []Edit{{Row: 5, Column: 4, Text: "2026"}, state}}},
@@ -335,7 +392,8 @@ func TestBatchIDOfEdits(t *testing.T) {
 			t.Errorf("%s: %s and %s", c.why, first.Options, got.Options)
 		}
 	}
-	if plain.ID == first.ID || strings.Contains(first.Options, "2026") || !strings.Contains(first.Options, "--edits ") || strings.Contains(plain.Options, "--edits") {
+	if plain.ID == first.ID || strings.Contains(first.Options, "2026") ||
+		!strings.Contains(first.Options, "--edits ") || strings.Contains(plain.Options, "--edits") {
 		t.Errorf("%q and %q", plain.Options, first.Options)
 	}
 }
@@ -356,10 +414,12 @@ func TestSecretsTypedAsEdits(t *testing.T) {
 		edit Edit
 	}{
 		{"in a column added", text, Edit{Row: 2, Column: -1, Header: "responsiblePartySsn", Text: ssn}},
-		{"in a column added, without dashes", text, Edit{Row: 2, Column: -1, Header: "Responsible Party SSN", Text: strings.ReplaceAll(ssn, "-", "")}},
+		{"in a column added, without dashes", text,
+			Edit{Row: 2, Column: -1, Header: "Responsible Party SSN", Text: strings.ReplaceAll(ssn, "-", "")}},
 	} {
 		t.Run(column.why, func(t *testing.T) {
-			edits := []Edit{column.edit, {Row: 3, Column: slices.Index(ids, businessPurpose), Text: stray}, {Row: 3, Column: slices.Index(ids, businessCategory), Text: ssn}}
+			edits := []Edit{column.edit, {Row: 3, Column: slices.Index(ids, businessPurpose), Text: stray},
+				{Row: 3, Column: slices.Index(ids, businessCategory), Text: ssn}}
 			im, err := inMemory(t, "in.csv", column.text, Options{Edits: edits})
 			if err != nil {
 				t.Fatal(err)
@@ -368,7 +428,8 @@ func TestSecretsTypedAsEdits(t *testing.T) {
 				t.Error("it is not said that there are secrets")
 			}
 			rows := rowsOf(t, im)
-			if rows[0].result != filing.Ready || strings.ReplaceAll(rows[0].request.Order.EIN.ResponsiblePartySSN, "-", "") != "078051120" {
+			if rows[0].result != filing.Ready ||
+				strings.ReplaceAll(rows[0].request.Order.EIN.ResponsiblePartySSN, "-", "") != "078051120" {
 				t.Fatalf("%s %s", rows[0].result, rows[0].message)
 			}
 			var k keeper
@@ -411,15 +472,18 @@ func TestSecretsTypedAsEdits(t *testing.T) {
 // into which somebody wrote these values.
 func TestEditsAreAsIfTyped(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		all := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year", "Order Registered Agent", "Notes", "Agent ZIP", "SSN"}
+		all := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year",
+			"Order Registered Agent", "Notes", "Agent ZIP", "SSN"}
 		width := rapid.IntRange(3, len(all)).Draw(rt, "columns")
 		value := rapid.SampledFrom([]string{
-			"", "", "comp_1", "comp_2", "Acme LLC", "Total", "a@example.com", "a@b", "DE", "Delaware", "ZZ", "2026", "26", "yes", "x", "N/A", "#N/A", "2134", "O’Neill", "\uFFFD",
+			"", "", "comp_1", "comp_2", "Acme LLC", "Total", "a@example.com", "a@b", "DE", "Delaware", "ZZ", "2026",
+			"26", "yes", "x", "N/A", "#N/A", "2134", "O’Neill", "\uFFFD",
 			"'=1+1", " 2026 ", "\u00a0DE", "line\nbreak", "078-05-1120", "078051120", "Company ID",
 		})
 		grid := [][]string{slices.Clone(all[:width])}
 		for range rapid.IntRange(1, 40).Draw(rt, "rows") {
-			grid = append(grid, rapid.SliceOfN(value, width, width+rapid.IntRange(0, 1).Draw(rt, "beyond")).Draw(rt, "row"))
+			grid = append(grid, rapid.SliceOfN(value, width, width+rapid.IntRange(0, 1).Draw(rt, "beyond")).Draw(rt,
+				"row"))
 		}
 		var there []int // rows that are not blank
 		for i, row := range grid {
@@ -431,7 +495,8 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(rt, "edits") {
 			e := Edit{Row: rapid.SampledFrom(there).Draw(rt, "row"), Text: value.Draw(rt, "text")}
 			if rapid.IntRange(0, 3).Draw(rt, "by name") == 0 {
-				e.Column, e.Header = -1, rapid.SampledFrom([]string{"Agent City", "Agent ZIP", "Filing Year", "Agent Street"}).Draw(rt, "header")
+				e.Column, e.Header = -1, rapid.SampledFrom([]string{"Agent City", "Agent ZIP", "Filing Year",
+					"Agent Street"}).Draw(rt, "header")
 			} else {
 				e.Column = rapid.IntRange(0, width+1).Draw(rt, "column")
 			}
@@ -441,7 +506,8 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 		}
 		o := Options{Product: filing.AnnualReport, Now: july}
 		plain := csvText(grid)
-		edited, err := OpenReader("in.csv", strings.NewReader(plain), int64(len(plain)), Options{Product: o.Product, Now: july, Edits: edits})
+		edited, err := OpenReader("in.csv", strings.NewReader(plain), int64(len(plain)),
+			Options{Product: o.Product, Now: july, Edits: edits})
 		written := csvText(typedInto(grid, edits))
 		rewritten, err2 := OpenReader("in.csv", strings.NewReader(written), int64(len(written)), o)
 		if err != nil || err2 != nil {
@@ -473,7 +539,8 @@ func problemsOf(t rapid.TB, im *Import) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := slices.DeleteFunc(im.Notes(), func(n string) bool { return strings.Contains(n, "\uFFFD") }) // of what the file holds
+	notes := slices.DeleteFunc(im.Notes(),
+		func(n string) bool { return strings.Contains(n, "\uFFFD") }) // of what the file holds
 	text, err := json.MarshalIndent(struct {
 		Tally Tally
 		All   []Problem

@@ -16,7 +16,9 @@ func (im *Import) FindSSN(ctx context.Context) (where string, err error) {
 		return "a column of Social Security numbers", nil
 	}
 	for _, info := range im.file.Sheets() {
-		hides := func(_ int, text string) string { return filing.HideSSNsInID(text) } // what its columns hold is not known
+		hides := func(_ int, text string) string {
+			return filing.HideSSNsInID(text)
+		} // what its columns hold is not known
 		if info.Name == im.sheet {
 			hides = im.hide
 		}

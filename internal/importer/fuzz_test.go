@@ -28,7 +28,8 @@ var nasty = []string{
 	"State,State,State,State\nDE,DE,DE,DE\n",
 	"Company ID,Filing State,Filing Year\n\"comp_1,DE,2026\n",
 	"Company ID,Filing State,Filing Year\ncomp_1,DE\ncomp_2,DE,2026,,,,extra\n#N/A,#REF!,#####\n",
-	"Company ID,User Email,Phone,SSN,Filing Year\ncomp_1,mailto:a@b.co <a@b.co>,+1 (302) 555-0142 x1,078-05-1120,2026.0\n",
+	"Company ID,User Email,Phone,SSN,Filing Year\ncomp_1,mailto:a@b.co <a@b.co>,+1 (302) 555-0142 " +
+		"x1,078-05-1120,2026.0\n",
 	"\xff\xfeC\x00o\x00m\x00p\x00a\x00n\x00y\x00 \x00I\x00D\x00",
 	"<html><table><tr><td>Company ID</td></tr></table>",
 	"PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
@@ -44,9 +45,21 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(text), uint8(0))
 	}
 	for i, t := range []tab{
-		{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), {sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("26")}}},
-		{name: "Needs Attention", rows: [][]sheet.OutCell{texts("Company ID", "Filing Year", "Message"), {sheet.Str("comp_1"), {Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}}}},
-		{name: "x", rows: [][]sheet.OutCell{{}, texts("Company", "", "Agent", ""), texts("ID", "Filing Year", "Street", "ZIP"), {sheet.Str("Total"), number("7")}}},
+		{
+			name: "June",
+			rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
+				{sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("26")}},
+		},
+		{
+			name: "Needs Attention",
+			rows: [][]sheet.OutCell{texts("Company ID", "Filing Year", "Message"),
+				{sheet.Str("comp_1"), {Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}}},
+		},
+		{
+			name: "x",
+			rows: [][]sheet.OutCell{{}, texts("Company", "", "Agent", ""), texts("ID", "Filing Year", "Street", "ZIP"),
+				{sheet.Str("Total"), number("7")}},
+		},
 	} {
 		data, err := os.ReadFile(workbook(f, t))
 		if err != nil {
@@ -61,7 +74,15 @@ func FuzzCheck(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Now: july, Limits: sheet.Limits{FileBytes: 1 << 20, TotalBytes: 4 << 20, PartBytes: 4 << 20, StringBytes: 1 << 20, Rows: 1 << 14, Columns: 1 << 9, Cells: 1 << 18}}
+		o := Options{Now: july, Limits: sheet.Limits{
+			FileBytes:   1 << 20,
+			TotalBytes:  4 << 20,
+			PartBytes:   4 << 20,
+			StringBytes: 1 << 20,
+			Rows:        1 << 14,
+			Columns:     1 << 9,
+			Cells:       1 << 18,
+		}}
 		if how&1 != 0 {
 			o.Product = "annual-report"
 		}
@@ -118,14 +139,27 @@ func FuzzSurvey(f *testing.F) {
 	for i, text := range nasty {
 		f.Add([]byte(text), 1+i%4, i%6-1, "078-05-1120")
 	}
-	book, err := os.ReadFile(workbook(f, tab{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "26")}}))
+	book, err := os.ReadFile(workbook(f,
+		tab{
+			name: "June",
+			rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
+				texts("comp_1", "user_1", "DE", "26")},
+		}))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(book, 2, 3, "2026")
 	f.Fuzz(func(t *testing.T, data []byte, row, column int, text string) {
 		start := time.Now()
-		o := Options{Now: july, Product: filing.AnnualReport, Limits: sheet.Limits{FileBytes: 1 << 20, TotalBytes: 4 << 20, PartBytes: 4 << 20, StringBytes: 1 << 20, Rows: 1 << 14, Columns: 1 << 9, Cells: 1 << 18}}
+		o := Options{Now: july, Product: filing.AnnualReport, Limits: sheet.Limits{
+			FileBytes:   1 << 20,
+			TotalBytes:  4 << 20,
+			PartBytes:   4 << 20,
+			StringBytes: 1 << 20,
+			Rows:        1 << 14,
+			Columns:     1 << 9,
+			Cells:       1 << 18,
+		}}
 		numbers := rowNumbers(data, o)
 		o.Edits = []Edit{{Row: row, Column: column, Header: "Responsible Party SSN", Text: text}}
 		s, err := SurveyReader("in", bytes.NewReader(data), int64(len(data)), o)
@@ -159,7 +193,8 @@ func FuzzSurvey(f *testing.F) {
 			got = append(got, r.Number)
 			return nil
 		})
-		if err == nil && numbers != nil && row > im.layout.row && sheet.Typed(text).Text != "" && !slices.Equal(got, slices.DeleteFunc(numbers, func(n int) bool { return n <= im.layout.row })) {
+		if err == nil && numbers != nil && row > im.layout.row && sheet.Typed(text).Text != "" &&
+			!slices.Equal(got, slices.DeleteFunc(numbers, func(n int) bool { return n <= im.layout.row })) {
 			t.Errorf("rows %v, without the edit %v", got, numbers)
 		}
 		if took := time.Since(start); took > 20*time.Second {

@@ -117,7 +117,8 @@ func TestSamples(t *testing.T) {
 		rules   []string // broken, in the order of the rows
 	}{
 		{"samples/annual-reports-de-2026.xlsx", filing.AnnualReport, Tally{60, 53, 6, 1}, []string{
-			"annual-report.year", "agent.state-is-filing-state", "agent.addressZip", "company.required", "company.entityType", "user.email",
+			"annual-report.year", "agent.state-is-filing-state", "agent.addressZip", "company.required",
+			"company.entityType", "user.email",
 		}},
 		{"samples/agent-changes.csv", filing.AgentChange, Tally{20, 18, 1, 1}, []string{"filing-state.known"}},
 		{"samples/registered-agents.csv", filing.RegisteredAgent, Tally{16, 16, 0, 0}, nil},
@@ -169,7 +170,9 @@ func TestTemplateExample(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range row {
-					text.WriteString(strings.NewReplacer(exampleCompany, "comp_1", exampleName, "Harbor Light Bakery LLC").Replace(c.Text) + "\t")
+					text.WriteString(
+						strings.NewReplacer(exampleCompany, "comp_1", exampleName,
+							"Harbor Light Bakery LLC").Replace(c.Text) + "\t")
 				}
 				text.WriteString("\n")
 			}
@@ -286,7 +289,8 @@ func makeAnnualReports(t *testing.T, path string) {
 	}
 	write(sheet.Str("Delaware annual reports, season 2026").In(sheet.StyleTitle))
 	write()
-	header := texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User Email", "User Name", "Filing State", "Filing Year",
+	header := texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User Email",
+		"User Name", "Filing State", "Filing Year",
 		"Order Registered Agent", "Agent Company Name", "Agent Street", "Agent City", "Agent State", "Agent ZIP")
 	for i := range header {
 		header[i].Style = sheet.StyleHeader
@@ -298,7 +302,8 @@ func makeAnnualReports(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 		row := []sheet.OutCell{
-			sheet.Str(someID("comp_", company.name)), sheet.Str(company.name), sheet.Str(company.kind), sheet.Str("DE"), sheet.Time(formed),
+			sheet.Str(someID("comp_", company.name)), sheet.Str(company.name), sheet.Str(company.kind),
+			sheet.Str("DE"), sheet.Time(formed),
 			sheet.Str(company.contact), sheet.Str(company.owner), sheet.Str("DE"), sheet.Int(2026), sheet.Str("no"),
 		}
 		supplied := suppliedAgents[i%len(suppliedAgents)]
@@ -358,7 +363,8 @@ func makeAgentChanges(t *testing.T, path string) {
 		if i == 11 {
 			state = "Delawere"
 		}
-		row := []string{someID("comp_", company.name), company.name, company.contact, company.owner, fmt.Sprintf("(302) 555-01%02d", 10+i), state, "yes"}
+		row := []string{someID("comp_", company.name), company.name, company.contact, company.owner,
+			fmt.Sprintf("(302) 555-01%02d", 10+i), state, "yes"}
 		write(row...)
 		if i == 15 {
 			write(row...)

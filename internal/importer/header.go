@@ -92,7 +92,8 @@ func (l *layout) cell(index int) string {
 // mapName is what Options.Map calls a column: its header, unless that is blank,
 // another's too, or not to be kept.
 func (l *layout) mapName(h *heading) string {
-	if l.row == 0 || h.folded == "" || h.folded != foldHeader(h.text) && strings.Contains(h.text, "***") || slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
+	if l.row == 0 || h.folded == "" || h.folded != foldHeader(h.text) && strings.Contains(h.text, "***") ||
+		slices.ContainsFunc(l.headings, func(o heading) bool { return o.index != h.index && o.folded == h.folded }) {
 		return columnName(h.index)
 	}
 	return h.text
@@ -215,7 +216,8 @@ func (m *matcher) settle(l *layout, rows []sheet.Row) {
 			return // checkMap says so
 		}
 		h := &l.headings[i]
-		if known := func(o heading) bool { return o.column == id }; id != none && !slices.ContainsFunc(l.headings, known) {
+		if known := func(o heading) bool { return o.column == id }; id != none &&
+			!slices.ContainsFunc(l.headings, known) {
 			l.known++
 		}
 		h.wording = wording{id, mapped}
@@ -282,8 +284,8 @@ func groupsAbove(rows []sheet.Row, i int) []sheet.Cell {
 	return rows[i-1].Cells
 }
 
-// maxHeadings is how many columns may mean something: there are a few hundred of ours, and each row among the first of
-// every sheet is tried as the header.
+// maxHeadings is how many columns may mean something: there are a few hundred
+// of ours, and each row among the first of every sheet is tried as the header.
 const maxHeadings = 2000
 
 func (m *matcher) read(cells, groups []sheet.Cell) *layout {
@@ -304,7 +306,12 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 			l.headings[i] = heading{text: filing.HideSSNs(cell.Text), index: i, wording: wording{none, unknown}}
 			continue
 		}
-		h := heading{text: filing.HideSSNs(cell.Text), folded: foldHeader(cell.Text), index: i, wording: wording{none, unknown}}
+		h := heading{
+			text:    filing.HideSSNs(cell.Text),
+			folded:  foldHeader(cell.Text),
+			index:   i,
+			wording: wording{none, unknown},
+		}
 		if id, ok := m.said[h.folded]; ok && cell.Kind != sheet.Blank {
 			h.wording = wording{id, mapped}
 		} else if cell.Kind == sheet.Text {
@@ -329,7 +336,8 @@ func (m *matcher) read(cells, groups []sheet.Cell) *layout {
 }
 
 // anchors are the columns of which a sheet of filings has at least one.
-var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, filingYear, orderAgent, changeOfAgent, formationState, entityType}
+var anchors = []columnID{companyID, legalName, userID, userEmail, filingState, filingYear, orderAgent, changeOfAgent,
+	formationState, entityType}
 
 // isHeader tells a header from a row that happens to hold one of its words.
 func (l *layout) isHeader() bool {
@@ -502,7 +510,9 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 				leave = append(leave, fmt.Sprintf("--map %q leaves out %s", l.mapName(&h)+"=", h.name(l.row)))
 			}
 			return nil, nil, &sheet.FormatError{
-				File: file, Sheet: sheetName, Cell: l.cell(winner.index),
+				File:   file,
+				Sheet:  sheetName,
+				Cell:   l.cell(winner.index),
 				Reason: fmt.Sprintf("several columns stand for %s: %s", c.header, strings.Join(names, ", ")),
 				Remedy: o.tell(oneOfColumns, c.header, strings.Join(leave, ", ")),
 			}
@@ -515,9 +525,17 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 				unused = append(unused, h.name(l.row))
 				continue
 			}
-			instead = append(instead, fmt.Sprintf("%s is read from %s, not from %s. If that is wrong, %s.", c.header, winner.name(l.row), h.name(l.row), o.tell(readAs, h.text, c.header, l.mapName(&h)+"="+c.header)))
+			instead = append(instead, fmt.Sprintf("%s is read from %s, not from %s. If that is wrong, %s.", c.header,
+				winner.name(l.row), h.name(l.row), o.tell(readAs, h.text, c.header, l.mapName(&h)+"="+c.header)))
 		}
-		b := &binding{column: c, id: id, index: winner.index, header: winner.text, said: l.mapName(&winner), aside: slices.Contains(c.aside, product)}
+		b := &binding{
+			column: c,
+			id:     id,
+			index:  winner.index,
+			header: winner.text,
+			said:   l.mapName(&winner),
+			aside:  slices.Contains(c.aside, product),
+		}
 		p.bindings[id] = b
 		if winner.behind {
 			behind = append(behind, winner.name(l.row)+" as "+c.header)
@@ -555,8 +573,15 @@ func bind(l *layout, product filing.Product, o *Options, file, sheetName string)
 func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 	var all []binding
 	add := func(h heading, id columnID) {
-		if words := headerWords(h.text); !slices.Contains(words, "current") && !slices.Contains(words, "old") && !slices.Contains(words, "previous") {
-			all = append(all, binding{column: &columns[id], id: id, index: h.index, header: h.text, said: l.mapName(&h)})
+		if words := headerWords(h.text); !slices.Contains(words, "current") && !slices.Contains(words, "old") &&
+			!slices.Contains(words, "previous") {
+			all = append(all, binding{
+				column: &columns[id],
+				id:     id,
+				index:  h.index,
+				header: h.text,
+				said:   l.mapName(&h),
+			})
 		}
 	}
 	for _, h := range l.headings {
@@ -564,7 +589,8 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 			add(h, agentCompanyName)
 		}
 	}
-	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentCity, agentState, agentZIP} {
+	for _, id := range []columnID{agentCompanyName, agentFirstName, agentLastName, agentType, agentStreet, agentCity,
+		agentState, agentZIP} {
 		for _, h := range claims[id] {
 			add(h, id)
 		}
@@ -576,13 +602,17 @@ func (l *layout) namesAgent(claims map[columnID][]heading) []binding {
 func (p *plan) notes(l *layout, unused, ofNew []string) (notes []string) {
 	if len(unused) > 0 {
 		note := fmt.Sprintf("Not used for %s: %s.", article(p.product), strings.Join(unused, ", "))
-		if slices.Contains(agentOrders, p.product) && slices.ContainsFunc(l.headings, func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
+		if slices.Contains(agentOrders, p.product) &&
+			slices.ContainsFunc(l.headings,
+				func(h heading) bool { return h.column >= agentType && h.column <= agentZIP }) {
 			note += " The order appoints the service's own agent, and can appoint no other."
 		}
 		notes = append(notes, note)
 	}
 	if len(ofNew) > 0 && p.binding(companyID) != nil {
-		notes = append(notes, fmt.Sprintf("Used only where a row has no Company ID and its company is to be created: %s.", strings.Join(ofNew, ", ")))
+		notes = append(
+			notes, fmt.Sprintf("Used only where a row has no Company ID and its company is to be created: %s.",
+				strings.Join(ofNew, ", ")))
 	}
 	return notes
 }
@@ -639,8 +669,9 @@ func (l *layout) resolve() []heading {
 }
 
 // settleAddresses settles bare words that come more than once, such as "City"
-// behind "Address" and again behind "Mailing Address", or that are said of another
-// address already: each belongs to the address it stands behind. Columns that are not known, such as "County", may stand between.
+// behind "Address" and again behind "Mailing Address", or that are said of
+// another address already: each belongs to the address it stands behind.
+// Columns that are not known, such as "County", may stand between.
 func settleAddresses(all []heading) {
 	times := map[columnID]int{}
 	taken := map[columnID]bool{} // by a header that says so itself
@@ -704,7 +735,9 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 			continue
 		}
 		if near, ok := l.suggest(&h, rows); ok && h.strength != weak && len(notes) < maxNamed {
-			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.", h.name(l.row), columns[near].header, o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
+			notes = append(notes, fmt.Sprintf("Column %s is not known and was ignored: is it %s? Then %s.",
+				h.name(l.row), columns[near].header,
+				o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header)))
 			continue
 		}
 		names = append(names, h.name(l.row))
@@ -718,8 +751,8 @@ func (l *layout) ignored(o *Options, rows []sheet.Row) (notes []string) {
 	return notes
 }
 
-// maxNamed is how many columns that are not used are named, and how many are looked at for a slip of the pen: a sheet can
-// have sixteen thousand.
+// maxNamed is how many columns that are not used are named, and how many are
+// looked at for a slip of the pen: a sheet can have sixteen thousand.
 const maxNamed = 250
 
 func abs(n int) int { return max(n, -n) }
@@ -733,7 +766,8 @@ var needs = []struct {
 	remedy   string
 	instead  remedy
 }{
-	{[]columnID{companyID}, onExisting, func(*Options) bool { return false }, "add it, or the columns that describe a company to be created", 0},
+	{[]columnID{companyID}, onExisting, func(*Options) bool { return false },
+		"add it, or the columns that describe a company to be created", 0},
 	{[]columnID{legalName}, formation, func(*Options) bool { return false }, "add it", 0},
 	{[]columnID{entityType}, formation, func(*Options) bool { return false }, "add it", 0},
 	{[]columnID{userID, userEmail}, anyProduct, func(o *Options) bool { return o.User != "" }, "add it", oneUser},
@@ -774,7 +808,8 @@ func (l *layout) missing(p *plan, o *Options, rows []sheet.Row, file, sheetName 
 		remedy := n.remedy
 		for _, h := range l.headings {
 			if h.column != none && columns[h.column].unsent && n.columns[0] == legalName {
-				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row), o.tell(readAs, h.text, columns[legalName].header, l.mapName(&h)+"="+columns[legalName].header))
+				remedy += fmt.Sprintf("; if %s holds the names, %s", h.name(l.row),
+					o.tell(readAs, h.text, columns[legalName].header, l.mapName(&h)+"="+columns[legalName].header))
 				break
 			}
 			if h.column != none || h.strength != unknown {
@@ -786,11 +821,16 @@ func (l *layout) missing(p *plan, o *Options, rows []sheet.Row, file, sheetName 
 				if near, ok = l.valuesAre(n.columns, h.index, rows); !ok {
 					continue
 				}
-				reason = fmt.Sprintf("no column is headed %s, but %s holds nothing else", columns[near].header, h.name(l.row))
+				reason = fmt.Sprintf("no column is headed %s, but %s holds nothing else", columns[near].header,
+					h.name(l.row))
 			}
 			return nil, &sheet.FormatError{
-				File: file, Sheet: sheetName, Cell: l.cell(h.index), Reason: reason,
-				Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header, l.mapName(&h)+"="+columns[near].header),
+				File:   file,
+				Sheet:  sheetName,
+				Cell:   l.cell(h.index),
+				Reason: reason,
+				Remedy: "Correct the header, or " + o.tell(readAs, h.text, columns[near].header,
+					l.mapName(&h)+"="+columns[near].header),
 			}
 		}
 		if n.instead != 0 {
@@ -840,7 +880,9 @@ func productOf(l *layout, listed bool, o *Options) (filing.Product, error) {
 	}
 	// An agent may be ordered along with anything, and a change of agent is the
 	// more particular of the two agent orders.
-	if told[filing.AgentChange] && (has[orderAgent] && (told[filing.AnnualReport] || told[filing.EIN]) || told[filing.ForeignQualification] || told[filing.Formation]) {
+	if told[filing.AgentChange] &&
+		(has[orderAgent] && (told[filing.AnnualReport] || told[filing.EIN]) || told[filing.ForeignQualification] ||
+			told[filing.Formation]) {
 		delete(told, filing.AgentChange)
 	}
 	if len(told) > 1 {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/ledger"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/ledger"
 )
 
 // What was put together to name a batch is taken apart as it was.
@@ -28,11 +28,22 @@ func TestOptionsOf(t *testing.T) {
 	for text, want := range map[string]Options{
 		"": {},
 		"--product annual-report --state DE --filing-year 2026 --user ana@example.com --sheet 'A B' --edits 1f --again 'as asked'": {
-			Product: "annual-report", State: "DE", FilingYear: "2026", User: "ana@example.com",
+			Product:    "annual-report",
+			State:      "DE",
+			FilingYear: "2026",
+			User:       "ana@example.com",
 		},
-		"--product ein --header-row none --map A:A='Company ID'":                      {Product: "ein", Map: map[string]string{"A:A": "Company ID"}},
-		"agent-change by its columns --map 'Mandant=Company ID' --map 'a = b='":       {Map: map[string]string{"Mandant": "Company ID", "a = b": ""}},
-		"--product ein --map '--state=Filing State' --map 'O'\\''Hara=' --season x/1": {Product: "ein", Map: map[string]string{"--state": "Filing State", "O'Hara": ""}},
+		"--product ein --header-row none --map A:A='Company ID'": {
+			Product: "ein",
+			Map:     map[string]string{"A:A": "Company ID"},
+		},
+		"agent-change by its columns --map 'Mandant=Company ID' --map 'a = b='": {
+			Map: map[string]string{"Mandant": "Company ID", "a = b": ""},
+		},
+		"--product ein --map '--state=Filing State' --map 'O'\\''Hara=' --season x/1": {
+			Product: "ein",
+			Map:     map[string]string{"--state": "Filing State", "O'Hara": ""},
+		},
 	} {
 		if got := OptionsOf(ledger.Batch{Options: text}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v", text, got)

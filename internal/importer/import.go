@@ -145,7 +145,8 @@ func (o *Options) check() error {
 	if o.HeaderRow == NoHeader {
 		for theirs := range o.Map {
 			if !isAddress(theirs) {
-				return fmt.Errorf("--map %q names a header, and the sheet is said to have none: name the column, such as A:A", theirs)
+				return fmt.Errorf(
+					"--map %q names a header, and the sheet is said to have none: name the column, such as A:A", theirs)
 			}
 		}
 	}
@@ -227,7 +228,11 @@ func (im *Import) recognise(m *matcher) error {
 		return &sheet.FormatError{File: name, Sheet: im.sheet, Reason: err.Error()}
 	}
 	if h, found := im.layout.tooManyOfficers(); found {
-		return refuse(fmt.Errorf("the column %s is beyond the %d officers that a row can name: list the officers on a second sheet %q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row), maxOfficers, officersSheet))
+		return refuse(
+			fmt.Errorf(
+				"the column %s is beyond the %d officers that a row can name: list the officers on a second sheet "+
+					"%q, one in a row, with a column Legal Name that says whose they are", h.name(im.layout.row),
+				maxOfficers, officersSheet))
 	}
 	if err := im.checkMap(); err != nil {
 		return refuse(err)
@@ -252,7 +257,10 @@ func (im *Import) recognise(m *matcher) error {
 		return err
 	}
 	if row := im.passedOver(m); row > 0 {
-		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: row %d looks like the header. It is not read, and nothing above row %d is: %s.", row, im.layout.row, im.options.tell(saidHeaderRow)))
+		im.notes = append(
+			im.notes, fmt.Sprintf(
+				"ATTENTION: row %d looks like the header. It is not read, and nothing above row %d is: %s.", row,
+				im.layout.row, im.options.tell(saidHeaderRow)))
 	}
 	im.notes = slices.Concat(im.notes, missing, im.layout.ignored(&im.options, im.head), notes)
 	if im.told {
@@ -265,7 +273,8 @@ func (im *Import) recognise(m *matcher) error {
 // states stands in an address: whether it says where a filing is made, nobody has
 // said.
 func (im *Import) checkState() error {
-	if im.options.State == "" || im.product == filing.Formation || im.plan.binding(filingState) != nil || im.plan.binding(formationState) != nil {
+	if im.options.State == "" || im.product == filing.Formation || im.plan.binding(filingState) != nil ||
+		im.plan.binding(formationState) != nil {
 		return nil
 	}
 	for _, h := range im.layout.resolve() {
@@ -276,9 +285,15 @@ func (im *Import) checkState() error {
 			return im.options.tell(readAs, h.text, columns[id].header, im.layout.mapName(&h)+"="+columns[id].header)
 		}
 		return &sheet.FormatError{
-			File: im.file.Name(), Sheet: im.sheet, Cell: im.layout.cell(h.index),
-			Reason: fmt.Sprintf("only companies of %s are asked for, and the one column of states, %s, stands in an address", im.options.State, h.name(im.layout.row)),
-			Remedy: fmt.Sprintf("Where it says the state of each filing, %s; where it says where the office is, %s, and every row is filed in %s", said(filingState), said(principalState), im.options.State),
+			File:  im.file.Name(),
+			Sheet: im.sheet,
+			Cell:  im.layout.cell(h.index),
+			Reason: fmt.Sprintf(
+				"only companies of %s are asked for, and the one column of states, %s, stands in an address",
+				im.options.State, h.name(im.layout.row)),
+			Remedy: fmt.Sprintf(
+				"Where it says the state of each filing, %s; where it says where the office is, %s, and every row "+
+					"is filed in %s", said(filingState), said(principalState), im.options.State),
 		}
 	}
 	return nil
@@ -314,7 +329,8 @@ func (im *Import) findProduct() error {
 // listsOfficers reports whether there is a sheet of officers beside the one
 // that is read.
 func (im *Import) listsOfficers() bool {
-	return slices.ContainsFunc(im.file.Sheets(), func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
+	return slices.ContainsFunc(im.file.Sheets(),
+		func(s sheet.Info) bool { return isOfficersSheet(s.Name) && s.Name != im.sheet })
 }
 
 // resultsSheet and attentionSheet are sheets of a results workbook of ours.
@@ -336,7 +352,8 @@ func (im *Import) checkMap() error {
 	for theirs := range im.options.Map {
 		if i, ok := columnAddress(theirs); ok {
 			if i >= len(headers) {
-				return fmt.Errorf("--map names the column %s, and the last of the sheet is %s", sheet.ColumnName(i), sheet.ColumnName(len(headers)-1))
+				return fmt.Errorf("--map names the column %s, and the last of the sheet is %s", sheet.ColumnName(i),
+					sheet.ColumnName(len(headers)-1))
 			}
 			continue
 		}
@@ -399,7 +416,8 @@ func (im *Import) findSheet(m *matcher) error {
 			return &answered{sheet.FormatError{
 				File: im.file.Name(), Sheet: attentionSheet,
 				Reason: "this is a results workbook, and nothing in it is left to correct",
-				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) + "; rows that say they were placed are not sent again",
+				Remedy: "To go through all its rows again, " + im.options.tell(chooseSheet, resultsSheet) +
+					"; rows that say they were placed are not sent again",
 			}}
 		}
 		if err := im.choose(m, all[i]); err != nil {
@@ -408,7 +426,8 @@ func (im *Import) findSheet(m *matcher) error {
 		im.notes = append(im.notes, fmt.Sprintf("This is a results workbook: its sheet %q was read.", attentionSheet))
 		return nil
 	}
-	if withRows := slices.DeleteFunc(slices.Clone(visible), func(c candidate) bool { return c.layout.rows == 0 }); len(withRows) > 0 {
+	if withRows := slices.DeleteFunc(slices.Clone(visible),
+		func(c candidate) bool { return c.layout.rows == 0 }); len(withRows) > 0 {
 		visible = withRows
 	}
 	visible = im.dropProse(visible)
@@ -416,7 +435,9 @@ func (im *Import) findSheet(m *matcher) error {
 		visible = slices.DeleteFunc(visible, func(c candidate) bool { return isOfficersSheet(c.Name) })
 	}
 	for _, c := range hidden {
-		im.notes = append(im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: %s to read it.", c.Name, im.options.tell(chooseSheet, c.Name)))
+		im.notes = append(
+			im.notes, fmt.Sprintf("The hidden sheet %q holds filings too and was not read: %s to read it.", c.Name,
+				im.options.tell(chooseSheet, c.Name)))
 	}
 	switch len(visible) {
 	case 1:
@@ -460,7 +481,9 @@ func (im *Import) dropProse(visible []candidate) []candidate {
 			return false
 		}
 		if !isOfficersSheet(c.Name) { // that one is read beside it
-			im.notes = append(im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name, im.options.tell(chooseSheet, c.Name)))
+			im.notes = append(
+				im.notes, fmt.Sprintf("The sheet %q was taken for notes and not read: %s if it holds filings.", c.Name,
+					im.options.tell(chooseSheet, c.Name)))
 		}
 		return true
 	})
@@ -500,7 +523,11 @@ func (im *Import) choose(m *matcher, c candidate) error {
 func (im *Import) namedSheet(m *matcher, sheets []sheet.Info) error {
 	i := sheetNamed(sheets, im.options.Sheet)
 	if i < 0 {
-		e := &sheet.FormatError{File: im.file.Name(), Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet), Remedy: im.options.tell(noSheet)}
+		e := &sheet.FormatError{
+			File:   im.file.Name(),
+			Reason: fmt.Sprintf("there is no sheet %q", im.options.Sheet),
+			Remedy: im.options.tell(noSheet),
+		}
 		if im.file.Format() == sheet.XLSX {
 			var names []string
 			for _, s := range sheets {
@@ -544,13 +571,15 @@ func (im *Import) look(m *matcher, info sheet.Info) (candidate, error) {
 	return c, nil
 }
 
-// Of a workbook with many sheets only the rows that may be headers, and a few below them, are kept of each.
+// Of a workbook with many sheets only the rows that may be headers, and a few
+// below them, are kept of each.
 const (
 	manySheets   = 20
 	maxHeadCells = 1 << 19 // of all its sheets
 )
 
-// compact copies the first rows of a head, so that the block that they were read into can go.
+// compact copies the first rows of a head, so that the block that they were
+// read into can go.
 func compact(head []sheet.Row) []sheet.Row {
 	head = slices.Clone(head[:min(len(head), 2*headRows)])
 	for i := range head {
@@ -613,13 +642,16 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		}
 	}
 	e := &sheet.FormatError{
-		File:   im.file.Name(),
-		Reason: fmt.Sprintf("no row among the first %d is a header with columns such as Company ID, Filing State and Filing Year; found %s", headRows, strings.Join(found, "; ")),
+		File: im.file.Name(),
+		Reason: fmt.Sprintf(
+			"no row among the first %d is a header with columns such as Company ID, Filing State and Filing "+
+				"Year; found %s", headRows, strings.Join(found, "; ")),
 		Remedy: im.options.tell(nameColumns),
 	}
 	switch {
 	case im.options.HeaderRow > 0:
-		e.Reason = fmt.Sprintf("row %d has no header that is known; found %s", im.options.HeaderRow, strings.Join(found, "; "))
+		e.Reason = fmt.Sprintf("row %d has no header that is known; found %s", im.options.HeaderRow,
+			strings.Join(found, "; "))
 	case im.options.HeaderRow == NoHeader:
 		e.Reason = "without headers nothing tells what the columns are; found " + strings.Join(found, "; ")
 		e.Remedy = im.options.tell(nameAddresses)
@@ -627,7 +659,8 @@ func (im *Import) noHeader(all, hidden []candidate) error {
 		e.Remedy = im.options.tell(sayHeaderRow)
 	}
 	if len(hidden) > 0 {
-		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: %s to read it", hidden[0].Name, im.options.tell(chooseSheet, hidden[0].Name))
+		e.Remedy = fmt.Sprintf("The hidden sheet %q holds filings: %s to read it", hidden[0].Name,
+			im.options.tell(chooseSheet, hidden[0].Name))
 	}
 	return e
 }

@@ -97,7 +97,12 @@ func rowsOf(t testing.TB, im *Import) []result {
 	t.Helper()
 	var all []result
 	err := im.Each(context.Background(), func(r *Row) error {
-		one := result{number: r.Number, result: r.Result, message: r.Message, problems: append([]Problem(nil), r.Problems...)}
+		one := result{
+			number:   r.Number,
+			result:   r.Result,
+			message:  r.Message,
+			problems: append([]Problem(nil), r.Problems...),
+		}
 		if r.Request != nil {
 			one.request = *clone(r.Request)
 		}

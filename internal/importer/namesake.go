@@ -54,8 +54,10 @@ func (n *namesakes) load() error {
 				continue
 			}
 			folded := filing.FoldLegalName(request.Company.Sheet.LegalName)
-			one := namesake{request.Company.Ref, s.rows[i].Number, request.Company.Sheet.FormationState, request.Order.FilingState}
-			if !slices.ContainsFunc(n.named[folded], func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
+			one := namesake{request.Company.Ref, s.rows[i].Number, request.Company.Sheet.FormationState,
+				request.Order.FilingState}
+			if !slices.ContainsFunc(n.named[folded],
+				func(o namesake) bool { return o.ref == one.ref && o.home == one.home && o.filedIn == one.filedIn }) {
 				n.named[folded] = append(n.named[folded], one)
 			}
 		}
@@ -85,10 +87,14 @@ func (n *namesakes) adopt(r *Row) error {
 		return nil
 	}
 	problem := n.im.problemAt(r, companyID, Warning, "company.namesake",
-		fmt.Sprintf("possible duplicate: row %d names this company as %s. The row is taken for that company, and no new one is created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
+		fmt.Sprintf(
+			"possible duplicate: row %d names this company as %s. The row is taken for that company, and no new one "+
+				"is created: enter the Company ID, or correct the name", found[0].row, found[0].ref))
 	if len(found) > 1 {
 		problem.Severity = Error
-		problem.Message = fmt.Sprintf("rows %d and %d give this name to two companies, %s and %s: enter the Company ID of the one that is meant", found[0].row, found[1].row, found[0].ref, found[1].ref)
+		problem.Message = fmt.Sprintf(
+			"rows %d and %d give this name to two companies, %s and %s: enter the Company ID of the one that is meant",
+			found[0].row, found[1].row, found[0].ref, found[1].ref)
 	}
 	r.Problems = append(r.Problems, problem)
 	if len(found) > 1 {

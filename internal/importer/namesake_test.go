@@ -8,10 +8,12 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-const described = "Company ID,Legal Name,Entity Type,Formation State,Formation Date,Principal Line 1,Principal City,Principal State,Filing State,Filing Year,User Email\n"
+const described = "Company ID,Legal Name,Entity Type,Formation State,Formation Date,Principal Line 1,Principal " +
+	"City,Principal State,Filing State,Filing Year,User Email\n"
 
 func describedRow(id, name, home, year string) string {
-	return fmt.Sprintf("%s,%q,LLC,%s,2019-04-30,12 Market Street,Dover,DE,DE,%s,ana@harborlight.example\n", id, name, home, year)
+	return fmt.Sprintf("%s,%q,LLC,%s,2019-04-30,12 Market Street,Dover,DE,DE,%s,ana@harborlight.example\n", id, name,
+		home, year)
 }
 
 // One company with its id in one row and without it in another is one company,
@@ -23,17 +25,28 @@ func TestACompanyWithAndWithoutItsID(t *testing.T) {
 		refs      []string
 		warned    []string // part of the warning at A of each row
 	}{
-		{"with the id first", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("", "HARBOR LIGHT BAKERY, L.L.C.", "DE", "2026"),
-			[]filing.Result{filing.Ready, filing.Skipped}, []string{"comp_1", ""}, []string{"", "row 2 names this company as comp_1"}},
-		{"with the id later", describedRow("", "Harbor Light – Bakery LLC", "DE", "2026") + describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026"),
-			[]filing.Result{filing.Ready, filing.Skipped}, []string{"comp_1", ""}, []string{"row 3 names this company as comp_1", ""}},
-		{"another year", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("", "Harbor Light Bakery LLC", "DE", "2027"),
-			[]filing.Result{filing.Ready, filing.Ready}, []string{"comp_1", "comp_1"}, []string{"", "row 2 names this company as comp_1"}},
-		{"another home", describedRow("comp_1", "Harbor Light Bakery LLC", "NV", "2026") + describedRow("", "Harbor Light Bakery LLC", "DE", "2026"),
+		{"with the id first", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("",
+			"HARBOR LIGHT BAKERY, L.L.C.", "DE", "2026"),
+			[]filing.Result{filing.Ready, filing.Skipped}, []string{"comp_1", ""},
+			[]string{"", "row 2 names this company as comp_1"}},
+		{"with the id later", describedRow("", "Harbor Light – Bakery LLC", "DE", "2026") + describedRow("comp_1",
+			"Harbor Light Bakery LLC", "DE", "2026"),
+			[]filing.Result{filing.Ready, filing.Skipped}, []string{"comp_1", ""},
+			[]string{"row 3 names this company as comp_1", ""}},
+		{"another year", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("",
+			"Harbor Light Bakery LLC", "DE", "2027"),
+			[]filing.Result{filing.Ready, filing.Ready}, []string{"comp_1", "comp_1"},
+			[]string{"", "row 2 names this company as comp_1"}},
+		{"another home", describedRow("comp_1", "Harbor Light Bakery LLC", "NV", "2026") + describedRow("",
+			"Harbor Light Bakery LLC", "DE", "2026"),
 			[]filing.Result{filing.Ready, filing.Ready}, []string{"comp_1", ""}, []string{"", ""}},
-		{"two companies of the name", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("comp_2", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("", "Harbor Light Bakery LLC", "DE", "2026"),
-			[]filing.Result{filing.Ready, filing.Ready, filing.Invalid}, []string{"comp_1", "comp_2", ""}, []string{"", "", "two companies, comp_1 and comp_2"}},
-		{"another number", describedRow("comp_1", "Harbor Light 1 LLC", "DE", "2026") + describedRow("", "Harbor Light 2 LLC", "DE", "2026"),
+		{"two companies of the name", describedRow("comp_1", "Harbor Light Bakery LLC", "DE", "2026") +
+			describedRow("comp_2", "Harbor Light Bakery LLC", "DE", "2026") + describedRow("",
+			"Harbor Light Bakery LLC", "DE", "2026"),
+			[]filing.Result{filing.Ready, filing.Ready, filing.Invalid}, []string{"comp_1", "comp_2", ""},
+			[]string{"", "", "two companies, comp_1 and comp_2"}},
+		{"another number", describedRow("comp_1", "Harbor Light 1 LLC", "DE", "2026") + describedRow("",
+			"Harbor Light 2 LLC", "DE", "2026"),
 			[]filing.Result{filing.Ready, filing.Ready}, []string{"comp_1", ""}, []string{"", ""}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -52,7 +65,8 @@ func TestACompanyWithAndWithoutItsID(t *testing.T) {
 				if r.Request != nil {
 					ref = r.Request.Company.Ref
 				}
-				if r.Result != c.want[i] || ref != c.refs[i] || (warned == "") != (c.warned[i] == "") || !strings.Contains(warned, c.warned[i]) {
+				if r.Result != c.want[i] || ref != c.refs[i] || (warned == "") != (c.warned[i] == "") ||
+					!strings.Contains(warned, c.warned[i]) {
 					t.Errorf("row %d is %s for %q: %s %+v", r.Number, r.Result, ref, r.Message, r.Problems)
 				}
 				i++
@@ -84,12 +98,15 @@ func TestAnotherAgentCannotBeAppointed(t *testing.T) {
 		{filing.AgentChange, "Notes", false},
 	} {
 		t.Run(string(c.product)+" "+c.header, func(t *testing.T) {
-			text := "Company ID,Legal Name,Filing State,User Email,Change Of Agent," + c.header + "\ncomp_1,A LLC,DE,a@b.example,yes,CT Corporation\n"
+			text := "Company ID,Legal Name,Filing State,User Email,Change Of Agent," + c.header +
+				"\ncomp_1,A LLC,DE,a@b.example,yes,CT Corporation\n"
 			if c.product == filing.RegisteredAgent {
 				text = strings.ReplaceAll(text, "Change Of Agent", "Order Registered Agent")
 			}
 			r := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: c.product}))[0]
-			wrong := len(r.problems) == 1 && r.problems[0].Cell == "F2" && r.problems[0].Rule == "registered-agent.other" && strings.Contains(r.problems[0].Message, "CT Corporation")
+			wrong := len(r.problems) == 1 && r.problems[0].Cell == "F2" &&
+				r.problems[0].Rule == "registered-agent.other" &&
+				strings.Contains(r.problems[0].Message, "CT Corporation")
 			if wrong != c.wrong || (r.result == filing.Invalid) != c.wrong {
 				t.Errorf("%s: %+v", r.result, r.problems)
 			}

@@ -16,11 +16,17 @@ func (c *checker) warnNotDue(r *filing.Request) {
 		return
 	}
 	company := &r.Company.Sheet
-	facts := season.Facts{State: r.Order.FilingState, EntityType: company.EntityType, FormationState: company.FormationState}
+	facts := season.Facts{
+		State:          r.Order.FilingState,
+		EntityType:     company.EntityType,
+		FormationState: company.FormationState,
+	}
 	rule, none := season.Builtin().NotRequired(facts)
 	if !none {
 		return
 	}
 	b := c.bindingOf("filingState")
-	c.warn(b, c.stands(b), "annual-report.not-required", fmt.Sprintf("%s (source: %s): check whether a report is due before you order it", rule.NotRequiredText(facts), season.Read(rule.Source, rule.Basis)))
+	c.warn(b, c.stands(b), "annual-report.not-required",
+		fmt.Sprintf("%s (source: %s): check whether a report is due before you order it", rule.NotRequiredText(facts),
+			season.Read(rule.Source, rule.Basis)))
 }

@@ -14,7 +14,8 @@ import (
 func checkRows(t *testing.T, rows ...string) map[int][]importer.Problem {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "reports.csv")
-	content := "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,User ID\n" + strings.Join(rows, "\n") + "\n"
+	content := "Company ID,Legal Name,Entity Type,Formation State,Filing State,Filing Year,User ID\n" +
+		strings.Join(rows, "\n") + "\n"
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func TestAReportThatNoStateAsksFor(t *testing.T) {
 			continue
 		}
 		p := problems[0]
-		if !strings.HasPrefix(p.Message, want+" (source: ") || p.Severity != importer.Warning || p.Column != "Filing State" || p.Rule != "annual-report.not-required" {
+		if !strings.HasPrefix(p.Message, want+" (source: ") || p.Severity != importer.Warning ||
+			p.Column != "Filing State" || p.Rule != "annual-report.not-required" {
 			t.Errorf("row %d: %+v", row, p)
 		}
 	}
@@ -91,11 +93,13 @@ func TestAYearThatCannotBeMeant(t *testing.T) {
 		value    string
 		severity importer.Severity
 	}{
-		2: {"2206", importer.Error}, 3: {"2028", importer.Error}, 4: {"1926", importer.Error}, 5: {"2018", importer.Warning},
+		2: {"2206", importer.Error}, 3: {"2028", importer.Error}, 4: {"1926", importer.Error},
+		5: {"2018", importer.Warning},
 		6: {"2O26", importer.Error}, 7: {"46023", importer.Error}, 8: {"2026.5", importer.Error},
 	} {
 		p := found[row]
-		if len(p) != 1 || p[0].Severity != want.severity || !strings.Contains(p[0].Message, want.value) || p[0].Column != "Filing Year" {
+		if len(p) != 1 || p[0].Severity != want.severity || !strings.Contains(p[0].Message, want.value) ||
+			p[0].Column != "Filing Year" {
 			t.Errorf("row %d: %+v", row, p)
 		}
 	}

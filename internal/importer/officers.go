@@ -55,12 +55,14 @@ type orphan struct {
 var officerWordings = func() map[string]columnID {
 	all := map[string]columnID{}
 	for i, p := range officerParts {
-		for _, word := range append([]string{p.header, p.field, strings.TrimPrefix(p.field, "address.")}, p.aliases...) {
+		for _, word := range append([]string{p.header, p.field, strings.TrimPrefix(p.field, "address.")},
+			p.aliases...) {
 			all[foldHeader(word)] = columnID(i)
 			all[foldHeader("Officer "+word)] = columnID(i)
 		}
 	}
-	for _, word := range []string{"Legal Name", "Company Legal Name", "Entity Name", "Legal Entity Name", "Name of Entity", "Entity", "Company"} {
+	for _, word := range []string{"Legal Name", "Company Legal Name", "Entity Name", "Legal Entity Name",
+		"Name of Entity", "Entity", "Company"} {
 		all[foldHeader(word)] = none
 	}
 	return all
@@ -106,8 +108,12 @@ func (im *Import) readOfficersHead(list *officerList) (body int, err error) {
 	}
 	refuse := func(cell, reason string) error {
 		return &sheet.FormatError{
-			File: im.file.Name(), Sheet: list.sheet, Cell: cell, Reason: reason,
-			Remedy: "Give it the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, City, State, Postal Code",
+			File:   im.file.Name(),
+			Sheet:  list.sheet,
+			Cell:   cell,
+			Reason: reason,
+			Remedy: "Give it the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, " +
+				"Line 1, City, State, Postal Code",
 		}
 	}
 	for i := range min(len(list.rows), headRows) {
@@ -153,7 +159,11 @@ func (l *officerList) name(cells []sheet.Cell) string {
 func (l *officerList) readHeader(cells []sheet.Cell) (found bool, twice string) {
 	l.company, l.headers = -1, nil
 	for i := range l.columns {
-		l.columns[i] = binding{column: &columns[officerColumn(0, columnID(i))], index: -1, header: officerParts[i].header}
+		l.columns[i] = binding{
+			column: &columns[officerColumn(0, columnID(i))],
+			index:  -1,
+			header: officerParts[i].header,
+		}
 	}
 	known := 0
 	for i, cell := range cells {
@@ -240,7 +250,8 @@ func (im *Import) match(list *officerList) error {
 			return &sheet.FormatError{
 				File: im.file.Name(), Sheet: list.sheet,
 				Reason: "too many of its officers belong to no row",
-				Remedy: "Take out the officers of companies that are not filed, or write each Legal Name as the company's row does",
+				Remedy: "Take out the officers of companies that are not filed, or write each Legal Name as the " +
+					"company's row does",
 			}
 		}
 		near := nearName(name, names)
@@ -254,19 +265,22 @@ func (im *Import) match(list *officerList) error {
 		for _, o := range list.orphans {
 			rows = append(rows, strconv.Itoa(o.at.row))
 		}
-		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.", plural(len(rows), "officer belongs to no row", "officers belong to no row"), list.sheet, listed(rows)))
+		im.notes = append(im.notes, fmt.Sprintf("ATTENTION: %s on the sheet %q: row %s.",
+			plural(len(rows), "officer belongs to no row", "officers belong to no row"), list.sheet, listed(rows)))
 	}
 	return nil
 }
 
-// maxComparisons bounds how many names of officers are held to names of rows: a second of processor time.
+// maxComparisons bounds how many names of officers are held to names of rows: a
+// second of processor time.
 const maxComparisons = 2_000_000
 
 // maxShared is how many officers rows may have in common beside one of each.
 const maxShared = 10_000
 
-// maxNearName is the longest name that is looked for: no company has one of so many letters, and the time for two names
-// grows with the product of their lengths.
+// maxNearName is the longest name that is looked for: no company has one of so
+// many letters, and the time for two names grows with the product of their
+// lengths.
 const maxNearName = 250
 
 // nearName finds the name that is closest to one, within a slip of the pen.
@@ -279,7 +293,8 @@ func nearName(name string, names map[string]int) string {
 		if len(other) > maxNearName || abs(len(other)-len(name)) > bestDistance*utf8.UTFMax {
 			continue
 		}
-		if d := levenshtein.ComputeDistance(name, other); other != "" && (d < bestDistance || d == bestDistance && other < best) {
+		if d := levenshtein.ComputeDistance(name, other); other != "" &&
+			(d < bestDistance || d == bestDistance && other < best) {
 			best, bestDistance = other, d
 		}
 	}
@@ -309,15 +324,23 @@ func (im *Import) eachRow(name string, fn func(*sheet.Row)) error {
 // problem is what is wrong with an orphan.
 func (l *officerList) problem(o *orphan) Problem {
 	p := Problem{
-		Sheet: l.sheet, Row: o.at.row, Cell: sheet.CellName(l.company, o.at.row), Column: "Legal Name", Severity: Error, Rule: "officer.company",
-		Message: "no row has this legal name, so the officer belongs to no company that is filed: write the name as the row does, or take the officer out", ColumnIndex: -1,
+		Sheet:    l.sheet,
+		Row:      o.at.row,
+		Cell:     sheet.CellName(l.company, o.at.row),
+		Column:   "Legal Name",
+		Severity: Error,
+		Rule:     "officer.company",
+		Message: "no row has this legal name, so the officer belongs to no company that is filed: write the " +
+			"name as the row does, or take the officer out",
+		ColumnIndex: -1,
 	}
 	if l.company < len(o.at.cells) {
 		p.Value = filing.HideSSNs(o.at.cells[l.company].Text)
 	}
 	p.elsewhere = &ledger.Place{Sheet: l.sheet, Row: o.at.row, Column: l.company, Text: filing.HideSSNs(p.Value)}
 	if p.Value == "" {
-		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the company's row does"
+		p.Message = "the legal name is missing, so the officer belongs to no company: write the name as the " +
+			"company's row does"
 	}
 	return p
 }
@@ -358,7 +381,8 @@ func (c *checker) readOfficers() []filing.Officer {
 	for i := range list.orphans {
 		if o := &list.orphans[i]; o.near == name && name != "" {
 			p := list.problem(o)
-			p.Message += fmt.Sprintf("; it comes near to %q in row %d, which is not filed until this is settled", c.values[legalName], c.row.Number)
+			p.Message += fmt.Sprintf("; it comes near to %q in row %d, which is not filed until this is settled",
+				c.values[legalName], c.row.Number)
 			c.row.Problems = append(c.row.Problems, p)
 		}
 	}
@@ -371,7 +395,9 @@ func (c *checker) readOfficers() []filing.Officer {
 		if b == nil {
 			b = c.at(legalName)
 		}
-		c.faultRule(b, "", "officer.twice", fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two", list.sheet, places[0].row))
+		c.faultRule(b, "", "officer.twice",
+			fmt.Sprintf("the officers are given in this row and on the sheet %q (row %d): keep one of the two",
+				list.sheet, places[0].row))
 		return all
 	}
 	for n, p := range places {
@@ -411,9 +437,13 @@ type officerAt struct {
 // a form fills in by itself is none.
 func (c *checker) officer(get func(columnID) string, first columnID) (filing.Officer, bool) {
 	o := filing.Officer{
-		Type: filing.AgentType(get(officerType)), FirstName: get(officerFirstName), LastName: get(officerLastName),
-		CompanyName: get(officerCompanyName), Title: get(officerTitle), IsPrimary: get(officerPrimary) == yes,
-		Address: c.address(func(i int) string { return get(officerLine1 + columnID(i)) }),
+		Type:        filing.AgentType(get(officerType)),
+		FirstName:   get(officerFirstName),
+		LastName:    get(officerLastName),
+		CompanyName: get(officerCompanyName),
+		Title:       get(officerTitle),
+		IsPrimary:   get(officerPrimary) == yes,
+		Address:     c.address(func(i int) string { return get(officerLine1 + columnID(i)) }),
 	}
 	for _, name := range []*string{&o.FirstName, &o.LastName, &o.CompanyName} {
 		if isEmptyWord(*name) {

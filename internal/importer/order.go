@@ -26,7 +26,8 @@ func (d *draft) reset() { *d = draft{} }
 func (c *checker) wants(p filing.Product) bool {
 	if flag, ok := flags[p]; ok {
 		if b := c.im.plan.binding(flag); b != nil {
-			main := c.im.plan.product == p || slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.plan.product)
+			main := c.im.plan.product == p ||
+				slices.Contains(agentOrders, p) && slices.Contains(agentOrders, c.im.plan.product)
 			return c.values[flag] == yes || main && c.isBroken(flag)
 		}
 	}
@@ -39,10 +40,12 @@ func (c *checker) wants(p filing.Product) bool {
 func (c *checker) build(d *draft) (skip string) {
 	main := c.im.plan.product
 	ordered := c.wants(main)
-	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain || !agentMain && c.values[orderAgent] == yes {
+	if agentMain := slices.Contains(agentOrders, main); ordered && agentMain ||
+		!agentMain && c.values[orderAgent] == yes {
 		d.request.Order.RegisteredAgent = &d.ordered
 	}
-	forms, reports, qualifies, ein := main == filing.Formation, c.wants(filing.AnnualReport), c.wants(filing.ForeignQualification), c.wants(filing.EIN)
+	forms, reports, qualifies, ein := main == filing.Formation, c.wants(
+		filing.AnnualReport), c.wants(filing.ForeignQualification), c.wants(filing.EIN)
 	r := &d.request
 	if !forms && !reports && !qualifies && !ein && r.Order.RegisteredAgent == nil {
 		return fmt.Sprintf("no %s is ordered in this row: %s is not yes", main.Title(), c.at(flags[main]).header)
@@ -65,11 +68,13 @@ func (c *checker) build(d *draft) (skip string) {
 		r.Order.EIN = c.ein()
 	} else if forms && c.values[orderEIN] == "" && !c.isBroken(orderEIN) {
 		if b := c.filled(ofEIN); b != nil {
-			c.warn(b, c.stands(b), "ein.order", "the row says what an EIN needs but orders none: say yes under Order EIN to order it")
+			c.warn(b, c.stands(b), "ein.order",
+				"the row says what an EIN needs but orders none: say yes under Order EIN to order it")
 		}
 	}
 	c.agent(d)
-	if !ordered && !slices.Contains(agentOrders, main) || r.Order.RegisteredAgent == nil && slices.Contains(agentOrders, main) {
+	if !ordered && !slices.Contains(agentOrders, main) ||
+		r.Order.RegisteredAgent == nil && slices.Contains(agentOrders, main) {
 		r.Product = r.Order.Products()[0]
 	}
 	return ""
@@ -118,7 +123,8 @@ func (c *checker) parties(d *draft, needsFacts bool) {
 // does not depend on them: a row that orders another product beside it may.
 func (c *checker) readFacts() {
 	for _, id := range []columnID{entityType, formationState, formationDate} {
-		if b := c.im.plan.binding(id); b != nil && c.im.plan.partOf(b.column) == ofCompany && b.index < len(c.row.Cells) {
+		if b := c.im.plan.binding(id); b != nil && c.im.plan.partOf(b.column) == ofCompany &&
+			b.index < len(c.row.Cells) {
 			c.values[id] = c.read(b, c.row.Cells[b.index])
 		}
 	}
@@ -156,7 +162,14 @@ func (c *checker) describe(company *filing.Company) {
 // address makes an address of the values of its six columns. One in a state of
 // the US needs no country.
 func (c *checker) address(get func(int) string) *filing.Address {
-	a := filing.Address{Line1: get(0), Line2: get(1), City: get(2), State: get(3), PostalCode: get(4), Country: get(5)}
+	a := filing.Address{
+		Line1:      get(0),
+		Line2:      get(1),
+		City:       get(2),
+		State:      get(3),
+		PostalCode: get(4),
+		Country:    get(5),
+	}
 	if a == (filing.Address{Country: a.Country}) {
 		return nil
 	}
@@ -185,7 +198,9 @@ func (c *checker) formation() *filing.FormationItem {
 	}
 	if home := v[formationState]; home != "" && v[filingState] != "" && home != v[filingState] {
 		b := c.at(formationState)
-		c.faultRule(b, c.stands(b), "formation.state", "the cell says "+home+" but the filing state is "+v[filingState]+": a company is formed in the state that gets the filing")
+		c.faultRule(b, c.stands(b), "formation.state",
+			"the cell says "+home+" but the filing state is "+v[filingState]+
+				": a company is formed in the state that gets the filing")
 	}
 	return f
 }
@@ -205,12 +220,23 @@ func (c *checker) ein() *filing.EINItem {
 		return n
 	}
 	e := &filing.EINItem{
-		BusinessCategory: v[businessCategory], BusinessPurpose: v[businessPurpose], ApplicationReason: v[applicationReason],
-		Vehicle55kPounds: answer(vehicle55kPounds), GamblingWagering: answer(gamblingWagering), FileForm720: answer(fileForm720),
-		AlcoholTobaccoFirearms: answer(alcoholTobaccoFirearms), FileForm944: answer(fileForm944), IsW2Expected: answer(w2Expected),
-		AgricultureEmployeesCount: number(agricultureEmployees), OtherEmployeesCount: number(otherEmployees),
-		ResponsiblePartyFirstName: v[partyFirstName], ResponsiblePartyLastName: v[partyLastName], ResponsiblePartyTitle: v[partyTitle],
-		ResponsiblePartySSN: v[partySSN], ResponsiblePartyPhoneNumber: v[partyPhone], ResponsiblePartyIsForeign: v[partyIsForeign] == yes,
+		BusinessCategory:            v[businessCategory],
+		BusinessPurpose:             v[businessPurpose],
+		ApplicationReason:           v[applicationReason],
+		Vehicle55kPounds:            answer(vehicle55kPounds),
+		GamblingWagering:            answer(gamblingWagering),
+		FileForm720:                 answer(fileForm720),
+		AlcoholTobaccoFirearms:      answer(alcoholTobaccoFirearms),
+		FileForm944:                 answer(fileForm944),
+		IsW2Expected:                answer(w2Expected),
+		AgricultureEmployeesCount:   number(agricultureEmployees),
+		OtherEmployeesCount:         number(otherEmployees),
+		ResponsiblePartyFirstName:   v[partyFirstName],
+		ResponsiblePartyLastName:    v[partyLastName],
+		ResponsiblePartyTitle:       v[partyTitle],
+		ResponsiblePartySSN:         v[partySSN],
+		ResponsiblePartyPhoneNumber: v[partyPhone],
+		ResponsiblePartyIsForeign:   v[partyIsForeign] == yes,
 	}
 	if date := v[firstWagesDate]; date != "" {
 		e.FirstWagesDate = &date
@@ -233,7 +259,9 @@ func (c *checker) agent(d *draft) {
 	case o.RegisteredAgent != nil:
 		d.ordered.IsChangeOfAgent = c.values[changeOfAgent] == yes
 	case c.values[changeOfAgent] == yes:
-		c.fault(c.at(changeOfAgent), yes, "a change of agent is asked for, but no agent is ordered: say yes under Order Registered Agent, or clear this cell")
+		c.fault(c.at(changeOfAgent), yes,
+			"a change of agent is asked for, but no agent is ordered: say yes under Order Registered Agent, or "+
+				"clear this cell")
 	}
 	if o.Formation == nil && o.AnnualReport == nil && o.ForeignQualification == nil {
 		return
@@ -267,7 +295,11 @@ func (c *checker) otherAgent(o *filing.Order) {
 		if text == "" || isEmptyWord(text) {
 			continue
 		}
-		c.faultRule(b, text, "registered-agent.other", fmt.Sprintf("%q cannot be appointed through the filing service: this order appoints the service's own agent. Clear the cell if that is what is wanted, or take the row out and change the agent elsewhere", text))
+		c.faultRule(b, text, "registered-agent.other",
+			fmt.Sprintf(
+				"%q cannot be appointed through the filing service: this order appoints the service's own agent. "+
+					"Clear the cell if that is what is wanted, or take the row out and change the agent elsewhere",
+				text))
 		return
 	}
 }
@@ -286,8 +318,14 @@ func (c *checker) supplyAgent(d *draft) bool {
 		}
 	}
 	d.agent = filing.Agent{
-		Type: filing.AgentType(v[agentType]), CompanyName: v[agentCompanyName], FirstName: v[agentFirstName], LastName: v[agentLastName],
-		Street: v[agentStreet], City: v[agentCity], State: filing.State(v[agentState]), ZIP: v[agentZIP],
+		Type:        filing.AgentType(v[agentType]),
+		CompanyName: v[agentCompanyName],
+		FirstName:   v[agentFirstName],
+		LastName:    v[agentLastName],
+		Street:      v[agentStreet],
+		City:        v[agentCity],
+		State:       filing.State(v[agentState]),
+		ZIP:         v[agentZIP],
 	}
 	person := d.agent.FirstName != "" || d.agent.LastName != ""
 	company := d.agent.CompanyName != ""
@@ -310,14 +348,17 @@ func (c *checker) isChange() bool {
 	}
 	switch said := c.values[changeOfAgent]; {
 	case said == "" && c.im.told:
-		c.fault(b, "", "it is not said whether the agent is changed: say yes to replace the agent on record, or no for a first appointment")
+		c.fault(b, "", "it is not said whether the agent is changed: say yes to replace the agent on record, or no "+
+			"for a first appointment")
 	case said == "":
 	case c.im.told:
 		return said == yes
 	case said == yes && !change:
-		c.fault(b, c.stands(b), "the row asks for a change of agent, but the product is registered-agent: "+c.im.options.tell(anyProductOf)+" to take every row at its word")
+		c.fault(b, c.stands(b), "the row asks for a change of agent, but the product is registered-agent: "+
+			c.im.options.tell(anyProductOf)+" to take every row at its word")
 	case said == no && change:
-		c.fault(b, c.stands(b), "the row asks for no change of agent, but the product is agent-change: "+c.im.options.tell(anyProductOf)+" to take every row at its word")
+		c.fault(b, c.stands(b), "the row asks for no change of agent, but the product is agent-change: "+
+			c.im.options.tell(anyProductOf)+" to take every row at its word")
 	}
 	return change
 }

@@ -29,7 +29,8 @@ func (im *Import) readOrigin() error {
 	im.origin = ledger.OriginOf(properties)
 	free := func(header string, from int) int {
 		folded := filing.FoldName(header)
-		i := slices.IndexFunc(im.layout.headings[from:], func(h heading) bool { return h.column == none && h.folded == folded })
+		i := slices.IndexFunc(im.layout.headings[from:],
+			func(h heading) bool { return h.column == none && h.folded == folded })
 		if i < 0 {
 			return -1
 		}
@@ -101,7 +102,11 @@ func (im *Import) bought(r *Row) (ledger.BoughtRow, bool) {
 		}
 		return strings.TrimSpace(r.Cells[at].Text)
 	}
-	b := ledger.BoughtRow{Number: r.Number, Result: filing.Result(strings.ToLower(text(im.resultAt))), Orders: text(im.ordersAt)}
+	b := ledger.BoughtRow{
+		Number: r.Number,
+		Result: filing.Result(strings.ToLower(text(im.resultAt))),
+		Orders: text(im.ordersAt),
+	}
 	switch b.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
 		return b, true
@@ -139,7 +144,8 @@ func (im *Import) newElsewhere(ctx context.Context, to Recorder) (*elsewhere, er
 
 // hold goes through some rows before they are recorded.
 func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
-	if e.to == nil || e.im.options.Again != "" || e.im.resultAt < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
+	if e.to == nil || e.im.options.Again != "" ||
+		e.im.resultAt < 0 && (e.im.origin == nil || len(e.im.origin.Bought) == 0) {
 		return nil
 	}
 	var orders []string
@@ -173,10 +179,13 @@ func (e *elsewhere) hold(ctx context.Context, rows []Row) error {
 		}
 		if b.Result == filing.Uncertain || b.Result == filing.Placing {
 			r.Result, r.Request = filing.Invalid, nil
-			r.Message = "This sheet says that the order was sent and not confirmed" + as + ". This ledger does not know of it, and does not send it again. Look at the company's dashboard, or resolve it with the ledger that sent it"
+			r.Message = "This sheet says that the order was sent and not confirmed" + as +
+				". This ledger does not know of it, and does not send it again. Look at the company's dashboard, or " +
+				"resolve it with the ledger that sent it"
 			continue
 		}
-		r.skip("This sheet says that it was placed before" + as + ". This ledger does not know the order, and does not place it again")
+		r.skip("This sheet says that it was placed before" + as +
+			". This ledger does not know the order, and does not place it again")
 	}
 	return nil
 }
@@ -186,7 +195,9 @@ func (e *elsewhere) note() {
 	if e.rows == 0 {
 		return
 	}
-	text := fmt.Sprintf("ATTENTION: %s placed or sent before, by this sheet, and not through this ledger. They are not sent again.", plural(e.rows, "row was", "rows were"))
+	text := fmt.Sprintf(
+		"ATTENTION: %s placed or sent before, by this sheet, and not through this ledger. They are not sent again.",
+		plural(e.rows, "row was", "rows were"))
 	if len(e.ordered) > 0 {
 		shown := e.ordered[:min(len(e.ordered), 10)]
 		text += " Their orders: " + strings.Join(shown, ", ")
@@ -241,7 +252,8 @@ func (im *Import) targetFor(original *ledger.Batch) *target {
 		}
 		j := slices.IndexFunc(t.columns[:own], func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
 		for j >= 0 && taken[j] {
-			next := slices.IndexFunc(t.columns[j+1:own], func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
+			next := slices.IndexFunc(t.columns[j+1:own],
+				func(c string) bool { return foldHeader(c) == foldHeader(headers[at]) })
 			if next < 0 {
 				j = -1
 				break

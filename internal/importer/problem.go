@@ -61,8 +61,14 @@ func (c *checker) problem(b *binding, value string, severity Severity, rule, mes
 	}
 	message = filing.HideSSNs(message) // other cells are quoted in it
 	p := Problem{
-		Sheet: c.im.sheet, Row: c.row.Number, Column: b.header, Value: value,
-		Severity: severity, Rule: rule, Message: message, ColumnIndex: b.index,
+		Sheet:       c.im.sheet,
+		Row:         c.row.Number,
+		Column:      b.header,
+		Value:       value,
+		Severity:    severity,
+		Rule:        rule,
+		Message:     message,
+		ColumnIndex: b.index,
 	}
 	if b.listed != nil {
 		p.Sheet, p.Row, p.ColumnIndex = b.listed.sheet, b.listed.row, -1
@@ -143,7 +149,8 @@ func (c *checker) bindingOf(field string) *binding {
 		id = userEmail
 	case id == userEmail && has(userEmail) == nil && has(userID) != nil:
 		id = userID
-	case id == filingState && has(filingState) == nil && has(formationState) != nil && slices.Contains(ein, c.im.plan.product):
+	case id == filingState && has(filingState) == nil && has(formationState) != nil &&
+		slices.Contains(ein, c.im.plan.product):
 		id = formationState
 	}
 	return c.at(id)

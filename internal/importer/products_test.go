@@ -58,41 +58,109 @@ func csvOf(rows ...cells) (text string, order []columnID) {
 func anOfficer(n int, title, primary string) cells {
 	at := func(part columnID) columnID { return officerColumn(n, part) }
 	return cells{
-		at(officerType): "", at(officerFirstName): "Ana", at(officerLastName): "Silva", at(officerCompanyName): "", at(officerTitle): title, at(officerPrimary): primary,
-		at(officerLine1): "12 Market Street", at(officerCity): "Wilmington", at(officerState): "Delaware", at(officerPostalCode): "19801", at(officerCountry): "",
+		at(officerType): "", at(officerFirstName): "Ana", at(officerLastName): "Silva", at(officerCompanyName): "",
+		at(officerTitle): title, at(officerPrimary): primary,
+		at(officerLine1): "12 Market Street", at(officerCity): "Wilmington", at(officerState): "Delaware",
+		at(officerPostalCode): "19801", at(officerCountry): "",
 	}
 }
 
 // aFormation is an LLC with two officers and an agent ordered.
 var aFormation = cells{
-	legalName: "Harbor Light Bakery LLC", alternativeNames: "", entityType: "LLC", structureType: "MEMBER", taxElection: "", fiscalEndMonth: "12",
-	userEmail: "ana@example.com", userName: "Ana Silva", userPhone: "3025550142", filingState: "DE", expedited: "", orderAgent: "yes", changeOfAgent: "", orderQualification: "",
-	principalLine1: "12 Market Street", principalCity: "Wilmington", principalState: "DE", principalPostalCode: "19801", principalCountry: "",
-	mailingLine1: "", mailingCity: "", mailingState: "", mailingPostalCode: "", mailingCountry: "",
-	agentType: "", agentCompanyName: "", agentStreet: "", agentCity: "", agentState: "", agentZIP: "",
-	orderEIN: "",
+	legalName:           "Harbor Light Bakery LLC",
+	alternativeNames:    "",
+	entityType:          "LLC",
+	structureType:       "MEMBER",
+	taxElection:         "",
+	fiscalEndMonth:      "12",
+	userEmail:           "ana@example.com",
+	userName:            "Ana Silva",
+	userPhone:           "3025550142",
+	filingState:         "DE",
+	expedited:           "",
+	orderAgent:          "yes",
+	changeOfAgent:       "",
+	orderQualification:  "",
+	principalLine1:      "12 Market Street",
+	principalCity:       "Wilmington",
+	principalState:      "DE",
+	principalPostalCode: "19801",
+	principalCountry:    "",
+	mailingLine1:        "",
+	mailingCity:         "",
+	mailingState:        "",
+	mailingPostalCode:   "",
+	mailingCountry:      "",
+	agentType:           "",
+	agentCompanyName:    "",
+	agentStreet:         "",
+	agentCity:           "",
+	agentState:          "",
+	agentZIP:            "",
+	orderEIN:            "",
 }.with(anOfficer(0, "Managing Member", "yes")).with(anOfficer(1, "member", "no"))
 
-var aSupplier = cells{orderAgent: "no", agentCompanyName: "Acme Agents", agentStreet: "1 Main St", agentCity: "Dover", agentState: "DE", agentZIP: "19901"}
+var aSupplier = cells{
+	orderAgent:       "no",
+	agentCompanyName: "Acme Agents",
+	agentStreet:      "1 Main St",
+	agentCity:        "Dover",
+	agentState:       "DE",
+	agentZIP:         "19901",
+}
 
 // anEIN is an application of one who expects no employees.
 var anEIN = cells{
-	businessCategory: "consulting", businessPurpose: "Bookkeeping", applicationReason: "Banking Purposes", vehicle55kPounds: "no", gamblingWagering: "n", fileForm720: "no", alcoholTobaccoFirearms: "no",
-	fileForm944: "no", w2Expected: "no", agricultureEmployees: "", otherEmployees: "", firstWagesDate: "", partyFirstName: "Ana", partyLastName: "Silva", partyTitle: "Member",
-	partySSN: "078-05-1120", partyPhone: "302-555-0142", partyIsForeign: "",
+	businessCategory:       "consulting",
+	businessPurpose:        "Bookkeeping",
+	applicationReason:      "Banking Purposes",
+	vehicle55kPounds:       "no",
+	gamblingWagering:       "n",
+	fileForm720:            "no",
+	alcoholTobaccoFirearms: "no",
+	fileForm944:            "no",
+	w2Expected:             "no",
+	agricultureEmployees:   "",
+	otherEmployees:         "",
+	firstWagesDate:         "",
+	partyFirstName:         "Ana",
+	partyLastName:          "Silva",
+	partyTitle:             "Member",
+	partySSN:               "078-05-1120",
+	partyPhone:             "302-555-0142",
+	partyIsForeign:         "",
 }
 
 var anEINOrder = anEIN.with(cells{companyID: "comp_1", userID: "user_1", filingState: "DE"})
 
 var aQualification = cells{
-	companyID: "comp_1", userID: "user_1", filingState: "NY", orderQualification: "yes", formationState: "DE", orderAgent: "", changeOfAgent: "",
-	agentType: "", agentCompanyName: "", agentStreet: "", agentCity: "", agentState: "", agentZIP: "",
+	companyID:          "comp_1",
+	userID:             "user_1",
+	filingState:        "NY",
+	orderQualification: "yes",
+	formationState:     "DE",
+	orderAgent:         "",
+	changeOfAgent:      "",
+	agentType:          "",
+	agentCompanyName:   "",
+	agentStreet:        "",
+	agentCity:          "",
+	agentState:         "",
+	agentZIP:           "",
 }
 
 // aNewCompany is the qualification of a company that is new to the service.
 var aNewCompany = aQualification.with(cells{
-	companyID: "", legalName: "Harbor Light Bakery LLC", entityType: "LLC", formationDate: "4/30/2019", structureType: "", fiscalEndMonth: "",
-	principalLine1: "12 Market Street", principalCity: "Wilmington", principalState: "DE", principalPostalCode: "19801",
+	companyID:           "",
+	legalName:           "Harbor Light Bakery LLC",
+	entityType:          "LLC",
+	formationDate:       "4/30/2019",
+	structureType:       "",
+	fiscalEndMonth:      "",
+	principalLine1:      "12 Market Street",
+	principalCity:       "Wilmington",
+	principalState:      "DE",
+	principalPostalCode: "19801",
 })
 
 // Every rule is caught at its cell: a row that breaks none, with one cell
@@ -110,87 +178,163 @@ func TestRulesAtTheirCells(t *testing.T) {
 	}{
 		{"no name", filing.Formation, aFormation.with(cells{legalName: ""}), legalName, "company.legalName", false},
 		{"no type", filing.Formation, aFormation.with(cells{entityType: ""}), entityType, "company.entityType", false},
-		{"a type that is not filed for", filing.Formation, aFormation.with(cells{entityType: "LP"}), entityType, "company.entityType", false},
-		{"no structure", filing.Formation, aFormation.with(cells{structureType: ""}), structureType, "company.structureType", false},
-		{"a structure that is none", filing.Formation, aFormation.with(cells{structureType: "board"}), structureType, "company.structureType", false},
-		{"a tax election of an LLC", filing.Formation, aFormation.with(cells{taxElection: "S Corp"}), taxElection, "company.taxElection", false},
-		{"no month", filing.Formation, aFormation.with(cells{fiscalEndMonth: "13"}), fiscalEndMonth, "company.fiscalEndMonth", false},
-		{"no state", filing.Formation, aFormation.with(cells{filingState: ""}), filingState, "filing-state.required", false},
-		{"no street", filing.Formation, aFormation.with(cells{principalLine1: ""}), principalLine1, "company.principalAddress.line1", false},
-		{"no city", filing.Formation, aFormation.with(cells{principalCity: ""}), principalCity, "company.principalAddress.city", false},
-		{"a misspelt state", filing.Formation, aFormation.with(cells{principalState: "Delawere"}), principalState, "company.principalAddress.state", false},
-		{"neither state nor country", filing.Formation, aFormation.with(cells{principalState: ""}), principalCountry, "company.principalAddress.country", false},
-		{"no country", filing.Formation, aFormation.with(cells{principalCountry: "Atlantis"}), principalCountry, "company.principalAddress.country", false},
-		{"a lost zero", filing.Formation, aFormation.with(cells{principalPostalCode: "1980"}), principalPostalCode, "company.principalAddress.postalCode", false},
-		{"part of a mailing address", filing.Formation, aFormation.with(cells{mailingLine1: "PO Box 4", mailingState: "DE"}), mailingCity, "company.mailingAddress.city", false},
-		{"a company id", filing.Formation, aFormation.with(cells{companyID: "comp_1"}), companyID, "formation.company-id", false},
+		{"a type that is not filed for", filing.Formation, aFormation.with(cells{entityType: "LP"}), entityType,
+			"company.entityType", false},
+		{"no structure", filing.Formation, aFormation.with(cells{structureType: ""}), structureType,
+			"company.structureType", false},
+		{"a structure that is none", filing.Formation, aFormation.with(cells{structureType: "board"}), structureType,
+			"company.structureType", false},
+		{"a tax election of an LLC", filing.Formation, aFormation.with(cells{taxElection: "S Corp"}), taxElection,
+			"company.taxElection", false},
+		{"no month", filing.Formation, aFormation.with(cells{fiscalEndMonth: "13"}), fiscalEndMonth,
+			"company.fiscalEndMonth", false},
+		{"no state", filing.Formation, aFormation.with(cells{filingState: ""}), filingState, "filing-state.required",
+			false},
+		{"no street", filing.Formation, aFormation.with(cells{principalLine1: ""}), principalLine1,
+			"company.principalAddress.line1", false},
+		{"no city", filing.Formation, aFormation.with(cells{principalCity: ""}), principalCity,
+			"company.principalAddress.city", false},
+		{"a misspelt state", filing.Formation, aFormation.with(cells{principalState: "Delawere"}), principalState,
+			"company.principalAddress.state", false},
+		{"neither state nor country", filing.Formation, aFormation.with(cells{principalState: ""}), principalCountry,
+			"company.principalAddress.country", false},
+		{"no country", filing.Formation, aFormation.with(cells{principalCountry: "Atlantis"}), principalCountry,
+			"company.principalAddress.country", false},
+		{"a lost zero", filing.Formation, aFormation.with(cells{principalPostalCode: "1980"}), principalPostalCode,
+			"company.principalAddress.postalCode", false},
+		{"part of a mailing address", filing.Formation,
+			aFormation.with(cells{mailingLine1: "PO Box 4", mailingState: "DE"}), mailingCity,
+			"company.mailingAddress.city", false},
+		{"a company id", filing.Formation, aFormation.with(cells{companyID: "comp_1"}), companyID,
+			"formation.company-id", false},
 		{"no agent", filing.Formation, aFormation.with(cells{orderAgent: "no"}), orderAgent, "formation.agent", false},
-		{"two agents", filing.Formation, aFormation.with(aSupplier).with(cells{orderAgent: "yes"}), orderAgent, "formation.one-agent", false},
-		{"a change of agent", filing.Formation, aFormation.with(cells{changeOfAgent: "yes"}), changeOfAgent, "formation.new-appointment", false},
-		{"an agent in another state", filing.Formation, aFormation.with(aSupplier).with(cells{agentState: "NJ"}), agentState, "agent.state-is-filing-state", false},
-		{"eleven names", filing.Formation, aFormation.with(cells{alternativeNames: "a;b;c;d;e;f;g;h;i;j;k"}), alternativeNames, "formation.alternativeNames", false},
-		{"a name twice", filing.Formation, aFormation.with(cells{alternativeNames: "B LLC; b l.l.c."}), alternativeNames, "formation.alternative-repeats", true},
-		{"expedited elsewhere", filing.Formation, aFormation.with(cells{expedited: "yes", filingState: "TX"}), expedited, "formation.expedited", false},
-		{"with a foreign qualification", filing.Formation, aFormation.with(cells{orderQualification: "yes"}), orderQualification, "foreign-qualification.with-formation", false},
-		{"two states", filing.Formation, aFormation.with(cells{formationState: "NY"}), formationState, "formation.state", false},
-		{"EIN columns and no order", filing.Formation, aFormation.with(cells{businessPurpose: "Bread"}), businessPurpose, "ein.order", true},
+		{"two agents", filing.Formation, aFormation.with(aSupplier).with(cells{orderAgent: "yes"}), orderAgent,
+			"formation.one-agent", false},
+		{"a change of agent", filing.Formation, aFormation.with(cells{changeOfAgent: "yes"}), changeOfAgent,
+			"formation.new-appointment", false},
+		{"an agent in another state", filing.Formation, aFormation.with(aSupplier).with(cells{agentState: "NJ"}),
+			agentState, "agent.state-is-filing-state", false},
+		{"eleven names", filing.Formation, aFormation.with(cells{alternativeNames: "a;b;c;d;e;f;g;h;i;j;k"}),
+			alternativeNames, "formation.alternativeNames", false},
+		{"a name twice", filing.Formation, aFormation.with(cells{alternativeNames: "B LLC; b l.l.c."}),
+			alternativeNames, "formation.alternative-repeats", true},
+		{"expedited elsewhere", filing.Formation, aFormation.with(cells{expedited: "yes", filingState: "TX"}),
+			expedited, "formation.expedited", false},
+		{"with a foreign qualification", filing.Formation, aFormation.with(cells{orderQualification: "yes"}),
+			orderQualification, "foreign-qualification.with-formation", false},
+		{"two states", filing.Formation, aFormation.with(cells{formationState: "NY"}), formationState,
+			"formation.state", false},
+		{"EIN columns and no order", filing.Formation, aFormation.with(cells{businessPurpose: "Bread"}),
+			businessPurpose, "ein.order", true},
 
-		{"no first name", filing.Formation, aFormation.with(cells{second(officerFirstName): ""}), second(officerFirstName), "officer.first-name", false},
-		{"no last name", filing.Formation, aFormation.with(cells{second(officerLastName): ""}), second(officerLastName), "officer.last-name", false},
-		{"two kinds of names", filing.Formation, aFormation.with(cells{second(officerCompanyName): "Tern Inc."}), second(officerType), "officer.type", false},
-		{"a company's name of a person", filing.Formation, aFormation.with(cells{second(officerType): "person", second(officerCompanyName): "Tern Inc."}), second(officerCompanyName), "officer.company-name", false},
-		{"a type that is none", filing.Formation, aFormation.with(cells{second(officerType): "robot"}), second(officerType), "officer.type", false},
-		{"no title", filing.Formation, aFormation.with(cells{second(officerTitle): ""}), second(officerTitle), "officer.title", false},
-		{"a title of a corporation", filing.Formation, aFormation.with(cells{second(officerTitle): "CEO"}), second(officerTitle), "officer.title", false},
-		{"no member", filing.Formation, aFormation.with(cells{first(officerTitle): "Manager", second(officerTitle): "Manager"}), first(officerTitle), "officer.member", false},
-		{"no primary", filing.Formation, aFormation.with(cells{first(officerPrimary): ""}), first(officerPrimary), "officer.primary", false},
-		{"two primaries", filing.Formation, aFormation.with(cells{second(officerPrimary): "x"}), second(officerPrimary), "officer.primary", false},
-		{"an officer's city", filing.Formation, aFormation.with(cells{second(officerCity): ""}), second(officerCity), "officer.city", false},
-		{"an officer's state", filing.Formation, aFormation.with(cells{second(officerState): "QQ"}), second(officerState), "officer.state", false},
-		{"an officer's ZIP", filing.Formation, aFormation.with(cells{second(officerPostalCode): "1980"}), second(officerPostalCode), "officer.postal-code", false},
-		{"an officer without an address", filing.Formation, aFormation.with(cells{second(officerLine1): "", second(officerCity): "", second(officerState): "", second(officerPostalCode): ""}), second(officerLine1), "officer.address", false},
+		{"no first name", filing.Formation, aFormation.with(cells{second(officerFirstName): ""}),
+			second(officerFirstName), "officer.first-name", false},
+		{"no last name", filing.Formation, aFormation.with(cells{second(officerLastName): ""}),
+			second(officerLastName), "officer.last-name", false},
+		{"two kinds of names", filing.Formation, aFormation.with(cells{second(officerCompanyName): "Tern Inc."}),
+			second(officerType), "officer.type", false},
+		{"a company's name of a person", filing.Formation,
+			aFormation.with(cells{second(officerType): "person", second(officerCompanyName): "Tern Inc."}),
+			second(officerCompanyName), "officer.company-name", false},
+		{"a type that is none", filing.Formation, aFormation.with(cells{second(officerType): "robot"}),
+			second(officerType), "officer.type", false},
+		{"no title", filing.Formation, aFormation.with(cells{second(officerTitle): ""}), second(officerTitle),
+			"officer.title", false},
+		{"a title of a corporation", filing.Formation, aFormation.with(cells{second(officerTitle): "CEO"}),
+			second(officerTitle), "officer.title", false},
+		{"no member", filing.Formation,
+			aFormation.with(cells{first(officerTitle): "Manager", second(officerTitle): "Manager"}),
+			first(officerTitle), "officer.member", false},
+		{"no primary", filing.Formation, aFormation.with(cells{first(officerPrimary): ""}), first(officerPrimary),
+			"officer.primary", false},
+		{"two primaries", filing.Formation, aFormation.with(cells{second(officerPrimary): "x"}),
+			second(officerPrimary), "officer.primary", false},
+		{"an officer's city", filing.Formation, aFormation.with(cells{second(officerCity): ""}), second(officerCity),
+			"officer.city", false},
+		{"an officer's state", filing.Formation, aFormation.with(cells{second(officerState): "QQ"}),
+			second(officerState), "officer.state", false},
+		{"an officer's ZIP", filing.Formation, aFormation.with(cells{second(officerPostalCode): "1980"}),
+			second(officerPostalCode), "officer.postal-code", false},
+		{"an officer without an address", filing.Formation,
+			aFormation.with(cells{second(officerLine1): "", second(officerCity): "", second(officerState): "",
+				second(officerPostalCode): ""}), second(officerLine1), "officer.address", false},
 
-		{"no category", filing.EIN, anEINOrder.with(cells{businessCategory: ""}), businessCategory, "ein.businessCategory", false},
-		{"another category", filing.EIN, anEINOrder.with(cells{businessCategory: "Farming"}), businessCategory, "ein.business-category-unknown", true},
-		{"no purpose", filing.EIN, anEINOrder.with(cells{businessPurpose: "-"}), businessPurpose, "ein.businessPurpose", false},
-		{"another reason", filing.EIN, anEINOrder.with(cells{applicationReason: "because"}), applicationReason, "ein.applicationReason", false},
-		{"no reason", filing.EIN, anEINOrder.with(cells{applicationReason: ""}), applicationReason, "ein.applicationReason", false},
-		{"vehicles", filing.EIN, anEINOrder.with(cells{vehicle55kPounds: ""}), vehicle55kPounds, "ein.vehicle55kPounds", false},
-		{"gambling", filing.EIN, anEINOrder.with(cells{gamblingWagering: "maybe"}), gamblingWagering, "ein.gamblingWagering", false},
+		{"no category", filing.EIN, anEINOrder.with(cells{businessCategory: ""}), businessCategory,
+			"ein.businessCategory", false},
+		{"another category", filing.EIN, anEINOrder.with(cells{businessCategory: "Farming"}), businessCategory,
+			"ein.business-category-unknown", true},
+		{"no purpose", filing.EIN, anEINOrder.with(cells{businessPurpose: "-"}), businessPurpose,
+			"ein.businessPurpose", false},
+		{"another reason", filing.EIN, anEINOrder.with(cells{applicationReason: "because"}), applicationReason,
+			"ein.applicationReason", false},
+		{"no reason", filing.EIN, anEINOrder.with(cells{applicationReason: ""}), applicationReason,
+			"ein.applicationReason", false},
+		{"vehicles", filing.EIN, anEINOrder.with(cells{vehicle55kPounds: ""}), vehicle55kPounds,
+			"ein.vehicle55kPounds", false},
+		{"gambling", filing.EIN, anEINOrder.with(cells{gamblingWagering: "maybe"}), gamblingWagering,
+			"ein.gamblingWagering", false},
 		{"form 720", filing.EIN, anEINOrder.with(cells{fileForm720: ""}), fileForm720, "ein.fileForm720", false},
-		{"alcohol", filing.EIN, anEINOrder.with(cells{alcoholTobaccoFirearms: ""}), alcoholTobaccoFirearms, "ein.alcoholTobaccoFirearms", false},
+		{"alcohol", filing.EIN, anEINOrder.with(cells{alcoholTobaccoFirearms: ""}), alcoholTobaccoFirearms,
+			"ein.alcoholTobaccoFirearms", false},
 		{"form 944", filing.EIN, anEINOrder.with(cells{fileForm944: ""}), fileForm944, "ein.fileForm944", false},
-		{"employees not said", filing.EIN, anEINOrder.with(cells{w2Expected: ""}), w2Expected, "ein.isW2Expected", false},
-		{"employees not counted", filing.EIN, anEINOrder.with(cells{w2Expected: "yes", firstWagesDate: "9/1/2026"}), otherEmployees, "ein.employees", false},
-		{"half an employee", filing.EIN, anEINOrder.with(cells{otherEmployees: "1.5"}), otherEmployees, "ein.otherEmployeesCount", false},
-		{"employees not expected", filing.EIN, anEINOrder.with(cells{agricultureEmployees: "2"}), w2Expected, "ein.employees-unexpected", true},
-		{"no first wages", filing.EIN, anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2.0"}), firstWagesDate, "ein.firstWagesDate", false},
-		{"first wages in no form", filing.EIN, anEINOrder.with(cells{firstWagesDate: "31.9.2026"}), firstWagesDate, "ein.firstWagesDate", false},
-		{"no first name of the party", filing.EIN, anEINOrder.with(cells{partyFirstName: ""}), partyFirstName, "ein.responsiblePartyFirstName", false},
-		{"no last name of the party", filing.EIN, anEINOrder.with(cells{partyLastName: ""}), partyLastName, "ein.responsiblePartyLastName", false},
-		{"no title of the party", filing.EIN, anEINOrder.with(cells{partyTitle: ""}), partyTitle, "ein.responsiblePartyTitle", false},
+		{"employees not said", filing.EIN, anEINOrder.with(cells{w2Expected: ""}), w2Expected, "ein.isW2Expected",
+			false},
+		{"employees not counted", filing.EIN, anEINOrder.with(cells{w2Expected: "yes", firstWagesDate: "9/1/2026"}),
+			otherEmployees, "ein.employees", false},
+		{"half an employee", filing.EIN, anEINOrder.with(cells{otherEmployees: "1.5"}), otherEmployees,
+			"ein.otherEmployeesCount", false},
+		{"employees not expected", filing.EIN, anEINOrder.with(cells{agricultureEmployees: "2"}), w2Expected,
+			"ein.employees-unexpected", true},
+		{"no first wages", filing.EIN, anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2.0"}),
+			firstWagesDate, "ein.firstWagesDate", false},
+		{"first wages in no form", filing.EIN, anEINOrder.with(cells{firstWagesDate: "31.9.2026"}), firstWagesDate,
+			"ein.firstWagesDate", false},
+		{"no first name of the party", filing.EIN, anEINOrder.with(cells{partyFirstName: ""}), partyFirstName,
+			"ein.responsiblePartyFirstName", false},
+		{"no last name of the party", filing.EIN, anEINOrder.with(cells{partyLastName: ""}), partyLastName,
+			"ein.responsiblePartyLastName", false},
+		{"no title of the party", filing.EIN, anEINOrder.with(cells{partyTitle: ""}), partyTitle,
+			"ein.responsiblePartyTitle", false},
 		{"no SSN", filing.EIN, anEINOrder.with(cells{partySSN: ""}), partySSN, "ein.responsiblePartySsn", false},
-		{"SSN without its zero", filing.EIN, anEINOrder.with(cells{partySSN: "78051120"}), partySSN, "ein.responsiblePartySsn", false},
-		{"SSN with letters", filing.EIN, anEINOrder.with(cells{partySSN: "078-O5-1120"}), partySSN, "ein.responsiblePartySsn", false},
-		{"SSN masked", filing.EIN, anEINOrder.with(cells{partySSN: "***-**-1120"}), partySSN, "ein.responsiblePartySsn", false},
-		{"SSN of a foreign party", filing.EIN, anEINOrder.with(cells{partyIsForeign: "yes"}), partySSN, "ein.responsiblePartySsn", false},
+		{"SSN without its zero", filing.EIN, anEINOrder.with(cells{partySSN: "78051120"}), partySSN,
+			"ein.responsiblePartySsn", false},
+		{"SSN with letters", filing.EIN, anEINOrder.with(cells{partySSN: "078-O5-1120"}), partySSN,
+			"ein.responsiblePartySsn", false},
+		{"SSN masked", filing.EIN, anEINOrder.with(cells{partySSN: "***-**-1120"}), partySSN,
+			"ein.responsiblePartySsn", false},
+		{"SSN of a foreign party", filing.EIN, anEINOrder.with(cells{partyIsForeign: "yes"}), partySSN,
+			"ein.responsiblePartySsn", false},
 		{"ITIN", filing.EIN, anEINOrder.with(cells{partySSN: "912-70-1234"}), partySSN, "ein.ssn-is-itin", true},
-		{"no phone", filing.EIN, anEINOrder.with(cells{partyPhone: ""}), partyPhone, "ein.responsiblePartyPhoneNumber", false},
-		{"half a phone", filing.EIN, anEINOrder.with(cells{partyPhone: "555-0142"}), partyPhone, "ein.responsiblePartyPhoneNumber", false},
-		{"a phone abroad", filing.EIN, anEINOrder.with(cells{partyPhone: "+44 20 7946 0958"}), partyPhone, "ein.responsiblePartyPhoneNumber", false},
+		{"no phone", filing.EIN, anEINOrder.with(cells{partyPhone: ""}), partyPhone, "ein.responsiblePartyPhoneNumber",
+			false},
+		{"half a phone", filing.EIN, anEINOrder.with(cells{partyPhone: "555-0142"}), partyPhone,
+			"ein.responsiblePartyPhoneNumber", false},
+		{"a phone abroad", filing.EIN, anEINOrder.with(cells{partyPhone: "+44 20 7946 0958"}), partyPhone,
+			"ein.responsiblePartyPhoneNumber", false},
 		{"no company", filing.EIN, anEINOrder.with(cells{companyID: ""}), companyID, "company.required", false},
 
-		{"two agents of a qualification", filing.ForeignQualification, aQualification.with(aSupplier).with(cells{orderAgent: "yes", agentState: "NY"}), orderAgent, "foreign-qualification.one-agent", false},
-		{"an agent at home", filing.ForeignQualification, aQualification.with(aSupplier), agentState, "agent.state-is-filing-state", false},
-		{"at home", filing.ForeignQualification, aQualification.with(cells{filingState: "DE"}), filingState, "foreign-qualification.home-state", false},
-		{"a change without an order", filing.ForeignQualification, aQualification.with(cells{changeOfAgent: "yes"}), changeOfAgent, "registered-agent.change", false},
+		{"two agents of a qualification", filing.ForeignQualification,
+			aQualification.with(aSupplier).with(cells{orderAgent: "yes", agentState: "NY"}), orderAgent,
+			"foreign-qualification.one-agent", false},
+		{"an agent at home", filing.ForeignQualification, aQualification.with(aSupplier), agentState,
+			"agent.state-is-filing-state", false},
+		{"at home", filing.ForeignQualification, aQualification.with(cells{filingState: "DE"}), filingState,
+			"foreign-qualification.home-state", false},
+		{"a change without an order", filing.ForeignQualification, aQualification.with(cells{changeOfAgent: "yes"}),
+			changeOfAgent, "registered-agent.change", false},
 
-		{"part of a company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: ""}), companyID, "company.required", false},
-		{"the date of a new company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: "April 2019"}), formationDate, "company.formationDate", false},
-		{"a new company of the future", filing.ForeignQualification, aNewCompany.with(cells{formationDate: "2030-01-01"}), formationDate, "company.formationDate", false},
-		{"the structure of a new company", filing.ForeignQualification, aNewCompany.with(cells{structureType: "x y"}), structureType, "company.structureType", false},
-		{"the ZIP of a new company", filing.ForeignQualification, aNewCompany.with(cells{principalPostalCode: "x"}), principalPostalCode, "company.principalAddress.postalCode", false},
-		{"the officers of a new company", filing.ForeignQualification, aNewCompany.with(anOfficer(0, "Member", "no")), first(officerPrimary), "officer.primary", false},
+		{"part of a company", filing.ForeignQualification, aNewCompany.with(cells{formationDate: ""}), companyID,
+			"company.required", false},
+		{"the date of a new company", filing.ForeignQualification,
+			aNewCompany.with(cells{formationDate: "April 2019"}), formationDate, "company.formationDate", false},
+		{"a new company of the future", filing.ForeignQualification,
+			aNewCompany.with(cells{formationDate: "2030-01-01"}), formationDate, "company.formationDate", false},
+		{"the structure of a new company", filing.ForeignQualification, aNewCompany.with(cells{structureType: "x y"}),
+			structureType, "company.structureType", false},
+		{"the ZIP of a new company", filing.ForeignQualification, aNewCompany.with(cells{principalPostalCode: "x"}),
+			principalPostalCode, "company.principalAddress.postalCode", false},
+		{"the officers of a new company", filing.ForeignQualification, aNewCompany.with(anOfficer(0, "Member", "no")),
+			first(officerPrimary), "officer.primary", false},
 	} {
 		t.Run(string(c.product)+" "+c.why, func(t *testing.T) {
 			text, order := csvOf(c.row)
@@ -205,7 +349,8 @@ func TestRulesAtTheirCells(t *testing.T) {
 				errs = errs[1:] // a date that cannot be read is also missing
 			}
 			cell := sheet.CellName(slices.Index(order, c.at), 2)
-			if len(errs) != 1 || errs[0].Cell != cell || errs[0].Rule != c.rule || (errs[0].Severity == Warning) != c.warning {
+			if len(errs) != 1 || errs[0].Cell != cell || errs[0].Rule != c.rule ||
+				(errs[0].Severity == Warning) != c.warning {
 				t.Fatalf("want %s at %s (%s): %+v", c.rule, cell, columns[c.at].header, r.problems)
 			}
 			if ready := r.result == filing.Ready; ready != c.warning || strings.Contains(r.message, "078") {
@@ -227,62 +372,129 @@ func TestOrders(t *testing.T) {
 		{"a formation", aFormation, Options{}, filing.Formation, func(r *filing.Request) bool {
 			f := r.Order.Formation
 			c := &f.Company
-			return r.Company.Ref == "" && r.Order.RegisteredAgent != nil && f.RegisteredAgent == nil && !f.Expedited && f.AlternativeNames == nil && r.Order.EIN == nil &&
-				c.LegalName == "Harbor Light Bakery LLC" && c.FiscalEndMonth == "December" && c.PrincipalAddress.Country == "US" && *c.MailingAddress == *c.PrincipalAddress &&
-				len(c.Officers) == 2 && c.Officers[0].IsPrimary && c.Officers[0].Type == filing.Person && c.Officers[1].Title == "Member" && c.Officers[1].Address.State == "DE" &&
+			return r.Company.Ref == "" && r.Order.RegisteredAgent != nil && f.RegisteredAgent == nil && !f.Expedited &&
+				f.AlternativeNames == nil && r.Order.EIN == nil &&
+				c.LegalName == "Harbor Light Bakery LLC" && c.FiscalEndMonth == "December" &&
+				c.PrincipalAddress.Country == "US" && *c.MailingAddress == *c.PrincipalAddress &&
+				len(c.Officers) == 2 && c.Officers[0].IsPrimary && c.Officers[0].Type == filing.Person &&
+				c.Officers[1].Title == "Member" && c.Officers[1].Address.State == "DE" &&
 				c.FormationState == "" && c.FormationDate == "" && r.User.Phone == "+13025550142"
 		}},
 		{"an agent of its own", aFormation.with(aSupplier), Options{}, filing.Formation, func(r *filing.Request) bool {
 			return r.Order.RegisteredAgent == nil && r.Order.Formation.RegisteredAgent.CompanyName == "Acme Agents"
 		}},
-		{"expedited, with other names", aFormation.with(cells{expedited: "yes", alternativeNames: "B LLC;; C LLC ;"}), Options{}, filing.Formation, func(r *filing.Request) bool {
-			return r.Order.Formation.Expedited && slices.Equal(r.Order.Formation.AlternativeNames, []string{"B LLC", "C LLC"})
-		}},
-		{"with an EIN", aFormation.with(anEIN).with(cells{orderEIN: "yes"}), Options{}, filing.Formation, func(r *filing.Request) bool {
-			e := r.Order.EIN
-			return e.ResponsiblePartySSN == "078051120" && e.BusinessCategory == "Consulting" && e.ApplicationReason == "Banking purposes" && e.ResponsiblePartyPhoneNumber == "+13025550142" && e.FirstWagesDate == nil
-		}},
-		{"with an annual report that has the same agent", aFormation.with(aSupplier).with(cells{orderAnnualReport: "yes", filingYear: "2026"}), Options{Product: filing.Formation}, filing.Formation, func(r *filing.Request) bool {
-			return *r.Order.AnnualReport.RegisteredAgent == *r.Order.Formation.RegisteredAgent && r.Order.AnnualReport.FilingYear == "2026"
-		}},
-		{"a form's empty officers", aFormation.with(cells{officerColumn(2, officerPrimary): "no", officerColumn(2, officerCountry): "US"}), Options{}, filing.Formation, func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 2 }},
-		{"a gap among the officers", aFormation.with(anOfficer(3, "Manager", "")), Options{}, filing.Formation, func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 3 }},
-		{"the formation state alone", aFormation.with(cells{filingState: "", formationState: "Nevada"}), Options{}, filing.Formation, func(r *filing.Request) bool { return r.Order.FilingState == "NV" }},
-		{"an address abroad", aFormation.with(cells{mailingLine1: "1 Bay St", mailingCity: "Toronto", mailingState: "ON", mailingPostalCode: "M5J 2N8", mailingCountry: "Canada"}), Options{}, filing.Formation, func(r *filing.Request) bool {
+		{"expedited, with other names", aFormation.with(cells{expedited: "yes", alternativeNames: "B LLC;; C LLC ;"}),
+			Options{}, filing.Formation, func(r *filing.Request) bool {
+				return r.Order.Formation.Expedited &&
+					slices.Equal(r.Order.Formation.AlternativeNames, []string{"B LLC", "C LLC"})
+			}},
+		{"with an EIN", aFormation.with(anEIN).with(cells{orderEIN: "yes"}), Options{}, filing.Formation,
+			func(r *filing.Request) bool {
+				e := r.Order.EIN
+				return e.ResponsiblePartySSN == "078051120" && e.BusinessCategory == "Consulting" &&
+					e.ApplicationReason == "Banking purposes" && e.ResponsiblePartyPhoneNumber == "+13025550142" &&
+					e.FirstWagesDate == nil
+			}},
+		{"with an annual report that has the same agent",
+			aFormation.with(aSupplier).with(cells{orderAnnualReport: "yes", filingYear: "2026"}),
+			Options{Product: filing.Formation}, filing.Formation, func(r *filing.Request) bool {
+				return *r.Order.AnnualReport.RegisteredAgent == *r.Order.Formation.RegisteredAgent &&
+					r.Order.AnnualReport.FilingYear == "2026"
+			}},
+		{"a form's empty officers", aFormation.with(cells{officerColumn(2, officerPrimary): "no",
+			officerColumn(2, officerCountry): "US"}), Options{}, filing.Formation,
+			func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 2 }},
+		{"a gap among the officers", aFormation.with(anOfficer(3, "Manager", "")), Options{}, filing.Formation,
+			func(r *filing.Request) bool { return len(r.Order.Formation.Company.Officers) == 3 }},
+		{"the formation state alone", aFormation.with(cells{filingState: "", formationState: "Nevada"}), Options{},
+			filing.Formation, func(r *filing.Request) bool { return r.Order.FilingState == "NV" }},
+		{"an address abroad", aFormation.with(cells{
+			mailingLine1:      "1 Bay St",
+			mailingCity:       "Toronto",
+			mailingState:      "ON",
+			mailingPostalCode: "M5J 2N8",
+			mailingCountry:    "Canada",
+		}), Options{}, filing.Formation, func(r *filing.Request) bool {
 			a := r.Order.Formation.Company.MailingAddress
 			return a.Country == "CA" && a.State == "ON"
 		}},
-		{"an EIN", anEINOrder, Options{}, filing.EIN, func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Order.EIN != nil }},
-		{"of a foreign party", anEINOrder.with(cells{partyIsForeign: "yes", partySSN: "", partyPhone: "+44 20 7946 0958"}), Options{}, filing.EIN, func(r *filing.Request) bool {
+		{"an EIN", anEINOrder, Options{}, filing.EIN,
+			func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Order.EIN != nil }},
+		{"of a foreign party", anEINOrder.with(cells{
+			partyIsForeign: "yes",
+			partySSN:       "",
+			partyPhone:     "+44 20 7946 0958",
+		}), Options{}, filing.EIN, func(r *filing.Request) bool {
 			return r.Order.EIN.ResponsiblePartyIsForeign && r.Order.EIN.ResponsiblePartyPhoneNumber == "+442079460958"
 		}},
-		{"an EIN with employees", anEINOrder.with(cells{w2Expected: "yes", otherEmployees: "2", firstWagesDate: "9/1/2026"}), Options{}, filing.EIN, func(r *filing.Request) bool {
+		{"an EIN with employees", anEINOrder.with(cells{
+			w2Expected:     "yes",
+			otherEmployees: "2",
+			firstWagesDate: "9/1/2026",
+		}), Options{}, filing.EIN, func(r *filing.Request) bool {
 			return r.Order.EIN.OtherEmployeesCount == 2 && *r.Order.EIN.FirstWagesDate == "2026-09-01"
 		}},
-		{"an EIN whose state is that of the formation", anEINOrder.with(cells{filingState: "", formationState: "WY"}), Options{}, filing.EIN, func(r *filing.Request) bool { return r.Order.FilingState == "WY" }},
+		{"an EIN whose state is that of the formation", anEINOrder.with(cells{filingState: "", formationState: "WY"}),
+			Options{}, filing.EIN, func(r *filing.Request) bool { return r.Order.FilingState == "WY" }},
 		{"a qualification", aQualification, Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-			return r.Order.ForeignQualification != nil && r.Order.ForeignQualification.RegisteredAgent == nil && r.Order.RegisteredAgent == nil && r.Company.Sheet.FormationState == "DE"
+			return r.Order.ForeignQualification != nil && r.Order.ForeignQualification.RegisteredAgent == nil &&
+				r.Order.RegisteredAgent == nil && r.Company.Sheet.FormationState == "DE"
 		}},
-		{"with an agent ordered", aQualification.with(cells{orderAgent: "yes"}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool { return r.Order.RegisteredAgent != nil }},
-		{"with an agent supplied", aQualification.with(aSupplier).with(cells{agentState: "NY"}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-			return r.Order.ForeignQualification.RegisteredAgent.State == "NY"
-		}},
-		{"an EIN alone in a sheet of qualifications", aQualification.with(anEIN).with(cells{orderQualification: "no", orderEIN: "yes"}), Options{Product: filing.ForeignQualification}, filing.EIN, func(r *filing.Request) bool {
-			return r.Order.ForeignQualification == nil && r.Order.EIN != nil
-		}},
+		{"with an agent ordered", aQualification.with(cells{orderAgent: "yes"}), Options{},
+			filing.ForeignQualification, func(r *filing.Request) bool { return r.Order.RegisteredAgent != nil }},
+		{"with an agent supplied", aQualification.with(aSupplier).with(cells{agentState: "NY"}), Options{},
+			filing.ForeignQualification, func(r *filing.Request) bool {
+				return r.Order.ForeignQualification.RegisteredAgent.State == "NY"
+			}},
+		{"an EIN alone in a sheet of qualifications",
+			aQualification.with(anEIN).with(cells{orderQualification: "no", orderEIN: "yes"}),
+			Options{Product: filing.ForeignQualification}, filing.EIN, func(r *filing.Request) bool {
+				return r.Order.ForeignQualification == nil && r.Order.EIN != nil
+			}},
 		{"a new company", aNewCompany, Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
 			c := r.Company.Sheet
-			return r.CreatesCompany() && c.LegalName == "Harbor Light Bakery LLC" && c.EntityType == filing.LLC && c.FormationState == "DE" && c.FormationDate == "2019-04-30" && c.PrincipalAddress.Country == "US"
+			return r.CreatesCompany() && c.LegalName == "Harbor Light Bakery LLC" && c.EntityType == filing.LLC &&
+				c.FormationState == "DE" && c.FormationDate == "2019-04-30" && c.PrincipalAddress.Country == "US"
 		}},
-		{"with its officers and structure", aNewCompany.with(anOfficer(0, "Member", "yes")).with(cells{structureType: "member managed", fiscalEndMonth: "June"}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
-			c := r.Company.Sheet
-			return len(c.Officers) == 1 && c.StructureType == "MEMBER" && c.FiscalEndMonth == "June"
-		}},
-		{"what describes a company that exists is of no account", aNewCompany.with(anOfficer(0, "x", "y")).with(cells{companyID: "comp_1", principalPostalCode: "x", structureType: "x y"}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Company.Sheet.Officers == nil }},
-		{"an EIN of a new company", anEIN.with(cells{legalName: "Acme Inc.", entityType: "Inc", formationState: "DE", formationDate: "2020-01-02", principalLine1: "1 Main St", principalCity: "Dover", principalState: "DE", userID: "user_1"}), Options{}, filing.EIN, func(r *filing.Request) bool {
+		{"with its officers and structure",
+			aNewCompany.with(anOfficer(0, "Member", "yes")).with(cells{
+				structureType:  "member managed",
+				fiscalEndMonth: "June",
+			}), Options{}, filing.ForeignQualification, func(r *filing.Request) bool {
+				c := r.Company.Sheet
+				return len(c.Officers) == 1 && c.StructureType == "MEMBER" && c.FiscalEndMonth == "June"
+			}},
+		{"what describes a company that exists is of no account",
+			aNewCompany.with(anOfficer(0, "x", "y")).with(cells{
+				companyID:           "comp_1",
+				principalPostalCode: "x",
+				structureType:       "x y",
+			}), Options{}, filing.ForeignQualification,
+			func(r *filing.Request) bool { return r.Company.Ref == "comp_1" && r.Company.Sheet.Officers == nil }},
+		{"an EIN of a new company", anEIN.with(cells{
+			legalName:      "Acme Inc.",
+			entityType:     "Inc",
+			formationState: "DE",
+			formationDate:  "2020-01-02",
+			principalLine1: "1 Main St",
+			principalCity:  "Dover",
+			principalState: "DE",
+			userID:         "user_1",
+		}), Options{}, filing.EIN, func(r *filing.Request) bool {
 			return r.CreatesCompany() && r.Company.Sheet.EntityType == filing.Corp && r.Order.FilingState == "DE"
 		}},
-		{"an agent of a new company", cells{legalName: "Acme Inc.", entityType: "CORP", formationState: "DE", formationDate: "2020-01-02", principalLine1: "1 Main St", principalCity: "Dover", principalState: "DE", userID: "user_1", filingState: "NY", orderAgent: "yes"}, Options{}, filing.RegisteredAgent, func(r *filing.Request) bool {
+		{"an agent of a new company", cells{
+			legalName:      "Acme Inc.",
+			entityType:     "CORP",
+			formationState: "DE",
+			formationDate:  "2020-01-02",
+			principalLine1: "1 Main St",
+			principalCity:  "Dover",
+			principalState: "DE",
+			userID:         "user_1",
+			filingState:    "NY",
+			orderAgent:     "yes",
+		}, Options{}, filing.RegisteredAgent, func(r *filing.Request) bool {
 			return r.CreatesCompany() && r.Company.Sheet.FormationState == "DE" && r.Order.FilingState == "NY"
 		}},
 	} {
@@ -290,8 +502,10 @@ func TestOrders(t *testing.T) {
 			text, _ := csvOf(c.row)
 			im := opened(t, saved(t, "in.csv", text), c.options)
 			r := rowsOf(t, im)[0]
-			if r.result != filing.Ready || len(r.problems) > 0 || r.request.Product != c.product || !c.want(&r.request) {
-				t.Errorf("%s as %s: %s %+v\n%+v\n%q", r.result, im.Product(), r.message, r.problems, r.request, im.Notes())
+			if r.result != filing.Ready || len(r.problems) > 0 || r.request.Product != c.product ||
+				!c.want(&r.request) {
+				t.Errorf("%s as %s: %s %+v\n%+v\n%q", r.result, im.Product(), r.message, r.problems, r.request,
+					im.Notes())
 			}
 		})
 	}
@@ -305,7 +519,8 @@ func TestProductOf(t *testing.T) {
 	}{
 		{"Legal Name,Entity Type,Filing State,Expedited", "formation"},
 		{"Legal Name,Entity Type,Structure Type,Filing State,Order Registered Agent", "formation"},
-		{"Legal Name,Filing State,Officer 1 First Name,Order EIN,Responsible Party SSN,Order Registered Agent,Change Of Agent", "formation"},
+		{"Legal Name,Filing State,Officer 1 First Name,Order EIN,Responsible Party SSN,Order Registered " +
+			"Agent,Change Of Agent", "formation"},
 		{"Legal Name,Filing State,Officer 1 First Name,Order Annual Report,Filing Year", "formation"},
 		{"Legal Name,Filing State,Officer 1 First Name,Filing Year", "annual-report"},
 		{"Legal Name,Filing State,Expedited,Filing Year", "annual-report, formation"},
@@ -316,7 +531,8 @@ func TestProductOf(t *testing.T) {
 		{"Legal Name,Formation State,Formation Date,Officer 1 Type,Business Purpose", "ein"},
 		{"Company ID,Filing State,Order Foreign Qualification", "foreign-qualification"},
 		{"Company ID,Filing State,Order Foreign Qualification,Change Of Agent", "foreign-qualification"},
-		{"Company ID,Filing State,Order Foreign Qualification,Order EIN,Order Annual Report,Filing Year,Order Registered Agent", "annual-report"},
+		{"Company ID,Filing State,Order Foreign Qualification,Order EIN,Order Annual Report,Filing Year,Order " +
+			"Registered Agent", "annual-report"},
 		{"Company ID,Filing State,Officer 1 First Name", "the columns do not tell"},
 		{"Company ID,Filing State,Order Registered Agent", "registered-agent"},
 		{"Company ID,Filing State,Change Of Agent", "agent-change"},
@@ -346,10 +562,17 @@ func TestNothingOrdered(t *testing.T) {
 	}{
 		{filing.EIN, anEINOrder.with(cells{orderEIN: ""})},
 		{filing.ForeignQualification, aQualification.with(cells{orderQualification: "no"})},
-		{filing.AnnualReport, cells{companyID: "comp_1", userID: "user_1", filingState: "DE", filingYear: "2026", orderAnnualReport: ""}},
+		{filing.AnnualReport, cells{
+			companyID:         "comp_1",
+			userID:            "user_1",
+			filingState:       "DE",
+			filingYear:        "2026",
+			orderAnnualReport: "",
+		}},
 	} {
 		text, _ := csvOf(c.row)
-		if r := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: c.product}))[0]; r.result != filing.Skipped || !strings.Contains(r.message, "is not yes") {
+		if r := rowsOf(t, opened(t, saved(t, "in.csv", text),
+			Options{Product: c.product}))[0]; r.result != filing.Skipped || !strings.Contains(r.message, "is not yes") {
 			t.Errorf("%s: %s %s", c.product, r.result, r.message)
 		}
 	}
@@ -357,7 +580,10 @@ func TestNothingOrdered(t *testing.T) {
 
 // officersTab is a sheet of officers under their companies' names.
 func officersTab(rows ...[]string) tab {
-	all := [][]sheet.OutCell{texts("Legal Name", "Type", "First Name", "Last Name", "Company Name", "Title", "Primary", "Street", "City", "State", "ZIP")}
+	all := [][]sheet.OutCell{
+		texts("Legal Name", "Type", "First Name", "Last Name", "Company Name", "Title", "Primary", "Street", "City",
+			"State", "ZIP"),
+	}
 	for _, r := range rows {
 		all = append(all, texts(r...))
 	}
@@ -368,9 +594,11 @@ func officersTab(rows ...[]string) tab {
 // at its cell there.
 func TestOfficersSheet(t *testing.T) {
 	ana := func(name, title, primary string) []string {
-		return []string{name, "PERSON", "Ana", "Silva", "", title, primary, "12 Market Street", "Wilmington", "DE", "19801"}
+		return []string{name, "PERSON", "Ana", "Silva", "", title, primary, "12 Market Street", "Wilmington", "DE",
+			"19801"}
 	}
-	header := []string{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent", "Officer 1 First Name"}
+	header := []string{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
+		"Principal City", "Principal State", "Order Registered Agent", "Officer 1 First Name"}
 	formation := func(name string) []string {
 		return []string{name, "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}
 	}
@@ -382,15 +610,31 @@ func TestOfficersSheet(t *testing.T) {
 		problems string // sheet!cell rule
 		err      string
 	}{
-		{"two of one, one of another", [][]string{formation("Acme LLC"), formation("Bolt LLC")}, [][]string{ana("Acme, L.L.C.", "Member", "yes"), ana("Bolt LLC", "Managing Member", "yes"), ana("ACME LLC", "Manager", "")}, "ready ready", "", ""},
-		{"a title that is none", [][]string{formation("Acme LLC")}, [][]string{ana("Acme LLC", "Member", "yes"), ana("Acme LLC", "CEO", "")}, "invalid", "Officers!F3 officer.title", ""},
-		{"a city missing", [][]string{formation("Acme LLC")}, [][]string{{"Acme LLC", "PERSON", "Ana", "Silva", "", "Member", "yes", "12 Market Street", "", "DE"}}, "invalid", "Officers!I2 officer.city", ""},
-		{"unreadable", [][]string{formation("Acme LLC")}, [][]string{ana("Acme LLC", "Member", "perhaps"), ana("Acme LLC", "Member", "yes")}, "invalid", "Officers!G2 officer.primary", ""},
-		{"none for a row", [][]string{formation("Acme LLC"), formation("Bolt LLC")}, [][]string{ana("Acme LLC", "Member", "yes")}, "ready invalid", "June!J3 officer.required", ""},
-		{"of no row", [][]string{formation("Acme LLC")}, [][]string{ana("Acme LLC", "Member", "yes"), ana("Zephyr Airways Inc.", "CEO", "yes")}, "ready", "Officers!A3 officer.company", ""},
-		{"without a name", [][]string{formation("Acme LLC")}, [][]string{ana("Acme LLC", "Member", "yes"), ana("", "CEO", "yes")}, "ready", "Officers!A3 officer.company", ""},
-		{"of a name that is misspelt", [][]string{formation("Harbor Light LLC")}, [][]string{ana("Harbor Light LLC", "Member", "yes"), ana("Harbor Ligth LLC", "Member", "")}, "invalid", "Officers!A3 officer.company", ""},
-		{"in the row and on the sheet", [][]string{append(formation("Acme LLC"), "Ana")}, [][]string{ana("Acme LLC", "Member", "yes")}, "invalid", "June!J2 officer.twice", ""},
+		{"two of one, one of another", [][]string{formation("Acme LLC"), formation("Bolt LLC")},
+			[][]string{ana("Acme, L.L.C.", "Member", "yes"), ana("Bolt LLC", "Managing Member", "yes"),
+				ana("ACME LLC", "Manager", "")}, "ready ready", "", ""},
+		{"a title that is none", [][]string{formation("Acme LLC")},
+			[][]string{ana("Acme LLC", "Member", "yes"), ana("Acme LLC", "CEO", "")}, "invalid",
+			"Officers!F3 officer.title", ""},
+		{"a city missing", [][]string{formation("Acme LLC")},
+			[][]string{{"Acme LLC", "PERSON", "Ana", "Silva", "", "Member", "yes", "12 Market Street", "", "DE"}},
+			"invalid", "Officers!I2 officer.city", ""},
+		{"unreadable", [][]string{formation("Acme LLC")},
+			[][]string{ana("Acme LLC", "Member", "perhaps"), ana("Acme LLC", "Member", "yes")}, "invalid",
+			"Officers!G2 officer.primary", ""},
+		{"none for a row", [][]string{formation("Acme LLC"), formation("Bolt LLC")},
+			[][]string{ana("Acme LLC", "Member", "yes")}, "ready invalid", "June!J3 officer.required", ""},
+		{"of no row", [][]string{formation("Acme LLC")},
+			[][]string{ana("Acme LLC", "Member", "yes"), ana("Zephyr Airways Inc.", "CEO", "yes")}, "ready",
+			"Officers!A3 officer.company", ""},
+		{"without a name", [][]string{formation("Acme LLC")},
+			[][]string{ana("Acme LLC", "Member", "yes"), ana("", "CEO", "yes")}, "ready",
+			"Officers!A3 officer.company", ""},
+		{"of a name that is misspelt", [][]string{formation("Harbor Light LLC")},
+			[][]string{ana("Harbor Light LLC", "Member", "yes"), ana("Harbor Ligth LLC", "Member", "")}, "invalid",
+			"Officers!A3 officer.company", ""},
+		{"in the row and on the sheet", [][]string{append(formation("Acme LLC"), "Ana")},
+			[][]string{ana("Acme LLC", "Member", "yes")}, "invalid", "June!J2 officer.twice", ""},
 		{"no header", [][]string{formation("Acme LLC")}, nil, "", "", "no row among its first"},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -419,7 +663,8 @@ func TestOfficersSheet(t *testing.T) {
 				results = append(results, string(r.result))
 			}
 			if _, err := im.Check(t.Context(), func(p Problem) error {
-				if p.Rule != "officer.first-name" && p.Rule != "officer.last-name" && p.Rule != "officer.title" && p.Rule != "officer.address" || !strings.HasPrefix(c.why, "in the row") {
+				if p.Rule != "officer.first-name" && p.Rule != "officer.last-name" && p.Rule != "officer.title" &&
+					p.Rule != "officer.address" || !strings.HasPrefix(c.why, "in the row") {
 					problems = append(problems, fmt.Sprintf("%s!%s %s", p.Sheet, p.Cell, p.Rule))
 				}
 				return nil
@@ -427,7 +672,8 @@ func TestOfficersSheet(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.why == "in the row and on the sheet" {
-				problems = slices.DeleteFunc(problems, func(p string) bool { return !strings.Contains(p, "officer.twice") })
+				problems = slices.DeleteFunc(problems,
+					func(p string) bool { return !strings.Contains(p, "officer.twice") })
 			}
 			if got := strings.Join(problems, " "); strings.Join(results, " ") != c.results || got != c.problems {
 				t.Errorf("%q %q", results, got)
@@ -453,7 +699,11 @@ func TestOfficersSheet(t *testing.T) {
 
 // A sheet of officers beside companies that exist is somebody's own list.
 func TestOfficersOfCompaniesThatExist(t *testing.T) {
-	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}},
+	book := workbook(t, tab{
+		name: "June",
+		rows: [][]sheet.OutCell{texts("Company ID", "User ID", "Filing State", "Filing Year"),
+			texts("comp_1", "user_1", "DE", "2026")},
+	},
 		tab{name: "Officers", rows: [][]sheet.OutCell{texts("Who", "Phone"), texts("Ana", "1")}})
 	if r := rowsOf(t, opened(t, book, Options{}))[0]; r.result != filing.Ready {
 		t.Errorf("%s", r.message)
@@ -468,17 +718,27 @@ func TestRepeatsOfProducts(t *testing.T) {
 		rows    []cells
 		repeat  bool // the second row
 	}{
-		{"a formation in other words", filing.Formation, []cells{aFormation, aFormation.with(cells{legalName: "HARBOR LIGHT BAKERY, L.L.C."})}, true},
-		{"a formation in another state", filing.Formation, []cells{aFormation, aFormation.with(cells{filingState: "NY"})}, false},
-		{"a formation of another user", filing.Formation, []cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, false},
-		{"an EIN, whatever the state", filing.EIN, []cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, true},
-		{"an EIN of another company", filing.EIN, []cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})}, false},
+		{"a formation in other words", filing.Formation,
+			[]cells{aFormation, aFormation.with(cells{legalName: "HARBOR LIGHT BAKERY, L.L.C."})}, true},
+		{"a formation in another state", filing.Formation,
+			[]cells{aFormation, aFormation.with(cells{filingState: "NY"})}, false},
+		{"a formation of another user", filing.Formation,
+			[]cells{aFormation, aFormation.with(cells{userEmail: "bo@example.com"})}, false},
+		{"an EIN, whatever the state", filing.EIN,
+			[]cells{anEINOrder, anEINOrder.with(cells{filingState: "NY"})}, true},
+		{"an EIN of another company", filing.EIN, []cells{anEINOrder, anEINOrder.with(cells{companyID: "comp_2"})},
+			false},
 		{"a qualification", filing.ForeignQualification, []cells{aQualification, aQualification}, true},
-		{"a qualification in another state", filing.ForeignQualification, []cells{aQualification, aQualification.with(cells{filingState: "TX"})}, false},
-		{"a qualification with an agent more", filing.ForeignQualification, []cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, false},
-		{"a qualification with an agent less", filing.ForeignQualification, []cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, true},
-		{"a new company", filing.ForeignQualification, []cells{aNewCompany, aNewCompany.with(cells{legalName: "Harbor Light Bakery, LLC"})}, true},
-		{"a new company of another state", filing.ForeignQualification, []cells{aNewCompany, aNewCompany.with(cells{formationState: "NV"})}, false},
+		{"a qualification in another state", filing.ForeignQualification,
+			[]cells{aQualification, aQualification.with(cells{filingState: "TX"})}, false},
+		{"a qualification with an agent more", filing.ForeignQualification,
+			[]cells{aQualification, aQualification.with(cells{orderAgent: "yes"})}, false},
+		{"a qualification with an agent less", filing.ForeignQualification,
+			[]cells{aQualification.with(cells{orderAgent: "yes"}), aQualification}, true},
+		{"a new company", filing.ForeignQualification,
+			[]cells{aNewCompany, aNewCompany.with(cells{legalName: "Harbor Light Bakery, LLC"})}, true},
+		{"a new company of another state", filing.ForeignQualification,
+			[]cells{aNewCompany, aNewCompany.with(cells{formationState: "NV"})}, false},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			text, _ := csvOf(c.rows...)
@@ -494,11 +754,16 @@ func TestRepeatsOfProducts(t *testing.T) {
 func TestKeysAreBusinessKeys(t *testing.T) {
 	some := func(rt *rapid.T, label string) *filing.Request {
 		pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, label+what) }
-		r := &filing.Request{User: filing.UserRef{ID: pick("user", "user_1", "user_2")}, Order: filing.Order{FilingState: filing.State(pick("state", "DE", "NY"))}}
+		r := &filing.Request{
+			User:  filing.UserRef{ID: pick("user", "user_1", "user_2")},
+			Order: filing.Order{FilingState: filing.State(pick("state", "DE", "NY"))},
+		}
 		o := &r.Order
 		items := rapid.IntRange(1, 15).Draw(rt, label+"items")
 		if rapid.Bool().Draw(rt, label+"forms") {
-			o.Formation = &filing.FormationItem{Company: filing.Company{LegalName: pick("name", "Acme LLC", "ACME, L.L.C.", "Bolt LLC")}}
+			o.Formation = &filing.FormationItem{
+				Company: filing.Company{LegalName: pick("name", "Acme LLC", "ACME, L.L.C.", "Bolt LLC")},
+			}
 		} else {
 			r.Company.Ref = pick("company", "comp_1", "comp_2")
 			if items&1 != 0 {
@@ -559,7 +824,11 @@ func TestSecretsOfOrders(t *testing.T) {
 		anEINOrder.with(cells{companyID: "comp_6", partyPhone: "078051120", partySSN: "Member"}),
 		anEINOrder.with(cells{companyID: "comp_7", w2Expected: "078051120"}),
 		anEINOrder.with(cells{companyID: "comp_8", partyIsForeign: "yes"}),
-		anEINOrder.with(cells{companyID: "comp_9", businessPurpose: "Bakery of 078-05-1120", partyPhone: "078\u201305\u20131120"}),
+		anEINOrder.with(cells{
+			companyID:       "comp_9",
+			businessPurpose: "Bakery of 078-05-1120",
+			partyPhone:      "078\u201305\u20131120",
+		}),
 		anEINOrder.with(cells{companyID: "comp_10", applicationReason: "for 078 05 1120, her number"}),
 	}
 	text, order := csvOf(rows...)
@@ -585,7 +854,8 @@ func TestSecretsOfOrders(t *testing.T) {
 	for _, r := range kept.rows {
 		fmt.Fprintln(&said, string(r.Cells), r.Message, r.Faults)
 	}
-	for _, secret := range []string{"078-05-1120", "078\u201305\u20131120", "078 05 1120", "078051120", "78051120", "0780511201"} {
+	for _, secret := range []string{"078-05-1120", "078\u201305\u20131120", "078 05 1120", "078051120", "78051120",
+		"0780511201"} {
 		if i := strings.Index(said.String(), secret); i >= 0 {
 			t.Errorf("%s is shown: %s", secret, said.String()[max(0, i-200):i+40])
 		}
@@ -632,14 +902,17 @@ func TestCellsOfProducts(t *testing.T) {
 		row = append(row, cell)
 	}
 	r := rowsOf(t, opened(t, workbook(t, tab{name: "June", rows: [][]sheet.OutCell{header, row}}), Options{}))[0]
-	if len(r.problems) != 1 || !strings.Contains(r.problems[0].Message, "lost its leading zero") || r.problems[0].Value != masked {
+	if len(r.problems) != 1 || !strings.Contains(r.problems[0].Message, "lost its leading zero") ||
+		r.problems[0].Value != masked {
 		t.Errorf("%+v", r.problems)
 	}
 	for _, c := range []struct {
 		cell sheet.Cell
 		want string
 	}{
-		{sheet.Cell{Kind: sheet.Date, Text: "2025-06-30"}, "June"}, {sheet.Cell{Kind: sheet.Text, Text: "12/31"}, "December"}, {sheet.Cell{Kind: sheet.Text, Text: "sept."}, "September"},
+		{sheet.Cell{Kind: sheet.Date, Text: "2025-06-30"}, "June"},
+		{sheet.Cell{Kind: sheet.Text, Text: "12/31"}, "December"},
+		{sheet.Cell{Kind: sheet.Text, Text: "sept."}, "September"},
 		{sheet.Cell{Kind: sheet.Number, Text: "3"}, "March"}, {sheet.Cell{Kind: sheet.Text, Text: "Q4"}, ""},
 	} {
 		im := opened(t, saved(t, "in.csv", "Legal Name,Fiscal End Month,Expedited\na,b,c\n"), Options{})

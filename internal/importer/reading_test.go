@@ -30,17 +30,22 @@ func checkOf(t testing.TB, im *Import) (problems map[string]Problem, tally Tally
 func TestDatesOfOneColumn(t *testing.T) {
 	const rest = ",Acme LLC,LLC,user_1,DE,2026,"
 	const header = "Company ID,Legal Name,Entity Type,User ID,Filing State,Filing Year,Formation Date\n"
-	problems, _, _ := checkOf(t, opened(t, saved(t, "in.csv", header+"comp_1"+rest+"03/04/2019\ncomp_2"+rest+"13/02/2019\ncomp_3"+rest+"05/05/2019\ncomp_4"+rest+"2019-04-03\n"), Options{}))
-	for cell, want := range map[string]string{"G2": `for "13/02/2019" in G3 has the day first`, "G3": "write it as 2019-02-13"} {
+	problems, _, _ := checkOf(t, opened(t,
+		saved(t, "in.csv", header+"comp_1"+rest+"03/04/2019\ncomp_2"+rest+"13/02/2019\ncomp_3"+rest+
+			"05/05/2019\ncomp_4"+rest+"2019-04-03\n"), Options{}))
+	for cell, want := range map[string]string{"G2": `for "13/02/2019" in G3 has the day first`,
+		"G3": "write it as 2019-02-13"} {
 		if p := problems[cell]; !strings.Contains(p.Message, want) {
 			t.Errorf("%s: %+v", cell, p)
 		}
 	}
-	if problems["G4"].Message != "" && problems["G4"].Rule == "company.formationDate" || problems["G5"].Rule == "company.formationDate" {
+	if problems["G4"].Message != "" && problems["G4"].Rule == "company.formationDate" ||
+		problems["G5"].Rule == "company.formationDate" {
 		t.Errorf("%+v", problems)
 	}
 	// Beyond the rows that are looked at first, the whole sheet is noted.
-	far := header + "comp_1" + rest + "03/04/2019\n" + strings.Repeat("comp_2"+rest+"2019-01-01\n", 2000) + "comp_3" + rest + "13/02/2019\n"
+	far := header + "comp_1" + rest + "03/04/2019\n" + strings.Repeat("comp_2"+rest+"2019-01-01\n", 2000) + "comp_3" +
+		rest + "13/02/2019\n"
 	_, _, notes := checkOf(t, opened(t, saved(t, "far.csv", far), Options{}))
 	if want := `ATTENTION: "13/02/2019" in G2003 has the day first, and "03/04/2019" in G2 was read with the month first`; !strings.Contains(notes, want) {
 		t.Errorf("%s", notes)
@@ -50,7 +55,9 @@ func TestDatesOfOneColumn(t *testing.T) {
 // Years of two digits are announced once.
 func TestShortYearsAreAnnounced(t *testing.T) {
 	const row = "comp_1,user_1,DE,2026,"
-	_, tally, notes := checkOf(t, opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year,Formation Date\n"+row+"4/30/19\ncomp_2,user_1,DE,2026,1-Mar-31\n"), Options{}))
+	_, tally, notes := checkOf(t, opened(t,
+		saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year,Formation Date\n"+row+
+			"4/30/19\ncomp_2,user_1,DE,2026,1-Mar-31\n"), Options{}))
 	const want = `Years of two digits in dates are read as 1930 to 2029, as Excel does: "4/30/19" (E2) is 2019-04-30.`
 	if strings.Count(notes, "two digits") != 1 || !strings.Contains(notes, want) || tally.Invalid > 0 {
 		t.Errorf("%+v %s", tally, notes)
@@ -80,7 +87,8 @@ func TestWhatStandsBesideFilings(t *testing.T) {
 		}
 	}
 	for cell, want := range map[string]string{
-		"F2": `"DO NOT FILE - dissolved" stands here`, "F5": `"Dissolved 2024" stands here`, "G6": `"please hold" stands here`,
+		"F2": `"DO NOT FILE - dissolved" stands here`, "F5": `"Dissolved 2024" stands here`,
+		"G6": `"please hold" stands here`,
 		"A7": "is a web address: write harbor-light",
 	} {
 		if p := problems[cell]; !strings.Contains(p.Message, want) || (p.Severity == Warning) != (cell != "A7") {
@@ -110,7 +118,8 @@ func TestHiddenAndStruckRows(t *testing.T) {
 		}
 	}
 	path := t.TempDir() + "/in.xlsx"
-	for _, err := range []error{f.SetCellStyle("Sheet1", "A3", "C3", strike), f.SetCellStyle("Sheet1", "A4", "A4", strike), f.SetRowVisible("Sheet1", 2, false), f.SaveAs(path)} {
+	for _, err := range []error{f.SetCellStyle("Sheet1", "A3", "C3", strike),
+		f.SetCellStyle("Sheet1", "A4", "A4", strike), f.SetRowVisible("Sheet1", 2, false), f.SaveAs(path)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,13 +128,17 @@ func TestHiddenAndStruckRows(t *testing.T) {
 	if p := problems["A3"]; p.Rule != "row.struck" || p.Severity != Warning || problems["A4"].Rule != "" {
 		t.Errorf("%+v", problems)
 	}
-	if tally.Ready != 3 || !strings.Contains(notes, "ATTENTION: 1 of 3 rows are hidden, by hand or by a filter, and would be filed too: say --visible-only to leave them out.") {
+	if tally.Ready != 3 || !strings.Contains(notes,
+		"ATTENTION: 1 of 3 rows are hidden, by hand or by a filter, and would be filed too: say --visible-only to "+
+			"leave them out.") {
 		t.Errorf("%+v %s", tally, notes)
 	}
 	all := opened(t, path, Options{})
 	visible := opened(t, path, Options{VisibleOnly: true})
 	_, tally, notes = checkOf(t, visible)
-	if want := (Tally{Rows: 3, Ready: 2, Skipped: 1}); tally != want || !strings.Contains(notes, "1 row is hidden, by hand or by a filter, and left out.") || strings.Contains(notes, "ATTENTION: 1 of 3") {
+	if want := (Tally{Rows: 3, Ready: 2, Skipped: 1}); tally != want ||
+		!strings.Contains(notes, "1 row is hidden, by hand or by a filter, and left out.") ||
+		strings.Contains(notes, "ATTENTION: 1 of 3") {
 		t.Errorf("%+v %s", tally, notes)
 	}
 	first, err := all.BatchID()
@@ -152,14 +165,16 @@ func TestYearsInCellsForDates(t *testing.T) {
 	}
 	for cell, row := range map[string][]any{
 		"A1": {"Company ID", "User ID", "Filing State", "Filing Year"}, "A2": {"comp_1", "user_1", "DE", 46023},
-		"A3": {"comp_2", "user_1", "DE", 2026}, "A4": {"comp_3", "user_1", "DE", 46023}, "A5": {"comp_4", "user_1", "DE", 2026},
+		"A3": {"comp_2", "user_1", "DE", 2026}, "A4": {"comp_3", "user_1", "DE", 46023},
+		"A5": {"comp_4", "user_1", "DE", 2026},
 	} {
 		if err := f.SetSheetRow("Sheet1", cell, &row); err != nil {
 			t.Fatal(err)
 		}
 	}
 	path := t.TempDir() + "/in.xlsx"
-	for _, err := range []error{f.SetCellStyle("Sheet1", "D2", "D3", shownYear), f.SetCellStyle("Sheet1", "D4", "D5", shownDate), f.SaveAs(path)} {
+	for _, err := range []error{f.SetCellStyle("Sheet1", "D2", "D3", shownYear),
+		f.SetCellStyle("Sheet1", "D4", "D5", shownDate), f.SaveAs(path)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +188,10 @@ func TestYearsInCellsForDates(t *testing.T) {
 			got = append(got, r.message)
 		}
 	}
-	if want := []string{"2026", "2026", "Filing Year: the cell holds the date 2026-01-01, not a year: type the four digits of the year, and format the cell as a number or as text", "2026"}; !slices.Equal(got, want) {
+	if want := []string{
+		"2026", "2026", "Filing Year: the cell holds the date 2026-01-01, not a year: type the four digits of the " +
+			"year, and format the cell as a number or as text", "2026",
+	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	// The marked cell takes a year as it is typed.
@@ -205,7 +223,9 @@ func TestSoleOfficer(t *testing.T) {
 			row[officerColumn(1, part)] = ""
 		}
 		text, _ := csvOf(row)
-		if got := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: filing.Formation})); got[0].result != c.want || c.want == filing.Ready && !got[0].request.Order.Formation.Company.Officers[0].IsPrimary {
+		if got := rowsOf(t, opened(t, saved(t, "in.csv", text),
+			Options{Product: filing.Formation})); got[0].result != c.want ||
+			c.want == filing.Ready && !got[0].request.Order.Formation.Company.Officers[0].IsPrimary {
 			t.Errorf("%q: %s %s", c.primary, got[0].result, got[0].message)
 		}
 	}

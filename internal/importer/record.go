@@ -119,17 +119,29 @@ const seasonStretch = 1000
 // record is the ledger's row of a row.
 func (im *Import) record(r *Row) ledger.Row {
 	row := ledger.Row{
-		Number: r.Number, Corrects: im.numberOf(r.Cells), Cells: sheet.EncodeCells(im.target.cells(im.masked(r.Cells))),
-		Request: r.Request, Result: r.Result, Message: r.Message, Priority: r.Priority,
+		Number:   r.Number,
+		Corrects: im.numberOf(r.Cells),
+		Cells:    sheet.EncodeCells(im.target.cells(im.masked(r.Cells))),
+		Request:  r.Request,
+		Result:   r.Result,
+		Message:  r.Message,
+		Priority: r.Priority,
 	}
-	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) && r.Cells[name.index].Text != "" {
+	if name := im.plan.binding(legalName); im.officers != nil && name != nil && name.index < len(r.Cells) &&
+		r.Cells[name.index].Text != "" {
 		row.Officers = im.officers.record(r.Number, r.Cells[name.index].Text)
 	}
 	if r.repeats {
 		row.Message += " of " + im.file.Name() // beside the answers that row stands elsewhere
 	}
 	for _, p := range r.Problems {
-		fault := ledger.Fault{Column: im.target.column(p.ColumnIndex), Rule: p.Rule, Message: p.Message, Warning: p.Severity == Warning, Elsewhere: p.elsewhere}
+		fault := ledger.Fault{
+			Column:    im.target.column(p.ColumnIndex),
+			Rule:      p.Rule,
+			Message:   p.Message,
+			Warning:   p.Severity == Warning,
+			Elsewhere: p.elsewhere,
+		}
 		if fault.Column < 0 && (p.Sheet == im.sheet || p.elsewhere != nil) {
 			fault.Header = p.Column
 		}
@@ -147,8 +159,13 @@ func (im *Import) BatchID() (string, error) {
 
 func (im *Import) batch() (ledger.Batch, error) {
 	b := ledger.Batch{
-		File: im.file.Name(), Sheet: im.sheet, Product: im.product,
-		Options: im.identity(), Again: im.options.Again, Columns: im.Columns(), Fields: im.fields(),
+		File:    im.file.Name(),
+		Sheet:   im.sheet,
+		Product: im.product,
+		Options: im.identity(),
+		Again:   im.options.Again,
+		Columns: im.Columns(),
+		Fields:  im.fields(),
 	}
 	if im.officers != nil {
 		b.Officers = im.officers.headers

@@ -44,7 +44,8 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := l.Batch(ctx, id)
-	if err != nil || kept.Rows != 60 || kept.Sheet != "Annual Reports 2026" || kept.CreatedBy != "ana@host" || kept.Options != "--product annual-report --sheet 'Annual Reports 2026'" {
+	if err != nil || kept.Rows != 60 || kept.Sheet != "Annual Reports 2026" || kept.CreatedBy != "ana@host" ||
+		kept.Options != "--product annual-report --sheet 'Annual Reports 2026'" {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	n := 0
@@ -117,7 +118,9 @@ func TestSecrets(t *testing.T) {
 	ctx := context.Background()
 	const ssn = "078-05-1120"
 	const bare = "078051120"
-	text := "Company ID,User ID,Filing State,Filing Year,Soc Sec #,Responsible Party SSN,Remark\ncomp_1,user_1,DE,2026," + ssn + ",,see " + bare + "\ncomp_2,user_1,DE,26,," + ssn + "," + bare + "\n"
+	text := "Company ID,User ID,Filing State,Filing Year,Soc Sec #,Responsible Party " +
+		"SSN,Remark\ncomp_1,user_1,DE,2026," + ssn + ",,see " + bare + "\ncomp_2,user_1,DE,26,," + ssn + "," +
+		bare + "\n"
 	im := opened(t, saved(t, "in.csv", text), Options{Product: filing.AnnualReport})
 	l := openLedger(t)
 	id, _, err := im.Record(ctx, l, "")
@@ -125,7 +128,8 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for r, err := range l.Rows(ctx, id) {
-		if err != nil || strings.Contains(string(r.Cells), ssn) || strings.Contains(string(r.Cells), bare) || !strings.Contains(string(r.Cells), "***-**-1120") {
+		if err != nil || strings.Contains(string(r.Cells), ssn) || strings.Contains(string(r.Cells), bare) ||
+			!strings.Contains(string(r.Cells), "***-**-1120") {
 			t.Errorf("%s %v", r.Cells, err)
 		}
 	}
@@ -133,7 +137,8 @@ func TestSecrets(t *testing.T) {
 	if err := im.WriteChecked(ctx, path); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || strings.Contains(lines, bare) || !strings.Contains(lines, "***-**-1120") {
+	if lines := strings.Join(cellsOf(t, path), "\n"); strings.Contains(lines, ssn) || strings.Contains(lines, bare) ||
+		!strings.Contains(lines, "***-**-1120") {
 		t.Error(lines)
 	}
 }
@@ -148,7 +153,8 @@ func (brokenRecorder) AddRows(context.Context, string, []ledger.Row) error {
 func TestRecordFails(t *testing.T) {
 	ctx := context.Background()
 	l := openLedger(t)
-	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"), Options{})
+	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"),
+		Options{})
 	id, created, err := im.Record(ctx, brokenRecorder{l}, "")
 	if err == nil || created {
 		t.Fatal("no error")
@@ -214,7 +220,8 @@ func TestWriteChecked(t *testing.T) {
 
 // Where nothing is wrong, nothing is written.
 func TestWriteCheckedNothing(t *testing.T) {
-	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"), Options{})
+	im := opened(t, saved(t, "in.csv", "Company ID,User ID,Filing State,Filing Year\ncomp_1,user_1,DE,2026\n"),
+		Options{})
 	path := filepath.Join(t.TempDir(), "in.checked.xlsx")
 	if err := im.WriteChecked(context.Background(), path); err != nil {
 		t.Fatal(err)
@@ -251,13 +258,16 @@ func TestRecordASeason(t *testing.T) {
 			t.Fatal(err)
 		}
 		company := fmt.Sprintf("comp_%d", len(rows))
-		if r.Number != len(rows)+2 || r.Request.Company.Ref != company || !strings.Contains(string(r.Cells), `"`+company+`"`) || r.Request.User.ID != fmt.Sprintf("user_%d", len(rows)) {
+		if r.Number != len(rows)+2 || r.Request.Company.Ref != company ||
+			!strings.Contains(string(r.Cells), `"`+company+`"`) ||
+			r.Request.User.ID != fmt.Sprintf("user_%d", len(rows)) {
 			t.Fatalf("%d in the sheet: row %d, %s for %s", len(rows)+2, r.Number, r.Cells, r.Request.Company.Ref)
 		}
 		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b ledger.Row) int { return cmp.Compare(a.ID, b.ID) })
-	if len(rows) != n || !slices.IsSortedFunc(rows, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) }) {
+	if len(rows) != n || !slices.IsSortedFunc(rows,
+		func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) }) {
 		t.Errorf("%d rows, not in the order of their turn", len(rows))
 	}
 }

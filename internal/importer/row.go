@@ -78,12 +78,25 @@ type checker struct {
 }
 
 func (im *Import) newChecker() *checker {
-	return &checker{im: im, year: im.options.Now.Year(), values: make([]string, len(columns)), phones: map[string]string{}, refusals: map[string]refusal{}}
+	return &checker{
+		im:       im,
+		year:     im.options.Now.Year(),
+		values:   make([]string, len(columns)),
+		phones:   map[string]string{},
+		refusals: map[string]refusal{},
+	}
 }
 
 // check reads one row. What it finds is in out, whose request is in d.
 func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
-	*out = Row{Number: in.Number, Cells: in.Cells, Problems: out.Problems[:0], Result: filing.Ready, hidden: in.Hidden, keys: out.keys[:0]}
+	*out = Row{
+		Number:   in.Number,
+		Cells:    in.Cells,
+		Problems: out.Problems[:0],
+		Result:   filing.Ready,
+		hidden:   in.Hidden,
+		keys:     out.keys[:0],
+	}
 	c.row, c.broken, c.officers = out, c.broken[:0], c.officers[:0]
 	if s := c.im.options.Season; s != nil {
 		var ok bool
@@ -179,7 +192,8 @@ func (c *checker) checkWidth() {
 	}
 	b := &binding{column: &column{}, id: none, index: i}
 	c.problem(b, c.row.Cells[i].Text, Error, "row.too-long",
-		"the row has more cells than the header: put quotation marks around a name that has a delimiter in it, or give the column a header")
+		"the row has more cells than the header: put quotation marks around a name that has a delimiter in it, or "+
+			"give the column a header")
 }
 
 // fill puts in what the command line says, and tells why the row is left out
@@ -194,7 +208,8 @@ func (c *checker) fill() (skip string) {
 		}
 		switch {
 		case state != "" && state != string(o.State):
-			return fmt.Sprintf("the %s is %s, and only companies of %s were asked for", strings.ToLower(columns[column].header), state, o.State)
+			return fmt.Sprintf("the %s is %s, and only companies of %s were asked for",
+				strings.ToLower(columns[column].header), state, o.State)
 		case state == "" && (c.im.plan.binding(filingState) != nil || c.isBroken(formationState)):
 			// The sheet gives states, but not this row's: it is not guessed.
 		default:
@@ -217,7 +232,8 @@ func (c *checker) fillYear() {
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.at(filingYear)
 		if c.im.options.Season != nil {
-			c.fault(b, c.stands(b), "the sheet says filing year "+y+", the season files "+year+": remove the column from the sheet, or correct it")
+			c.fault(b, c.stands(b), "the sheet says filing year "+y+", the season files "+year+
+				": remove the column from the sheet, or correct it")
 		} else {
 			c.fault(b, c.stands(b), "the cell says "+y+" but "+c.im.options.tell(sayYear, year)+": correct one of them")
 		}
@@ -230,7 +246,8 @@ func (c *checker) fillUser(user string) {
 	for _, id := range []columnID{userID, userEmail} {
 		if v[id] != "" && !strings.EqualFold(v[id], user) {
 			b := c.at(id)
-			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.said+"="))
+			c.fault(b, c.stands(b), "the cell says "+v[id]+" but "+c.im.options.tell(sayUser, user)+
+				": correct one of them, or "+c.im.options.tell(leaveOut, b.header, b.said+"="))
 			return
 		}
 	}
@@ -263,7 +280,8 @@ func (c *checker) noFiling() string {
 		}
 		return ""
 	}
-	if name := p.binding(legalName); name != nil && p.product == filing.Formation && name.index < len(cells) && cells[name.index].Text == exampleName {
+	if name := p.binding(legalName); name != nil && p.product == filing.Formation && name.index < len(cells) &&
+		cells[name.index].Text == exampleName {
 		return isExample
 	}
 	first, filled := -1, 0
@@ -293,13 +311,15 @@ var totalBeginnings = []string{"total", "grand", "sub", "sum", "count", "number"
 // isTotalWord recognises "Total", "Grand total:", "TOTALS" and "Total (60)",
 // but not "Total Wine LLC".
 func isTotalWord(text string) bool {
-	if len(text) > 40 || !slices.ContainsFunc(totalBeginnings, func(b string) bool { return len(text) >= len(b) && strings.EqualFold(text[:len(b)], b) }) {
+	if len(text) > 40 || !slices.ContainsFunc(totalBeginnings,
+		func(b string) bool { return len(text) >= len(b) && strings.EqualFold(text[:len(b)], b) }) {
 		return false
 	}
 	folded := filing.FoldName(text)
 	folded = strings.TrimRight(folded, "0123456789")
 	switch folded {
-	case "total", "totals", "grandtotal", "subtotal", "sum", "count", "totalcount", "totalcompanies", "totalrows", "totalentities", "totalfees", "numberofcompanies":
+	case "total", "totals", "grandtotal", "subtotal", "sum", "count", "totalcount", "totalcompanies", "totalrows",
+		"totalentities", "totalfees", "numberofcompanies":
 		return true
 	}
 	return false
@@ -358,7 +378,8 @@ func endsAsCompany(name string) bool {
 		ending = ending[i+1:]
 	}
 	switch ending {
-	case "llc", "inc", "corp", "co", "company", "ltd", "limited", "lp", "llp", "pllc", "pc", "plc", "trust", "group", "holdings", "partners":
+	case "llc", "inc", "corp", "co", "company", "ltd", "limited", "lp", "llp", "pllc", "pc", "plc", "trust", "group",
+		"holdings", "partners":
 		return true
 	}
 	return false

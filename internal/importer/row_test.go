@@ -15,7 +15,9 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-const reportHeader = "Company ID,Legal Name,Entity Type,User Email,Filing State,Filing Year,Order Registered Agent,Change Of Agent,Agent Type,Agent Company Name,Agent First Name,Agent Last Name,Agent Street,Agent City,Agent State,Agent ZIP\n"
+const reportHeader = "Company ID,Legal Name,Entity Type,User Email,Filing State,Filing Year,Order Registered " +
+	"Agent,Change Of Agent,Agent Type,Agent Company Name,Agent First Name,Agent Last Name,Agent Street,Agent " +
+	"City,Agent State,Agent ZIP\n"
 
 // What a row of annual reports becomes.
 func TestAnnualReport(t *testing.T) {
@@ -29,52 +31,81 @@ func TestAnnualReport(t *testing.T) {
 		message string // a part of it
 		want    func(*filing.Request) bool
 	}{
-		{"agent on record", "comp_1,Acme LLC,LLC,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			return r.Product == filing.AnnualReport && r.Company.Ref == "comp_1" && r.User.Email == "a@example.com" && r.Order.FilingState == "DE" &&
-				r.Order.AnnualReport.FilingYear == "2026" && r.Order.AnnualReport.RegisteredAgent == nil && r.Order.RegisteredAgent == nil &&
-				r.Company.Sheet.EntityType == filing.LLC && r.Company.Sheet.LegalName == "Acme LLC"
-		}},
-		{"agent ordered", "comp_1,,,a@example.com,DE,2026,yes\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			return r.Order.RegisteredAgent != nil && !r.Order.RegisteredAgent.IsChangeOfAgent
-		}},
-		{"agent changed", "comp_1,,,a@example.com,DE,2026,yes,yes\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			return r.Order.RegisteredAgent.IsChangeOfAgent
-		}},
-		{"agent supplied, its type told from its name", "comp_1,,,a@example.com,DE,2026,no" + agent, Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			a := r.Order.AnnualReport.RegisteredAgent
-			return r.Order.RegisteredAgent == nil && a.Type == filing.CompanyParty && a.CompanyName == "Acme Agents" && a.Street == "1 Main St" && a.City == "Dover" && a.State == "DE" && a.ZIP == "19901"
-		}},
-		{"a person supplied", "comp_1,,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
-		}},
-		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2", "keep one of the two", nil},
-		{"agent columns that say nothing", "comp_1,,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n", Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
-			return r.Order.AnnualReport.RegisteredAgent == nil
-		}},
-		{"a change without an order", "comp_1,,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2", "no agent is ordered", nil},
-		{"half an agent", "comp_1,,,a@example.com,DE,2026,no,,,Acme Agents\n", Options{}, filing.Invalid, "M2 N2 O2 P2", "Agent Street is missing", nil},
-		{"two kinds of names", "comp_1,,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n", Options{}, filing.Invalid, "I2", "Agent Type", nil},
-		{"agent in another state", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,NJ,07102\n", Options{}, filing.Invalid, "O2", "filing state", nil},
-		{"agent state not known is said once", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n", Options{}, filing.Invalid, "O2", "not a US state", nil},
-		{"lost zero", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Dover,DE,1990\n", Options{}, filing.Invalid, "P2", "lost its leading zero", nil},
-		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2", "Company ID: no company is named", nil},
+		{"agent on record", "comp_1,Acme LLC,LLC,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "",
+			func(r *filing.Request) bool {
+				return r.Product == filing.AnnualReport && r.Company.Ref == "comp_1" &&
+					r.User.Email == "a@example.com" && r.Order.FilingState == "DE" &&
+					r.Order.AnnualReport.FilingYear == "2026" && r.Order.AnnualReport.RegisteredAgent == nil &&
+					r.Order.RegisteredAgent == nil &&
+					r.Company.Sheet.EntityType == filing.LLC && r.Company.Sheet.LegalName == "Acme LLC"
+			}},
+		{"agent ordered", "comp_1,,,a@example.com,DE,2026,yes\n", Options{}, filing.Ready, "", "",
+			func(r *filing.Request) bool {
+				return r.Order.RegisteredAgent != nil && !r.Order.RegisteredAgent.IsChangeOfAgent
+			}},
+		{"agent changed", "comp_1,,,a@example.com,DE,2026,yes,yes\n", Options{}, filing.Ready, "", "",
+			func(r *filing.Request) bool {
+				return r.Order.RegisteredAgent.IsChangeOfAgent
+			}},
+		{"agent supplied, its type told from its name", "comp_1,,,a@example.com,DE,2026,no" + agent, Options{},
+			filing.Ready, "", "", func(r *filing.Request) bool {
+				a := r.Order.AnnualReport.RegisteredAgent
+				return r.Order.RegisteredAgent == nil && a.Type == filing.CompanyParty &&
+					a.CompanyName == "Acme Agents" && a.Street == "1 Main St" && a.City == "Dover" &&
+					a.State == "DE" && a.ZIP == "19901"
+			}},
+		{"a person supplied", "comp_1,,,a@example.com,DE,2026,,,,,Grace,Okafor,1 Main St,Dover,Delaware,19901\n",
+			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
+				return r.Order.AnnualReport.RegisteredAgent.Type == filing.Person
+			}},
+		{"agent ordered and supplied", "comp_1,,,a@example.com,DE,2026,yes" + agent, Options{}, filing.Invalid, "G2",
+			"keep one of the two", nil},
+		{"agent columns that say nothing", "comp_1,,,a@example.com,DE,2026,no,,N/A,N/A,-,-,N/A,N/A,N/A,N/A\n",
+			Options{}, filing.Ready, "", "", func(r *filing.Request) bool {
+				return r.Order.AnnualReport.RegisteredAgent == nil
+			}},
+		{"a change without an order", "comp_1,,,a@example.com,DE,2026,no,yes\n", Options{}, filing.Invalid, "H2",
+			"no agent is ordered", nil},
+		{"half an agent", "comp_1,,,a@example.com,DE,2026,no,,,Acme Agents\n", Options{}, filing.Invalid,
+			"M2 N2 O2 P2", "Agent Street is missing", nil},
+		{"two kinds of names", "comp_1,,,a@example.com,DE,2026,,,,Acme,Grace,Okafor,1 Main St,Dover,DE,19901\n",
+			Options{}, filing.Invalid, "I2", "Agent Type", nil},
+		{"agent in another state", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,NJ,07102\n", Options{},
+			filing.Invalid, "O2", "filing state", nil},
+		{"agent state not known is said once", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Newark,QQ,07102\n",
+			Options{}, filing.Invalid, "O2", "not a US state", nil},
+		{"lost zero", "comp_1,,,a@example.com,DE,2026,,,,Acme,,,1 Main St,Dover,DE,1990\n", Options{}, filing.Invalid,
+			"P2", "lost its leading zero", nil},
+		{"every problem at once", ",,LP,a,ZZ,26\n", Options{}, filing.Invalid, "A2 C2 D2 E2 F2",
+			"Company ID: no company is named", nil},
 		{"an old year", "comp_1,,,a@example.com,DE,2016\n", Options{}, filing.Ready, "[F2]", "", nil},
 		{"no year", "comp_1,,,a@example.com,DE,\n", Options{}, filing.Invalid, "F2", "the filing year is missing", nil},
-		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "", func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
+		{"year filled in", "comp_1,,,a@example.com,DE,\n", Options{FilingYear: "2026"}, filing.Ready, "", "",
+			func(r *filing.Request) bool { return r.Order.AnnualReport.FilingYear == "2026" }},
 		{"year agrees", "comp_1,,,a@example.com,DE,2026\n", Options{FilingYear: "2026"}, filing.Ready, "", "", nil},
-		{"year contradicts", "comp_1,,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2", "2025 but --filing-year says 2026", nil},
-		{"user filled in", "comp_1,,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "", func(r *filing.Request) bool { return r.User.ID == "user_1" }},
+		{"year contradicts", "comp_1,,,a@example.com,DE,2025\n", Options{FilingYear: "2026"}, filing.Invalid, "F2",
+			"2025 but --filing-year says 2026", nil},
+		{"user filled in", "comp_1,,,,DE,2026\n", Options{User: "user_1"}, filing.Ready, "", "",
+			func(r *filing.Request) bool { return r.User.ID == "user_1" }},
 		{"user agrees", "comp_1,,,A@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Ready, "", "", nil},
-		{"user contradicts", "comp_1,,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2", "--user says a@example.com", nil},
+		{"user contradicts", "comp_1,,,b@example.com,DE,2026\n", Options{User: "a@example.com"}, filing.Invalid, "D2",
+			"--user says a@example.com", nil},
 		{"of the state", "comp_1,,,a@example.com,delaware,2026\n", Options{State: "DE"}, filing.Ready, "", "", nil},
-		{"of another state, whatever else is wrong", ",,LP,a,NY,26\n", Options{State: "DE"}, filing.Skipped, "", "filing state is NY", nil},
-		{"of no state, which is not guessed", "comp_1,,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid, "E2", "filing state is missing", nil},
-		{"of a state that cannot be read", "comp_1,,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid, "E2", "not a US state", nil},
-		{"a delimiter that was not quoted", "comp_1,Acme, Inc.,CORP,a@example.com,DE,2026\n", Options{}, filing.Invalid, "D2 E2 F2 G2", "User Email: ", nil},
-		{"more cells than the header", "comp_1,,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid, "Q2", "more cells than the header", nil},
+		{"of another state, whatever else is wrong", ",,LP,a,NY,26\n", Options{State: "DE"}, filing.Skipped, "",
+			"filing state is NY", nil},
+		{"of no state, which is not guessed", "comp_1,,,a@example.com,,2026\n", Options{State: "DE"}, filing.Invalid,
+			"E2", "filing state is missing", nil},
+		{"of a state that cannot be read", "comp_1,,,a@example.com,ZZ,2026\n", Options{State: "DE"}, filing.Invalid,
+			"E2", "not a US state", nil},
+		{"a delimiter that was not quoted", "comp_1,Acme, Inc.,CORP,a@example.com,DE,2026\n", Options{},
+			filing.Invalid, "D2 E2 F2 G2", "User Email: ", nil},
+		{"more cells than the header", "comp_1,,,a@example.com,DE,2026,,,,,,,,,,,beyond\n", Options{}, filing.Invalid,
+			"Q2", "more cells than the header", nil},
 		{"slug", "acme-llc,,,a@example.com,DE,2026\n", Options{}, filing.Ready, "", "", nil},
-		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2", "neither a company id", nil},
-		{"id in capitals", "COMP_1,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2", "neither a company id", nil},
+		{"name in place of an id", "Acme LLC,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
+			"neither a company id", nil},
+		{"id in capitals", "COMP_1,,,a@example.com,DE,2026\n", Options{}, filing.Invalid, "A2",
+			"neither a company id", nil},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			o := c.options
@@ -92,7 +123,8 @@ func TestAnnualReport(t *testing.T) {
 				}
 				cells = append(cells, cell)
 			}
-			if got := strings.Join(cells, " "); r.result != c.result || got != c.cells || !strings.Contains(r.message, c.message) {
+			if got := strings.Join(cells, " "); r.result != c.result || got != c.cells ||
+				!strings.Contains(r.message, c.message) {
 				t.Errorf("%s at %q: %s", r.result, got, r.message)
 			}
 			if c.want != nil && (r.result != filing.Ready || !c.want(&r.request)) {
@@ -117,15 +149,18 @@ func TestAgentOrders(t *testing.T) {
 		{"a first appointment among changes", "Change Of Agent", "no", "", filing.Ready, filing.RegisteredAgent, ""},
 		{"not said", "Change Of Agent", "", "", filing.Invalid, "", "not said whether"},
 		{"not said, product named", "Change Of Agent", "", filing.AgentChange, filing.Ready, filing.AgentChange, ""},
-		{"contradicts the product", "Change Of Agent", "no", filing.AgentChange, filing.Invalid, "", "the product is agent-change"},
-		{"contradicts the other product", "Change Of Agent", "yes", filing.RegisteredAgent, filing.Invalid, "", "the product is registered-agent"},
+		{"contradicts the product", "Change Of Agent", "no", filing.AgentChange, filing.Invalid, "",
+			"the product is agent-change"},
+		{"contradicts the other product", "Change Of Agent", "yes", filing.RegisteredAgent, filing.Invalid, "",
+			"the product is registered-agent"},
 		{"no column, product named", "Legal Name", "Acme", filing.AgentChange, filing.Ready, filing.AgentChange, ""},
 		{"new, product named", "Legal Name", "Acme", filing.RegisteredAgent, filing.Ready, filing.RegisteredAgent, ""},
 		{"ordered", "Order Registered Agent", "yes", "", filing.Ready, filing.RegisteredAgent, ""},
 		{"not ordered", "Order Registered Agent", "no", "", filing.Skipped, "", "no registered agent is ordered"},
 		{"empty among yes", "Order Registered Agent", "", "", filing.Skipped, "", "is not yes"},
 		{"unreadable", "Order Registered Agent", "perhaps", "", filing.Invalid, "", "neither yes nor no"},
-		{"a column without use is not looked at", "Entity Type", "LP", filing.AgentChange, filing.Ready, filing.AgentChange, ""},
+		{"a column without use is not looked at", "Entity Type", "LP", filing.AgentChange, filing.Ready,
+			filing.AgentChange, ""},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			text := "Company ID,User ID,Filing State," + c.header + "\ncomp_1,user_1,DE," + c.row + "\n"
@@ -134,7 +169,8 @@ func TestAgentOrders(t *testing.T) {
 			if r.result != c.result || !strings.Contains(r.message, c.message) || r.request.Product != c.becomes {
 				t.Errorf("%s %s: %s", r.result, r.request.Product, r.message)
 			}
-			if r.result == filing.Ready && r.request.Order.RegisteredAgent.IsChangeOfAgent != (c.becomes == filing.AgentChange) {
+			if r.result == filing.Ready &&
+				r.request.Order.RegisteredAgent.IsChangeOfAgent != (c.becomes == filing.AgentChange) {
 				t.Errorf("%+v", r.request.Order.RegisteredAgent)
 			}
 		})
@@ -148,14 +184,16 @@ func TestFactsOfAnyMainProduct(t *testing.T) {
 		filing.AnnualReport: "Order Annual Report", filing.AgentChange: "Order Annual Report",
 		filing.RegisteredAgent: "Order Annual Report", filing.ForeignQualification: "Order Annual Report",
 	} {
-		text := "Company ID,User ID,Filing State,Order Registered Agent,Filing Year,Entity Type,Formation State,Formation Date,Principal City," + column +
+		text := "Company ID,User ID,Filing State,Order Registered Agent,Filing Year,Entity Type,Formation " +
+			"State,Formation Date,Principal City," + column +
 			"\ncomp_1,user_1,NV,yes,2026,Limited Liability Company,Delaware,2019-04-30,,yes\ncomp_2,user_1,NV,yes,2026,LP,DE,2019-04-30,,yes\n"
 		if main == filing.AgentChange {
 			text += "comp_3,user_1,NV,yes,2026,LP,DE,2019-04-30,,no\n"
 		}
 		rows := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{Product: main}))
 		known := rows[0].request.Company.Sheet
-		if rows[0].result != filing.Ready || known.EntityType != filing.LLC || known.FormationState != "DE" || known.FormationDate != "2019-04-30" {
+		if rows[0].result != filing.Ready || known.EntityType != filing.LLC || known.FormationState != "DE" ||
+			known.FormationDate != "2019-04-30" {
 			t.Errorf("%s: %s %s; %+v", main, rows[0].result, rows[0].message, known)
 		}
 		if rows[1].result != filing.Invalid || !strings.Contains(rows[1].message, "limited partnership") {
@@ -173,12 +211,17 @@ func TestStateOfRoster(t *testing.T) {
 		why, text string
 		want      []filing.Result
 	}{
-		{"by the formation state", "Company ID,Formation State\ncomp_1,DE\ncomp_2,NY\ncomp_3,\n", []filing.Result{filing.Ready, filing.Skipped, filing.Ready}},
-		{"filled in where no column gives a state", "Company ID,Legal Name\ncomp_1,Acme\n", []filing.Result{filing.Ready}},
-		{"the formation state for an empty filing state", "Company ID,Filing State,Formation State\ncomp_1,,DE\ncomp_2,,NY\ncomp_3,,\n", []filing.Result{filing.Ready, filing.Skipped, filing.Invalid}},
+		{"by the formation state", "Company ID,Formation State\ncomp_1,DE\ncomp_2,NY\ncomp_3,\n",
+			[]filing.Result{filing.Ready, filing.Skipped, filing.Ready}},
+		{"filled in where no column gives a state", "Company ID,Legal Name\ncomp_1,Acme\n",
+			[]filing.Result{filing.Ready}},
+		{"the formation state for an empty filing state",
+			"Company ID,Filing State,Formation State\ncomp_1,,DE\ncomp_2,,NY\ncomp_3,,\n",
+			[]filing.Result{filing.Ready, filing.Skipped, filing.Invalid}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			im := opened(t, saved(t, "in.csv", c.text), Options{Product: filing.AnnualReport, State: "DE", FilingYear: "2026", User: "user_1"})
+			im := opened(t, saved(t, "in.csv", c.text),
+				Options{Product: filing.AnnualReport, State: "DE", FilingYear: "2026", User: "user_1"})
 			var got []filing.Result
 			for _, r := range rowsOf(t, im) {
 				got = append(got, r.result)
@@ -220,7 +263,8 @@ func TestNoFiling(t *testing.T) {
 		{",,a@example.com", filing.Invalid, "no company is named"},
 	} {
 		t.Run(c.row, func(t *testing.T) {
-			text := "Company ID,Legal Name,User Email,Filing State,Filing Year,Fee\ncomp_0,Acme,a@example.com,DE,2026,75\n" + c.row + "\n"
+			text := "Company ID,Legal Name,User Email,Filing State,Filing " +
+				"Year,Fee\ncomp_0,Acme,a@example.com,DE,2026,75\n" + c.row + "\n"
 			im := opened(t, saved(t, "in.csv", text), Options{})
 			rows := rowsOf(t, im)
 			if len(rows) != 2 {
@@ -251,7 +295,8 @@ func TestRepeats(t *testing.T) {
 		"comp_a,user_1,DE,2026\n" + // 8: ids have case
 		"acme,user_1,DE,2026\n" + // 9
 		"ACME,user_1,DE,2026\n" // 10: slugs have none
-	want := []filing.Result{filing.Invalid, filing.Ready, filing.Skipped, filing.Ready, filing.Ready, filing.Ready, filing.Ready, filing.Ready, filing.Skipped}
+	want := []filing.Result{filing.Invalid, filing.Ready, filing.Skipped, filing.Ready, filing.Ready, filing.Ready,
+		filing.Ready, filing.Ready, filing.Skipped}
 	rows := rowsOf(t, opened(t, saved(t, "in.csv", text), Options{}))
 	for i, r := range rows {
 		if r.result != want[i] {
@@ -276,20 +321,27 @@ func TestWorkbookCells(t *testing.T) {
 	book := workbook(t, tab{name: "June", rows: [][]sheet.OutCell{
 		texts("Delaware 2026"),
 		{},
-		texts("Company ID", "User ID", "Filing State", "Filing Year", "Agent Company Name", "Agent Street", "Agent City", "Agent State", "Agent ZIP", "Formation Date"),
-		{sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("2026"), sheet.Str("Acme"), sheet.Str("1 Main St"), sheet.Str("Dover"), sheet.Str("DE"), number("19901"), {Cell: sheet.Cell{Kind: sheet.Date, Text: "2019-04-30"}}},
-		{sheet.Str("comp_2"), sheet.Str("user_1"), sheet.Str("DE"), {Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}, sheet.Str("Acme"), sheet.Str("1 Main St"), sheet.Str("Dover"), sheet.Str("DE"), number("2134"), number("43585")},
+		texts("Company ID", "User ID", "Filing State", "Filing Year", "Agent Company Name", "Agent Street",
+			"Agent City", "Agent State", "Agent ZIP", "Formation Date"),
+		{sheet.Str("comp_1"), sheet.Str("user_1"), sheet.Str("DE"), number("2026"), sheet.Str("Acme"),
+			sheet.Str("1 Main St"), sheet.Str("Dover"), sheet.Str("DE"), number("19901"),
+			{Cell: sheet.Cell{Kind: sheet.Date, Text: "2019-04-30"}}},
+		{sheet.Str("comp_2"), sheet.Str("user_1"), sheet.Str("DE"),
+			{Cell: sheet.Cell{Kind: sheet.Date, Text: "2026-01-01"}}, sheet.Str("Acme"), sheet.Str("1 Main St"),
+			sheet.Str("Dover"), sheet.Str("DE"), number("2134"), number("43585")},
 	}})
 	im := opened(t, book, Options{})
 	rows := rowsOf(t, im)
-	if len(rows) != 2 || rows[0].result != filing.Ready || rows[0].number != 4 || rows[0].request.Company.Sheet.FormationDate != "2019-04-30" {
+	if len(rows) != 2 || rows[0].result != filing.Ready || rows[0].number != 4 ||
+		rows[0].request.Company.Sheet.FormationDate != "2019-04-30" {
 		t.Fatalf("%+v", rows)
 	}
 	var found []string
 	for _, p := range rows[1].problems {
 		found = append(found, fmt.Sprintf("%s!%s %s %s", p.Sheet, p.Cell, p.Severity, p.Rule))
 	}
-	want := []string{"June!D5 error annual-report.year", "June!I5 error agent.addressZip", "June!J5 warning company.formationDate"}
+	want := []string{"June!D5 error annual-report.year", "June!I5 error agent.addressZip",
+		"June!J5 warning company.formationDate"}
 	if !slices.Equal(found, want) {
 		t.Errorf("%q", found)
 	}
@@ -334,11 +386,14 @@ func TestEachEnds(t *testing.T) {
 func TestRowsOutAreRowsIn(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		header := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year", "Order Registered Agent", "Change Of Agent", "Agent Company Name", "Agent ZIP", "Notes"}
+		header := []string{"Company ID", "Legal Name", "User Email", "Filing State", "Filing Year",
+			"Order Registered Agent", "Change Of Agent", "Agent Company Name", "Agent ZIP", "Notes"}
 		keep := rapid.IntRange(2, len(header)).Draw(rt, "columns")
 		header = append([]string(nil), header[:keep]...)
 		values := rapid.SampledFrom([]string{
-			"", "", "comp_1", "comp_2", "acme", "Acme LLC", "Total", "a@example.com", "a@b", "DE", "Delaware", "NY", "ZZ", "2026", "2025", "26", "yes", "no", "x", "N/A", "#N/A", "19901", "2134", "O’Neill", "\uFFFD", "=1+1", "a;b", "\"q\"", "line\nbreak", "Company ID",
+			"", "", "comp_1", "comp_2", "acme", "Acme LLC", "Total", "a@example.com", "a@b", "DE", "Delaware", "NY",
+			"ZZ", "2026", "2025", "26", "yes", "no", "x", "N/A", "#N/A", "19901", "2134", "O’Neill", "\uFFFD", "=1+1",
+			"a;b", "\"q\"", "line\nbreak", "Company ID",
 		})
 		count := rapid.IntRange(1, 700).Draw(rt, "rows")
 		some := rapid.SliceOfN(rapid.SliceOfN(values, keep, keep), 1, 12).Draw(rt, "kinds of rows")
@@ -365,7 +420,12 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 		if err := writeFile(path, b.String()); err != nil {
 			rt.Fatal(err)
 		}
-		im, err := Open(path, Options{Product: filing.AnnualReport, Now: july, FilingYear: rapid.SampledFrom([]string{"", "2026"}).Draw(rt, "year"), State: filing.State(rapid.SampledFrom([]string{"", "DE"}).Draw(rt, "state"))})
+		im, err := Open(path, Options{
+			Product:    filing.AnnualReport,
+			Now:        july,
+			FilingYear: rapid.SampledFrom([]string{"", "2026"}).Draw(rt, "year"),
+			State:      filing.State(rapid.SampledFrom([]string{"", "DE"}).Draw(rt, "state")),
+		})
 		if err != nil {
 			if len(numbers) > 0 && !strings.Contains(err.Error(), "several columns") {
 				rt.Fatal(err)
@@ -386,7 +446,8 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 						rt.Errorf("row %d is ready and breaks %s", r.Number, v.Rule)
 					}
 				}
-				what := fmt.Sprint(strings.ToLower(r.Request.Company.Ref), r.Request.Order.FilingState, r.Request.Order.AnnualReport.FilingYear)
+				what := fmt.Sprint(strings.ToLower(r.Request.Company.Ref), r.Request.Order.FilingState,
+					r.Request.Order.AnnualReport.FilingYear)
 				if bought[what] {
 					rt.Errorf("row %d buys %s again", r.Number, what)
 				}
@@ -407,7 +468,8 @@ func TestRowsOutAreRowsIn(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if !slices.Equal(got, numbers) || tally.Rows != len(numbers) || tally.Ready+tally.Invalid+tally.Skipped != tally.Rows {
+		if !slices.Equal(got, numbers) || tally.Rows != len(numbers) ||
+			tally.Ready+tally.Invalid+tally.Skipped != tally.Rows {
 			rt.Errorf("%d rows out of %d, %+v", len(got), len(numbers), tally)
 		}
 	})
@@ -439,7 +501,8 @@ func TestHiddenRows(t *testing.T) {
 	if rows := rowsOf(t, im); len(rows) != 40 || rows[39].result != filing.Ready {
 		t.Errorf("%d rows", len(rows))
 	}
-	if notes := im.Notes(); !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "36 of 40 rows are hidden") }) {
+	if notes := im.Notes(); !slices.ContainsFunc(notes,
+		func(n string) bool { return strings.Contains(n, "36 of 40 rows are hidden") }) {
 		t.Errorf("%q", notes)
 	}
 }

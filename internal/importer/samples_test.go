@@ -24,26 +24,35 @@ type newCompany struct {
 }
 
 var formations = []newCompany{
-	{"Larkspur Lane Books LLC", "LLC", "MEMBER", "", "DE", []string{"Managing Member"}, 0, true, false, "Larkspur Books LLC; Larkspur & Lane LLC"},
+	{"Larkspur Lane Books LLC", "LLC", "MEMBER", "", "DE", []string{"Managing Member"}, 0, true, false,
+		"Larkspur Books LLC; Larkspur & Lane LLC"},
 	{"Tern & Tide Outfitters LLC", "LLC", "MEMBER", "", "FL", []string{"Member", "Member"}, 0, false, true, ""},
-	{"Copperline Electric Inc.", "CORP", "", "S Corporation", "NY", []string{"President", "Secretary", "Treasurer"}, 0, true, false, ""},
+	{"Copperline Electric Inc.", "CORP", "", "S Corporation", "NY", []string{"President", "Secretary", "Treasurer"}, 0,
+		true, false, ""},
 	{"Año Nuevo Coffee LLC", "LLC", "MANAGER", "", "CA", []string{"Manager", "Member"}, 1, false, false, ""},
-	{"O’Hara Marine Survey Corp", "CORP", "", "C Corporation", "DE", []string{"CEO", "CFO", "COO", "Vice President"}, 2, false, false, "O’Hara Survey Corp"},
+	{"O’Hara Marine Survey Corp", "CORP", "", "C Corporation", "DE", []string{"CEO", "CFO", "COO", "Vice President"},
+		2, false, false, "O’Hara Survey Corp"},
 	{"Wind River Fence LLC", "LLC", "MEMBER", "", "WY", []string{"Managing Member"}, 0, true, true, ""},
 	{"Sagebrush Mobile Vet LLC", "LLC", "MEMBER", "", "NV", []string{"Member"}, 0, false, true, ""},
 	{"Second Act Staging Inc.", "CORP", "", "C Corporation", "TX", []string{"President"}, 3, false, false, ""},
-	{"Saguaro Shade Structures LLC", "LLC", "MANAGER", "", "AZ", []string{"Manager", "Manager", "Member"}, 0, false, true, ""},
+	{"Saguaro Shade Structures LLC", "LLC", "MANAGER", "", "AZ", []string{"Manager", "Manager", "Member"}, 0, false,
+		true, ""},
 	{"Blue Door Ceramics LLC", "LLC", "MEMBER", "", "NY", []string{"Managing Member", "Member"}, 0, true, false, ""},
 	{"3 Rivers Cartage LLC", "LLC", "MEMBER", "", "PA", []string{"Member"}, 0, false, false, ""},
 	{"Total Lawn & Leaf LLC", "LLC", "MEMBER", "", "DE", []string{"Member"}, 2, false, false, ""},
-	{"Kestrel Flight Academy Inc.", "CORP", "", "S Corporation", "FL", []string{"President", "Vice President"}, 0, true, false, ""},
-	{"Juniper & Rye Bakehouse LLC", "LLC", "MEMBER", "", "OR", []string{"Managing Member"}, 0, false, false, "Juniper and Rye LLC; Rye & Juniper LLC; Bakehouse on Main LLC"},
+	{"Kestrel Flight Academy Inc.", "CORP", "", "S Corporation", "FL", []string{"President", "Vice President"}, 0,
+		true, false, ""},
+	{"Juniper & Rye Bakehouse LLC", "LLC", "MEMBER", "", "OR", []string{"Managing Member"}, 0, false, false,
+		"Juniper and Rye LLC; Rye & Juniper LLC; Bakehouse on Main LLC"},
 	{"Quiet Harbor Therapy LLC", "LLC", "MEMBER", "", "MA", []string{"Member"}, 0, false, false, ""},
-	{"Meridian Tool Rental Corp", "CORP", "", "C Corporation", "DE", []string{"President", "Secretary"}, 2, false, false, ""},
-	{"Lantern Street Films LLC", "LLC", "MANAGER", "", "CA", []string{"Manager", "Member", "Member", "Member"}, 1, true, false, ""},
+	{"Meridian Tool Rental Corp", "CORP", "", "C Corporation", "DE", []string{"President", "Secretary"}, 2, false,
+		false, ""},
+	{"Lantern Street Films LLC", "LLC", "MANAGER", "", "CA", []string{"Manager", "Member", "Member", "Member"}, 1,
+		true, false, ""},
 	{"Prairie Dog Software Inc.", "CORP", "", "C Corporation", "DE", []string{"CEO"}, 0, true, false, ""},
 	{"Zeppelin Bagels LLC", "LLC", "MEMBER", "", "NY", []string{"Member"}, 0, false, true, ""},
-	{"Four Corners Surveying LLC", "LLC", "MEMBER", "", "AZ", []string{"Managing Member", "Member"}, 0, false, false, ""},
+	{"Four Corners Surveying LLC", "LLC", "MEMBER", "", "AZ", []string{"Managing Member", "Member"}, 0, false,
+		false, ""},
 	{"Cold Spring Cidery LLC", "LLC", "MEMBER", "", "NY", []string{"Member", "Member", "Manager"}, 0, false, false, ""},
 	{"Ponderosa Pest Control Inc.", "CORP", "", "S Corporation", "WY", []string{"President"}, 0, false, false, ""},
 	{"Gulf Breeze Pilates LLC", "LLC", "MEMBER", "", "FL", []string{"Managing Member"}, 0, true, true, ""},
@@ -60,15 +69,20 @@ var suppliers = [][5]string{
 
 // offices are addresses by state: street, city, ZIP.
 var offices = map[string][3]string{
-	"AZ": {"40 N Central Avenue", "Phoenix", "85004"}, "CA": {"500 Mission Street", "San Francisco", "94105"}, "DE": {"12 Market Street", "Wilmington", "19801"},
-	"FL": {"88 Duval Street", "Key West", "33040"}, "MA": {"7 Water Street", "Boston", "02109"}, "NV": {"310 Las Vegas Boulevard", "Las Vegas", "89101"},
-	"NY": {"9 Mercer Street", "New York", "10013"}, "OR": {"24 NW 23rd Avenue", "Portland", "97210"}, "PA": {"600 Grant Street", "Pittsburgh", "15219"},
-	"TX": {"1100 Congress Avenue", "Austin", "78701"}, "WY": {"30 N Gould Street", "Sheridan", "82801"}, "NJ": {"1 Riverfront Plaza", "Newark", "07102"},
+	"AZ": {"40 N Central Avenue", "Phoenix", "85004"}, "CA": {"500 Mission Street", "San Francisco", "94105"},
+	"DE": {"12 Market Street", "Wilmington", "19801"},
+	"FL": {"88 Duval Street", "Key West", "33040"}, "MA": {"7 Water Street", "Boston", "02109"},
+	"NV": {"310 Las Vegas Boulevard", "Las Vegas", "89101"},
+	"NY": {"9 Mercer Street", "New York", "10013"}, "OR": {"24 NW 23rd Avenue", "Portland", "97210"},
+	"PA": {"600 Grant Street", "Pittsburgh", "15219"},
+	"TX": {"1100 Congress Avenue", "Austin", "78701"}, "WY": {"30 N Gould Street", "Sheridan", "82801"},
+	"NJ": {"1 Riverfront Plaza", "Newark", "07102"},
 }
 
 // people are those who own, run and answer for the companies of the samples.
 var people = [][2]string{
-	{"Ana", "Silva"}, {"Marcus", "Bell"}, {"Priya", "Raman"}, {"Declan", "O’Neill"}, {"Grace", "Okafor"}, {"Zoë", "Marchand"}, {"Tom", "Whitfield"}, {"Wei", "Zhang"},
+	{"Ana", "Silva"}, {"Marcus", "Bell"}, {"Priya", "Raman"}, {"Declan", "O’Neill"}, {"Grace", "Okafor"},
+	{"Zoë", "Marchand"}, {"Tom", "Whitfield"}, {"Wei", "Zhang"},
 }
 
 // specimens are Social Security numbers that were printed in advertisements and
@@ -79,9 +93,13 @@ var specimens = [2]string{"078-05-1120", "219-09-9999"}
 func einAnswers(i int) []string {
 	person := people[i%len(people)]
 	answers := []string{
-		[]string{"Consulting", "Retail", "Real Estate", "Finance"}[i%4], []string{"Bookkeeping for small firms", "Sells garden tools", "Lets and manages houses", "Advises on loans"}[i%4],
-		[]string{"Started a new business", "Banking purposes", "Hired employee(s)", "Changed type of organization", "Purchased active business"}[i%5],
-		"no", "no", "no", "no", "no", "no", "0", "0", "", person[0], person[1], "Managing Member", specimens[i%2], "(302) 555-0142", "no",
+		[]string{"Consulting", "Retail", "Real Estate", "Finance"}[i%4],
+		[]string{"Bookkeeping for small firms", "Sells garden tools", "Lets and manages houses",
+			"Advises on loans"}[i%4],
+		[]string{"Started a new business", "Banking purposes", "Hired employee(s)", "Changed type of organization",
+			"Purchased active business"}[i%5],
+		"no", "no", "no", "no", "no", "no", "0", "0", "", person[0], person[1], "Managing Member", specimens[i%2],
+		"(302) 555-0142", "no",
 	}
 	switch {
 	case i%4 == 2: // employees
@@ -150,16 +168,22 @@ func writeSheet(t *testing.T, path, name, title string, header []string, rows []
 // and supplied, some with an EIN and some expedited.
 func makeFormations(t *testing.T, path string) {
 	header := slices.Concat(
-		headersOf([]columnID{legalName, alternativeNames, entityType, structureType, taxElection, fiscalEndMonth, filingState, expedited, userEmail, userName, userPhone}),
-		headersOf([]columnID{principalLine1, principalLine2, principalCity, principalState, principalPostalCode, orderAgent}),
-		headersOf([]columnID{agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP}),
+		headersOf([]columnID{legalName, alternativeNames, entityType, structureType, taxElection, fiscalEndMonth,
+			filingState, expedited, userEmail, userName, userPhone}),
+		headersOf([]columnID{principalLine1, principalLine2, principalCity, principalState, principalPostalCode,
+			orderAgent}),
+		headersOf([]columnID{agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity,
+			agentState, agentZIP}),
 		headersOf(officersOf(4)), []string{"Order EIN"}, headersOf(einDetails))
 	var rows [][]string
 	for i, f := range formations {
 		office, owner := offices[f.state], people[i%len(people)]
 		row := []string{
-			f.name, f.others, f.kind, f.structure, f.tax, []string{"December", "June", "Sep", ""}[i%4], f.state, yesNo(f.expedited),
-			fmt.Sprintf("%s@%s.example", strings.ToLower(strings.Map(plainLetter, owner[0])), strings.Map(plainLetter, strings.ToLower(f.name))), owner[0] + " " + owner[1], fmt.Sprintf("(302) 555-01%02d", 40+i),
+			f.name, f.others, f.kind, f.structure, f.tax, []string{"December", "June", "Sep", ""}[i%4], f.state,
+			yesNo(f.expedited),
+			fmt.Sprintf("%s@%s.example", strings.ToLower(strings.Map(plainLetter, owner[0])),
+				strings.Map(plainLetter, strings.ToLower(f.name))), owner[0] + " " + owner[1],
+			fmt.Sprintf("(302) 555-01%02d", 40+i),
 			office[0], []string{"", "Suite 4"}[i%2], office[1], f.state, office[2], yesNo(f.agent == 0),
 		}
 		row = append(row, agentCells(f.agent)...)
@@ -167,7 +191,8 @@ func makeFormations(t *testing.T, path string) {
 			cells := make([]string, officerColumnCount)
 			if n < len(f.officers) {
 				person := people[(i+n)%len(people)]
-				cells = []string{"PERSON", person[0], person[1], "", f.officers[n], yesNo(n == 0), office[0], "", office[1], f.state, office[2], "US"}
+				cells = []string{"PERSON", person[0], person[1], "", f.officers[n], yesNo(n == 0), office[0], "",
+					office[1], f.state, office[2], "US"}
 				if n == 2 && f.kind == "LLC" {
 					cells[0], cells[1], cells[2], cells[3] = "COMPANY", "", "", "Tern Holdings Inc."
 				}
@@ -216,7 +241,8 @@ func makeQualifications(t *testing.T, path string) {
 			agent = 3
 		}
 		row := []string{
-			someID("comp_", c.name), c.name, c.kind, "DE", c.contact, c.owner, fmt.Sprintf("(302) 555-01%02d", 10+i), state, "yes", yesNo(agent == 0 && i%3 != 2),
+			someID("comp_", c.name), c.name, c.kind, "DE", c.contact, c.owner, fmt.Sprintf("(302) 555-01%02d", 10+i),
+			state, "yes", yesNo(agent == 0 && i%3 != 2),
 		}
 		rows = append(rows, append(row, agentCells(agent)...))
 	}
@@ -224,11 +250,13 @@ func makeQualifications(t *testing.T, path string) {
 }
 
 func makeEINs(t *testing.T, path string) {
-	header := slices.Concat(headersOf([]columnID{companyID, legalName, userEmail, userName, userPhone, filingState}), headersOf(einDetails))
+	header := slices.Concat(headersOf([]columnID{companyID, legalName, userEmail, userName, userPhone, filingState}),
+		headersOf(einDetails))
 	var rows [][]string
 	for i := range 20 {
 		c := sampleCompanies[20+i]
-		rows = append(rows, append([]string{someID("comp_", c.name), c.name, c.contact, c.owner, fmt.Sprintf("(302) 555-01%02d", 50+i), "DE"}, einAnswers(i)...))
+		rows = append(rows, append([]string{someID("comp_", c.name), c.name, c.contact, c.owner,
+			fmt.Sprintf("(302) 555-01%02d", 50+i), "DE"}, einAnswers(i)...))
 	}
 	writeCSV(t, path, header, rows)
 }
@@ -239,7 +267,8 @@ func makeRegisteredAgents(t *testing.T, path string) {
 	var rows [][]string
 	for i := range 16 {
 		c := sampleCompanies[40+i]
-		rows = append(rows, []string{someID("comp_", c.name), c.name, c.contact, c.owner, fmt.Sprintf("302-555-01%02d", 70+i), states[i%len(states)], "yes"})
+		rows = append(rows, []string{someID("comp_", c.name), c.name, c.contact, c.owner,
+			fmt.Sprintf("302-555-01%02d", 70+i), states[i%len(states)], "yes"})
 	}
 	writeCSV(t, path, header, rows)
 }

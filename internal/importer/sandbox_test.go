@@ -103,7 +103,8 @@ func (s service) accepted(t *testing.T, im *Import) (orders int) {
 
 // The two readings of the service's document agree on every row of the samples.
 func TestSamplesAreAccepted(t *testing.T) {
-	for _, name := range []string{"formations-2026.xlsx", "eins.csv", "foreign-qualifications.xlsx", "registered-agents.csv"} {
+	for _, name := range []string{"formations-2026.xlsx", "eins.csv", "foreign-qualifications.xlsx",
+		"registered-agents.csv"} {
 		t.Run(name, func(t *testing.T) {
 			im := opened(t, filepath.Join(root, "samples", name), Options{})
 			if newService(t, "DE").accepted(t, im) == 0 {
@@ -116,8 +117,10 @@ func TestSamplesAreAccepted(t *testing.T) {
 // They agree on the combinations of one row, too: each product that a row can
 // order with each other.
 func TestCombinationsAreAccepted(t *testing.T) {
-	header := slices.Concat(headersOf([]columnID{companyID, userID, filingState, filingYear, orderAnnualReport, orderQualification, orderEIN, orderAgent, changeOfAgent}), headersOf(einDetails),
-		headersOf([]columnID{agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP}))
+	header := slices.Concat(headersOf([]columnID{companyID, userID, filingState, filingYear, orderAnnualReport,
+		orderQualification, orderEIN, orderAgent, changeOfAgent}), headersOf(einDetails),
+		headersOf([]columnID{agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity,
+			agentState, agentZIP}))
 	var text strings.Builder
 	line := func(cells []string) {
 		for i, c := range cells {
@@ -133,12 +136,14 @@ func TestCombinationsAreAccepted(t *testing.T) {
 	for set := 1; set < 1<<4; set++ {
 		for change := range 2 {
 			for agent := range 2 {
-				report, qualifies, ein, orders := yesNo(set&1 != 0), yesNo(set&2 != 0), yesNo(set&4 != 0), yesNo(set&8 != 0)
+				report, qualifies, ein, orders := yesNo(
+					set&1 != 0), yesNo(set&2 != 0), yesNo(set&4 != 0), yesNo(set&8 != 0)
 				if orders == no && change == 1 || orders == yes && agent == 1 {
 					continue
 				}
 				rows++
-				line(slices.Concat([]string{fmt.Sprintf("comp_%d", rows), "user_1", "DE", "2026", report, qualifies, ein, orders, []string{"", yes}[change]}, einAnswers(rows), agentCells(2*agent)))
+				line(slices.Concat([]string{fmt.Sprintf("comp_%d", rows), "user_1", "DE", "2026", report, qualifies,
+					ein, orders, []string{"", yes}[change]}, einAnswers(rows), agentCells(2*agent)))
 			}
 		}
 	}

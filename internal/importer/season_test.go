@@ -24,13 +24,18 @@ func TestSeasonTakesTheRowsThatHaveTheirTurn(t *testing.T) {
 	}
 	ids := make(map[string]bool)
 	for _, firing := range []string{"de@2027-01-15", "de@2028-01-15"} {
-		im, err := importer.Open(path, importer.Options{FilingYear: "2027", Now: time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC), Season: &importer.Season{Firing: firing, Turn: func(row int) (importer.Turn, bool) {
-			turn := importer.Turn{Priority: int64(1000 - row)}
-			if row == 4 {
-				turn.FilingYear = "2028"
-			}
-			return turn, row%2 == 0
-		}}})
+		im, err := importer.Open(path,
+			importer.Options{
+				FilingYear: "2027",
+				Now:        time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC),
+				Season: &importer.Season{Firing: firing, Turn: func(row int) (importer.Turn, bool) {
+					turn := importer.Turn{Priority: int64(1000 - row)}
+					if row == 4 {
+						turn.FilingYear = "2028"
+					}
+					return turn, row%2 == 0
+				}},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +53,8 @@ func TestSeasonTakesTheRowsThatHaveTheirTurn(t *testing.T) {
 				return nil
 			}
 			want := map[bool]string{true: "2028", false: "2027"}[r.Number == 4]
-			if year := r.Request.Order.AnnualReport.FilingYear; year != want || r.Request.Company.Sheet.FiscalEndMonth != "June" {
+			if year := r.Request.Order.AnnualReport.FilingYear; year != want ||
+				r.Request.Company.Sheet.FiscalEndMonth != "June" {
 				t.Errorf("row %d: %s, want %s; %+v", r.Number, year, want, r.Request.Company.Sheet)
 			}
 			return nil

@@ -15,8 +15,10 @@ import (
 
 // oddSSNs are numbers as they stand in notes and in cells that have slipped.
 var oddSSNs = []string{
-	"SSN#527317107", "528-317108", "529/31/7109", "530_31_7110", "531-31-7111x", "x532-31-7112", "533 - 31 - 7113", "534–31–7114",
-	"535—31—7115", "536‑31‑7116", "５３７－３１－７１１７", "538.31.7118", "539 31 7119", "540 31 7120", "912-70-7121", "542317122",
+	"SSN#527317107", "528-317108", "529/31/7109", "530_31_7110", "531-31-7111x", "x532-31-7112", "533 - 31 - 7113",
+	"534–31–7114",
+	"535—31—7115", "536‑31‑7116", "５３７－３１－７１１７", "538.31.7118", "539 31 7119", "540 31 7120", "912-70-7121",
+	"542317122",
 }
 
 // digitsOf are the digits of a number, however it is written.
@@ -49,13 +51,15 @@ func inAnyForm(number string) *regexp.Regexp {
 // the names of the sheets and of the file.
 func TestNoSSNOfAnyCellIsSaidOrKept(t *testing.T) {
 	for _, number := range oddSSNs {
-		header := []string{"Company ID", "Filing State", "Filing Year", "User Email", "Legal Name", "Phone", "Principal Line 1", "Principal ZIP", "Client", "Matter", "Notes", "Notes " + number}
+		header := []string{"Company ID", "Filing State", "Filing Year", "User Email", "Legal Name", "Phone",
+			"Principal Line 1", "Principal ZIP", "Client", "Matter", "Notes", "Notes " + number}
 		rows := [][]sheet.OutCell{{sheet.Str("Companies of " + number)}, nil}
 		for _, h := range header {
 			rows[1] = append(rows[1], sheet.Str(h))
 		}
 		for i := range header {
-			row := []sheet.OutCell{sheet.Str(fmt.Sprintf("comp_%d", i)), sheet.Str("DE"), sheet.Str("2026"), sheet.Str("a@example.com"), sheet.Str("Bay LLC")}
+			row := []sheet.OutCell{sheet.Str(fmt.Sprintf("comp_%d", i)), sheet.Str("DE"), sheet.Str("2026"),
+				sheet.Str("a@example.com"), sheet.Str("Bay LLC")}
 			for len(row) < len(header) {
 				row = append(row, sheet.OutCell{})
 			}
@@ -123,25 +127,30 @@ func TestNoSSNOfAnyCellIsSaidOrKept(t *testing.T) {
 // A column of the service's in which such a number stands is at fault: what is
 // sent to the service holds none.
 func TestSSNInAColumnThatIsSent(t *testing.T) {
-	im := opened(t, saved(t, "in.csv", "Company ID,Filing State,Filing Year,User Email,Legal Name\ncomp_1,DE,2026,a.527-31-7107@example.com,Bay LLC\n"), Options{})
+	im := opened(t, saved(t, "in.csv",
+		"Company ID,Filing State,Filing Year,User Email,Legal Name\ncomp_1,DE,2026,a.527-31-7107@example.com,Bay LLC\n"), Options{})
 	rows := rowsOf(t, im)
-	if rows[0].result != filing.Invalid || rows[0].problems[0].Rule != "cell.ssn" || rows[0].problems[0].Cell != "D2" || rows[0].problems[0].Value != masked {
+	if rows[0].result != filing.Invalid || rows[0].problems[0].Rule != "cell.ssn" ||
+		rows[0].problems[0].Cell != "D2" || rows[0].problems[0].Value != masked {
 		t.Errorf("%+v", rows[0])
 	}
 }
 
 // Two sheets whose names differ in the hidden digits alone are both found.
 func TestSheetsNamedBySSN(t *testing.T) {
-	header := []sheet.OutCell{sheet.Str("Company ID"), sheet.Str("Filing State"), sheet.Str("Filing Year"), sheet.Str("User Email")}
+	header := []sheet.OutCell{sheet.Str("Company ID"), sheet.Str("Filing State"), sheet.Str("Filing Year"),
+		sheet.Str("User Email")}
 	row := func(id string) []sheet.OutCell {
 		return []sheet.OutCell{sheet.Str(id), sheet.Str("DE"), sheet.Str("2026"), sheet.Str("a@example.com")}
 	}
-	path := workbook(t, tab{name: "527-31-7107", rows: [][]sheet.OutCell{header, row("comp_1")}}, tab{name: "528-31-7107", rows: [][]sheet.OutCell{header, row("comp_2")}})
+	path := workbook(t, tab{name: "527-31-7107", rows: [][]sheet.OutCell{header, row("comp_1")}},
+		tab{name: "528-31-7107", rows: [][]sheet.OutCell{header, row("comp_2")}})
 	_, err := Open(path, Options{})
 	if err == nil || !strings.Contains(err.Error(), `"xxx-xx-7107", "xxx-xx-7107 (2)"`) {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"xxx-xx-7107": "comp_1", "xxx-xx-7107 (2)": "comp_2", "527-31-7107": "comp_1"} {
+	for name, want := range map[string]string{"xxx-xx-7107": "comp_1", "xxx-xx-7107 (2)": "comp_2",
+		"527-31-7107": "comp_1"} {
 		im := opened(t, path, Options{Sheet: name})
 		if rows := rowsOf(t, im); len(rows) != 1 || rows[0].request.Company.Ref != want {
 			t.Errorf("%s: %+v", name, rows)
@@ -152,7 +161,8 @@ func TestSheetsNamedBySSN(t *testing.T) {
 // What the product needs stays: identifiers, phone numbers, ZIP codes, dates.
 func TestOtherNumbersOfASheetStay(t *testing.T) {
 	cells := map[string]string{
-		"EIN": "527317107", "FEIN": "12-3456789", "File No.": "528317108", "Entity #": "529317109", "Principal ZIP": "787010001", "Phone": "302-555-0142",
+		"EIN": "527317107", "FEIN": "12-3456789", "File No.": "528317108", "Entity #": "529317109",
+		"Principal ZIP": "787010001", "Phone": "302-555-0142",
 		"Total Assets": "530317110", "Notes": "EIN 531317111, call (302) 555-0142", "Tax ID": "532317112",
 	}
 	var headers, values []string
@@ -165,7 +175,9 @@ func TestOtherNumbersOfASheetStay(t *testing.T) {
 	}) {
 		headers, values = append(headers, h), append(values, `"`+cells[h]+`"`)
 	}
-	im := opened(t, saved(t, "in.csv", "Company ID,Filing State,Filing Year,User Email,"+strings.Join(headers, ",")+"\ncomp_1,DE,2026,a@example.com,"+strings.Join(values, ",")+"\n"), Options{})
+	im := opened(t, saved(t, "in.csv",
+		"Company ID,Filing State,Filing Year,User Email,"+strings.Join(headers, ",")+"\ncomp_1,DE,2026,a@example.com,"+
+			strings.Join(values, ",")+"\n"), Options{})
 	kept := &keeper{}
 	if _, _, err := im.Record(t.Context(), kept, ""); err != nil {
 		t.Fatal(err)

@@ -24,10 +24,14 @@ type Survey struct {
 	Head      []HeadRow      // the rows of which one may be the header, without those that are blank
 	Columns   []ColumnSurvey // but for those that are blank throughout
 	Rows      int            // that are not blank below the header; -1 for more than the 2,000 that are counted
-	Shape     string         // stands for the headers in their order, whatever the rows, the options and the edits; empty without a header
-	Product   filing.Product // empty where it was neither named nor can be told
-	Notes     []string       // on the file; see [Import.Notes]
-	Err       error          // with which Open would refuse the file, as far as its first rows tell; a *sheet.FormatError as a rule
+	// stands for the headers in their order, whatever the rows, the options and
+	// the edits; empty without a header
+	Shape   string
+	Product filing.Product // empty where it was neither named nor can be told
+	Notes   []string       // on the file; see [Import.Notes]
+	// with which Open would refuse the file, as far as its first rows tell; a
+	// *sheet.FormatError as a rule
+	Err error
 }
 
 // HeadRow is one of the first rows of a sheet, which may be its header.
@@ -112,7 +116,11 @@ func (im *Import) lookAtAll(m *matcher, s *Survey) (all []candidate) {
 		if err != nil && s.Err == nil {
 			s.Notes = append(s.Notes, hideIn(err).Error())
 		}
-		s.Sheets = append(s.Sheets, SheetSurvey{Name: info.Name, Visible: info.Visible, Filings: c.layout != nil && !isOfficersSheet(info.Name)})
+		s.Sheets = append(s.Sheets, SheetSurvey{
+			Name:    info.Name,
+			Visible: info.Visible,
+			Filings: c.layout != nil && !isOfficersSheet(info.Name),
+		})
 		all = append(all, c)
 	}
 	return all
@@ -309,7 +317,13 @@ func (im *Import) survey() (all []ColumnSurvey) {
 		if i < len(resolved) {
 			h = resolved[i]
 		}
-		c := ColumnSurvey{Index: i, Letter: sheet.ColumnName(i), Header: h.text, Map: im.layout.mapName(&h), Secret: h.isSecret()}
+		c := ColumnSurvey{
+			Index:  i,
+			Letter: sheet.ColumnName(i),
+			Header: h.text,
+			Map:    im.layout.mapName(&h),
+			Secret: h.isSecret(),
+		}
 		if im.layout.row == 0 {
 			c.Header = ""
 		}
@@ -356,7 +370,8 @@ func (im *Import) valuesTell(h *heading) columnID {
 	for _, t := range tellingValues {
 		seen, all := 0, true
 		for i := range im.head {
-			if row := &im.head[i]; row.Number > im.layout.row && h.index < len(row.Cells) && row.Cells[h.index].Kind != sheet.Blank {
+			if row := &im.head[i]; row.Number > im.layout.row && h.index < len(row.Cells) &&
+				row.Cells[h.index].Kind != sheet.Blank {
 				seen++
 				all = all && t.is(row.Cells[h.index].Text)
 			}
@@ -406,14 +421,17 @@ func (im *Import) used(c *ColumnSurvey, h *heading, claims map[columnID][]headin
 	}
 	switch {
 	case winner.index != h.index && h.strength < winner.strength:
-		c.Column, c.Note = "", fmt.Sprintf("%s says more exactly that it is the %s", winner.name(im.layout.row), column.header)
+		c.Column, c.Note = "", fmt.Sprintf("%s says more exactly that it is the %s", winner.name(im.layout.row),
+			column.header)
 	case len(rivals) > 0 && (im.plan == nil || im.plan.binding(h.column).index != h.index):
 		other := winner
 		if winner.index == h.index {
 			other = rivals[0]
 		}
 		c.Column, c.Note = "", fmt.Sprintf("%s stands for the %s too", other.name(im.layout.row), column.header)
-	case im.plan != nil && im.product != filing.Formation && (column.part == ofCompany && im.plan.partOf(column) == ofCompany || column.part == ofOfficers) && im.plan.binding(companyID) != nil:
+	case im.plan != nil && im.product != filing.Formation &&
+		(column.part == ofCompany && im.plan.partOf(column) == ofCompany || column.part == ofOfficers) &&
+		im.plan.binding(companyID) != nil:
 		c.Note = "used only where a row has no Company ID and its company is to be created"
 	}
 }
@@ -446,7 +464,8 @@ func (im *Import) sample(h *heading, text string, secrets bool) string {
 	if h.isSecret() {
 		return filing.MaskSSN(text)
 	}
-	stray := len(text) == 9 && isDigits(text) && (h.column != none && secrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
+	stray := len(text) == 9 && isDigits(text) &&
+		(h.column != none && secrets && columns[h.column].kind != zipKind && columns[h.column].kind != companyKind)
 	if stray {
 		return filing.MaskSSN(text)
 	}
@@ -472,7 +491,11 @@ func ColumnsOf(p filing.Product) []ColumnInfo {
 			continue
 		}
 		all = append(all, ColumnInfo{
-			Name: c.header, About: c.about, Example: c.example, Group: groupOf(id), Required: slices.Contains(templates[p].needed, id),
+			Name:     c.header,
+			About:    c.about,
+			Example:  c.example,
+			Group:    groupOf(id),
+			Required: slices.Contains(templates[p].needed, id),
 		})
 	}
 	order := make(map[string]int)

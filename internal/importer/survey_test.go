@@ -43,29 +43,91 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 		column int
 		want   ColumnSurvey // Index and Letter follow; Samples are not compared where there are none
 	}{
-		{"our name", "Legal Name" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"Acme"}}},
-		{"the service's field", "entityType" + rest + "LLC" + row, Options{}, 0, ColumnSurvey{Header: "entityType", Column: "Entity Type", How: ByName}},
-		{"another wording", "Entity Name" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Entity Name", Column: "Legal Name", How: ByWording}},
-		{"said by hand", "Firma" + rest + "Acme" + row, Options{Map: map[string]string{"Firma": "Legal Name"}}, 0, ColumnSurvey{Header: "Firma", Column: "Legal Name", How: ByMap}},
-		{"left out by hand", "Legal Name" + rest + "Acme" + row, Options{Map: map[string]string{"Legal Name": ""}}, 0, ColumnSurvey{Header: "Legal Name", How: ByMap, Note: "left out by hand"}},
+		{"our name", "Legal Name" + rest + "Acme" + row, Options{}, 0,
+			ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"Acme"}}},
+		{"the service's field", "entityType" + rest + "LLC" + row, Options{}, 0,
+			ColumnSurvey{Header: "entityType", Column: "Entity Type", How: ByName}},
+		{"another wording", "Entity Name" + rest + "Acme" + row, Options{}, 0,
+			ColumnSurvey{Header: "Entity Name", Column: "Legal Name", How: ByWording}},
+		{"said by hand", "Firma" + rest + "Acme" + row, Options{Map: map[string]string{"Firma": "Legal Name"}}, 0,
+			ColumnSurvey{Header: "Firma", Column: "Legal Name", How: ByMap}},
+		{"left out by hand", "Legal Name" + rest + "Acme" + row, Options{Map: map[string]string{"Legal Name": ""}}, 0,
+			ColumnSurvey{Header: "Legal Name", How: ByMap, Note: "left out by hand"}},
 		{"not known", "Colour" + rest + "red" + row, Options{}, 0, ColumnSurvey{Header: "Colour", Note: "not known"}},
-		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0, ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
-		{"an answer of ours", "Message" + rest + "bad" + row, Options{}, 0, ColumnSurvey{Header: "Message", Note: "an answer of a results workbook, which is given anew"}},
-		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0, ColumnSurvey{Header: "Alternative Names", How: ByName, Note: "Alternative Names is not used for an annual report"}},
-		{"said less exactly", "Jurisdiction" + rest + "NY" + row, Options{}, 0, ColumnSurvey{Header: "Jurisdiction", How: ByWording, Note: `"Filing State" (D1) says more exactly that it is the Filing State`}},
-		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0, ColumnSurvey{Header: "Client Email", How: ByWording, Note: `"Contact Email" (B1) stands for the User Email too`}},
-		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row, Options{Product: filing.AnnualReport}, 0, ColumnSurvey{Header: "Officer 1 City", Column: "Officer 1 City", How: ByName, Note: "used only where a row has no Company ID and its company is to be created"}},
-		{"told by its values", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n", Options{}, 0, ColumnSurvey{Header: "Mandant", Note: "not known", Suggest: "Company ID"}},
-		{"states", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n", Options{}, 1, ColumnSurvey{Header: "Sitz", Note: "not known", Suggest: "Filing State"}},
-		{"not all of its values are states", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,Berlin,user_1,2025\n", Options{}, 1, ColumnSurvey{Header: "Sitz", Note: "not known"}},
-		{"users, without headers", "comp_1,ana@example.com\n", Options{}, 1, ColumnSurvey{Note: "it has no header", Suggest: "User Email"}},
-		{"what another column is already", "Home" + rest + "DE" + row, Options{}, 0, ColumnSurvey{Header: "Home", Note: "not known"}},
-		{"no header", "" + rest + "x" + row, Options{}, 0, ColumnSurvey{Note: "it has no header", Samples: []string{"x"}}},
-		{"beyond the last header", "Legal Name" + rest + "Acme,comp_1,user_1,DE,2026,beyond\n", Options{}, 5, ColumnSurvey{Note: "it has no header", Samples: []string{"beyond"}}},
-		{"a number that is secret", "SSN" + rest + "078-05-1120" + row, Options{Product: filing.EIN}, 0, ColumnSurvey{Header: "SSN", Column: "Responsible Party SSN", How: ByWording, Secret: true, Samples: []string{"***-**-1120"}}},
-		{"one that the table does not know", "Owner's SSN" + rest + "078051120" + row, Options{}, 0, ColumnSurvey{Header: "Owner's SSN", Note: "not known", Suggest: "", Secret: true, Samples: []string{"***-**-1120"}}},
-		{"one that slipped out of its column", "Remark" + rest + "078051120" + row + "see 078-05-1120" + row + "98-7654321" + row, Options{}, 0, ColumnSurvey{Header: "Remark", Note: "not known", Samples: []string{"***-**-1120", "see ***-**-1120", "98-7654321"}}},
-		{"three values, each once, shortened", "Legal Name" + rest + "a" + row + "a" + row + strings.Repeat("b", 99) + row + "c" + row + "d" + row, Options{}, 0, ColumnSurvey{Header: "Legal Name", Column: "Legal Name", How: ByName, Samples: []string{"a", strings.Repeat("b", 30) + "…", "c"}}},
+		{"a near miss", "Legal Nmae" + rest + "Acme" + row, Options{}, 0,
+			ColumnSurvey{Header: "Legal Nmae", Note: "not known", Suggest: "Legal Name"}},
+		{"an answer of ours", "Message" + rest + "bad" + row, Options{}, 0,
+			ColumnSurvey{Header: "Message", Note: "an answer of a results workbook, which is given anew"}},
+		{"of another product", "Alternative Names" + rest + "x" + row, Options{Product: filing.AnnualReport}, 0,
+			ColumnSurvey{
+				Header: "Alternative Names",
+				How:    ByName,
+				Note:   "Alternative Names is not used for an annual report",
+			}},
+		{"said less exactly", "Jurisdiction" + rest + "NY" + row, Options{}, 0,
+			ColumnSurvey{
+				Header: "Jurisdiction",
+				How:    ByWording,
+				Note:   `"Filing State" (D1) says more exactly that it is the Filing State`,
+			}},
+		{"one of two that say the same", "Client Email,Contact Email" + rest + "a,b" + row, Options{}, 0,
+			ColumnSurvey{
+				Header: "Client Email",
+				How:    ByWording,
+				Note:   `"Contact Email" (B1) stands for the User Email too`,
+			}},
+		{"the officers of new companies", "Officer 1 City" + rest + "Dover" + row,
+			Options{Product: filing.AnnualReport}, 0,
+			ColumnSurvey{
+				Header: "Officer 1 City",
+				Column: "Officer 1 City",
+				How:    ByName,
+				Note:   "used only where a row has no Company ID and its company is to be created",
+			}},
+		{"told by its values", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n",
+			Options{}, 0, ColumnSurvey{Header: "Mandant", Note: "not known", Suggest: "Company ID"}},
+		{"states", "Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,New York,user_1,2025\n", Options{}, 1,
+			ColumnSurvey{Header: "Sitz", Note: "not known", Suggest: "Filing State"}},
+		{"not all of its values are states",
+			"Mandant,Sitz,User ID,Jahr\ncomp_1,DE,user_1,2026\ncomp_2,Berlin,user_1,2025\n", Options{}, 1,
+			ColumnSurvey{Header: "Sitz", Note: "not known"}},
+		{"users, without headers", "comp_1,ana@example.com\n", Options{}, 1,
+			ColumnSurvey{Note: "it has no header", Suggest: "User Email"}},
+		{"what another column is already", "Home" + rest + "DE" + row, Options{}, 0,
+			ColumnSurvey{Header: "Home", Note: "not known"}},
+		{"no header", "" + rest + "x" + row, Options{}, 0,
+			ColumnSurvey{Note: "it has no header", Samples: []string{"x"}}},
+		{"beyond the last header", "Legal Name" + rest + "Acme,comp_1,user_1,DE,2026,beyond\n", Options{}, 5,
+			ColumnSurvey{Note: "it has no header", Samples: []string{"beyond"}}},
+		{"a number that is secret", "SSN" + rest + "078-05-1120" + row, Options{Product: filing.EIN}, 0, ColumnSurvey{
+			Header:  "SSN",
+			Column:  "Responsible Party SSN",
+			How:     ByWording,
+			Secret:  true,
+			Samples: []string{"***-**-1120"},
+		}},
+		{"one that the table does not know", "Owner's SSN" + rest + "078051120" + row, Options{}, 0, ColumnSurvey{
+			Header:  "Owner's SSN",
+			Note:    "not known",
+			Suggest: "",
+			Secret:  true,
+			Samples: []string{"***-**-1120"},
+		}},
+		{"one that slipped out of its column",
+			"Remark" + rest + "078051120" + row + "see 078-05-1120" + row + "98-7654321" + row, Options{}, 0,
+			ColumnSurvey{
+				Header:  "Remark",
+				Note:    "not known",
+				Samples: []string{"***-**-1120", "see ***-**-1120", "98-7654321"},
+			}},
+		{"three values, each once, shortened",
+			"Legal Name" + rest + "a" + row + "a" + row + strings.Repeat("b", 99) + row + "c" + row + "d" + row,
+			Options{}, 0, ColumnSurvey{
+				Header:  "Legal Name",
+				Column:  "Legal Name",
+				How:     ByName,
+				Samples: []string{"a", strings.Repeat("b", 30) + "…", "c"},
+			}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			s := surveyed(t, c.text, c.o)
@@ -90,12 +152,20 @@ func TestSurveySaysWhatAColumnIs(t *testing.T) {
 
 // What is said of the whole file, also where Open refuses it.
 func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
-	filings := [][]sheet.OutCell{texts("June 2026"), texts("Company ID", "User ID", "Filing State", "Filing Year"), texts("comp_1", "user_1", "DE", "2026")}
+	filings := [][]sheet.OutCell{texts("June 2026"), texts("Company ID", "User ID", "Filing State", "Filing Year"),
+		texts("comp_1", "user_1", "DE", "2026")}
 	prose := [][]sheet.OutCell{texts("Read me"), texts("This workbook was made in June.")}
-	june, july, notes := tab{name: "June", rows: filings}, tab{name: "July", rows: filings}, tab{name: "Notes", rows: prose}
+	june, july, notes := tab{
+		name: "June",
+		rows: filings,
+	}, tab{name: "July", rows: filings}, tab{name: "Notes", rows: prose}
 	old := july
 	old.hidden = true
-	foreign := tab{name: "Firmen", rows: [][]sheet.OutCell{texts("Kunden 2026"), texts("Nummer", "Firma", "Staat", "Jahr"), texts("comp_1", "Acme", "DE", "2026")}}
+	foreign := tab{
+		name: "Firmen",
+		rows: [][]sheet.OutCell{texts("Kunden 2026"), texts("Nummer", "Firma", "Staat", "Jahr"),
+			texts("comp_1", "Acme", "DE", "2026")},
+	}
 	const usual = "Company ID,User ID,Filing State"
 	for _, c := range []struct {
 		why     string
@@ -109,19 +179,134 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 		product filing.Product
 		err     string
 	}{
-		{why: "one sheet", text: contentOf(t, workbook(t, notes, june)), sheet: "June", filings: "June", header: 2, rows: 1, columns: 4, product: filing.AnnualReport},
-		{why: "two sheets", text: contentOf(t, workbook(t, notes, june, july)), sheet: "June", filings: "June July", header: 2, rows: 1, columns: 4, product: filing.AnnualReport, err: "several sheets hold filings"},
-		{why: "one of two named", text: contentOf(t, workbook(t, notes, june, july)), o: Options{Sheet: "july"}, sheet: "July", filings: "June July", header: 2, rows: 1, columns: 4, product: filing.AnnualReport},
-		{why: "a hidden one", text: contentOf(t, workbook(t, notes, old)), sheet: "Notes", filings: "July", header: 1, rows: 1, columns: 1, err: `--sheet "July"`},
-		{why: "none of that name", text: contentOf(t, workbook(t, june)), o: Options{Sheet: "May"}, sheet: "June", filings: "June", header: 2, rows: 1, columns: 4, product: filing.AnnualReport, err: "no sheet"},
-		{why: "foreign words", text: contentOf(t, workbook(t, foreign)), sheet: "Firmen", header: 2, rows: 1, columns: 4, err: "no row among the first"},
-		{why: "no header at all", text: "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n", header: 0, rows: 2, columns: 4, err: "no row among the first"},
-		{why: "the product cannot be told", text: usual + "\ncomp_1,user_1,DE\n", filings: "", header: 1, rows: 1, columns: 3, err: "--product"},
-		{why: "the product is named", text: usual + "\ncomp_1,user_1,DE\n", o: Options{Product: filing.EIN}, header: 1, rows: 1, columns: 3, product: filing.EIN},
-		{why: "nothing below the header", text: usual + "\n", o: Options{Product: filing.EIN}, header: 1, rows: 0, columns: 3, product: filing.EIN, err: "no rows below"},
-		{why: "two columns for one", text: usual + ",Filing State\ncomp_1,user_1,DE,NY\n", o: Options{Product: filing.EIN}, header: 1, rows: 1, columns: 4, product: filing.EIN, err: "several columns stand for Filing State"},
-		{why: "a mapping that the sheet does not have", text: usual + "\ncomp_1,user_1,DE\n", o: Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}}, header: 1, rows: 1, columns: 3, product: filing.EIN, err: `"Firma"`},
-		{why: "more rows than are looked at", text: usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999), o: Options{Product: filing.EIN}, header: 1, rows: -1, columns: 3, product: filing.EIN},
+		{
+			why:     "one sheet",
+			text:    contentOf(t, workbook(t, notes, june)),
+			sheet:   "June",
+			filings: "June",
+			header:  2,
+			rows:    1,
+			columns: 4,
+			product: filing.AnnualReport,
+		},
+		{
+			why:     "two sheets",
+			text:    contentOf(t, workbook(t, notes, june, july)),
+			sheet:   "June",
+			filings: "June July",
+			header:  2,
+			rows:    1,
+			columns: 4,
+			product: filing.AnnualReport,
+			err:     "several sheets hold filings",
+		},
+		{
+			why:     "one of two named",
+			text:    contentOf(t, workbook(t, notes, june, july)),
+			o:       Options{Sheet: "july"},
+			sheet:   "July",
+			filings: "June July",
+			header:  2,
+			rows:    1,
+			columns: 4,
+			product: filing.AnnualReport,
+		},
+		{
+			why:     "a hidden one",
+			text:    contentOf(t, workbook(t, notes, old)),
+			sheet:   "Notes",
+			filings: "July",
+			header:  1,
+			rows:    1,
+			columns: 1,
+			err:     `--sheet "July"`,
+		},
+		{
+			why:     "none of that name",
+			text:    contentOf(t, workbook(t, june)),
+			o:       Options{Sheet: "May"},
+			sheet:   "June",
+			filings: "June",
+			header:  2,
+			rows:    1,
+			columns: 4,
+			product: filing.AnnualReport,
+			err:     "no sheet",
+		},
+		{
+			why:     "foreign words",
+			text:    contentOf(t, workbook(t, foreign)),
+			sheet:   "Firmen",
+			header:  2,
+			rows:    1,
+			columns: 4,
+			err:     "no row among the first",
+		},
+		{
+			why:     "no header at all",
+			text:    "comp_1,user_1,DE,2026\ncomp_2,user_1,DE,2026\n",
+			header:  0,
+			rows:    2,
+			columns: 4,
+			err:     "no row among the first",
+		},
+		{
+			why:     "the product cannot be told",
+			text:    usual + "\ncomp_1,user_1,DE\n",
+			filings: "",
+			header:  1,
+			rows:    1,
+			columns: 3,
+			err:     "--product",
+		},
+		{
+			why:     "the product is named",
+			text:    usual + "\ncomp_1,user_1,DE\n",
+			o:       Options{Product: filing.EIN},
+			header:  1,
+			rows:    1,
+			columns: 3,
+			product: filing.EIN,
+		},
+		{
+			why:     "nothing below the header",
+			text:    usual + "\n",
+			o:       Options{Product: filing.EIN},
+			header:  1,
+			rows:    0,
+			columns: 3,
+			product: filing.EIN,
+			err:     "no rows below",
+		},
+		{
+			why:     "two columns for one",
+			text:    usual + ",Filing State\ncomp_1,user_1,DE,NY\n",
+			o:       Options{Product: filing.EIN},
+			header:  1,
+			rows:    1,
+			columns: 4,
+			product: filing.EIN,
+			err:     "several columns stand for Filing State",
+		},
+		{
+			why:     "a mapping that the sheet does not have",
+			text:    usual + "\ncomp_1,user_1,DE\n",
+			o:       Options{Product: filing.EIN, Map: map[string]string{"Firma": "Legal Name"}},
+			header:  1,
+			rows:    1,
+			columns: 3,
+			product: filing.EIN,
+			err:     `"Firma"`,
+		},
+		{
+			why:     "more rows than are looked at",
+			text:    usual + "\n" + strings.Repeat("comp_1,user_1,DE\n", 9999),
+			o:       Options{Product: filing.EIN},
+			header:  1,
+			rows:    -1,
+			columns: 3,
+			product: filing.EIN,
+		},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			s := surveyed(t, c.text, c.o)
@@ -131,14 +316,17 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 					holds = append(holds, info.Name)
 				}
 			}
-			if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header || s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product || (s.Shape == "") != (c.header == 0) {
+			if s.Sheet != c.sheet || strings.Join(holds, " ") != c.filings || s.HeaderRow != c.header ||
+				s.Rows != c.rows || len(s.Columns) != c.columns || s.Product != c.product ||
+				(s.Shape == "") != (c.header == 0) {
 				t.Errorf("%+v, filings on %q", s, holds)
 			}
 			im, err := OpenReader("in", strings.NewReader(c.text), int64(len(c.text)), c.o)
 			if err == nil {
 				im.Close()
 			}
-			if (c.err == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), c.err) || fmt.Sprint(err) != fmt.Sprint(s.Err) {
+			if (c.err == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), c.err) ||
+				fmt.Sprint(err) != fmt.Sprint(s.Err) {
 				t.Errorf("%v\nOpen: %v", s.Err, err)
 			}
 			var format *sheet.FormatError
@@ -152,7 +340,8 @@ func TestSurveySaysWhereTheFilingsAre(t *testing.T) {
 // Content that is no sheet, and options that are wrong, are errors.
 func TestSurveyOfNoSheet(t *testing.T) {
 	for text, o := range map[string]Options{
-		"<html><table></table></html>": {}, "": {}, "Company ID\n": {Product: "annual"}, "Company ID": {Map: map[string]string{"Company ID": "Colour"}},
+		"<html><table></table></html>": {}, "": {}, "Company ID\n": {Product: "annual"},
+		"Company ID": {Map: map[string]string{"Company ID": "Colour"}},
 	} {
 		if s, err := SurveyReader("in", strings.NewReader(text), int64(len(text)), o); err == nil {
 			t.Errorf("%q: %+v", text, s)
@@ -166,9 +355,11 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 	const text = "Kundenliste;;;;;;;\nStand Juli;;;;;;;\n\nNr.;Kennung;Firma;Ansprechpartner;Bundesstaat;Berichtsjahr;Farbe;住所\n" +
 		"1;comp_1;Acme LLC;a@example.com;Delaware;2026;rot;x\n2;comp_2;Bolt LLC;a@example.com;DE;2026;blau;y\n"
 	o := Options{Product: filing.AnnualReport, Map: map[string]string{}, Now: july}
-	means := map[string]string{"Kennung": "Company ID", "Firma": "Legal Name", "Ansprechpartner": "User Email", "Bundesstaat": "Filing State", "Berichtsjahr": "Filing Year"}
+	means := map[string]string{"Kennung": "Company ID", "Firma": "Legal Name", "Ansprechpartner": "User Email",
+		"Bundesstaat": "Filing State", "Berichtsjahr": "Filing Year"}
 	s := surveyed(t, text, o)
-	if s.HeaderRow != 4 || len(s.Columns) != 8 || s.Err == nil || s.Columns[7].Header != "住所" || !slices.Equal(s.Columns[1].Samples, []string{"comp_1", "comp_2"}) {
+	if s.HeaderRow != 4 || len(s.Columns) != 8 || s.Err == nil || s.Columns[7].Header != "住所" ||
+		!slices.Equal(s.Columns[1].Samples, []string{"comp_1", "comp_2"}) {
 		t.Fatalf("%+v", s)
 	}
 	for _, c := range s.Columns { // one by one, and at no step is the header lost
@@ -177,7 +368,8 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 		}
 		o.Map[c.Header] = means[c.Header]
 		again := surveyed(t, text, o)
-		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] || at.How != ByMap || again.Shape != s.Shape {
+		if at := again.Columns[c.Index]; again.HeaderRow != 4 || at.Column != means[c.Header] || at.How != ByMap ||
+			again.Shape != s.Shape {
 			t.Errorf("after %s: %+v", c.Header, again)
 		}
 	}
@@ -192,22 +384,41 @@ func TestForeignSheetIsMappedByHand(t *testing.T) {
 	// A header may be a number, and a legend may have one of the words.
 	book := workbook(t,
 		tab{name: "Legende", rows: [][]sheet.OutCell{texts("Kennung", "Bedeutung"), texts("comp_1", "Acme")}},
-		tab{name: "Firmen", rows: [][]sheet.OutCell{append(texts("Kennung", "Filing State", "User ID"), number("2026")), texts("comp_1", "DE", "user_1", "yes")}})
-	im = opened(t, book, Options{Product: filing.AnnualReport, FilingYear: "2026", Map: map[string]string{"Kennung": "Company ID"}})
-	if im.Sheet() != "Firmen" || !slices.ContainsFunc(im.Notes(), func(n string) bool { return strings.Contains(n, `"Legende"`) }) {
+		tab{
+			name: "Firmen",
+			rows: [][]sheet.OutCell{append(texts("Kennung", "Filing State", "User ID"), number("2026")),
+				texts("comp_1", "DE", "user_1", "yes")},
+		})
+	im = opened(t, book, Options{
+		Product:    filing.AnnualReport,
+		FilingYear: "2026",
+		Map:        map[string]string{"Kennung": "Company ID"},
+	})
+	if im.Sheet() != "Firmen" || !slices.ContainsFunc(im.Notes(),
+		func(n string) bool { return strings.Contains(n, `"Legende"`) }) {
 		t.Errorf("%q, %q", im.Sheet(), im.Notes())
 	}
-	im = opened(t, book, Options{Product: filing.AnnualReport, FilingYear: "2026", Sheet: "Firmen", Map: map[string]string{"Kennung": "Company ID", "2026": "Order Annual Report"}})
+	im = opened(t, book, Options{
+		Product:    filing.AnnualReport,
+		FilingYear: "2026",
+		Sheet:      "Firmen",
+		Map:        map[string]string{"Kennung": "Company ID", "2026": "Order Annual Report"},
+	})
 	if r := rowsOf(t, im)[0]; r.result != filing.Ready {
 		t.Errorf("%s %s", r.result, r.message)
 	}
 	// Two columns of one header are told apart by an edit of the header.
 	const twice = "Wert,Wert,Staat,Jahr,Nutzer\ncomp_1,Acme,DE,2026,user_1\n"
-	by := Options{Product: filing.AnnualReport, Edits: []Edit{{Row: 1, Column: 0, Text: "Company ID"}}, Map: map[string]string{"Staat": "Filing State", "Jahr": "Filing Year", "Nutzer": "User ID"}}
+	by := Options{
+		Product: filing.AnnualReport,
+		Edits:   []Edit{{Row: 1, Column: 0, Text: "Company ID"}},
+		Map:     map[string]string{"Staat": "Filing State", "Jahr": "Filing Year", "Nutzer": "User ID"},
+	}
 	if im, err = inMemory(t, "in.csv", twice, by); err != nil {
 		t.Fatal(err)
 	}
-	if tally, err = im.Check(context.Background(), func(p Problem) error { t.Error(p); return nil }); err != nil || tally.Ready != 1 {
+	if tally, err = im.Check(context.Background(), func(p Problem) error { t.Error(p); return nil }); err != nil ||
+		tally.Ready != 1 {
 		t.Errorf("%+v %v", tally, err)
 	}
 }
@@ -226,9 +437,15 @@ func TestShape(t *testing.T) {
 		{"titles above", true, "June\n\n" + header + row, Options{}},
 		{"other letters", true, "COMPANY_ID;user id;filingState;Filing  Year\ncomp_1;user_1;DE;2026\n", Options{}},
 		{"mapped", true, header + row, Options{Product: filing.EIN, Map: map[string]string{"Filing Year": ""}}},
-		{"edited", true, header + row, Options{Edits: []Edit{{Row: 1, Column: 3, Text: "Year"}, {Row: 2, Column: -1, Header: "Agent City", Text: "Dover"}}}},
+		{"edited", true, header + row,
+			Options{
+				Edits: []Edit{
+					{Row: 1, Column: 3, Text: "Year"}, {Row: 2, Column: -1, Header: "Agent City", Text: "Dover"},
+				},
+			}},
 		{"another order", false, "User ID,Company ID,Filing State,Filing Year\nuser_1,comp_1,DE,2026\n", Options{}},
-		{"one more", false, "Company ID,User ID,Filing State,Filing Year,\"Filing Year,\"\n" + row, Options{Product: filing.EIN}},
+		{"one more", false, "Company ID,User ID,Filing State,Filing Year,\"Filing Year,\"\n" + row,
+			Options{Product: filing.EIN}},
 		{"a blank between", false, "Company ID,,User ID,Filing State,Filing Year\ncomp_1,,user_1,DE,2026\n", Options{}},
 	} {
 		if got := surveyed(t, c.text, c.o); (got.Shape == first) != c.same {
@@ -253,11 +470,13 @@ func TestColumnsOf(t *testing.T) {
 			if c.Required {
 				required++
 			}
-			if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) || c.About == "" {
+			if w := wordings[filing.FoldName(c.Name)]; w.strength != exact || p != "" && !columns[w.column].has(p) ||
+				c.About == "" {
 				t.Errorf("%s: %+v", p, c)
 			}
 		}
-		if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") || groups[0] != "Company" {
+		if p == "" && len(all) != len(columns) || p != "" && required < 3 || !slices.Contains(groups, "Officer 25") ||
+			groups[0] != "Company" {
 			t.Errorf("%s: %d columns, %d required, in %q", p, len(all), required, groups)
 		}
 	}

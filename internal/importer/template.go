@@ -33,14 +33,16 @@ var templates = map[filing.Product]template{
 	filing.AnnualReport: {
 		sheet: "Annual Reports",
 		columns: []columnID{
-			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState, filingYear, orderAgent, changeOfAgent,
+			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState, filingYear,
+			orderAgent, changeOfAgent,
 			agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
 		},
 		needed: []columnID{companyID, userEmail, filingState, filingYear},
 		empty:  []columnID{changeOfAgent, agentFirstName, agentLastName},
 		hints: []string{
 			"One row orders the annual report of one company in one state for one year.",
-			"The filing state must have a registered agent: one on record with the service, one ordered in the row, or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the service, one ordered in the row, " +
+				"or one supplied in the Agent columns.",
 		},
 	},
 	filing.AgentChange: {
@@ -65,11 +67,13 @@ var templates = map[filing.Product]template{
 			userEmail, userName, userPhone,
 			principalLine1, principalLine2, principalCity, principalState, principalPostalCode, principalCountry,
 			mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry,
-			orderAgent, agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
+			orderAgent, agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState,
+			agentZIP,
 		}, officersOf(4), []columnID{orderEIN}, einDetails),
 		needed: []columnID{
 			legalName, entityType, filingState, userEmail, principalLine1, principalCity, principalState,
-			officerColumn(0, officerTitle), officerColumn(0, officerPrimary), officerColumn(0, officerLine1), officerColumn(0, officerCity), officerColumn(0, officerState),
+			officerColumn(0, officerTitle), officerColumn(0, officerPrimary), officerColumn(0, officerLine1),
+			officerColumn(0, officerCity), officerColumn(0, officerState),
 		},
 		empty: slices.Concat([]columnID{
 			taxElection, mailingLine1, mailingLine2, mailingCity, mailingState, mailingPostalCode, mailingCountry,
@@ -79,35 +83,50 @@ var templates = map[filing.Product]template{
 		hints: []string{
 			"One row forms one company in one state.",
 			"An LLC needs a Structure Type, a corporation a Tax Election.",
-			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
-			"In place of the Officer columns, officers may stand on a second sheet named Officers, one in a row, with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, Line 2, City, State, Postal Code, Country.",
-			"Every company needs a registered agent: say yes under Order Registered Agent, or fill in the Agent columns; not both.",
+			"At least one officer is needed, exactly one of all is primary, and an LLC needs a Member or Managing " +
+				"Member. Officers beyond the fourth go into further columns (Officer 5 Type …).",
+			"In place of the Officer columns, officers may stand on a second sheet named Officers, one in a row, " +
+				"with the columns Legal Name, Type, First Name, Last Name, Company Name, Title, Primary, Line 1, " +
+				"Line 2, City, State, Postal Code, Country.",
+			"Every company needs a registered agent: say yes under Order Registered Agent, or fill in the Agent " +
+				"columns; not both.",
 			"yes under Order EIN orders the EIN with the formation, and then needs the columns after it.",
 		},
 	},
 	filing.EIN: {
-		sheet:   "EINs",
-		columns: slices.Concat([]columnID{companyID, legalName, userEmail, userName, userPhone, filingState}, einDetails),
-		needed:  slices.Concat([]columnID{companyID, userEmail, filingState}, einAlways),
-		empty:   []columnID{firstWagesDate},
+		sheet: "EINs",
+		columns: slices.Concat([]columnID{companyID, legalName, userEmail, userName, userPhone, filingState},
+			einDetails),
+		needed: slices.Concat([]columnID{companyID, userEmail, filingState}, einAlways),
+		empty:  []columnID{firstWagesDate},
 		hints: []string{
 			"One row applies for the employer identification number (EIN) of one company.",
-			"Where employees are expected, the two counts of them come to at least 1 and the First Wages Date is needed.",
-			"The Social Security number is needed unless the responsible party is foreign. It is sent to the service and kept nowhere.",
+			"Where employees are expected, the two counts of them come to at least 1 and the First Wages Date " +
+				"is needed.",
+			"The Social Security number is needed unless the responsible party is foreign. It is sent to the " +
+				"service and kept nowhere.",
 		},
 	},
 	filing.ForeignQualification: {
 		sheet: "Foreign Qualifications",
 		columns: []columnID{
-			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState, orderQualification, orderAgent,
+			companyID, legalName, entityType, formationState, userEmail, userName, userPhone, filingState,
+			orderQualification, orderAgent,
 			agentType, agentCompanyName, agentFirstName, agentLastName, agentStreet, agentCity, agentState, agentZIP,
 		},
 		needed: []columnID{companyID, userEmail, filingState, orderQualification},
 		empty:  []columnID{agentFirstName, agentLastName},
-		says:   map[columnID]string{filingState: "NY", agentState: "NY", agentCity: "Albany", agentStreet: "90 State Street", agentZIP: "12207"},
+		says: map[columnID]string{
+			filingState: "NY",
+			agentState:  "NY",
+			agentCity:   "Albany",
+			agentStreet: "90 State Street",
+			agentZIP:    "12207",
+		},
 		hints: []string{
 			"One row qualifies one company in one state other than its own.",
-			"The filing state must have a registered agent: one on record with the service, one ordered in the row, or one supplied in the Agent columns.",
+			"The filing state must have a registered agent: one on record with the service, one ordered in the row, " +
+				"or one supplied in the Agent columns.",
 		},
 	},
 }
@@ -115,7 +134,8 @@ var templates = map[filing.Product]template{
 // einAlways are the columns that every EIN application needs, and einDetails all of it.
 var (
 	einAlways = []columnID{
-		businessCategory, businessPurpose, applicationReason, vehicle55kPounds, gamblingWagering, fileForm720, alcoholTobaccoFirearms, fileForm944,
+		businessCategory, businessPurpose, applicationReason, vehicle55kPounds, gamblingWagering, fileForm720,
+		alcoholTobaccoFirearms, fileForm944,
 		w2Expected, partyFirstName, partyLastName, partyTitle, partyPhone,
 	}
 	einDetails = func() (all []columnID) {
@@ -139,7 +159,8 @@ const templateRows = 5000
 
 // Templates lists the products that have a template.
 func Templates() []filing.Product {
-	return slices.DeleteFunc(slices.Clone(filing.Products), func(p filing.Product) bool { _, ok := templates[p]; return !ok })
+	return slices.DeleteFunc(slices.Clone(filing.Products),
+		func(p filing.Product) bool { _, ok := templates[p]; return !ok })
 }
 
 // WriteTemplate writes the empty workbook of a product: its columns with
@@ -151,7 +172,8 @@ func WriteTemplate(product filing.Product, path string) error {
 		for _, p := range Templates() {
 			names = append(names, string(p))
 		}
-		return fmt.Errorf("there is no template for %q: there are those of %s", string(product), strings.Join(names, ", "))
+		return fmt.Errorf("there is no template for %q: there are those of %s", string(product),
+			strings.Join(names, ", "))
 	}
 	book, err := sheet.Create(path)
 	if err != nil {
@@ -194,7 +216,13 @@ func (t *template) writeForm(book *sheet.Workbook) error {
 			o.TextColumns = append(o.TextColumns, i)
 		}
 		if values := c.values(); values != nil {
-			o.Choices = append(o.Choices, sheet.Choice{Column: i, FirstRow: 2, LastRow: templateRows, Values: values, Prompt: c.about})
+			o.Choices = append(o.Choices, sheet.Choice{
+				Column:   i,
+				FirstRow: 2,
+				LastRow:  templateRows,
+				Values:   values,
+				Prompt:   c.about,
+			})
 		}
 	}
 	s, err := book.Sheet(t.sheet, o)
@@ -236,11 +264,14 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 		return err
 	}
 	rows := [][]sheet.OutCell{{sheet.Str("How to fill in the sheet " + t.sheet).In(sheet.StyleTitle)}}
-	for _, hint := range append(t.hints, "The grey row is an example. It is never filed, and may be deleted or written over.", "Columns may be left out, moved and added.") {
+	for _, hint := range append(t.hints,
+		"The grey row is an example. It is never filed, and may be deleted or written over.",
+		"Columns may be left out, moved and added.") {
 		rows = append(rows, []sheet.OutCell{sheet.Str(hint)})
 	}
 	rows = append(rows, nil, []sheet.OutCell{
-		sheet.Str("Heading").In(sheet.StyleHeader), sheet.Str("Needed").In(sheet.StyleHeader), sheet.Str("What to write").In(sheet.StyleHeader),
+		sheet.Str("Heading").In(sheet.StyleHeader), sheet.Str("Needed").In(sheet.StyleHeader),
+		sheet.Str("What to write").In(sheet.StyleHeader),
 		sheet.Str("Values").In(sheet.StyleHeader),
 	})
 	for _, id := range t.columns {
@@ -250,7 +281,8 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 			values = "two-letter code or name of a state"
 		}
 		rows = append(rows, []sheet.OutCell{
-			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).In(sheet.StyleWrap), sheet.Str(values).In(sheet.StyleWrap),
+			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).In(sheet.StyleWrap),
+			sheet.Str(values).In(sheet.StyleWrap),
 		})
 	}
 	for _, row := range rows {

@@ -14,7 +14,8 @@ import (
 // header is not ours one by one with their cells, the others by their names.
 // Options that stand in for a column are among them.
 func (im *Import) Understood() string {
-	bound := slices.DeleteFunc(slices.Clone(im.plan.bindings), func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
+	bound := slices.DeleteFunc(slices.Clone(im.plan.bindings),
+		func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
 	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })
 	headings := make([]heading, 0, len(bound))
 	for _, b := range bound {
@@ -32,7 +33,8 @@ func (o *Options) stated() (all []string) {
 		value string
 		flag  string
 	}{
-		{filingState, string(o.State), "--state"}, {filingYear, o.FilingYear, "--filing-year"}, {userID, o.User, "--user"},
+		{filingState, string(o.State), "--state"}, {filingYear, o.FilingYear, "--filing-year"},
+		{userID, o.User, "--user"},
 	} {
 		if s.value == "" {
 			continue
@@ -100,7 +102,10 @@ func (l *layout) noProduct(o *Options) error {
 	for i, p := range filing.Products {
 		names[i] = string(p)
 	}
-	return &sheet.FormatError{Reason: filing.HideSSNs(reason), Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o)}
+	return &sheet.FormatError{
+		Reason: filing.HideSSNs(reason),
+		Remedy: capital(o.tell(chooseProduct, strings.Join(names, ", "))) + ". " + l.lacking(known, o),
+	}
 }
 
 // lacking says what a sheet lacks for each product that it may be of.
@@ -108,7 +113,8 @@ func (l *layout) lacking(known []heading, o *Options) string {
 	lacks := map[string][]string{}
 	var order []string
 	for _, p := range filing.Products {
-		if p == filing.EIN && !slices.ContainsFunc(known, func(h heading) bool { return columns[h.column].part == ofEIN }) {
+		if p == filing.EIN && !slices.ContainsFunc(known,
+			func(h heading) bool { return columns[h.column].part == ofEIN }) {
 			continue // its many answers are all missing
 		}
 		var missing []string

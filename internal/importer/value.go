@@ -24,10 +24,13 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 	case sheet.Blank:
 		return ""
 	case sheet.Error:
-		c.faultRule(b, cell.Text, "cell.error", "the cell shows the error "+cell.Text+": correct its formula, or type the value")
+		c.faultRule(b, cell.Text, "cell.error",
+			"the cell shows the error "+cell.Text+": correct its formula, or type the value")
 		return ""
 	case sheet.Formula:
-		c.faultRule(b, "", "cell.formula", "the file holds a formula here without its result: open it in a spreadsheet program, let it calculate, and save it again")
+		c.faultRule(b, "", "cell.formula",
+			"the file holds a formula here without its result: open it in a spreadsheet program, let it calculate, "+
+				"and save it again")
 		return ""
 	}
 	text := cell.Text
@@ -35,11 +38,13 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 		return ""
 	}
 	if text[0] == '#' && isErrorText(text) {
-		c.faultRule(b, text, "cell.error", "the cell shows the error "+text+": correct it where the file was made, or type the value")
+		c.faultRule(b, text, "cell.error",
+			"the cell shows the error "+text+": correct it where the file was made, or type the value")
 		return ""
 	}
 	if b.kind != ssnKind && c.holdsSSN(b, text) {
-		c.faultRule(b, text, "cell.ssn", "this looks like a Social Security number, which is not needed here: remove it from the cell")
+		c.faultRule(b, text, "cell.ssn",
+			"this looks like a Social Security number, which is not needed here: remove it from the cell")
 		return ""
 	}
 	if !isASCII(text) {
@@ -48,7 +53,9 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 	switch b.kind {
 	case nameKind:
 		if b.id == legalName && isNumber(text) {
-			c.problem(b, text, Error, b.rule, strconv.Quote(text)+" is a number, not a legal name: write the company's full legal name, or, if the column holds numbers of your own, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
+			c.problem(b, text, Error, b.rule,
+				strconv.Quote(text)+" is a number, not a legal name: write the company's full legal name, or, if "+
+					"the column holds numbers of your own, "+c.im.options.tell(leaveOut, b.header, b.said+"="))
 			c.broken = append(c.broken, b.id)
 			return ""
 		}
@@ -58,7 +65,9 @@ func (c *checker) read(b *binding, cell sheet.Cell) string {
 			return ""
 		}
 		if cell.Kind == sheet.Number {
-			c.fault(b, text, "the cell holds the number "+text+", whatever its format shows of it, and company ids and slugs are text: format the column as text and type what it is to say")
+			c.fault(b, text, "the cell holds the number "+text+
+				", whatever its format shows of it, and company ids and slugs are text: format the column as text "+
+				"and type what it is to say")
 			return ""
 		}
 	case stateKind:
@@ -130,21 +139,26 @@ func isErrorText(s string) bool {
 }
 
 // typographic are the quotation marks that word processors put in.
-var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ", "\u202f", " ")
+var typographic = strings.NewReplacer("’", "'", "‘", "'", "‛", "'", "“", `"`, "”", `"`, "„", `"`, "\u00a0", " ",
+	"\u202f", " ")
 
 // plain makes typographic quotation marks plain, as the states' forms have
 // them. A text whose letters were lost is at fault; one whose letters only look
 // wrong is warned of with what it was.
 func (c *checker) plain(b *binding, text string) string {
 	if strings.ContainsRune(text, utf8.RuneError) {
-		c.problem(b, text, severityOf(b), "text.lost-letters", "letters of this text were lost when the file was saved, and show as \uFFFD: type them again and save as UTF-8")
+		c.problem(b, text, severityOf(b), "text.lost-letters",
+			"letters of this text were lost when the file was saved, and show as \uFFFD: type them again and "+
+				"save as UTF-8")
 		if !b.unsent {
 			c.broken = append(c.broken, b.id)
 		}
 		return text
 	}
 	if was, ok := unmangled(text); ok {
-		c.warn(b, text, "text.mangled", fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file anew as UTF-8", text, was))
+		c.warn(b, text, "text.mangled",
+			fmt.Sprintf("%q looks like %q in the wrong encoding: correct it, or save the file anew as UTF-8",
+				text, was))
 	}
 	return typographic.Replace(text)
 }
@@ -203,7 +217,8 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 		if year, ok := yearOf(cell); ok {
 			return year
 		}
-		c.fault(b, text, "the cell holds the date "+text+", not a year: type the four digits of the year, and format the cell as a number or as text")
+		c.fault(b, text, "the cell holds the date "+text+
+			", not a year: type the four digits of the year, and format the cell as a number or as text")
 		return ""
 	}
 	if len(text) == 4 && isDigits(text) {
@@ -226,7 +241,8 @@ func (c *checker) readYear(b *binding, cell sheet.Cell, text string) string {
 	case len(zeros) == 4 && isDigits(zeros):
 		c.fault(b, text, strconv.Quote(text)+" has letters for digits: write "+zeros)
 	default:
-		c.fault(b, text, fmt.Sprintf("%q is not a year: write the filing year with four digits, such as %d", text, c.year))
+		c.fault(b, text, fmt.Sprintf("%q is not a year: write the filing year with four digits, such as %d", text,
+			c.year))
 	}
 	return ""
 }
@@ -287,7 +303,8 @@ func (c *checker) readBool(b *binding, text string) string {
 	}
 	message := strconv.Quote(text) + " is neither yes nor no: write one of them"
 	if b.id == orderAgent {
-		message += "; or, if the column names the agents you have, " + c.im.options.tell(readSuch, b.header, columns[agentCompanyName].header, b.said+"="+columns[agentCompanyName].header)
+		message += "; or, if the column names the agents you have, " + c.im.options.tell(readSuch, b.header,
+			columns[agentCompanyName].header, b.said+"="+columns[agentCompanyName].header)
 	}
 	c.fault(b, text, message)
 	return ""
@@ -296,8 +313,10 @@ func (c *checker) readBool(b *binding, text string) string {
 // dateForms are the forms of dates in text. Day and month are never guessed:
 // with slashes it is the US order, otherwise the month is a word.
 var dateForms = []string{
-	"2006-01-02", "2006/1/2", "2006-1-2", "1/2/2006", "1-2-2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006",
-	"2-Jan-2006", "2 Jan 2006", "2 January 2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05Z07:00", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM",
+	"2006-01-02", "2006/1/2", "2006-1-2", "1/2/2006", "1-2-2006", "Jan 2, 2006", "January 2, 2006", "Jan 2 2006",
+	"January 2 2006",
+	"2-Jan-2006", "2 Jan 2006", "2 January 2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+	"2006-01-02T15:04:05Z07:00", "1/2/2006 15:04", "1/2/2006 15:04:05", "1/2/2006 3:04:05 PM", "1/2/2006 3:04 PM",
 }
 
 func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
@@ -313,7 +332,8 @@ func (c *checker) readDate(b *binding, cell sheet.Cell, text string) string {
 	}
 	if isEitherWay(text) {
 		if other, known := c.im.plan.dayFirst[b.index]; known {
-			c.fault(b, text, fmt.Sprintf("%q may have the day first or the month, for %q in %s has the day first%s", text, other.text, other.cell, remedy))
+			c.fault(b, text, fmt.Sprintf("%q may have the day first or the month, for %q in %s has the day first%s",
+				text, other.text, other.cell, remedy))
 			return ""
 		}
 		c.row.monthFirst = &dateNote{b.index, text, ""}
@@ -405,20 +425,28 @@ func hasTwoDigitYear(text string) bool {
 		run++
 		longest = max(longest, run)
 	}
-	return longest == 2 && text[len(text)-1] >= '0' && text[len(text)-1] <= '9' && text[len(text)-2] >= '0' && text[len(text)-2] <= '9'
+	return longest == 2 && text[len(text)-1] >= '0' && text[len(text)-1] <= '9' && text[len(text)-2] >= '0' &&
+		text[len(text)-2] <= '9'
 }
 
 // otherEntityTypes are kinds of companies that people have and the service
 // cannot file for, by their folded names. Source: spec section 2, entityType.
 var otherEntityTypes = map[string]string{
-	"lp": "a limited partnership", "limitedpartnership": "a limited partnership", "lllp": "a limited liability limited partnership",
-	"llp": "a limited liability partnership", "limitedliabilitypartnership": "a limited liability partnership",
+	"lp": "a limited partnership", "limitedpartnership": "a limited partnership",
+	"lllp": "a limited liability limited partnership",
+	"llp":  "a limited liability partnership", "limitedliabilitypartnership": "a limited liability partnership",
 	"gp": "a general partnership", "generalpartnership": "a general partnership", "partnership": "a partnership",
-	"pllc": "a professional LLC", "professionallimitedliabilitycompany": "a professional LLC", "pc": "a professional corporation", "professionalcorporation": "a professional corporation", "pa": "a professional association",
-	"nonprofit": "a nonprofit", "nonprofitcorporation": "a nonprofit", "nonprofitcorp": "a nonprofit", "nfp": "a nonprofit", "501c3": "a nonprofit",
-	"soleproprietorship": "a sole proprietorship", "soleproprietor": "a sole proprietorship", "dba": "a trade name", "trust": "a trust",
-	"statutorytrust": "a trust", "coop": "a cooperative", "cooperative": "a cooperative", "ltd": "a limited company", "limited": "a limited company",
-	"seriesllc": "a series LLC", "bcorp": "a benefit corporation", "pbc": "a benefit corporation", "publicbenefitcorporation": "a benefit corporation", "benefitcorporation": "a benefit corporation",
+	"pllc": "a professional LLC", "professionallimitedliabilitycompany": "a professional LLC",
+	"pc": "a professional corporation", "professionalcorporation": "a professional corporation",
+	"pa":        "a professional association",
+	"nonprofit": "a nonprofit", "nonprofitcorporation": "a nonprofit", "nonprofitcorp": "a nonprofit",
+	"nfp": "a nonprofit", "501c3": "a nonprofit",
+	"soleproprietorship": "a sole proprietorship", "soleproprietor": "a sole proprietorship", "dba": "a trade name",
+	"trust":          "a trust",
+	"statutorytrust": "a trust", "coop": "a cooperative", "cooperative": "a cooperative", "ltd": "a limited company",
+	"limited":   "a limited company",
+	"seriesllc": "a series LLC", "bcorp": "a benefit corporation", "pbc": "a benefit corporation",
+	"publicbenefitcorporation": "a benefit corporation", "benefitcorporation": "a benefit corporation",
 }
 
 func (c *checker) readEntityType(b *binding, text string) string {
@@ -427,7 +455,8 @@ func (c *checker) readEntityType(b *binding, text string) string {
 	}
 	message := strconv.Quote(text) + " is not an entity type: use LLC or CORP"
 	if other, ok := otherEntityTypes[filing.FoldName(text)]; ok {
-		message = strconv.Quote(text) + " is " + other + ", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the type"
+		message = strconv.Quote(text) + " is " + other +
+			", and the filing service takes only LLC and CORP: file for this company elsewhere, or correct the type"
 	}
 	c.fault(b, text, message)
 	return ""
@@ -484,14 +513,16 @@ func monthOf(cell sheet.Cell, text string) (string, bool) {
 // countries are the names that people write in place of the commonest codes.
 var countries = map[string]string{
 	"usa": "US", "unitedstates": "US", "unitedstatesofamerica": "US", "america": "US", "canada": "CA", "mexico": "MX",
-	"unitedkingdom": "GB", "uk": "GB", "greatbritain": "GB", "england": "GB", "germany": "DE", "france": "FR", "india": "IN", "china": "CN",
+	"unitedkingdom": "GB", "uk": "GB", "greatbritain": "GB", "england": "GB", "germany": "DE", "france": "FR",
+	"india": "IN", "china": "CN",
 }
 
 func (c *checker) readCountry(b *binding, text string) string {
 	if code, ok := countries[filing.FoldName(text)]; ok {
 		return code
 	}
-	if upper := strings.ToUpper(text); len(upper) == 2 && upper[0] >= 'A' && upper[0] <= 'Z' && upper[1] >= 'A' && upper[1] <= 'Z' {
+	if upper := strings.ToUpper(text); len(upper) == 2 && upper[0] >= 'A' && upper[0] <= 'Z' && upper[1] >= 'A' &&
+		upper[1] <= 'Z' {
 		return upper
 	}
 	c.fault(b, text, strconv.Quote(text)+" is not a two-letter country code, such as US")
@@ -523,7 +554,8 @@ func (c *checker) readSSN(b *binding, cell sheet.Cell, text string) string {
 		return digits
 	case strings.ContainsAny(text, "*•"):
 		message = "the number is masked here: type it again, all nine digits of it"
-	case isDigits(digits) && len(digits) < 9 && len(digits) >= 7 && (cell.Kind == sheet.Number || len(digits) == len(text)):
+	case isDigits(digits) && len(digits) < 9 && len(digits) >= 7 &&
+		(cell.Kind == sheet.Number || len(digits) == len(text)):
 		message = "this number has lost its leading zero: type all nine digits, and format the column as text"
 	}
 	c.fault(b, text, message)
@@ -568,10 +600,12 @@ func (c *checker) readPhone(b *binding, text string) string {
 		parsed, err := phonenumbers.Parse(text, "US")
 		switch {
 		case err != nil || !phonenumbers.IsValidNumber(parsed):
-			c.fault(b, text, strconv.Quote(text)+" is not a phone number: use ten digits for a US number, or + and the country code")
+			c.fault(b, text, strconv.Quote(text)+
+				" is not a phone number: use ten digits for a US number, or + and the country code")
 			return ""
 		case parsed.GetExtension() != "":
-			c.fault(b, text, strconv.Quote(text)+" has an extension, which a user's phone number cannot have: leave it out")
+			c.fault(b, text, strconv.Quote(text)+
+				" has an extension, which a user's phone number cannot have: leave it out")
 			return ""
 		}
 		number = phonenumbers.Format(parsed, phonenumbers.E164)

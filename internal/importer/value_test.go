@@ -53,24 +53,31 @@ func TestValues(t *testing.T) {
 		{"year as float", filingYear, sheet.Text, "2026.0", "2026", "", ""},
 		{"year of two digits", filingYear, sheet.Number, "26", "", "two digits", "annual-report.year"},
 		{"year with an apostrophe", filingYear, sheet.Text, "'26", "", "two digits", "annual-report.year"},
-		{"year as a date", filingYear, sheet.Date, "2026-01-01", "", "the date 2026-01-01, not a year", "annual-report.year"},
+		{"year as a date", filingYear, sheet.Date, "2026-01-01", "", "the date 2026-01-01, not a year",
+			"annual-report.year"},
 		{"year typed into a cell for dates", filingYear, sheet.Date, "1905-07-18", "2026", "", ""},
 		{"the same in the system of 1904", filingYear, sheet.Date, "1909-07-19", "2026", "", ""},
-		{"a day long ago that is no such year", filingYear, sheet.Date, "1905-12-31", "", "the date 1905-12-31", "annual-report.year"},
+		{"a day long ago that is no such year", filingYear, sheet.Date, "1905-12-31", "", "the date 1905-12-31",
+			"annual-report.year"},
 		{"fiscal year", filingYear, sheet.Text, "FY2026", "2026", "", ""},
 		{"fiscal year, apart", filingYear, sheet.Text, "fy 2026", "2026", "", ""},
-		{"fiscal year of two digits", filingYear, sheet.Text, "FY26", "", `"FY26" has two digits: write the filing year with four, such as 2026`, "annual-report.year"},
+		{"fiscal year of two digits", filingYear, sheet.Text, "FY26", "",
+			`"FY26" has two digits: write the filing year with four, such as 2026`, "annual-report.year"},
 		{"four digits with an apostrophe", filingYear, sheet.Text, "'2026", "2026", "", ""},
 		{"wide digits", filingYear, sheet.Text, "２０２６", "2026", "", ""},
-		{"letters for digits", filingYear, sheet.Text, "2O26", "", `"2O26" has letters for digits: write 2026`, "annual-report.year"},
+		{"letters for digits", filingYear, sheet.Text, "2O26", "", `"2O26" has letters for digits: write 2026`,
+			"annual-report.year"},
 		{"half a year", filingYear, sheet.Number, "2026.5", "", `"2026.5" is not a year`, "annual-report.year"},
 		{"serial number", filingYear, sheet.Number, "46023", "", `"46023" is not a year`, "annual-report.year"},
 		{"a word for a year", filingYear, sheet.Text, "current", "", `"current" is not a year`, "annual-report.year"},
 		{"state with blanks", filingState, sheet.Text, "New  York", "NY", "", ""},
-		{"a number for a name", legalName, sheet.Text, "1001", "", "is a number, not a legal name", "company.legalName"},
-		{"a number with dashes for a name", legalName, sheet.Number, "10-01", "", "is a number, not a legal name", "company.legalName"},
+		{"a number for a name", legalName, sheet.Text, "1001", "", "is a number, not a legal name",
+			"company.legalName"},
+		{"a number with dashes for a name", legalName, sheet.Number, "10-01", "", "is a number, not a legal name",
+			"company.legalName"},
 		{"digits in a name", legalName, sheet.Text, "1001 LLC", "1001 LLC", "", ""},
-		{"a wrong encoding", legalName, sheet.Text, "CafÃ© MÃ¼nster", "CafÃ© MÃ¼nster", `looks like "Café Münster" in the wrong encoding`, "text.mangled"},
+		{"a wrong encoding", legalName, sheet.Text, "CafÃ© MÃ¼nster", "CafÃ© MÃ¼nster",
+			`looks like "Café Münster" in the wrong encoding`, "text.mangled"},
 		{"twice", legalName, sheet.Text, "CafÃƒÂ©", "CafÃƒÂ©", `looks like "Café"`, "text.mangled"},
 		{"by a Macintosh", legalName, sheet.Text, "Caf√©", "Caf√©", `looks like "Café"`, "text.mangled"},
 		{"accents as they are", legalName, sheet.Text, "CAFÉ Münster Œuvre", "CAFÉ Münster Œuvre", "", ""},
@@ -85,7 +92,8 @@ func TestValues(t *testing.T) {
 		{"FALSE", orderAgent, sheet.Bool, "FALSE", no, "", ""},
 		{"0", orderAgent, sheet.Text, "0", no, "", ""},
 		{"maybe", changeOfAgent, sheet.Text, "maybe", "", "neither yes nor no", "registered-agent.change"},
-		{"an agent's name under Order Registered Agent", orderAgent, sheet.Text, "Acme Agents", "", `--map "Order Registered Agent=Agent Company Name"`, "registered-agent.order"},
+		{"an agent's name under Order Registered Agent", orderAgent, sheet.Text, "Acme Agents", "",
+			`--map "Order Registered Agent=Agent Company Name"`, "registered-agent.order"},
 
 		{"Excel date", formationDate, sheet.Date, "2019-04-30", "2019-04-30", "", ""},
 		{"Excel date and time", formationDate, sheet.Date, "2019-04-30T10:00:00", "2019-04-30", "", ""},
@@ -97,10 +105,13 @@ func TestValues(t *testing.T) {
 		{"two-digit year of this century", formationDate, sheet.Text, "4/30/29", "2029-04-30", "", ""},
 		{"two-digit year of the last", formationDate, sheet.Text, "4/30/30", "1930-04-30", "", ""},
 		{"two-digit year, month by name", formationDate, sheet.Text, "1-Mar-26", "2026-03-01", "", ""},
-		{"a 29th of February that its century did not have", formationDate, sheet.Text, "2/29/00", "2000-02-29", "", ""},
-		{"a 29th of February that was not", formationDate, sheet.Text, "2/29/30", "", "two digits", "company.formationDate"},
+		{"a 29th of February that its century did not have", formationDate, sheet.Text, "2/29/00", "2000-02-29",
+			"", ""},
+		{"a 29th of February that was not", formationDate, sheet.Text, "2/29/30", "", "two digits",
+			"company.formationDate"},
 		{"two-digit year in front", formationDate, sheet.Text, "19/4/30", "", "two digits", "company.formationDate"},
-		{"day first in digits", formationDate, sheet.Text, "30/4/2019", "", "write it as 2019-04-30", "company.formationDate"},
+		{"day first in digits", formationDate, sheet.Text, "30/4/2019", "", "write it as 2019-04-30",
+			"company.formationDate"},
 		{"bare integer in a CSV", formationDate, sheet.Text, "43585", "", "bare number", "company.formationDate"},
 		{"number cell", formationDate, sheet.Number, "43585", "", "bare number", "company.formationDate"},
 		{"no such day", formationDate, sheet.Text, "2019-02-30", "", "not a date", "company.formationDate"},
@@ -151,7 +162,8 @@ func TestValues(t *testing.T) {
 			switch {
 			case c.fault == "" && len(problems) > 0:
 				t.Errorf("%+v", problems)
-			case c.fault != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, c.fault) || problems[0].Rule != c.rule || problems[0].Cell != "A5"):
+			case c.fault != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, c.fault) ||
+				problems[0].Rule != c.rule || problems[0].Cell != "A5"):
 				t.Errorf("%+v, want %q", problems, c.fault)
 			}
 		})
@@ -166,7 +178,9 @@ func TestCleanValuesDoNotAllocate(t *testing.T) {
 	for _, v := range []struct {
 		id   columnID
 		text string
-	}{{filingState, "DE"}, {filingYear, "2026"}, {orderAgent, "yes"}, {entityType, "LLC"}, {userEmail, "a@example.com"}, {userPhone, "+13025550142"}, {legalName, "Acme LLC"}, {agentZIP, "19713"}, {formationDate, "2019-04-30"}} {
+	}{{filingState, "DE"}, {filingYear, "2026"}, {orderAgent, "yes"}, {entityType, "LLC"},
+		{userEmail, "a@example.com"}, {userPhone, "+13025550142"}, {legalName, "Acme LLC"}, {agentZIP, "19713"},
+		{formationDate, "2019-04-30"}} {
 		b := &binding{column: &columns[v.id], id: v.id}
 		cell := sheet.Cell{Kind: sheet.Text, Text: v.text}
 		c.read(b, cell)

@@ -67,7 +67,8 @@ func foldHeader(text string) string {
 	return strings.ToLower(strings.TrimSpace(text[:min(len(text), maxHeader)]))
 }
 
-// maxHeader is how many bytes of a header count: what is longer is a text that stands where headers do.
+// maxHeader is how many bytes of a header count: what is longer is a text that
+// stands where headers do.
 const maxHeader = 500
 
 // isIdentifier reports whether a header is that of numbers or ids: "Entity #" is
@@ -89,7 +90,8 @@ func wordingOf(text string) (wording, bool) {
 	words := headerWords(text)
 	if last := len(words) - 1; last > 0 && words[last] == "number" {
 		w, ok = wordings[strings.Join(words[:last], "")]
-		ok = ok && (slices.Contains(numbered, columns[w.column].kind) || strings.HasSuffix(columns[w.column].field, "line2"))
+		ok = ok && (slices.Contains(numbered, columns[w.column].kind) ||
+			strings.HasSuffix(columns[w.column].field, "line2"))
 		return w, ok
 	}
 	return w, false
@@ -97,7 +99,8 @@ func wordingOf(text string) (wording, bool) {
 
 // places are the words that tell one address, or one date, from another of its
 // kind. A header is never taken for a slip in writing another of them.
-var places = []string{"bill", "ship", "mail", "home", "deliver", "invoice", "remit", "principal", "agent", "officer", "physical", "personal"}
+var places = []string{"bill", "ship", "mail", "home", "deliver", "invoice", "remit", "principal", "agent", "officer",
+	"physical", "personal"}
 
 // samePlace reports whether two headers speak of the same address.
 func samePlace(a, b string) bool {

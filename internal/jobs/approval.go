@@ -80,7 +80,8 @@ func Propose(ctx context.Context, l *ledger.Ledger, ask Asker, batch string) (Pr
 	} else if err != nil {
 		return p, err
 	}
-	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made", ledger.ErrPlan, wanted.Plan)
+	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
+		ledger.ErrPlan, wanted.Plan)
 }
 
 // PlanBehind is the plan of the firing that made a batch; nil where none did.

@@ -97,7 +97,8 @@ func benchmarkBare(b *testing.B) float64 {
 		flying.Go(func() {
 			for i := range work {
 				do("GET", fmt.Sprintf("/companies/comp_%d", i), "")
-				do("POST", "/orders", fmt.Sprintf(`{"userId":"user_1","companyId":"comp_%d","filingState":"DE","annualReport":{"filingYear":"2026"}}`, i))
+				do("POST", "/orders", fmt.Sprintf(
+					`{"userId":"user_1","companyId":"comp_%d","filingState":"DE","annualReport":{"filingYear":"2026"}}`, i))
 			}
 		})
 	}
@@ -140,7 +141,15 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	}
 	defer queue.Close()
 	began := time.Now()
-	worker, err := jobs.Start(ctx, jobs.Config{Service: client, Ledger: l, Queue: queue, Quoter: pricing.NewQuoter(book, pricing.BuiltinFees()), Concurrency: benchFlying, Only: batch, Drain: time.Minute})
+	worker, err := jobs.Start(ctx, jobs.Config{
+		Service:     client,
+		Ledger:      l,
+		Queue:       queue,
+		Quoter:      pricing.NewQuoter(book, pricing.BuiltinFees()),
+		Concurrency: benchFlying,
+		Only:        batch,
+		Drain:       time.Minute,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -164,8 +173,9 @@ func addBatch(tb testing.TB, l *ledger.Ledger, id string, n int) {
 	rows := make([]ledger.Row, n)
 	for i := range rows {
 		rows[i] = ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &filing.Request{
-			Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
-			Order: filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+			Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"},
+			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
+			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
 		}}
 	}
 	if err := l.AddRows(ctx, id, rows); err != nil {

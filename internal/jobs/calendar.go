@@ -142,7 +142,11 @@ func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map
 		if e.Due.Verdict != season.Dated || e.Row.CompanyID == "" {
 			continue
 		}
-		order := filing.Order{CompanyID: e.Row.CompanyID, FilingState: e.Row.Facts.State, AnnualReport: &filing.AnnualReportItem{FilingYear: strconv.Itoa(e.Year)}}
+		order := filing.Order{
+			CompanyID:    e.Row.CompanyID,
+			FilingState:  e.Row.Facts.State,
+			AnnualReport: &filing.AnnualReportItem{FilingYear: strconv.Itoa(e.Year)},
+		}
 		for _, c := range ledger.ClaimsOf(&order, "") {
 			keys[i] = c.Key
 			claims = append(claims, c)

@@ -65,7 +65,13 @@ type child struct {
 // killed, and "ended" with the reason when there is nothing left to do.
 func (c child) run() error {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: c.Dir, DatabaseURL: c.Database, SealKey: sealKey(c.Database), RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(ctx, ledger.Config{
+		Dir:          c.Dir,
+		DatabaseURL:  c.Database,
+		SealKey:      sealKey(c.Database),
+		RepeatAgents: true,
+		Timeout:      clientTimeout,
+	})
 	if err != nil {
 		return err
 	}
@@ -92,8 +98,13 @@ func (c child) run() error {
 		}).Look(ctx)
 	}
 	w, err := jobs.Start(ctx, jobs.Config{
-		Service: &doomed{Service: client, stop: c.Stop}, Ledger: l, Queue: queue, Quoter: quoter,
-		Concurrency: flying, Only: c.Batch, Drain: 10 * time.Second,
+		Service:     &doomed{Service: client, stop: c.Stop},
+		Ledger:      l,
+		Queue:       queue,
+		Quoter:      quoter,
+		Concurrency: flying,
+		Only:        c.Batch,
+		Drain:       10 * time.Second,
 	})
 	if err != nil {
 		return err
@@ -149,7 +160,14 @@ func (s *doomed) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer 
 // process starts a child on a batch; what it says comes line by line.
 func (f *firm) process(batch string, stop boundary) (*exec.Cmd, <-chan string) {
 	f.Helper()
-	return f.spawn(child{Dir: f.dir, Database: f.servers.database, Redis: f.servers.redis, URL: f.url, Batch: batch, Stop: stop})
+	return f.spawn(child{
+		Dir:      f.dir,
+		Database: f.servers.database,
+		Redis:    f.servers.redis,
+		URL:      f.url,
+		Batch:    batch,
+		Stop:     stop,
+	})
 }
 
 func (f *firm) spawn(c child) (*exec.Cmd, <-chan string) {
@@ -198,7 +216,12 @@ func TestKilledAtEachBoundary(t *testing.T) {
 					f.add(l, batch, kind)
 					orders := len(f.service.Books().Orders)
 					if c.stop == beforeAnswer {
-						f.service.Inject(sandbox.Fault{Kind: sandbox.FaultTimeout, After: true, Company: kind.Company.Ref, Times: 1})
+						f.service.Inject(sandbox.Fault{
+							Kind:    sandbox.FaultTimeout,
+							After:   true,
+							Company: kind.Company.Ref,
+							Times:   1,
+						})
 					}
 					cmd, said := f.process(batch, c.stop)
 					if c.stop == beforeAnswer {
@@ -210,7 +233,10 @@ func TestKilledAtEachBoundary(t *testing.T) {
 					_ = cmd.Wait()
 
 					before := f.rows(l, batch)[0]
-					switch want := map[boundary]filing.Result{beforeIntent: filing.Ready, afterSettle: filing.Placed}[c.stop]; {
+					switch want := map[boundary]filing.Result{
+						beforeIntent: filing.Ready,
+						afterSettle:  filing.Placed,
+					}[c.stop]; {
 					case want == "" && before.Result != filing.Placing, want != "" && before.Result != want:
 						t.Errorf("the killed process left the row %s", before.Result)
 					}
@@ -239,7 +265,12 @@ func TestKilledAtRandom(t *testing.T) {
 		seed := uint64(time.Now().UnixNano())
 		random := rand.New(rand.NewPCG(seed, 0))
 		t.Logf("seed %d", seed)
-		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond, Jitter: 10 * time.Millisecond})
+		f := newFirm(t, on, sandbox.Config{
+			OpeningBalance: rich,
+			AutoSeed:       true,
+			Latency:        10 * time.Millisecond,
+			Jitter:         10 * time.Millisecond,
+		})
 		l := f.openLedger()
 		f.add(l, "a", requests(rows, report, reportAndAgent, reportWithAgent, agentChange)...)
 		killed := 0
@@ -250,7 +281,8 @@ func TestKilledAtRandom(t *testing.T) {
 			working := make(chan struct{})
 			go func() {
 				defer close(working)
-				for deadline := time.Now().Add(10 * time.Second); len(f.seen("POST", "/v1/orders")) == sent && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(10 * time.Second); len(f.seen("POST", "/v1/orders")) == sent &&
+					time.Now().Before(deadline); {
 					time.Sleep(time.Millisecond) // between two looks
 				}
 			}()

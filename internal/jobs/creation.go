@@ -16,7 +16,12 @@ import (
 func (p *placer) create(ctx context.Context, row ledger.Row, userID string) error {
 	company := row.Request.Company.Sheet.ForUser(userID)
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: company.Key()}
-	begun, err := p.attempt(ctx, ledger.Intent{Row: row.ID, Tries: row.Tries, Claims: []ledger.Claim{claim}, Creating: true},
+	begun, err := p.attempt(ctx, ledger.Intent{
+		Row:      row.ID,
+		Tries:    row.Tries,
+		Claims:   []ledger.Claim{claim},
+		Creating: true,
+	},
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
 		func(try int, a filing.Answer) error { return p.settleCreation(row, company, claim, try, a) })
 	if err != nil || len(begun.Taken) == 0 {
@@ -40,13 +45,22 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 
 // settleCreation records what became of a creation: made, and the row goes on
 // to its order; or what the table of answers says of what must not be repeated.
-func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int, a filing.Answer) error {
-	out := ledger.Outcome{Row: row.ID, Try: try, Answer: a, Claims: []ledger.Claim{claim}, Creates: true, Due: p.now().Add(retryAfter(a, row.Attempts))}
+func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int,
+	a filing.Answer) error {
+	out := ledger.Outcome{
+		Row:     row.ID,
+		Try:     try,
+		Answer:  a,
+		Claims:  []ledger.Claim{claim},
+		Creates: true,
+		Due:     p.now().Add(retryAfter(a, row.Attempts)),
+	}
 	switch {
 	case a.Class == filing.Accepted:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
-		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", "" // the request of a creation has no field for them: describe sends them
+		// the request of a creation has no field for them: describe sends them
+		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", ""
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
 		out.Message = "the company was created as " + a.CompanyID
@@ -63,5 +77,6 @@ func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim
 
 // creationInDoubt tells the reader what a person has to find out.
 func creationInDoubt(a filing.Answer) string {
-	return "the creation of the company was sent, and it is not known whether it was made (" + a.Message + "); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
+	return "the creation of the company was sent, and it is not known whether it was made (" + a.Message +
+		"); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
 }

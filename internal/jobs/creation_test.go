@@ -26,16 +26,28 @@ func everything(i int) []*filing.Request {
 		rows[n] = described(i)
 	}
 	rows[0].Product, rows[0].Order.EIN = filing.EIN, einItem()
-	rows[1].Product, rows[1].Order = filing.ForeignQualification, filing.Order{FilingState: "CA", ForeignQualification: &filing.QualificationItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}}
-	rows[2].Product, rows[2].Order = filing.AnnualReport, filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: supplied("DE")}}
-	rows[3].Product, rows[3].Order = filing.AnnualReport, filing.Order{FilingState: "NY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	rows[1].Product, rows[1].Order = filing.ForeignQualification, filing.Order{
+		FilingState:          "CA",
+		ForeignQualification: &filing.QualificationItem{},
+		RegisteredAgent:      &filing.RegisteredAgentItem{},
+	}
+	rows[2].Product, rows[2].Order = filing.AnnualReport, filing.Order{
+		FilingState:  "DE",
+		AnnualReport: &filing.AnnualReportItem{FilingYear: "2026", RegisteredAgent: supplied("DE")},
+	}
+	rows[3].Product, rows[3].Order = filing.AnnualReport, filing.Order{
+		FilingState:     "NY",
+		AnnualReport:    &filing.AnnualReportItem{FilingYear: "2026"},
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}
 	rows[4].Product, rows[4].Order.RegisteredAgent = filing.RegisteredAgent, &filing.RegisteredAgentItem{}
 	rows[1].Company.Sheet.LegalName = fmt.Sprintf("LARKSPUR %d, L.L.C.", i)
 	rows[3].Company.Sheet.LegalName = fmt.Sprintf("Larkspur %d limited liability company", i)
 	return rows
 }
 
-const costOfEverything = priceEIN + priceFQ + feeFQ + priceAgent + priceReport + feeLLC + priceReport + feeLLC + priceAgent + priceAgent
+const costOfEverything = priceEIN + priceFQ + feeFQ + priceAgent + priceReport + feeLLC + priceReport + feeLLC +
+	priceAgent + priceAgent
 
 // companyOf finds the company that was created for a row of described(i), under
 // whichever spelling of its name came first.
@@ -107,8 +119,10 @@ func TestCompanyIsCreatedOnce(t *testing.T) {
 		}
 		made := f.companyOf(0)
 		want := described(0).Company.Sheet
-		if made.ID != ids["larkspur 0 llc"] || made.EntityType != want.EntityType || made.FormationState != want.FormationState || made.FormationDate != want.FormationDate ||
-			made.PrincipalAddress == nil || *made.PrincipalAddress != *want.PrincipalAddress || made.MailingAddress == nil || *made.MailingAddress != *want.MailingAddress {
+		if made.ID != ids["larkspur 0 llc"] || made.EntityType != want.EntityType ||
+			made.FormationState != want.FormationState || made.FormationDate != want.FormationDate ||
+			made.PrincipalAddress == nil || *made.PrincipalAddress != *want.PrincipalAddress ||
+			made.MailingAddress == nil || *made.MailingAddress != *want.MailingAddress {
 			t.Errorf("%+v", made)
 		}
 		if charged := f.service.Books().Charged; charged != companies*costOfEverything {
@@ -206,11 +220,15 @@ func TestCreationInDoubt(t *testing.T) {
 			uncertain, err := l.UncertainRows(t.Context(), "a")
 			f.must(err)
 			row := uncertain[0]
-			if !row.Creating || row.Held != 0 || row.Company != "" || !strings.Contains(row.Message, "creation of the company") || !strings.Contains(row.Message, "importer resolve") {
+			if !row.Creating || row.Held != 0 || row.Company != "" ||
+				!strings.Contains(row.Message, "creation of the company") ||
+				!strings.Contains(row.Message, "importer resolve") {
 				t.Errorf("%+v", row)
 			}
 			for _, r := range f.rows(l, "a") {
-				if r.Result == filing.Ready && (r.Held != 0 || r.Attempts != 0 || !strings.Contains(r.Message, fmt.Sprintf("row %d", row.Number))) {
+				if r.Result == filing.Ready &&
+					(r.Held != 0 || r.Attempts != 0 ||
+						!strings.Contains(r.Message, fmt.Sprintf("row %d", row.Number))) {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -248,20 +266,26 @@ func TestCreationInDoubt(t *testing.T) {
 // settles no order in doubt.
 func TestResolveCreationByItsKind(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Nth: 1}, {Kind: sandbox.FaultReset, Nth: 1}}})
+	f := newHouse(t, servers{}, sandbox.Config{
+		Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Nth: 1},
+			{Kind: sandbox.FaultReset, Nth: 1}},
+	})
 	l := f.openLedger()
 	f.add(l, "a", everything(0)[2])
 	f.add(l, "b", everything(1)[2])
 	f.run(l, "a", patient)
 	f.run(l, "b", patient)
 	creation, order := f.rows(l, "a")[0], f.rows(l, "b")[0]
-	if creation.Result != filing.Uncertain || order.Result != filing.Uncertain || !creation.Creating || order.Creating || creation.Held != 0 || order.Held != priceReport+feeLLC {
+	if creation.Result != filing.Uncertain || order.Result != filing.Uncertain || !creation.Creating ||
+		order.Creating || creation.Held != 0 || order.Held != priceReport+feeLLC {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
-	if err := l.ResolvePlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "give the company's id") {
+	if err := l.ResolvePlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
+		!strings.Contains(err.Error(), "give the company's id") {
 		t.Error(err)
 	}
-	if err := l.ResolveCreated(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil || !strings.Contains(err.Error(), "not its company") {
+	if err := l.ResolveCreated(t.Context(), order.ID, 0, filing.Company{ID: "comp_1"}, "slip"); err == nil ||
+		!strings.Contains(err.Error(), "not its company") {
 		t.Error(err)
 	}
 	f.must(l.ResolveNotPlaced(t.Context(), creation.ID, 0, "not there"))
@@ -280,13 +304,18 @@ func TestCreationRefused(t *testing.T) {
 	for _, status := range []int{400, 409} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: status, Endpoint: "POST /companies", Nth: 1}}})
+			f := newHouse(t, servers{}, sandbox.Config{
+				Faults: []sandbox.Fault{
+					{Kind: sandbox.FaultStatus, Status: status, Endpoint: "POST /companies", Nth: 1},
+				},
+			})
 			l := f.openLedger()
 			f.add(l, "a", everything(0)...)
 			f.run(l, "a", patient)
 			f.want(l, "a", ledger.Counts{filing.Rejected: 1, filing.Placed: 4})
 			for _, r := range f.rows(l, "a") {
-				if r.Result == filing.Rejected && (!strings.Contains(r.Message, "refused to create the company") || r.Company != "" || r.Creating) {
+				if r.Result == filing.Rejected &&
+					(!strings.Contains(r.Message, "refused to create the company") || r.Company != "" || r.Creating) {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -309,7 +338,13 @@ func TestCreationPutOff(t *testing.T) {
 	for _, status := range []int{429, 503} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: status, Endpoint: "POST /companies", Times: 1, RetryAfter: time.Second}}})
+			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{
+				Kind:       sandbox.FaultStatus,
+				Status:     status,
+				Endpoint:   "POST /companies",
+				Times:      1,
+				RetryAfter: time.Second,
+			}}})
 			l := f.openLedger()
 			f.add(l, "a", everything(0)...)
 			if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
@@ -327,7 +362,9 @@ func TestCreationPutOff(t *testing.T) {
 // A refused key stops creations as it stops orders.
 func TestCreationWithARefusedKey(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "POST /companies", Times: 1}}})
+	f := newHouse(t, servers{}, sandbox.Config{
+		Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "POST /companies", Times: 1}},
+	})
 	l := f.openLedger()
 	f.add(l, "a", everything(0)...)
 	if end := f.run(l, "a", patient); end.Reason != jobs.KeyRefused {
@@ -395,10 +432,17 @@ func TestCrashWhileCreating(t *testing.T) {
 		}
 		f.service.AddUser(sandbox.User{ID: "user_1"})
 		f.add(l, "a", rows...)
-		dying, err := ledger.Open(t.Context(), ledger.Config{Dir: f.dir, DatabaseURL: on.database, SealKey: sealKey(on.database), RepeatAgents: true, Timeout: clientTimeout})
+		dying, err := ledger.Open(t.Context(), ledger.Config{
+			Dir:          f.dir,
+			DatabaseURL:  on.database,
+			SealKey:      sealKey(on.database),
+			RepeatAgents: true,
+			Timeout:      clientTimeout,
+		})
 		f.must(err)
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: rows[0].Company.Sheet.ForUser("user_1").Key()}
-		begun, err := dying.Begin(t.Context(), ledger.Intent{Row: f.rows(l, "a")[0].ID, Claims: []ledger.Claim{claim}, Creating: true})
+		begun, err := dying.Begin(t.Context(),
+			ledger.Intent{Row: f.rows(l, "a")[0].ID, Claims: []ledger.Claim{claim}, Creating: true})
 		if err != nil || begun.Try == 0 {
 			t.Fatal(begun, err)
 		}
@@ -438,7 +482,13 @@ func work(args []string) {
 		}
 	}
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, ledger.Config{Dir: dir, DatabaseURL: database, SealKey: sealKey(database), RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(ctx, ledger.Config{
+		Dir:          dir,
+		DatabaseURL:  database,
+		SealKey:      sealKey(database),
+		RepeatAgents: true,
+		Timeout:      clientTimeout,
+	})
 	check(err)
 	client, err := newClient(url)
 	check(err)
@@ -448,7 +498,15 @@ func work(args []string) {
 	check(err)
 	queue, err := jobs.OpenQueue("")
 	check(err)
-	_, err = jobs.Start(ctx, jobs.Config{Service: client, Ledger: l, Queue: queue, Quoter: quoter, Concurrency: flying, Only: batch, Drain: time.Second})
+	_, err = jobs.Start(ctx, jobs.Config{
+		Service:     client,
+		Ledger:      l,
+		Queue:       queue,
+		Quoter:      quoter,
+		Concurrency: flying,
+		Only:        batch,
+		Drain:       time.Second,
+	})
 	check(err)
 	select {}
 }
@@ -510,7 +568,8 @@ func (f *firm) settleByTheBooks(l *ledger.Ledger, uncertain []ledger.Row) {
 	for _, r := range uncertain {
 		if r.Creating {
 			var i int
-			if _, err := fmt.Sscanf(filing.FoldLegalName(r.Request.Company.Sheet.LegalName), "larkspur %d", &i); err != nil {
+			if _, err := fmt.Sscanf(filing.FoldLegalName(r.Request.Company.Sheet.LegalName), "larkspur %d",
+				&i); err != nil {
 				f.Fatal(err)
 			}
 			if c, made := f.made(i); made {
@@ -550,6 +609,7 @@ func sameOrder(o sandbox.Order, r ledger.Row) bool {
 		return slices.ContainsFunc(o.Items, func(i sandbox.Item) bool { return i.Product == product })
 	}
 	order := &r.Request.Order
-	return o.CompanyID == r.Company && o.State == string(order.FilingState) && has("annual_report") == (order.AnnualReport != nil) &&
+	return o.CompanyID == r.Company && o.State == string(order.FilingState) &&
+		has("annual_report") == (order.AnnualReport != nil) &&
 		has("ein") == (order.EIN != nil) && has("foreign_qualification") == (order.ForeignQualification != nil)
 }

@@ -94,7 +94,12 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 		return u, err
 	}
 	if ref.Name == "" {
-		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no user %s: correct the e-mail, or give a User Name so that the user can be created", ref.Email)}
+		return u, &obstacle{
+			next: filing.Rejected,
+			message: fmt.Sprintf(
+				"the service has no user %s: correct the e-mail, or give a User Name so that the user can be created",
+				ref.Email),
+		}
 	}
 	created := filing.User{FullName: ref.Name, Email: ref.Email, PhoneNumber: ref.Phone}
 	u, err = ask(ctx, d.finder, func() (filing.User, error) { return d.service.CreateUser(ctx, created) })
@@ -104,9 +109,19 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 	u, err = d.findUser(ctx, ref.Email)
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound) && ref.Phone == "":
-		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this organization", ref.Email)}
+		return u, &obstacle{
+			next: filing.Rejected,
+			message: fmt.Sprintf(
+				"the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this "+
+					"organization", ref.Email),
+		}
 	case errors.Is(err, filingapi.ErrNotFound):
-		return u, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email, ref.Phone)}
+		return u, &obstacle{
+			next: filing.Rejected,
+			message: fmt.Sprintf(
+				"the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email,
+				ref.Phone),
+		}
 	}
 	return u, err
 }
@@ -152,7 +167,9 @@ func (d *directory) describe(ctx context.Context, key string, sheet, c filing.Co
 		return c, nil
 	}
 	described, err, _ := d.flights.Do("describe "+c.ID, func() (any, error) {
-		_, err := ask(ctx, d.finder, func() (filing.Company, error) { return d.service.UpdateCompany(ctx, c.ID, patch) })
+		_, err := ask(ctx, d.finder, func() (filing.Company, error) {
+			return d.service.UpdateCompany(ctx, c.ID, patch)
+		})
 		if err := hindrance(err, "company", c.ID); err != nil {
 			return c, err
 		}
@@ -184,7 +201,12 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		{"Formation State", c.FormationState == "" && ref.Sheet.FormationState == ""},
 	} {
 		if fact.missing {
-			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service does not know the company's %s and the sheet does not say it: fill the column %q and run the corrected sheet", fact.column, fact.column)}
+			return c, &obstacle{
+				next: filing.Rejected,
+				message: fmt.Sprintf(
+					"the service does not know the company's %s and the sheet does not say it: fill the column %q "+
+						"and run the corrected sheet", fact.column, fact.column),
+			}
 		}
 	}
 	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
@@ -201,7 +223,9 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		if patch.EntityType == "" && patch.FormationState == "" {
 			return c, nil
 		}
-		c, err := ask(ctx, d.finder, func() (filing.Company, error) { return d.service.UpdateCompany(ctx, c.ID, patch) })
+		c, err := ask(ctx, d.finder, func() (filing.Company, error) {
+			return d.service.UpdateCompany(ctx, c.ID, patch)
+		})
 		if err := hindrance(err, "company", ref.Ref); err != nil {
 			return c, err
 		}

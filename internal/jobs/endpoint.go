@@ -8,9 +8,9 @@ import (
 
 // EndpointWarning says that nothing will be told of orders placed now; empty
 // where some webhook endpoint is known: one that was registered or added here,
-// one whose signing secret the environment holds, or one from which events came.
-// Assumption: there is no way to ask the service. Source: spec section 6 (register endpoints
-// before ordering); section 1 (nothing can be polled).
+// one whose signing secret the environment holds, or one from which events
+// came. Assumption: there is no way to ask the service. Source: spec section 6
+// (register endpoints before ordering); section 1 (nothing can be polled).
 func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (string, error) {
 	if secretSet {
 		return "", nil
@@ -23,5 +23,7 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 	if err != nil || len(events) > 0 {
 		return "", err
 	}
-	return "No webhook endpoint is registered: what becomes of these orders (filed, exceptions, documents) will not be reported and cannot be asked for later. Register one before ordering: importer webhooks create --url https://YOUR-HOST/webhooks/filing", nil
+	return "No webhook endpoint is registered: what becomes of these orders (filed, exceptions, documents) will not " +
+		"be reported and cannot be asked for later. Register one before ordering: importer webhooks create --url " +
+		"https://YOUR-HOST/webhooks/filing", nil
 }

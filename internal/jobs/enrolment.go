@@ -79,13 +79,24 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 		return done, err
 	}
 	if e.Options.Due != "" && done.Roster.Product != filing.AnnualReport {
-		return done, refused("a season that fires ahead of the due dates goes by the due dates of annual reports, and the roster is of %s: have it fire at a time", done.Roster.Product.Title())
+		return done, refused(
+			"a season that fires ahead of the due dates goes by the due dates of annual reports, and the roster is "+
+				"of %s: have it fire at a time", done.Roster.Product.Title())
 	}
 	body, err := json.Marshal(e.Options)
 	if err != nil {
 		return done, fmt.Errorf("keep the options: %w", err)
 	}
-	s := ledger.Season{Name: e.Name, File: filepath.Base(e.File), Options: body, Schedule: cmp.Or(e.Options.At, e.Options.Due), Approval: e.Approval, Since: time.Now(), Version: 1, CreatedBy: e.By}
+	s := ledger.Season{
+		Name:      e.Name,
+		File:      filepath.Base(e.File),
+		Options:   body,
+		Schedule:  cmp.Or(e.Options.At, e.Options.Due),
+		Approval:  e.Approval,
+		Since:     time.Now(),
+		Version:   1,
+		CreatedBy: e.By,
+	}
 	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
@@ -106,7 +117,8 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 		return done, err
 	}
 	was := done.Season
-	if done.Same = was.Roster == s.Roster && string(was.Options) == string(s.Options) && was.Approval == s.Approval; !done.Same {
+	if done.Same = was.Roster == s.Roster && string(was.Options) == string(s.Options) &&
+		was.Approval == s.Approval; !done.Same {
 		return done, refused("season %s: %w", e.Name, ErrTaken)
 	}
 	return done, nil
@@ -115,7 +127,8 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 // UpdateSeason gives a season a new version of its roster, which is read as the
 // old one was. s is the season as it was seen: it returns ErrRoster, and
 // ledger.ErrStale where somebody has changed it since.
-func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file string, content []byte, by string) (Enrolled, error) {
+func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file string, content []byte,
+	by string) (Enrolled, error) {
 	done := Enrolled{Season: s}
 	o, err := OptionsOf(s)
 	if err != nil {
@@ -160,7 +173,8 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 	}
 	r, err := ReadRoster(ctx, l, file, content, o, on)
 	if err == nil && r.Tally.Ready == 0 {
-		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid, r.Tally.Skipped)
+		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid,
+			r.Tally.Skipped)
 	}
 	return r, err
 }
@@ -185,7 +199,9 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOption
 	if err != nil || where == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s looks like a Social Security number, and a company list is kept: remove the number, or run the sheet by hand", ErrRoster, where)
+	return fmt.Errorf(
+		"%w: %s looks like a Social Security number, and a company list is kept: remove the number, or run the "+
+			"sheet by hand", ErrRoster, where)
 }
 
 // FindSeason finds a season by its name. It returns ledger.ErrNotFound.

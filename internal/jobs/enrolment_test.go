@@ -25,16 +25,27 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 		err                 error
 		text                string
 	}{
-		{"a name with a blank", "a b", rosterHead + companies(0, 1, "DE"), yearly, jobs.ErrSeason, "no name of a season"},
-		{"no time at all", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{}, jobs.ErrSeason, "give one of them"},
-		{"no schedule", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{At: "soon"}, jobs.ErrSeason, "soon"},
+		{"a name with a blank", "a b", rosterHead + companies(0, 1, "DE"), yearly, jobs.ErrSeason,
+			"no name of a season"},
+		{"no time at all", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{}, jobs.ErrSeason,
+			"give one of them"},
+		{"no schedule", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{At: "soon"}, jobs.ErrSeason,
+			"soon"},
 		{"no roster", "x", "Not,A,Roster\n1,2,3\n", yearly, jobs.ErrRoster, "header"},
-		{"not one row to file", "x", rosterHead + "comp_1,,,,,,\n", yearly, jobs.ErrSeason, "no row of roster.csv can be filed"},
+		{"not one row to file", "x", rosterHead + "comp_1,,,,,,\n", yearly, jobs.ErrSeason,
+			"no row of roster.csv can be filed"},
 		{"due dates of what has none", "x", agents, ahead, jobs.ErrSeason, "due dates of annual reports"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			_, err := jobs.AddSeason(f.Context(), l, jobs.Enrolment{Name: c.name, File: "a/roster.csv", Content: []byte(c.content), Options: c.options, By: "Ana"})
-			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), jobs.ErrSeason.Error()) {
+			_, err := jobs.AddSeason(f.Context(), l, jobs.Enrolment{
+				Name:    c.name,
+				File:    "a/roster.csv",
+				Content: []byte(c.content),
+				Options: c.options,
+				By:      "Ana",
+			})
+			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) ||
+				strings.Contains(err.Error(), jobs.ErrSeason.Error()) {
 				t.Errorf("%v; want %v with %q", err, c.err, c.text)
 			}
 			if all, err := l.Seasons(f.Context()); err != nil || len(all) != 0 {
@@ -58,10 +69,17 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	this, next := fmt.Sprint(now.Year()), fmt.Sprint(now.Year()+1)
-	ask := jobs.Enrolment{Name: "new-year", File: "roster.csv", By: "Ana", Content: sheet(this, this),
-		Options: jobs.SeasonOptions{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"}}
+	ask := jobs.Enrolment{
+		Name:    "new-year",
+		File:    "roster.csv",
+		By:      "Ana",
+		Content: sheet(this, this),
+		Options: jobs.SeasonOptions{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
+	}
 	_, err := jobs.AddSeason(f.Context(), l, ask)
-	want := "the season would file nothing: 2 of the 2 rows on " + next + "-01-01 cannot be filed; 2: the sheet says filing year " + this + ", the season files " + next + ": remove the column from the sheet, or correct it"
+	want := "the season would file nothing: 2 of the 2 rows on " + next +
+		"-01-01 cannot be filed; 2: the sheet says filing year " + this + ", the season files " + next +
+		": remove the column from the sheet, or correct it"
 	if !errors.Is(err, jobs.ErrSeason) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -71,10 +89,12 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	ask.Content = sheet(this, "")
 	done, err := jobs.AddSeason(f.Context(), l, ask)
 	f.must(err)
-	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 || !strings.Contains(p.Text(), "1 row cannot be filed: the sheet says filing year "+this) {
+	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
+		!strings.Contains(p.Text(), "1 row cannot be filed: the sheet says filing year "+this) {
 		t.Errorf("%+v", p)
 	}
-	if _, err := jobs.UpdateSeason(f.Context(), l, done.Season, "roster.csv", sheet(this, this), "Ana"); !errors.Is(err, jobs.ErrSeason) {
+	if _, err := jobs.UpdateSeason(f.Context(), l, done.Season, "roster.csv", sheet(this, this),
+		"Ana"); !errors.Is(err, jobs.ErrSeason) {
 		t.Errorf("the new roster: %v", err)
 	}
 }
@@ -84,7 +104,13 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
-	ask := jobs.Enrolment{Name: "de", File: "roster.csv", Content: []byte(rosterHead + companies(0, 3, "DE")), Options: yearly, By: "Ana"}
+	ask := jobs.Enrolment{
+		Name:    "de",
+		File:    "roster.csv",
+		Content: []byte(rosterHead + companies(0, 3, "DE")),
+		Options: yearly,
+		By:      "Ana",
+	}
 	ask.Options.Zone = "UTC"
 	first, err := jobs.AddSeason(f.Context(), l, ask)
 	f.must(err)
@@ -95,12 +121,15 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	}
 	other := ask
 	other.Approval = true
-	if _, err := jobs.AddSeason(f.Context(), l, other); !errors.Is(err, jobs.ErrTaken) || !errors.Is(err, jobs.ErrSeason) {
+	if _, err := jobs.AddSeason(f.Context(), l, other); !errors.Is(err, jobs.ErrTaken) ||
+		!errors.Is(err, jobs.ErrSeason) {
 		t.Error(err)
 	}
-	done, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-2.csv", []byte(rosterHead+companies(1, 5, "DE")), "Leo")
+	done, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-2.csv",
+		[]byte(rosterHead+companies(1, 5, "DE")), "Leo")
 	f.must(err)
-	if p := done.Changes; done.Same || len(p.New) != 2 || len(p.Missing) != 1 || len(p.Unchanged) != 2 || len(p.Changed) != 0 {
+	if p := done.Changes; done.Same || len(p.New) != 2 || len(p.Missing) != 1 || len(p.Unchanged) != 2 ||
+		len(p.Changed) != 0 {
 		t.Errorf("%+v", done)
 	}
 	s, err := jobs.FindSeason(f.Context(), l, "de")
@@ -109,10 +138,12 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// Whoever has seen the season before that is too late, and changes nothing.
-	if _, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-3.csv", []byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
+	if _, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-3.csv",
+		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
 	}
-	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.Roster != s.Roster || now.Version != done.Season.Version {
+	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.Roster != s.Roster ||
+		now.Version != done.Season.Version {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if _, err := jobs.FindSeason(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
@@ -122,7 +153,9 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	next, err := jobs.NextFirings(f.Context(), l, s, 3)
 	f.must(err)
-	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) || next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") || line.Came() != "" {
+	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) ||
+		next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") ||
+		line.Came() != "" {
 		t.Errorf("%+v, %+v", line, next)
 	}
 }
@@ -137,7 +170,8 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 		return time.Date(2019, today.Month()+time.Month(months), 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	}
 	overdue, near := due(-1), due(1)
-	se := f.plant(l, "wy", company(1, "WY", overdue)+company(2, "WY", overdue)+company(3, "WY", near), jobs.SeasonOptions{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	se := f.plant(l, "wy", company(1, "WY", overdue)+company(2, "WY", overdue)+company(3, "WY", near),
+		jobs.SeasonOptions{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
 	se, err := jobs.FindSeason(f.Context(), l, se.Name)
 	f.must(err)
 	update := func(lines string) {
@@ -148,7 +182,8 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 			f.Fatalf("%+v, %v", se, err)
 		}
 	}
-	joined := company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near) + company(4, "WY", overdue) + company(5, "WY", near)
+	joined := company(1, "WY", overdue) + company(2, "WY", overdue) + company(3, "WY", near) + company(4, "WY",
+		overdue) + company(5, "WY", near)
 	update(joined)
 	update(joined + company(6, "WY", overdue)) // what joined once stays so
 	var h hand
@@ -173,7 +208,8 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	today := time.Now().UTC()
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
-	f.plant(l, "wy", lines, jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	f.plant(l, "wy", lines, jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"},
+		today.AddDate(0, 0, -100), false)
 	var h hand
 	fire := func(day int) ledger.Firing {
 		f.Helper()
@@ -190,7 +226,8 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	f.must(err)
 	se, err := jobs.FindSeason(f.Context(), l, "wy")
 	f.must(err)
-	_, err = jobs.UpdateSeason(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines+company(3, "WY", month)), "Leo")
+	_, err = jobs.UpdateSeason(f.Context(), l, se, "roster.csv",
+		[]byte(rosterHead+lines+company(3, "WY", month)), "Leo")
 	f.must(err)
 	if again := fire(1); again.ID == first.ID || again.Batch != "" {
 		t.Errorf("%+v: %v", again, f.due(l, again.Batch))

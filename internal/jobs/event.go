@@ -17,7 +17,9 @@ type Settled struct {
 
 // String says what was settled, and by what.
 func (s Settled) String() string {
-	return fmt.Sprintf("Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be this row's.", s.Number, s.Batch, s.Cost, s.Order, s.Event)
+	return fmt.Sprintf(
+		"Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be "+
+			"this row's.", s.Number, s.Batch, s.Cost, s.Order, s.Event)
 }
 
 // ApplyEvents applies what was stored and not yet looked at, so that what is

@@ -15,7 +15,13 @@ import (
 // order is made, each for a share of the orders, and a few for look-ups.
 func everyFault(rate float64) []sandbox.Fault {
 	faults := []sandbox.Fault{
-		{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Rate: rate, Times: 1},
+		{
+			Kind:       sandbox.FaultStatus,
+			Status:     429,
+			RetryAfter: time.Second,
+			Rate:       rate,
+			Times:      1,
+		},
 		{Kind: sandbox.FaultStatus, Status: 503, Rate: rate, Times: 1},
 		{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "GET *", Rate: rate},
 		{Kind: sandbox.FaultReset, Endpoint: "GET *", Rate: rate},
@@ -85,9 +91,12 @@ func TestEachFault(t *testing.T) {
 		{sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 50 * time.Millisecond}, filing.Placed},
 	}
 	for _, fault := range []sandbox.Fault{
-		{Kind: sandbox.FaultTimeout}, {Kind: sandbox.FaultReset}, {Kind: sandbox.FaultEOF}, {Kind: sandbox.FaultHalfBody},
-		{Kind: sandbox.FaultGarbage}, {Kind: sandbox.FaultHTML}, {Kind: sandbox.FaultEmpty}, {Kind: sandbox.FaultNoOrderIDs},
-		{Kind: sandbox.FaultStatus, Status: 500}, {Kind: sandbox.FaultStatus, Status: 502}, {Kind: sandbox.FaultStatus, Status: 504},
+		{Kind: sandbox.FaultTimeout}, {Kind: sandbox.FaultReset}, {Kind: sandbox.FaultEOF},
+		{Kind: sandbox.FaultHalfBody},
+		{Kind: sandbox.FaultGarbage}, {Kind: sandbox.FaultHTML}, {Kind: sandbox.FaultEmpty},
+		{Kind: sandbox.FaultNoOrderIDs},
+		{Kind: sandbox.FaultStatus, Status: 500}, {Kind: sandbox.FaultStatus, Status: 502},
+		{Kind: sandbox.FaultStatus, Status: 504},
 	} {
 		hits = append(hits, hit{fault, filing.Uncertain})
 		fault.After = true
@@ -118,7 +127,8 @@ func TestEachFault(t *testing.T) {
 				want, attempts = filing.Placed, 2 // sent again
 			}
 			if r.Result != want || r.Attempts != attempts {
-				t.Errorf("%s, %s: %s after %d attempts (%s), want %s after %d", batch, hits[i].fault, r.Result, r.Attempts, r.Message, want, attempts)
+				t.Errorf("%s, %s: %s after %d attempts (%s), want %s after %d", batch, hits[i].fault, r.Result,
+					r.Attempts, r.Message, want, attempts)
 			}
 		}
 	}
@@ -128,18 +138,25 @@ func TestEachFault(t *testing.T) {
 // What became of an order is told in plain words; what the network itself said is
 // in the log and beside the attempt.
 func TestABrokenConnectionIsToldInPlainWords(t *testing.T) {
-	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Faults: []sandbox.Fault{{Kind: sandbox.FaultEOF, Endpoint: "POST /orders"}}})
+	f := newFirm(t, servers{}, sandbox.Config{
+		OpeningBalance: rich,
+		AutoSeed:       true,
+		Faults:         []sandbox.Fault{{Kind: sandbox.FaultEOF, Endpoint: "POST /orders"}},
+	})
 	l := f.openLedger()
 	f.add(l, "a", requests(1, report)...)
 	var said logged
 	f.run(l, "a", patient, said.to())
 	row := f.rows(l, "a")[0]
-	const message = "sent, but the filing service did not confirm it: the connection was closed before an answer came. The order may or may not have been placed. Check"
-	if row.Result != filing.Uncertain || !strings.HasPrefix(row.Message, message) || strings.Contains(row.Message, "EOF") {
+	const message = "sent, but the filing service did not confirm it: the connection was closed before an answer " +
+		"came. The order may or may not have been placed. Check"
+	if row.Result != filing.Uncertain || !strings.HasPrefix(row.Message, message) ||
+		strings.Contains(row.Message, "EOF") {
 		t.Errorf("%s: %s", row.Result, row.Message)
 	}
 	attempts, err := l.Attempts(t.Context(), row.ID)
-	if f.must(err); len(attempts) != 1 || attempts[0].Message != "the connection was closed before an answer came" || attempts[0].Detail != "EOF" {
+	if f.must(err); len(attempts) != 1 || attempts[0].Message != "the connection was closed before an answer came" ||
+		attempts[0].Detail != "EOF" {
 		t.Errorf("%+v", attempts)
 	}
 	if said.count("detail=EOF") != 1 {

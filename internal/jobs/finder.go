@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
-
-	"golang.org/x/sync/singleflight"
 )
 
 // Records is what a look-up needs of the remote service. They can only be read:
@@ -39,8 +39,15 @@ type finder struct {
 
 func newFinder(s Records, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *finder {
 	return &finder{
-		service: s, ledger: l, slots: make(chan struct{}, concurrency), pace: pace, gate: g, now: now,
-		companies: make(map[string]filing.Company), users: make(map[string]filing.User), asked: make(map[string]time.Time),
+		service:   s,
+		ledger:    l,
+		slots:     make(chan struct{}, concurrency),
+		pace:      pace,
+		gate:      g,
+		now:       now,
+		companies: make(map[string]filing.Company),
+		users:     make(map[string]filing.User),
+		asked:     make(map[string]time.Time),
 	}
 }
 
@@ -147,7 +154,8 @@ func (f *finder) keepUser(ctx context.Context, ref string, u filing.User) error 
 // sheet says: the id behind a slug, the facts that the state's fee follows, or
 // the name to compare with the sheet's.
 func asksForCompany(r *filing.Request) bool {
-	return r.Order.Formation == nil && r.Company.Ref != "" && (r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
+	return r.Order.Formation == nil && r.Company.Ref != "" &&
+		(r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
 }
 
 func (f *finder) company(ctx context.Context, ref string) (filing.Company, error) {
@@ -186,7 +194,10 @@ func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company,
 		before, _ := f.knownCompany(ref)
 		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
-			return c, &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref)}
+			return c, &obstacle{
+				next:    filing.Rejected,
+				message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref),
+			}
 		}
 		if err := hindrance(err, "company", ref); err != nil {
 			return c, err
@@ -256,7 +267,11 @@ func hindrance(err error, kind, ref string) error {
 		return nil
 	case errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
 		if errors.As(err, &answered) {
-			return &obstacle{next: filing.Rejected, message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message), err: err}
+			return &obstacle{
+				next:    filing.Rejected,
+				message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message),
+				err:     err,
+			}
 		}
 	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
 		o := &obstacle{next: filing.Ready, message: "waits for the service", err: err}

@@ -51,7 +51,8 @@ type request struct {
 
 func newFirm(t *testing.T, on servers, c sandbox.Config) *firm {
 	f := &firm{T: t, servers: on, dir: ledgertest.Dir(t)}
-	c.Fees = []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: feeLLC}, {Product: "annual_report", EntityType: "CORP", Cents: feeCorp}}
+	c.Fees = []sandbox.Fee{{Product: "annual_report", EntityType: "LLC", Cents: feeLLC},
+		{Product: "annual_report", EntityType: "CORP", Cents: feeCorp}}
 	f.service = sandbox.New(c)
 	server := httptest.NewServer(f.record(f.service.Handler()))
 	t.Cleanup(server.Close)
@@ -108,7 +109,13 @@ func (f *firm) must(err error) {
 
 func (f *firm) openLedger() *ledger.Ledger {
 	f.Helper()
-	l, err := ledger.Open(f.Context(), ledger.Config{Dir: f.dir, DatabaseURL: f.servers.database, SealKey: sealKey(f.servers.database), RepeatAgents: true, Timeout: clientTimeout})
+	l, err := ledger.Open(f.Context(), ledger.Config{
+		Dir:          f.dir,
+		DatabaseURL:  f.servers.database,
+		SealKey:      sealKey(f.servers.database),
+		RepeatAgents: true,
+		Timeout:      clientTimeout,
+	})
 	f.must(err)
 	f.Cleanup(func() { l.Close() })
 	return l
@@ -131,8 +138,11 @@ const clientTimeout = time.Second
 // newClient is the real client, less patient than in life.
 func newClient(url string) (*filingapi.Client, error) {
 	return filingapi.New(filingapi.Config{
-		BaseURL: url, Key: "sk_test_firm", Concurrency: 2 * flying, Timeout: clientTimeout,
-		Breaker: filingapi.Breaker{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
+		BaseURL:     url,
+		Key:         "sk_test_firm",
+		Concurrency: 2 * flying,
+		Timeout:     clientTimeout,
+		Breaker:     filingapi.Breaker{Open: 50 * time.Millisecond, Longest: 200 * time.Millisecond},
 	})
 }
 
@@ -141,7 +151,11 @@ func newClient(url string) (*filingapi.Client, error) {
 func newQuoter(dir string) (*pricing.Quoter, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
-		prices = append(prices, filing.Price{Type: p.Type, WholesaleAmount: money.Cents(p.Wholesale).String(), Enabled: true})
+		prices = append(prices, filing.Price{
+			Type:            p.Type,
+			WholesaleAmount: money.Cents(p.Wholesale).String(),
+			Enabled:         true,
+		})
 	}
 	book, err := pricing.NewPriceBook(prices, "")
 	if err != nil {
@@ -166,7 +180,14 @@ func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Conf
 	f.Cleanup(client.Close)
 	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
-	c := jobs.Config{Service: client, Ledger: l, Queue: q, Quoter: quoter, Concurrency: flying, Drain: 10 * time.Second}
+	c := jobs.Config{
+		Service:     client,
+		Ledger:      l,
+		Queue:       q,
+		Quoter:      quoter,
+		Concurrency: flying,
+		Drain:       10 * time.Second,
+	}
 	if f.patch != nil {
 		f.patch(&c)
 	}
@@ -278,7 +299,8 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 				spent[company] += r.Cost.Amount
 				for _, i := range r.Items { // one of a doubt that was solved has no id until an event tells it
 					if i.OrderID != "" && orders[i.OrderID] != company {
-						f.Errorf("row %d of %s has the order %s, which the books have for %q", r.Number, company, i.OrderID, orders[i.OrderID])
+						f.Errorf("row %d of %s has the order %s, which the books have for %q", r.Number, company,
+							i.OrderID, orders[i.OrderID])
 					}
 				}
 			case filing.Uncertain:
@@ -292,7 +314,8 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 	var total, uncertain money.Cents
 	for company, cents := range charged {
 		if rest := cents - spent[company]; rest != 0 && rest != doubt[company] {
-			f.Errorf("%s was charged %s and the ledger spent %s (in doubt: %s)", company, cents, spent[company], doubt[company])
+			f.Errorf("%s was charged %s and the ledger spent %s (in doubt: %s)", company, cents, spent[company],
+				doubt[company])
 		} else {
 			uncertain += rest
 		}
@@ -305,15 +328,17 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 	book, err := l.Book(f.Context())
 	f.must(err)
 	if book.Posted+uncertain != total || total != money.Cents(books.Charged) {
-		f.Errorf("the ledger says %s, and %s of what is in doubt was charged; the books say %s", book.Posted, uncertain, total)
+		f.Errorf("the ledger says %s, and %s of what is in doubt was charged; the books say %s", book.Posted,
+			uncertain, total)
 	}
 }
 
 // report is an annual report of a company whose agent is on record.
 func report(i int) *filing.Request {
 	return &filing.Request{
-		Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
-		Order: filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+		Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%d", i)},
+		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
 	}
 }
 
@@ -325,7 +350,15 @@ func reportAndAgent(i int) *filing.Request {
 
 func reportWithAgent(i int) *filing.Request {
 	r := report(i)
-	r.Order.AnnualReport.RegisteredAgent = &filing.Agent{Type: filing.Person, FirstName: "Grace", LastName: "Okafor", Street: "1 Main St", City: "Dover", State: "DE", ZIP: "19901"}
+	r.Order.AnnualReport.RegisteredAgent = &filing.Agent{
+		Type:      filing.Person,
+		FirstName: "Grace",
+		LastName:  "Okafor",
+		Street:    "1 Main St",
+		City:      "Dover",
+		State:     "DE",
+		ZIP:       "19901",
+	}
 	return r
 }
 

@@ -185,11 +185,22 @@ func TestBehindAnotherBatch(t *testing.T) {
 	l := f.openLedger()
 	f.add(l, "a", agentChange(0))
 	row := f.rows(l, "a")[0]
-	key := (&filing.Order{CompanyID: "comp_0", FilingState: "DE", RegisteredAgent: &filing.RegisteredAgentItem{}}).Keys()[filing.RegisteredAgent]
-	begun, err := l.Begin(t.Context(), ledger.Intent{Row: row.ID, Claims: []ledger.Claim{{Product: filing.AgentChange, Key: key}}})
+	key := (&filing.Order{
+		CompanyID:       "comp_0",
+		FilingState:     "DE",
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}).Keys()[filing.RegisteredAgent]
+	begun, err := l.Begin(t.Context(),
+		ledger.Intent{Row: row.ID, Claims: []ledger.Claim{{Product: filing.AgentChange, Key: key}}})
 	f.must(err)
 	a := filing.Answer{Class: filing.NoAnswer}
-	f.must(l.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: a, Repeatable: true, Message: "lost"}))
+	f.must(l.Settle(t.Context(), ledger.Outcome{
+		Row:        row.ID,
+		Try:        begun.Try,
+		Answer:     a,
+		Repeatable: true,
+		Message:    "lost",
+	}))
 	f.add(l, "b", agentChange(0), report(1))
 	if end := f.run(l, "b", patient); end.Reason != jobs.Finished || end.Behind != 1 {
 		t.Errorf("%+v", end)

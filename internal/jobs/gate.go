@@ -105,7 +105,8 @@ func (g *gate) heed(now time.Time, err error) {
 		g.own = now.Add(time.Second) // by then the ledger has it, for everybody
 	case errors.Is(err, filingapi.ErrUnavailable):
 		g.miss(now)
-	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
+	case err == nil, errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused),
+		errors.Is(err, filingapi.ErrConflict):
 		g.answered(now)
 	}
 }

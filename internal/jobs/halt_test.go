@@ -118,14 +118,22 @@ func TestRefusedKey(t *testing.T) {
 		after int32 // orders placed before the key is refused
 	}{{"from the start", 0}, {"in the middle", 40}} {
 		t.Run(from.name, func(t *testing.T) {
-			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond})
+			f := newFirm(t, servers{}, sandbox.Config{
+				OpeningBalance: rich,
+				AutoSeed:       true,
+				Latency:        10 * time.Millisecond,
+			})
 			l := f.openLedger()
 			f.add(l, "a", requests(300, report)...)
 			if from.after == 0 {
 				f.service.SetKeys("sk_test_other")
 			}
 			f.patch = func(c *jobs.Config) {
-				c.Service = &afterOrders{Service: c.Service, n: from.after, do: func() { f.service.SetKeys("sk_test_other") }}
+				c.Service = &afterOrders{
+					Service: c.Service,
+					n:       from.after,
+					do:      func() { f.service.SetKeys("sk_test_other") },
+				}
 			}
 			end := f.run(l, "a", patient)
 			if end.Reason != jobs.KeyRefused {
@@ -149,7 +157,8 @@ func TestRefusedKey(t *testing.T) {
 				t.Errorf("%d were placed", placed)
 			}
 			// A run without a new key asks for nothing at all.
-			if end := f.run(l, "a", patient); end.Reason != jobs.KeyRefused || f.service.Books().Refused[401] != refused {
+			if end := f.run(l, "a", patient); end.Reason != jobs.KeyRefused ||
+				f.service.Books().Refused[401] != refused {
 				t.Errorf("%+v, %d requests", end, f.service.Books().Refused[401]-refused)
 			}
 			f.service.SetKeys()
@@ -165,7 +174,8 @@ func TestRefusedKey(t *testing.T) {
 // What halts the fleet ends a run also where a row waits for another of its
 // batch that was sent without an answer: neither can move.
 func TestHaltedWithARowBehindADoubt(t *testing.T) {
-	for class, want := range map[filing.Class]jobs.EndReason{filing.KeyRefused: jobs.KeyRefused, filing.NoFunds: jobs.OutOfFunds} {
+	for class, want := range map[filing.Class]jobs.EndReason{filing.KeyRefused: jobs.KeyRefused,
+		filing.NoFunds: jobs.OutOfFunds} {
 		t.Run(string(class), func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, on servers) {
 				f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
@@ -230,7 +240,11 @@ func TestOutage(t *testing.T) {
 	for outage, inDoubt := range map[sandbox.Outage]int{sandbox.Outage503: 2 * flying, sandbox.OutageRefuse: flying} {
 		t.Run(string(outage), func(t *testing.T) {
 			t.Parallel()
-			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond})
+			f := newFirm(t, servers{}, sandbox.Config{
+				OpeningBalance: rich,
+				AutoSeed:       true,
+				Latency:        10 * time.Millisecond,
+			})
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			f.must(err)
 			go f.service.Serve(t.Context(), listener)
@@ -260,10 +274,19 @@ func TestOutage(t *testing.T) {
 // lost: once it is well the rest is placed.
 func TestOutageOfOrdersAlone(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		f := newFirm(t, on, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Faults: []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "POST /orders"}}})
+		f := newFirm(t, on, sandbox.Config{
+			OpeningBalance: rich,
+			AutoSeed:       true,
+			Faults:         []sandbox.Fault{{Kind: sandbox.FaultStatus, Status: 500, Endpoint: "POST /orders"}},
+		})
 		l := f.openLedger()
 		f.add(l, "a", requests(300, report)...)
-		client, err := filingapi.New(filingapi.Config{BaseURL: f.url, Key: "sk_test_firm", Timeout: 10 * time.Second, Breaker: filingapi.Breaker{Open: 50 * time.Millisecond}})
+		client, err := filingapi.New(filingapi.Config{
+			BaseURL: f.url,
+			Key:     "sk_test_firm",
+			Timeout: 10 * time.Second,
+			Breaker: filingapi.Breaker{Open: 50 * time.Millisecond},
+		})
 		f.must(err)
 		t.Cleanup(client.Close)
 		time.AfterFunc(2*time.Second, f.service.ClearFaults)
@@ -271,7 +294,8 @@ func TestOutageOfOrdersAlone(t *testing.T) {
 			t.Fatalf("%+v", end)
 		}
 		counts, err := l.Counts(t.Context(), "a")
-		if f.must(err); counts[filing.Placed]+counts[filing.Uncertain] != 300 || counts[filing.Uncertain] < 10 || counts[filing.Uncertain] > 10+flying+6 {
+		if f.must(err); counts[filing.Placed]+counts[filing.Uncertain] != 300 || counts[filing.Uncertain] < 10 ||
+			counts[filing.Uncertain] > 10+flying+6 {
 			t.Errorf("%v", counts)
 		}
 		f.agree(l, "a")
@@ -296,7 +320,8 @@ func TestServiceDown(t *testing.T) {
 			// Each has to be looked up first: no order leaves.
 			f.add(l, "a", requests(100, report)...)
 			began := time.Now()
-			want := map[sandbox.Outage]jobs.EndReason{sandbox.Outage503: jobs.AskedToWait, sandbox.OutageRefuse: jobs.ServiceDown}[outage]
+			want := map[sandbox.Outage]jobs.EndReason{sandbox.Outage503: jobs.AskedToWait,
+				sandbox.OutageRefuse: jobs.ServiceDown}[outage]
 			if end := f.run(l, "a", jobs.Patience{Silence: 500 * time.Millisecond}); end.Reason != want {
 				t.Fatalf("%+v, want %s", end, want)
 			}
@@ -322,12 +347,29 @@ func TestRetryAfter(t *testing.T) {
 		fault sandbox.Fault
 	}{
 		{"seconds", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Nth: 30}},
-		{"date", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 503, RetryAfter: time.Second, RetryDate: true, Nth: 30}},
-		{"at a look-up", sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: time.Second, Nth: 60, Endpoint: "GET *"}},
+		{"date", sandbox.Fault{
+			Kind:       sandbox.FaultStatus,
+			Status:     503,
+			RetryAfter: time.Second,
+			RetryDate:  true,
+			Nth:        30,
+		}},
+		{"at a look-up", sandbox.Fault{
+			Kind:       sandbox.FaultStatus,
+			Status:     429,
+			RetryAfter: time.Second,
+			Nth:        60,
+			Endpoint:   "GET *",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 10 * time.Millisecond, Faults: []sandbox.Fault{c.fault}})
+			f := newFirm(t, servers{}, sandbox.Config{
+				OpeningBalance: rich,
+				AutoSeed:       true,
+				Latency:        10 * time.Millisecond,
+				Faults:         []sandbox.Fault{c.fault},
+			})
 			one, two := f.openLedger(), f.openLedger()
 			f.add(one, "a", requests(200, report)...)
 			var seen time.Time

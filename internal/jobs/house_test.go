@@ -21,9 +21,11 @@ import (
 // charges are those that the service and we both know, for orders of every
 // product. No two sums of them are alike by chance.
 var charges = []sandbox.Fee{
-	{Product: "annual_report", EntityType: "LLC", Cents: feeLLC}, {Product: "annual_report", EntityType: "CORP", Cents: feeCorp},
+	{Product: "annual_report", EntityType: "LLC", Cents: feeLLC},
+	{Product: "annual_report", EntityType: "CORP", Cents: feeCorp},
 	{Product: "formation", EntityType: "LLC", Cents: 110_10}, {Product: "formation", EntityType: "CORP", Cents: 109_01},
-	{Product: "foreign_qualification", EntityType: "LLC", Cents: 200_25}, {Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
+	{Product: "foreign_qualification", EntityType: "LLC", Cents: 200_25},
+	{Product: "foreign_qualification", EntityType: "CORP", Cents: 245_07},
 }
 
 const expedited = 51_13 // the service charge that the spec does not show
@@ -61,7 +63,11 @@ func newHouse(t *testing.T, on servers, c sandbox.Config) *firm {
 func houseQuoter(dir string) (*pricing.Quoter, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
-		prices = append(prices, filing.Price{Type: p.Type, WholesaleAmount: money.Cents(p.Wholesale).String(), Enabled: true})
+		prices = append(prices, filing.Price{
+			Type:            p.Type,
+			WholesaleAmount: money.Cents(p.Wholesale).String(),
+			Enabled:         true,
+		})
 	}
 	book, err := pricing.NewPriceBook(prices, "")
 	if err != nil {
@@ -70,7 +76,8 @@ func houseQuoter(dir string) (*pricing.Quoter, error) {
 	var lines bytes.Buffer
 	fmt.Fprintf(&lines, "product,state,entityType,amount\nexpedited-service,,,%s\n", money.Cents(expedited))
 	for _, fee := range charges {
-		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType, money.Cents(fee.Cents))
+		fmt.Fprintf(&lines, "%s,,%s,%s\n", strings.ReplaceAll(fee.Product, "_", "-"), fee.EntityType,
+			money.Cents(fee.Cents))
 	}
 	path := filepath.Join(dir, "fees.csv")
 	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
@@ -132,7 +139,8 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 					continue
 				}
 				if !known[i.OrderID] || bought[i.OrderID] != "" && bought[i.OrderID] != r.Company {
-					f.Errorf("row %d of %s is for %s and has the order %s, of %q", r.Number, batch, r.Company, i.OrderID, bought[i.OrderID])
+					f.Errorf("row %d of %s is for %s and has the order %s, of %q", r.Number, batch, r.Company,
+						i.OrderID, bought[i.OrderID])
 				}
 				delete(bought, i.OrderID)
 			}
@@ -156,22 +164,41 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	book, err := l.Book(f.Context())
 	f.must(err)
 	if book.Posted != money.Cents(books.Charged) || book.Reserved != 0 {
-		f.Errorf("the ledger says %s spent and %s held, the books %s", book.Posted, book.Reserved, money.Cents(books.Charged))
+		f.Errorf("the ledger says %s spent and %s held, the books %s", book.Posted, book.Reserved,
+			money.Cents(books.Charged))
 	}
 }
 
 // office is an address in a state.
 func office(state string) *filing.Address {
-	return &filing.Address{Line1: "12 Market Street", City: "Springfield", State: state, PostalCode: "19801", Country: "US"}
+	return &filing.Address{
+		Line1:      "12 Market Street",
+		City:       "Springfield",
+		State:      state,
+		PostalCode: "19801",
+		Country:    "US",
+	}
 }
 
 func officers(kind filing.EntityType, n int) []filing.Officer {
 	all := make([]filing.Officer, n)
 	for i := range all {
 		titles := filing.Titles[kind]
-		all[i] = filing.Officer{Type: filing.Person, FirstName: "Ana", LastName: fmt.Sprintf("Silva %c", 'A'+i), Title: titles[i%len(titles)], Address: office("DE"), IsPrimary: i == 0}
+		all[i] = filing.Officer{
+			Type:      filing.Person,
+			FirstName: "Ana",
+			LastName:  fmt.Sprintf("Silva %c", 'A'+i),
+			Title:     titles[i%len(titles)],
+			Address:   office("DE"),
+			IsPrimary: i == 0,
+		}
 		if i == 2 {
-			all[i] = filing.Officer{Type: filing.CompanyParty, CompanyName: "Silva Holdings LLC", Title: titles[i%len(titles)], Address: office("DE")}
+			all[i] = filing.Officer{
+				Type:        filing.CompanyParty,
+				CompanyName: "Silva Holdings LLC",
+				Title:       titles[i%len(titles)],
+				Address:     office("DE"),
+			}
 		}
 	}
 	return all
@@ -179,7 +206,11 @@ func officers(kind filing.EntityType, n int) []filing.Officer {
 
 // ana is a user that the sheet alone knows.
 func ana(i int) filing.UserRef {
-	return filing.UserRef{Email: fmt.Sprintf("ana%d@example.com", i), Name: "Ana Silva", Phone: fmt.Sprintf("+1302555%04d", i)}
+	return filing.UserRef{
+		Email: fmt.Sprintf("ana%d@example.com", i),
+		Name:  "Ana Silva",
+		Phone: fmt.Sprintf("+1302555%04d", i),
+	}
 }
 
 // described asks something for a company that the service does not know.
@@ -187,8 +218,13 @@ func described(i int) *filing.Request {
 	return &filing.Request{
 		User: ana(i % 3),
 		Company: filing.CompanyRef{Sheet: filing.Company{
-			LegalName: fmt.Sprintf("Larkspur %d LLC", i), EntityType: filing.LLC, FormationState: "DE", FormationDate: "2021-05-04",
-			PrincipalAddress: office("DE"), MailingAddress: office("NY"), Officers: officers(filing.LLC, 2),
+			LegalName:        fmt.Sprintf("Larkspur %d LLC", i),
+			EntityType:       filing.LLC,
+			FormationState:   "DE",
+			FormationDate:    "2021-05-04",
+			PrincipalAddress: office("DE"),
+			MailingAddress:   office("NY"),
+			Officers:         officers(filing.LLC, 2),
 		}},
 		Order: filing.Order{FilingState: "DE"},
 	}
@@ -196,14 +232,26 @@ func described(i int) *filing.Request {
 
 func einItem() *filing.EINItem {
 	return &filing.EINItem{
-		BusinessCategory: "Retail", BusinessPurpose: "Selling bread", ApplicationReason: "Banking purposes",
-		ResponsiblePartyFirstName: "Grace", ResponsiblePartyLastName: "Okafor", ResponsiblePartyTitle: "CEO",
-		ResponsiblePartySSN: "078051120", ResponsiblePartyPhoneNumber: "+12125550101",
+		BusinessCategory:            "Retail",
+		BusinessPurpose:             "Selling bread",
+		ApplicationReason:           "Banking purposes",
+		ResponsiblePartyFirstName:   "Grace",
+		ResponsiblePartyLastName:    "Okafor",
+		ResponsiblePartyTitle:       "CEO",
+		ResponsiblePartySSN:         "078051120",
+		ResponsiblePartyPhoneNumber: "+12125550101",
 	}
 }
 
 func supplied(state filing.State) *filing.Agent {
-	return &filing.Agent{Type: filing.CompanyParty, CompanyName: "First State Agents Inc.", Street: "1 Main St", City: "Dover", State: state, ZIP: "19901"}
+	return &filing.Agent{
+		Type:        filing.CompanyParty,
+		CompanyName: "First State Agents Inc.",
+		Street:      "1 Main St",
+		City:        "Dover",
+		State:       state,
+		ZIP:         "19901",
+	}
 }
 
 // formation asks for a new company.
@@ -211,8 +259,12 @@ func formation(i int) *filing.Request {
 	return &filing.Request{Product: filing.Formation, User: ana(i % 3), Order: filing.Order{
 		FilingState: "WY", RegisteredAgent: &filing.RegisteredAgentItem{},
 		Formation: &filing.FormationItem{Company: filing.Company{
-			LegalName: fmt.Sprintf("Tern & Tide %d LLC", i), EntityType: filing.LLC, StructureType: "MEMBER",
-			PrincipalAddress: office("WY"), MailingAddress: office("WY"), Officers: officers(filing.LLC, 1+i%4),
+			LegalName:        fmt.Sprintf("Tern & Tide %d LLC", i),
+			EntityType:       filing.LLC,
+			StructureType:    "MEMBER",
+			PrincipalAddress: office("WY"),
+			MailingAddress:   office("WY"),
+			Officers:         officers(filing.LLC, 1+i%4),
 		}},
 	}}
 }
@@ -220,7 +272,8 @@ func formation(i int) *filing.Request {
 // corporation makes a formation that of a corporation.
 func corporation(r *filing.Request, n int) {
 	c := &r.Order.Formation.Company
-	c.EntityType, c.StructureType, c.TaxElection, c.Officers = filing.Corp, "", "C Corporation", officers(filing.Corp, n)
+	c.EntityType, c.StructureType, c.TaxElection, c.Officers = filing.Corp, "", "C Corporation", officers(filing.Corp,
+		n)
 	c.LegalName = strings.Replace(c.LegalName, "LLC", "Inc.", 1)
 }
 

@@ -12,7 +12,9 @@ func Intent(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Int
 	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: companyID, Cost: row.Cost}
 	if companyID == "" && row.Request.CreatesCompany() {
 		in.Creating = true
-		in.Claims = []ledger.Claim{{Product: filing.CompanyRecord, Key: row.Request.Company.Sheet.ForUser(userID).Key()}}
+		in.Claims = []ledger.Claim{
+			{Product: filing.CompanyRecord, Key: row.Request.Company.Sheet.ForUser(userID).Key()},
+		}
 		return in
 	}
 	order := row.Request.Order

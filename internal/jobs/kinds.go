@@ -133,11 +133,18 @@ func (q BatchQuote) FeeNotes() []string {
 		case k.Each.IsUnknown():
 			notes = append(notes, fmt.Sprintf("State fee not known: %s, %s.", who, k.rows()))
 		case k.Of.NoReport && !k.Of.Largest:
-			notes = append(notes, fmt.Sprintf("%s, %s: the state asks for no such report, as far as known (%s). Check whether one is due.", who, k.rows(), k.Of.Read))
+			notes = append(
+				notes, fmt.Sprintf(
+					"%s, %s: the state asks for no such report, as far as known (%s). Check whether one is due.", who,
+					k.rows(), k.Of.Read))
 		case k.Of.Largest:
-			notes = append(notes, fmt.Sprintf("%s, %s: the fee depends on the entity type and on where the company was formed. The largest, %s, is used.", who, k.rows(), k.Each.Amount.Dollars()))
+			notes = append(
+				notes, fmt.Sprintf(
+					"%s, %s: the fee depends on the entity type and on where the company was formed. The largest, "+
+						"%s, is used.", who, k.rows(), k.Each.Amount.Dollars()))
 		case k.Of.Minimum:
-			notes = append(notes, fmt.Sprintf("%s, %s: %s is the minimum and can be more (%s).", who, k.rows(), k.Each.Amount.Dollars(), k.Of.Note))
+			notes = append(notes, fmt.Sprintf("%s, %s: %s is the minimum and can be more (%s).", who, k.rows(),
+				k.Each.Amount.Dollars(), k.Of.Note))
 		}
 		if k.Of.Read != "" && len(estimates) < maxSources {
 			estimates = append(estimates, fmt.Sprintf("%s %s (%s)", who, k.Each.Amount.Dollars(), k.Of.Read))
@@ -147,7 +154,9 @@ func (q BatchQuote) FeeNotes() []string {
 		estimates = append(estimates, "and others")
 	}
 	if len(estimates) > 0 {
-		notes = append(notes, "Estimated state fees come from the built-in table, read in November 2026, and may be out of date: "+strings.Join(estimates, "; ")+". FILING_FEES can name exact fees.")
+		notes = append(
+			notes, "Estimated state fees come from the built-in table, read in November 2026, and may be out "+
+				"of date: "+strings.Join(estimates, "; ")+". FILING_FEES can name exact fees.")
 	}
 	return notes
 }

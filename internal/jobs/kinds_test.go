@@ -15,7 +15,8 @@ import (
 // $25 and the state's.
 func quoteRows(t *testing.T, companies ...pricing.Facts) BatchQuote {
 	t.Helper()
-	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}, {Type: "registered_agent", WholesaleAmount: "50"}}, "")
+	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"},
+		{Type: "registered_agent", WholesaleAmount: "50"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +35,12 @@ func quoteRows(t *testing.T, companies ...pricing.Facts) BatchQuote {
 // Every figure of a quote says whose fee it is and what it rests on.
 func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 	llc := func(s filing.State) pricing.Facts { return pricing.Facts{EntityType: filing.LLC, FormationState: s} }
-	q := quoteRows(t, llc("DE"), llc("DE"), pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"), llc("PR"), llc("PR"))
+	q := quoteRows(t, llc("DE"), llc("DE"), pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"),
+		llc("PR"), llc("PR"))
 	var lines []string
 	for _, k := range q.Kinds {
-		lines = append(lines, strings.Join([]string{k.Who(), k.rows(), k.Service.String(), k.StateFeeText(), k.Total().Without(k.Who())}, "; "))
+		lines = append(lines, strings.Join([]string{k.Who(), k.rows(), k.Service.String(), k.StateFeeText(),
+			k.Total().Without(k.Who())}, "; "))
 	}
 	want := []string{
 		"DE LLC; 2 rows; $50.00; $800.00 estimated; about $850.00",
@@ -67,7 +70,8 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 	if got := all.TotalText(); got != "about $510.00" { // 25 + 400, and 25 + the larger of Vermont's 45 and 60
 		t.Errorf("the total is %q", got)
 	}
-	if notes := strings.Join(all.FeeNotes(), "\n"); !strings.Contains(notes, "VT (entity type not known) annual report, 1 row: the fee depends on the entity type") {
+	if notes := strings.Join(all.FeeNotes(), "\n"); !strings.Contains(notes,
+		"VT (entity type not known) annual report, 1 row: the fee depends on the entity type") {
 		t.Errorf("got\n%s", notes)
 	}
 }
@@ -76,7 +80,11 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 	q := BatchQuote{Total: money.Cost{Amount: 100, Certainty: money.Unknown}}
 	for _, s := range []filing.State{"AA", "BB", "CC", "DD", "EE"} {
-		q.Kinds = append(q.Kinds, KindQuote{Of: pricing.StateFee{State: s, EntityType: filing.LLC}, Each: money.Cost{Certainty: money.Unknown}, Count: 1})
+		q.Kinds = append(q.Kinds, KindQuote{
+			Of:    pricing.StateFee{State: s, EntityType: filing.LLC},
+			Each:  money.Cost{Certainty: money.Unknown},
+			Count: 1,
+		})
 	}
 	if got, want := q.TotalText(), "$1.00 + state fee (not known for AA LLC, BB LLC, CC LLC, 2 more)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -92,20 +100,40 @@ func TestWhatAnApproverSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	b := ledger.Batch{ID: "b1", File: "a.xlsx", Sheet: "Reports", Columns: []string{"Company ID", "State"}, Product: filing.AnnualReport}
+	b := ledger.Batch{
+		ID:      "b1",
+		File:    "a.xlsx",
+		Sheet:   "Reports",
+		Columns: []string{"Company ID", "State"},
+		Product: filing.AnnualReport,
+	}
 	if _, err := l.CreateBatch(ctx, b); err != nil {
 		t.Fatal(err)
 	}
 	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}
-	request := &filing.Request{Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}}
+	request := &filing.Request{
+		Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	}
 	request.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "OH"}
 	row := func(n int, result filing.Result, faults ...ledger.Fault) ledger.Row {
-		return ledger.Row{Number: n, Cells: []byte(`["comp_1","OH"]`), Result: result, Request: request, Faults: faults}
+		return ledger.Row{
+			Number:  n,
+			Cells:   []byte(`["comp_1","OH"]`),
+			Result:  result,
+			Request: request,
+			Faults:  faults,
+		}
 	}
 	plain := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`}
 	rows := []ledger.Row{
 		row(2, filing.Ready, warning), row(3, filing.Ready), row(4, filing.Invalid, plain, warning),
-		row(5, filing.Ready, warning, ledger.Fault{Column: -1, Header: "Filing Year", Rule: "y", Message: "long ago", Warning: true}), row(6, filing.Invalid, plain),
+		row(5, filing.Ready, warning, ledger.Fault{
+			Column:  -1,
+			Header:  "Filing Year",
+			Rule:    "y",
+			Message: "long ago",
+			Warning: true,
+		}), row(6, filing.Invalid, plain),
 	}
 	if err := l.AddRows(ctx, b.ID, rows); err != nil {
 		t.Fatal(err)
@@ -116,7 +144,8 @@ func TestWhatAnApproverSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, found, err := QuoteOf(ctx, l, b.ID)
-	if err != nil || !found || kept.TotalText() != made.TotalText() || strings.Join(kept.FeeNotes(), "\n") != strings.Join(made.FeeNotes(), "\n") || kept.Rows != 3 {
+	if err != nil || !found || kept.TotalText() != made.TotalText() ||
+		strings.Join(kept.FeeNotes(), "\n") != strings.Join(made.FeeNotes(), "\n") || kept.Rows != 3 {
 		t.Errorf("kept %+v, made %+v, %v", kept, made, err)
 	}
 	w, err := ListWarnings(ctx, l, b, 2)
@@ -126,7 +155,8 @@ func TestWhatAnApproverSees(t *testing.T) {
 	if got, want := w.First[0].Text(), `Reports!B2  State: it says "w":true`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if marked, _, err := l.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Warned: true, Limit: 10}); err != nil || len(marked) != 3 {
+	if marked, _, err := l.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Warned: true, Limit: 10}); err != nil ||
+		len(marked) != 3 {
 		t.Errorf("%d rows with a warning, %v", len(marked), err)
 	}
 	w, err = ListWarnings(ctx, l, b, 10)

@@ -57,13 +57,17 @@ func TestLookUpOnlyAsks(t *testing.T) {
 		"annual report": func() *filing.Request { return report(0) },
 		"agent change":  func() *filing.Request { return agentChange(0) },
 		"agent":         func() *filing.Request { return existing(0, filing.RegisteredAgent, orderAgent) },
-		"EIN":           func() *filing.Request { return existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }) },
+		"EIN": func() *filing.Request {
+			return existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
+		},
 		"qualification": func() *filing.Request { return existing(0, filing.ForeignQualification, qualified) },
 		"all of a new company": func() *filing.Request {
 			return of(everything(0)[1], func(o *filing.Order) { o.EIN = einItem() })
 		},
-		"formation":         func() *filing.Request { return formation(0) },
-		"formation and EIN": func() *filing.Request { return of(formation(1), func(o *filing.Order) { o.EIN = einItem() }) },
+		"formation": func() *filing.Request { return formation(0) },
+		"formation and EIN": func() *filing.Request {
+			return of(formation(1), func(o *filing.Order) { o.EIN = einItem() })
+		},
 	}
 	users := []filing.UserRef{
 		{ID: "user_1"},
@@ -75,8 +79,10 @@ func TestLookUpOnlyAsks(t *testing.T) {
 		{Email: "cy@example.com", Name: "Cy", Phone: "+12125550100"}, // the phone number is Bo's
 		{Email: "taken@example.com", Name: "Di"},                     // of another organization
 	}
-	companies := []string{"comp_0", "comp_1", "comp_2", "comp_3", "comp_nowhere", "larkspur-books", "tern-tide", "no-such-slug"}
-	sheets := []filing.Company{{}, {EntityType: filing.LLC}, {FormationState: "NV"}, {EntityType: filing.Corp, FormationState: "NV"}}
+	companies := []string{"comp_0", "comp_1", "comp_2", "comp_3", "comp_nowhere", "larkspur-books", "tern-tide",
+		"no-such-slug"}
+	sheets := []filing.Company{{}, {EntityType: filing.LLC}, {FormationState: "NV"},
+		{EntityType: filing.Corp, FormationState: "NV"}}
 	l := f.openLedger()
 	var all []*filing.Request
 	for _, order := range orders {
@@ -130,7 +136,10 @@ func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 			r.User = filing.UserRef{Email: "new@example.com", Name: "Nell New"}
 			r.Order.FilingState = state
 			// The service's word counts before it.
-			r.Company.Sheet = filing.Company{EntityType: []filing.EntityType{filing.Corp, filing.Corp, filing.LLC, filing.LLC}[i], FormationState: "NV"}
+			r.Company.Sheet = filing.Company{
+				EntityType:     []filing.EntityType{filing.Corp, filing.Corp, filing.LLC, filing.LLC}[i],
+				FormationState: "NV",
+			}
 			all = append(all, r)
 		}
 	}
@@ -208,7 +217,11 @@ func TestUserOfManyRows(t *testing.T) {
 	l := f.openLedger()
 	all := requests(9, agentChange)
 	for _, r := range all {
-		f.service.AddCompany(sandbox.Company{ID: r.Company.Ref, UserID: "user_x", Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent}})
+		f.service.AddCompany(sandbox.Company{
+			ID:     r.Company.Ref,
+			UserID: "user_x",
+			Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent},
+		})
 		r.User.ID, r.User.Email = "", "new@example.com"
 	}
 	const says = 4

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Password, user, database and TLS with an authority of one's own: rows are
@@ -28,12 +28,15 @@ func TestRedisAccess(t *testing.T) {
 	t.Parallel()
 	needServers(t)
 	c := newCertificates(t)
-	open := startRedis(t, &redis.Options{Username: "filer", Password: "pass:word"}, "requirepass s3cret", "user filer on >pass:word ~* &* +@all")
-	closed := startRedis(t, &redis.Options{Password: "s3cret", TLSConfig: c.config}, append(c.serverLines, "requirepass s3cret", "tls-auth-clients yes")...)
+	open := startRedis(t, &redis.Options{Username: "filer", Password: "pass:word"}, "requirepass s3cret",
+		"user filer on >pass:word ~* &* +@all")
+	closed := startRedis(t, &redis.Options{Password: "s3cret", TLSConfig: c.config},
+		append(c.serverLines, "requirepass s3cret", "tls-auth-clients yes")...)
 	for name, address := range map[string]string{
-		"password":     fmt.Sprintf("redis://:s3cret@%s", open.addr()),
-		"user":         fmt.Sprintf("redis://filer:pass%%3Aword@%s/3", open.addr()),
-		"TLS both way": fmt.Sprintf("rediss://:s3cret@%s/2?ca=%s&cert=%s&key=%s", closed.addr(), c.ca, c.clientCert, c.clientKey),
+		"password": fmt.Sprintf("redis://:s3cret@%s", open.addr()),
+		"user":     fmt.Sprintf("redis://filer:pass%%3Aword@%s/3", open.addr()),
+		"TLS both way": fmt.Sprintf("rediss://:s3cret@%s/2?ca=%s&cert=%s&key=%s", closed.addr(), c.ca, c.clientCert,
+			c.clientKey),
 	} {
 		f := newFirm(t, servers{redis: address}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 		l := f.openLedger()
@@ -50,16 +53,18 @@ func TestRedisAccess(t *testing.T) {
 		address string
 		away    bool
 	}{
-		"no password":       {"redis://" + open.addr(), false},
-		"wrong password":    {"redis://:do_not_show@" + open.addr(), false},
-		"no such database":  {"redis://:s3cret@" + open.addr() + "/99", false},
-		"another authority": {fmt.Sprintf("rediss://:do_not_show@%s?ca=%s&cert=%s&key=%s", closed.addr(), c.otherAuthority, c.clientCert, c.clientKey), false},
-		"no certificate":    {fmt.Sprintf("rediss://:do_not_show@%s?ca=%s", closed.addr(), c.ca), false},
-		"no cluster":        {"redis-cluster://:s3cret@" + open.addr(), false},
-		"nobody there":      {"redis://:do_not_show@" + gone.addr(), true},
+		"no password":      {"redis://" + open.addr(), false},
+		"wrong password":   {"redis://:do_not_show@" + open.addr(), false},
+		"no such database": {"redis://:s3cret@" + open.addr() + "/99", false},
+		"another authority": {fmt.Sprintf("rediss://:do_not_show@%s?ca=%s&cert=%s&key=%s", closed.addr(),
+			c.otherAuthority, c.clientCert, c.clientKey), false},
+		"no certificate": {fmt.Sprintf("rediss://:do_not_show@%s?ca=%s", closed.addr(), c.ca), false},
+		"no cluster":     {"redis-cluster://:s3cret@" + open.addr(), false},
+		"nobody there":   {"redis://:do_not_show@" + gone.addr(), true},
 	} {
 		_, err := jobs.OpenQueue(wrong.address)
-		if err == nil || errors.Is(err, jobs.ErrAway) != wrong.away || strings.Contains(err.Error(), "do_not_show") || strings.Contains(err.Error(), "s3cret") {
+		if err == nil || errors.Is(err, jobs.ErrAway) != wrong.away || strings.Contains(err.Error(), "do_not_show") ||
+			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -102,7 +107,12 @@ func (f *firm) fleet(rows, after int, do func()) (said *logged) {
 	var sent atomic.Int32
 	// Patient with a service that shares two cores with all these servers: here a
 	// second try of a row is a fault.
-	client, err := filingapi.New(filingapi.Config{BaseURL: f.url, Key: "sk_test_firm", Concurrency: 4 * flying, Timeout: 30 * time.Second})
+	client, err := filingapi.New(filingapi.Config{
+		BaseURL:     f.url,
+		Key:         "sk_test_firm",
+		Concurrency: 4 * flying,
+		Timeout:     30 * time.Second,
+	})
 	f.must(err)
 	f.Cleanup(client.Close)
 	once := func(c *jobs.Config) {
@@ -146,7 +156,8 @@ func (s *counted) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer
 func TestRedisRestarted(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, nil)
-	f := newFirm(t, servers{redis: "redis://" + s.addr()}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
+	f := newFirm(t, servers{redis: "redis://" + s.addr()},
+		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	back := make(chan struct{})
 	said := f.fleet(600, 150, func() {
 		_ = s.admin.ShutdownNoSave(context.Background()).Err() // it ends without an answer
@@ -166,7 +177,8 @@ func TestRedisRestarted(t *testing.T) {
 func TestRedisStalled(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, nil)
-	f := newFirm(t, servers{redis: "redis://" + s.addr()}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
+	f := newFirm(t, servers{redis: "redis://" + s.addr()},
+		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	said := f.fleet(600, 150, func() {
 		if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Error(err)
@@ -191,15 +203,19 @@ func TestSentinelFailover(t *testing.T) {
 	startRedis(t, server, append(lines, fmt.Sprintf("replicaof 127.0.0.1 %d", master.port))...)
 	var sentinels []string
 	for range 3 {
-		sentinel := startRedisAs(t, []string{"--sentinel"}, &redis.Options{Password: "w4tch", TLSConfig: c.config}, append(secured,
-			"requirepass w4tch", "sentinel sentinel-pass w4tch",
-			fmt.Sprintf("sentinel monitor filings 127.0.0.1 %d 2", master.port),
-			"sentinel auth-pass filings s3rver",
-			"sentinel down-after-milliseconds filings 1000",
-			"sentinel failover-timeout filings 4000")...)
+		sentinel := startRedisAs(t, []string{"--sentinel"}, &redis.Options{Password: "w4tch", TLSConfig: c.config},
+			append(secured,
+				"requirepass w4tch", "sentinel sentinel-pass w4tch",
+				fmt.Sprintf("sentinel monitor filings 127.0.0.1 %d 2", master.port),
+				"sentinel auth-pass filings s3rver",
+				"sentinel down-after-milliseconds filings 1000",
+				"sentinel failover-timeout filings 4000")...)
 		sentinels = append(sentinels, sentinel.addr())
 	}
-	f := newFirm(t, servers{redis: fmt.Sprintf("rediss-sentinel://:w4tch@%s/1?master=filings&password=s3rver&ca=%s&cert=%s&key=%s", strings.Join(sentinels, ","), c.ca, c.clientCert, c.clientKey)},
+	f := newFirm(t, servers{
+		redis: fmt.Sprintf("rediss-sentinel://:w4tch@%s/1?master=filings&password=s3rver&ca=%s&cert=%s&key=%s",
+			strings.Join(sentinels, ","), c.ca, c.clientCert, c.clientKey),
+	},
 		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	f.eventually("the replica is in step and each sentinel knows it and the others", func() bool {
 		if !strings.Contains(fmt.Sprint(master.do("INFO", "replication")), "state=online") {
@@ -226,7 +242,8 @@ func TestCluster(t *testing.T) {
 	var nodes []*redisServer
 	var addrs []string
 	for range 3 {
-		s := startRedis(t, &redis.Options{Password: "s3cret"}, "requirepass s3cret", "masterauth s3cret", "cluster-enabled yes", fmt.Sprintf("cluster-port %d", freePort(t)))
+		s := startRedis(t, &redis.Options{Password: "s3cret"}, "requirepass s3cret", "masterauth s3cret",
+			"cluster-enabled yes", fmt.Sprintf("cluster-port %d", freePort(t)))
 		nodes, addrs = append(nodes, s), append(addrs, s.addr())
 	}
 	for i, s := range nodes {
@@ -241,10 +258,12 @@ func TestCluster(t *testing.T) {
 			s.do("CLUSTER", "MEET", "127.0.0.1", nodes[0].port, bus)
 		}
 	}
-	f := newFirm(t, servers{redis: "redis://:s3cret@" + strings.Join(addrs, ",")}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
+	f := newFirm(t, servers{redis: "redis://:s3cret@" + strings.Join(addrs, ",")},
+		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	f.eventually("every node finds the cluster complete", func() bool {
 		for _, s := range nodes {
-			if !strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_state:ok") || !strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_known_nodes:3") {
+			if !strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_state:ok") ||
+				!strings.Contains(fmt.Sprint(s.do("CLUSTER", "INFO")), "cluster_known_nodes:3") {
 				return false
 			}
 		}
@@ -273,7 +292,8 @@ func TestCluster(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	s := startRedis(t, nil)
-	f := newFirm(t, servers{redis: "redis://" + s.addr()}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
+	f := newFirm(t, servers{redis: "redis://" + s.addr()},
+		sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 	l := f.openLedger()
 	f.add(l, "a", requests(400, report)...)
 	f.patch = func(c *jobs.Config) {
@@ -281,7 +301,8 @@ func TestRedisAway(t *testing.T) {
 	}
 	began := time.Now()
 	end := f.run(l, "a", jobs.Patience{Silence: 2 * time.Second})
-	if end.Reason != jobs.QueueDown || !errors.Is(end.Redis, jobs.ErrAway) || !strings.Contains(end.Redis.Error(), s.addr()) {
+	if end.Reason != jobs.QueueDown || !errors.Is(end.Redis, jobs.ErrAway) ||
+		!strings.Contains(end.Redis.Error(), s.addr()) {
 		t.Errorf("%+v", end)
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -335,7 +356,8 @@ func TestRedisFull(t *testing.T) {
 	queue := f.openQueue()
 	s.do("CONFIG", "SET", "maxmemory", "1")
 	w := f.start(l, queue, said.to())
-	if end := f.await(w, "a", jobs.Patience{Silence: time.Second}); end.Reason != jobs.QueueDown || !strings.Contains(end.Redis.Error(), "OOM") {
+	if end := f.await(w, "a", jobs.Patience{Silence: time.Second}); end.Reason != jobs.QueueDown ||
+		!strings.Contains(end.Redis.Error(), "OOM") {
 		t.Errorf("%+v", end)
 	}
 	s.do("CONFIG", "SET", "maxmemory", "0")
@@ -355,7 +377,8 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 	t.Parallel()
 	const rows = 20_000
 	s := startRedis(t, nil)
-	f := newFirm(t, servers{redis: "redis://" + s.addr()}, sandbox.Config{OpeningBalance: 1e12, AutoSeed: true, Latency: 100 * time.Millisecond})
+	f := newFirm(t, servers{redis: "redis://" + s.addr()},
+		sandbox.Config{OpeningBalance: 1e12, AutoSeed: true, Latency: 100 * time.Millisecond})
 	l := f.openLedger()
 	addBatch(t, l, "large", rows)
 	f.start(l, f.openQueue(), func(c *jobs.Config) { c.Concurrency = 32 })
@@ -369,7 +392,8 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 		look()
 		other := f.openLedger()
 		w := f.start(other, f.openQueue())
-		f.eventually("the next process is at work", func() bool { look(); return len(f.seen("POST", "/v1/orders")) > 0 })
+		f.eventually("the next process is at work",
+			func() bool { look(); return len(f.seen("POST", "/v1/orders")) > 0 })
 		w.Stop()
 		f.must(other.Close())
 		f.must(jobs.Sweep(t.Context(), l, slog.New(slog.NewTextHandler(io.Discard, nil))))
@@ -389,7 +413,8 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 	took := time.Since(began)
 	counts, err := l.Counts(t.Context(), "large")
 	f.must(err)
-	t.Logf("at most %d tasks in Redis; the small batch took %s, the large one had %d of %d rows placed", most, took.Round(time.Millisecond), counts[filing.Placed], rows)
+	t.Logf("at most %d tasks in Redis; the small batch took %s, the large one had %d of %d rows placed", most,
+		took.Round(time.Millisecond), counts[filing.Placed], rows)
 	if most*16 > 3*2048 {
 		t.Errorf("%d tasks were in Redis at once", most)
 	}

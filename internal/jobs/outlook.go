@@ -33,7 +33,13 @@ func LineOf(ctx context.Context, l *ledger.Ledger, s ledger.Season) (SeasonLine,
 
 // Line is LineOf for whoever asks again and again.
 func (s *Seasons) Line(ctx context.Context, se ledger.Season) (SeasonLine, error) {
-	line := SeasonLine{Name: se.Name, File: se.File, Roster: se.Roster, Approval: se.Approval, Paused: se.Paused}
+	line := SeasonLine{
+		Name:     se.Name,
+		File:     se.File,
+		Roster:   se.Roster,
+		Approval: se.Approval,
+		Paused:   se.Paused,
+	}
 	o, err := OptionsOf(se)
 	if err != nil {
 		return line, err
@@ -142,7 +148,8 @@ func TurnOf(f ledger.Firing) (on season.Date, hand bool, err error) {
 
 // RosterVersions are the present version of a season's roster and those of its
 // firings, without their content.
-func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season, firings []ledger.Firing) ([]ledger.Roster, error) {
+func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season,
+	firings []ledger.Firing) ([]ledger.Roster, error) {
 	var all []ledger.Roster
 	seen := make(map[string]bool)
 	for _, f := range append([]ledger.Firing{{Roster: s.Roster}}, firings...) {
@@ -234,7 +241,8 @@ func (failedFor) Is(target error) bool { return target == ErrRoster }
 
 // CalendarRoster reads a roster for what is due of its companies alone: it need
 // not say for which year it is filed. It returns ErrRoster.
-func CalendarRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions, today season.Date) (*Roster, error) {
+func CalendarRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions,
+	today season.Date) (*Roster, error) {
 	if o.FilingYear == "" {
 		o.FilingYear = fmt.Sprint(today.Year)
 	}
@@ -243,7 +251,8 @@ func CalendarRoster(ctx context.Context, l *ledger.Ledger, file string, content 
 
 // SeasonRoster reads the present roster of a season; rules, where there are any,
 // go before the built-in ones in place of its own. It returns ErrRoster.
-func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Season, rules string, today season.Date) (*Roster, error) {
+func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Season, rules string,
+	today season.Date) (*Roster, error) {
 	o, err := OptionsOf(s)
 	if err != nil {
 		return nil, err

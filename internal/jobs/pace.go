@@ -30,9 +30,11 @@ func (q *Queue) Pace(perSecond float64, dir string) Pace {
 		return nil
 	}
 	p := &fleetPace{
-		rate: perSecond, burst: max(1, int(perSecond/10)), atOnce: min(max(1, int(perSecond/20)), 64),
-		turn:  make(chan struct{}, 1),
-		alone: rate.NewLimiter(rate.Limit(perSecond/unknownFleet), 1),
+		rate:   perSecond,
+		burst:  max(1, int(perSecond/10)),
+		atOnce: min(max(1, int(perSecond/20)), 64),
+		turn:   make(chan struct{}, 1),
+		alone:  rate.NewLimiter(rate.Limit(perSecond/unknownFleet), 1),
 	}
 	if q.embedded != nil {
 		p.turns = &folderTurns{lock: flock.New(filepath.Join(dir, "pace"))}

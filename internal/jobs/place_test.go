@@ -21,7 +21,13 @@ const rich = 1_000_000_00
 // again buys nothing, and neither does an overlapping one.
 func TestPlaceOnce(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, on servers) {
-		for _, style := range []sandbox.Config{{}, {OrderTypes: sandbox.Camel, Success: 200, ShuffleItems: true, Errors: sandbox.NestedErrors, AutoEntityType: "CORP"}} {
+		for _, style := range []sandbox.Config{{}, {
+			OrderTypes:     sandbox.Camel,
+			Success:        200,
+			ShuffleItems:   true,
+			Errors:         sandbox.NestedErrors,
+			AutoEntityType: "CORP",
+		}} {
 			style.OpeningBalance, style.AutoSeed = rich, true
 			f := newFirm(t, on, style)
 			f.dir = t.TempDir()
@@ -39,7 +45,8 @@ func TestPlaceOnce(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 				for _, i := range r.Items {
-					if !slices.Contains(r.Request.Order.Products(), i.Product) || i.OrderID == "" || i.FilingStatus != "submitted" {
+					if !slices.Contains(r.Request.Order.Products(), i.Product) || i.OrderID == "" ||
+						i.FilingStatus != "submitted" {
 						t.Errorf("%+v", i)
 					}
 				}
@@ -60,7 +67,8 @@ func TestPlaceOnce(t *testing.T) {
 				t.Errorf("%d more orders were sent, want 4", n)
 			}
 			for _, r := range f.rows(l, second) {
-				if r.Result == filing.Exists && (len(r.Items) == 0 || r.Items[0].OrderID == "" || r.Items[0].Cost.Amount != 0) {
+				if r.Result == filing.Exists &&
+					(len(r.Items) == 0 || r.Items[0].OrderID == "" || r.Items[0].Cost.Amount != 0) {
 					t.Errorf("the answer of a row bought before lacks its orders: %+v", r)
 				}
 			}
@@ -140,7 +148,8 @@ func TestIncompleteCompany(t *testing.T) {
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 40, filing.Rejected: 20})
 	for _, r := range f.rows(l, "a") {
-		if r.Result == filing.Rejected && (r.Request.Company.Ref != "comp_2" || !strings.Contains(r.Message, "Entity Type")) {
+		if r.Result == filing.Rejected &&
+			(r.Request.Company.Ref != "comp_2" || !strings.Contains(r.Message, "Entity Type")) {
 			t.Errorf("%s: %s", r.Request.Company.Ref, r.Message)
 		}
 	}
@@ -148,8 +157,10 @@ func TestIncompleteCompany(t *testing.T) {
 		t.Errorf("%d completions, want one for each company", n)
 	}
 	for _, o := range f.service.Books().Orders {
-		if fee := o.Items[0].Fee; o.CompanyID == "comp_0" && fee != feeCorp || o.CompanyID == "comp_1" && fee != feeLLC {
-			t.Errorf("%s was charged a fee of %d: what the service knew was overwritten, or not completed", o.CompanyID, fee)
+		if fee := o.Items[0].Fee; o.CompanyID == "comp_0" && fee != feeCorp ||
+			o.CompanyID == "comp_1" && fee != feeLLC {
+			t.Errorf("%s was charged a fee of %d: what the service knew was overwritten, or not completed",
+				o.CompanyID, fee)
 		}
 	}
 }
@@ -158,7 +169,12 @@ func TestIncompleteCompany(t *testing.T) {
 func TestIncompleteCompanyOfTwoRows(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, Latency: 20 * time.Millisecond})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
-	f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", FormationState: "DE", Agents: map[string]sandbox.Agent{"DE": sandbox.ActiveService, "NV": sandbox.ActiveService}})
+	f.service.AddCompany(sandbox.Company{
+		ID:             "comp_0",
+		UserID:         "user_1",
+		FormationState: "DE",
+		Agents:         map[string]sandbox.Agent{"DE": sandbox.ActiveService, "NV": sandbox.ActiveService},
+	})
 	l := f.openLedger()
 	silent, says := report(0), report(0)
 	says.Order.FilingState, says.Company.Sheet.EntityType = "NV", filing.LLC
@@ -176,7 +192,11 @@ func TestUsers(t *testing.T) {
 	f.service.AddUser(sandbox.User{Email: "taken@example.com", Elsewhere: true})
 	all := requests(50, agentChange)
 	for i, r := range all {
-		f.service.AddCompany(sandbox.Company{ID: r.Company.Ref, UserID: "user_x", Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent}})
+		f.service.AddCompany(sandbox.Company{
+			ID:     r.Company.Ref,
+			UserID: "user_x",
+			Agents: map[string]sandbox.Agent{"DE": sandbox.OtherAgent},
+		})
 		r.User = []filing.UserRef{
 			{Email: "ana@example.com", Name: "Ana Lima", Phone: "+12125550101"}, // created
 			{Email: "bo@example.com"},                                    // there
@@ -217,7 +237,8 @@ func TestBoughtBeforeIsLeftOut(t *testing.T) {
 	f.run(l, "both", patient)
 	f.want(l, "both", ledger.Counts{filing.Placed: 10})
 	for _, r := range f.rows(l, "both") {
-		if len(r.Items) != 1 || r.Items[0].Product != filing.AnnualReport || !strings.Contains(r.Message, "bought before (row ") {
+		if len(r.Items) != 1 || r.Items[0].Product != filing.AnnualReport ||
+			!strings.Contains(r.Message, "bought before (row ") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -231,13 +252,25 @@ func TestConflictOfOneProduct(t *testing.T) {
 	l := f.openLedger()
 	wages := "2026-01-31"
 	ein := &filing.EINItem{
-		BusinessCategory: "Retail", BusinessPurpose: "Selling bread", ApplicationReason: "Banking purposes", FirstWagesDate: &wages,
-		ResponsiblePartyFirstName: "Grace", ResponsiblePartyLastName: "Okafor", ResponsiblePartyTitle: "CEO",
-		ResponsiblePartySSN: "123456789", ResponsiblePartyPhoneNumber: "+12125550101",
+		BusinessCategory:            "Retail",
+		BusinessPurpose:             "Selling bread",
+		ApplicationReason:           "Banking purposes",
+		FirstWagesDate:              &wages,
+		ResponsiblePartyFirstName:   "Grace",
+		ResponsiblePartyLastName:    "Okafor",
+		ResponsiblePartyTitle:       "CEO",
+		ResponsiblePartySSN:         "123456789",
+		ResponsiblePartyPhoneNumber: "+12125550101",
 	}
 	all := requests(20, report)
 	for i, r := range all {
-		c := sandbox.Company{ID: r.Company.Ref, UserID: "user_1", EntityType: "LLC", FormationState: "DE", Agents: map[string]sandbox.Agent{"DE": sandbox.ActiveService}}
+		c := sandbox.Company{
+			ID:             r.Company.Ref,
+			UserID:         "user_1",
+			EntityType:     "LLC",
+			FormationState: "DE",
+			Agents:         map[string]sandbox.Agent{"DE": sandbox.ActiveService},
+		}
 		r.Order.EIN = ein
 		switch i % 4 {
 		case 1:
@@ -287,9 +320,17 @@ func TestConflictAfterDoubt(t *testing.T) {
 		{"it was not, and somebody else had asked for the EIN", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, After: c.after, Nth: 1}}})
+			f := newHouse(t, servers{}, sandbox.Config{
+				Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, After: c.after, Nth: 1}},
+			})
 			f.service.AddUser(sandbox.User{ID: "user_1"})
-			f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", EntityType: "LLC", FormationState: "DE", EINRequested: !c.after})
+			f.service.AddCompany(sandbox.Company{
+				ID:             "comp_0",
+				UserID:         "user_1",
+				EntityType:     "LLC",
+				FormationState: "DE",
+				EINRequested:   !c.after,
+			})
 			request := existing(0, filing.EIN, func(o *filing.Order) {
 				orderAgent(o)
 				o.EIN = einItem()
@@ -300,7 +341,9 @@ func TestConflictAfterDoubt(t *testing.T) {
 			f.want(l, "a", ledger.Counts{filing.Placed: 1})
 			f.must(l.Audit(t.Context()))
 			r := f.rows(l, "a")[0]
-			if want := map[filing.Product]money.Cents{filing.EIN: priceEIN, filing.RegisteredAgent: priceAgent}; !maps.Equal(costs(r), want) || r.Cost.Amount != priceEIN+priceAgent {
+			if want := map[filing.Product]money.Cents{filing.EIN: priceEIN,
+				filing.RegisteredAgent: priceAgent}; !maps.Equal(costs(r), want) ||
+				r.Cost.Amount != priceEIN+priceAgent {
 				t.Errorf("the row cost %s: %v", r.Cost, costs(r))
 			}
 			if !strings.Contains(r.Message, "placed") {

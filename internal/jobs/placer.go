@@ -73,7 +73,10 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	}
 	notes := differences(row.Request.Company.Sheet, company)
 	for {
-		quote := quoter.Quote(&order, pricing.Facts{EntityType: company.EntityType, FormationState: company.FormationState}, nil)
+		quote := quoter.Quote(&order, pricing.Facts{
+			EntityType:     company.EntityType,
+			FormationState: company.FormationState,
+		}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
 		var held *itemHeld
 		if done || !errors.As(err, &held) {
@@ -93,7 +96,8 @@ func differences(sheet, service filing.Company) []string {
 		{"formation state", string(sheet.FormationState), string(service.FormationState)},
 	} {
 		if d.sheet != "" && d.service != "" && d.sheet != d.service {
-			notes = append(notes, fmt.Sprintf("the sheet gives the %s as %s, the service has %s, which counts", d.what, d.sheet, d.service))
+			notes = append(notes, fmt.Sprintf("the sheet gives the %s as %s, the service has %s, which counts", d.what,
+				d.sheet, d.service))
 		}
 	}
 	return notes
@@ -110,21 +114,40 @@ type itemHeld struct {
 func (*itemHeld) Error() string { return "an item is bought already" }
 
 // send sends an order once, or says which of its items is bought already.
-func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string, notes []string) (done bool, err error) {
-	intent := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: order.CompanyID, Claims: ledger.ClaimsOf(order, again), Cost: quote.Total}
+func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string,
+	notes []string) (done bool, err error) {
+	intent := ledger.Intent{
+		Row:     row.ID,
+		Tries:   row.Tries,
+		Company: order.CompanyID,
+		Claims:  ledger.ClaimsOf(order, again),
+		Cost:    quote.Total,
+	}
 	full, err := p.unseal(ctx, row, order)
 	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
 		// It cannot be sent again, and what became of it nobody knows.
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
-				return p.record(row, ledger.Outcome{Row: row.ID, Try: try, Answer: a, Claims: intent.Claims, Exhausted: true,
-					Message: "sent without an answer, and it cannot be sent again, for the Social Security number was sealed with another key, or is gone: look at the company's dashboard, then settle the row: importer resolve, or Uncertain on the page"})
+				return p.record(row, ledger.Outcome{
+					Row:       row.ID,
+					Try:       try,
+					Answer:    a,
+					Claims:    intent.Claims,
+					Exhausted: true,
+					Message: "sent without an answer, and it cannot be sent again, for the Social Security number " +
+						"was sealed with another key, or is gone: look at the company's dashboard, then settle the " +
+						"row: importer resolve, or Uncertain on the page",
+				})
 			})
 		return true, err
 	}
 	if errors.Is(err, ledger.ErrSealed) {
-		return true, p.meet(ctx, row, &obstacle{next: filing.Rejected, message: "the Social Security number was sealed with another key, or is gone: run the sheet with the number again"})
+		return true, p.meet(ctx, row, &obstacle{
+			next: filing.Rejected,
+			message: "the Social Security number was sealed with another key, or is gone: run the sheet with the " +
+				"number again",
+		})
 	}
 	if err != nil {
 		return true, err
@@ -156,7 +179,8 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 // attempt makes an intent durable, sends, and makes the answer durable. The
 // slot is taken before the intent, so that a crash leaves no more rows in doubt
 // than there were orders in flight. What it returns says why nothing was sent.
-func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer, settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
+func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
+	settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
 	if !p.gate.open(p.now()) {
 		return begun, nil
 	}
@@ -201,7 +225,10 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		err = errors.Join(err, settle(begun.Try, answer))
 	}()
 	if !p.ledger.MaySend() {
-		answer = filing.Answer{Class: filing.NotSent, Message: "this process stood still after it had announced the order"}
+		answer = filing.Answer{
+			Class:   filing.NotSent,
+			Message: "this process stood still after it had announced the order",
+		}
 		return begun, nil
 	}
 	answer = send(context.WithoutCancel(ctx))
@@ -210,9 +237,14 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // settle records the outcome of an attempt.
-func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer, quote pricing.Quote, notes []string) error {
+func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer,
+	quote pricing.Quote, notes []string) error {
 	out := ledger.Outcome{
-		Row: row.ID, Try: try, Answer: a, Claims: claims, Cost: quote.Total,
+		Row:        row.ID,
+		Try:        try,
+		Answer:     a,
+		Claims:     claims,
+		Cost:       quote.Total,
 		Repeatable: p.ledger.Repeatable(order),
 		Exhausted:  row.Attempts+1 >= maxAttempts,
 		Explain:    func(s filing.RowState) string { return message(a, s, order, notes) },
@@ -245,7 +277,8 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
-		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class, "orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
+		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class,
+			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)
 		}
@@ -254,7 +287,8 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 			return nil
 		}
 		p.log.Error("an answer could not be recorded", append(about, "error", err)...)
-		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrTransition) {
+		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) ||
+			errors.Is(err, ledger.ErrTransition) {
 			return err
 		}
 		time.Sleep(wait)
@@ -293,7 +327,13 @@ func items(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.I
 	made := make([]ledger.Item, len(a.Items))
 	var unmatched []int
 	for i, item := range a.Items {
-		made[i] = ledger.Item{OrderType: item.OrderType, OrderID: item.OrderID, FilingStatus: item.FilingStatus, FilingDate: item.FilingDate, SubscriptionStatus: item.SubscriptionStatus}
+		made[i] = ledger.Item{
+			OrderType:          item.OrderType,
+			OrderID:            item.OrderID,
+			FilingStatus:       item.FilingStatus,
+			FilingDate:         item.FilingDate,
+			SubscriptionStatus: item.SubscriptionStatus,
+		}
 		product, known := filing.ProductOfType(item.OrderType)
 		at := slices.IndexFunc(left, func(p filing.Product) bool {
 			return known && (p == product || p == filing.AgentChange && product == filing.RegisteredAgent)
@@ -337,7 +377,8 @@ func orderIDs(items []filing.Item) []string {
 }
 
 // yield deals with purchases that other rows hold.
-func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order, taken []ledger.Taken) (done bool, err error) {
+func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
+	taken []ledger.Taken) (done bool, err error) {
 	holder, err := p.ledger.Row(ctx, taken[0].Row)
 	if err != nil {
 		return true, err
@@ -347,7 +388,13 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 	aside := ledger.Aside{Row: row.ID}
 	switch {
 	case t.Covers:
-		if err := p.ledger.RecordCoverage(ctx, ledger.Coverage{Batch: row.Batch, Number: row.Number, Cover: t.Claim.Cover, Year: t.Claim.Year, Opened: t.Row}); err != nil {
+		if err := p.ledger.RecordCoverage(ctx, ledger.Coverage{
+			Batch:  row.Batch,
+			Number: row.Number,
+			Cover:  t.Claim.Cover,
+			Year:   t.Claim.Year,
+			Opened: t.Row,
+		}); err != nil {
 			return true, err
 		}
 		note := "the annual report is " + coveredBy(where, holder)
@@ -357,7 +404,8 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 		aside.Next, aside.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
 	case !t.Bought:
 		aside.Next, aside.Wait = filing.Ready, t.Claim.Key
-		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it", t.Claim.Product.Title(), where)
+		aside.Message = fmt.Sprintf("the same %s is in %s, whose answer is out: this row waits for it",
+			t.Claim.Product.Title(), where)
 	case canceledItem(holder, t.Claim.Product) != nil && len(order.Products()) == 1:
 		aside.Next, aside.Message = filing.Rejected, boughtAndCanceled(t.Claim.Product, where, holder)
 	case len(order.Products()) == 1 || t.Claim.Product == filing.Formation:
@@ -388,7 +436,8 @@ func coveredBy(where string, holder ledger.Row) string {
 			order = i.OrderID + " (" + where + ")"
 		}
 	}
-	return "covered by the annual subscription of order " + order + "; to order it all the same, run it with --again=\"why\""
+	return "covered by the annual subscription of order " + order +
+		"; to order it all the same, run it with --again=\"why\""
 }
 
 // canceledItem is the item of a row that was canceled after it was bought.
@@ -405,7 +454,9 @@ func canceledItem(holder ledger.Row, product filing.Product) *ledger.Item {
 // is not bought again by itself: one key is one purchase.
 // Source: spec section 7 (a canceled qualification does not block another).
 func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) string {
-	return fmt.Sprintf("the %s was bought before (%s, %s) and is canceled now; nothing was ordered. To order it again, run it with --again=\"why\"",
+	return fmt.Sprintf(
+		"the %s was bought before (%s, %s) and is canceled now; nothing was ordered. To order it again, run it with "+
+			"--again=\"why\"",
 		product.Title(), where, cmp.Or(canceledItem(holder, product).OrderID, "no order id"))
 }
 
@@ -448,14 +499,16 @@ func message(a filing.Answer, s filing.RowState, order *filing.Order, notes []st
 	var text string
 	switch {
 	case s.Result == filing.Placed && a.Class == filing.HasItem:
-		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" + said + ")"
+		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" +
+			said + ")"
 	case s.Result == filing.Placed:
 		text = "placed: " + titles(order.Products())
 		if order.Formation != nil && a.CompanyID != "" {
 			text += "; the new company is " + a.CompanyID
 		}
 	case a.Class == filing.Accepted && len(s.Open) > 0:
-		text = fmt.Sprintf("the filing service confirmed only a part of the order: the %s is not confirmed", titles(s.Open))
+		text = fmt.Sprintf("the filing service confirmed only a part of the order: the %s is not confirmed",
+			titles(s.Open))
 		if s.Result == filing.Uncertain {
 			text += ". " + checkDashboard
 		} else {
@@ -487,7 +540,8 @@ func message(a filing.Answer, s filing.RowState, order *filing.Order, notes []st
 }
 
 // checkDashboard tells what a person does about an uncertain order.
-const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the row (importer resolve, or Uncertain on the page); it is not sent again by itself"
+const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the " +
+	"row (importer resolve, or Uncertain on the page); it is not sent again by itself"
 
 func titles(products []filing.Product) string {
 	all := make([]string, len(products))

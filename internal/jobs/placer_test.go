@@ -128,10 +128,12 @@ func TestAnswerIsRecordedOnceTheLedgerIsBack(t *testing.T) {
 			close(failed)
 		}
 	}})
-	w := f.start(l, f.openQueue(), func(c *jobs.Config) { c.Log = log }, placing(func(send func() filing.Answer) filing.Answer {
-		defer exec(`CREATE TRIGGER failing BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
-		return send()
-	}))
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) { c.Log = log },
+		placing(func(send func() filing.Answer) filing.Answer {
+			defer exec(
+				`CREATE TRIGGER failing BEFORE INSERT ON attempts BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
+			return send()
+		}))
 	select {
 	case <-failed:
 	case <-time.After(20 * time.Second):
@@ -166,7 +168,13 @@ func TestLateAnswerOwnsItsKey(t *testing.T) {
 	<-reached
 	row := f.rows(other, "a")[0]
 	f.must(other.PauseBatch(t.Context(), "a"))
-	f.must(other.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: row.Tries, Owner: row.Owner, Answer: filing.Answer{Class: filing.NoAnswer}, Message: "its process was given up for dead"}))
+	f.must(other.Settle(t.Context(), ledger.Outcome{
+		Row:     row.ID,
+		Try:     row.Tries,
+		Owner:   row.Owner,
+		Answer:  filing.Answer{Class: filing.NoAnswer},
+		Message: "its process was given up for dead",
+	}))
 	f.must(other.ResolveNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
 	f.want(other, "a", ledger.Counts{filing.Ready: 1})
 	close(answer)
@@ -189,7 +197,13 @@ func TestAttemptsRunOut(t *testing.T) {
 			order := agentChange(0).Order
 			for range jobs.MaxAttempts - 1 {
 				row := f.begin(l, "a", order, false)
-				f.must(l.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: row.Tries, Answer: filing.Answer{Class: filing.NoAnswer}, Repeatable: true, Message: "lost"}))
+				f.must(l.Settle(t.Context(), ledger.Outcome{
+					Row:        row.ID,
+					Try:        row.Tries,
+					Answer:     filing.Answer{Class: filing.NoAnswer},
+					Repeatable: true,
+					Message:    "lost",
+				}))
 			}
 			f.want(l, "a", ledger.Counts{filing.Ready: 1})
 			if dies {
@@ -223,8 +237,12 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 	both := order
 	both.UserID, both.CompanyID = "user_1", "comp_0"
 	f.must(l.Settle(t.Context(), ledger.Outcome{
-		Row: row.ID, Try: 1, Answer: filing.Answer{Class: filing.Accepted}, Claims: ledger.ClaimsOf(&both, ""), Message: "half of it",
-		Items: []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: "order_report"}},
+		Row:     row.ID,
+		Try:     1,
+		Answer:  filing.Answer{Class: filing.Accepted},
+		Claims:  ledger.ClaimsOf(&both, ""),
+		Message: "half of it",
+		Items:   []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: "order_report"}},
 	}))
 	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
 	f.must(l.ResolveNotPlaced(t.Context(), row.ID, 0, "the agent is not on the dashboard"))

@@ -55,14 +55,15 @@ type Plan struct {
 	Priced    bool            `json:"priced"` // false: the service could not be asked what it costs
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
-	AtLeast   bool            `json:"costAtLeast,omitempty"` // some state fees are not known; all that earlier versions kept
-	Lines     []PlanLine      `json:"lines,omitempty"`
-	Kinds     []KindQuote     `json:"kinds,omitempty"` // by whose state fee it is
-	Available *money.Cents    `json:"available"`       // null where no deposit was ever declared
-	Short     int             `json:"short"`           // filings that the funds do not reach
-	ShortBy   money.Cents     `json:"shortBy"`
-	ShortDue  []DueCount      `json:"shortDue,omitempty"` // when those are due, the earliest first
-	Approval  string          `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+	// some state fees are not known; all that earlier versions kept
+	AtLeast   bool         `json:"costAtLeast,omitempty"`
+	Lines     []PlanLine   `json:"lines,omitempty"`
+	Kinds     []KindQuote  `json:"kinds,omitempty"` // by whose state fee it is
+	Available *money.Cents `json:"available"`       // null where no deposit was ever declared
+	Short     int          `json:"short"`           // filings that the funds do not reach
+	ShortBy   money.Cents  `json:"shortBy"`
+	ShortDue  []DueCount   `json:"shortDue,omitempty"` // when those are due, the earliest first
+	Approval  string       `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
 
 	turns []turn
 }
@@ -121,7 +122,8 @@ func (p *Plan) Nothing() string {
 	if p.Filings > 0 || p.Invalid.Count == 0 || p.Covered.Count+p.Bought.Count > 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count, report.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
+	text := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count,
+		report.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
 	for _, why := range p.Why {
 		text += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
 	}
@@ -223,11 +225,18 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 			where = by.Order + " (" + where + ")"
 		}
 		r.Result = filing.Skipped
-		r.Message = "covered by the annual subscription of order " + where + "; to order it all the same, run it with --again=\"why\""
+		r.Message = "covered by the annual subscription of order " + where +
+			"; to order it all the same, run it with --again=\"why\""
 		w.plan.Covered.add(name + ": by order " + where)
 		for _, c := range left.claims(*r) {
 			if c.Cover != "" {
-				w.covered = append(w.covered, ledger.Coverage{Batch: left.batch, Number: r.Number, Cover: c.Cover, Year: c.Year, Opened: by.Row})
+				w.covered = append(w.covered, ledger.Coverage{
+					Batch:  left.batch,
+					Number: r.Number,
+					Cover:  c.Cover,
+					Year:   c.Year,
+					Opened: by.Row,
+				})
 			}
 		}
 		return nil
@@ -263,7 +272,8 @@ func (w *weigher) settle(ctx context.Context) error {
 		}
 	}
 	for _, line := range w.quote.Lines {
-		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty, line.Total.IsUnknown()})
+		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty,
+			line.Total.IsUnknown()})
 	}
 	book, err := w.ledger.Book(ctx)
 	if err != nil || !book.Declared {
@@ -272,7 +282,8 @@ func (w *weigher) settle(ctx context.Context) error {
 	available := book.Available()
 	p.Available = &available
 	p.ShortBy = max(p.Cost-available, 0)
-	slices.SortStableFunc(p.turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.priority, b.priority), a.number-b.number) })
+	slices.SortStableFunc(p.turns,
+		func(a, b turn) int { return cmp.Or(cmp.Compare(a.priority, b.priority), a.number-b.number) })
 	var sum money.Cents
 	for _, t := range p.turns {
 		if sum, err = money.Add(sum, t.cost); err != nil {
@@ -408,7 +419,8 @@ func (p *Plan) Text() string {
 	if p.Before == "" {
 		since = "nothing, it is the first"
 	}
-	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count, p.Missing.Count, p.Unchanged)
+	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count,
+		p.Missing.Count, p.Unchanged)
 	if p.Before != "" {
 		p.New.text(line, "new")
 	}
@@ -452,7 +464,8 @@ func (p *Plan) Text() string {
 	case p.Short == 0:
 		line("available %s: it suffices", p.Available.Dollars())
 	default:
-		line("available %s: %s is missing; the earliest due go, %d do not fit", p.Available.Dollars(), p.ShortBy.Dollars(), p.Short)
+		line("available %s: %s is missing; the earliest due go, %d do not fit", p.Available.Dollars(),
+			p.ShortBy.Dollars(), p.Short)
 		for i, d := range p.ShortDue {
 			if i == someNames {
 				line("  … and %d later days", len(p.ShortDue)-i)

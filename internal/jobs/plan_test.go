@@ -21,7 +21,14 @@ func TestPlanWeighsItsCostAgainstTheFunds(t *testing.T) {
 		{0, -5_00, 0, 5_00, "available -$5.00: overdrawn before this, which needs nothing\n"},
 		{100_00, -5_00, 1, 105_00, "available -$5.00: $105.00 is missing; the earliest due go, 1 do not fit\n"},
 	} {
-		p := jobs.Plan{Season: "all", Priced: true, Cost: c.cost, Available: &c.available, Short: c.short, ShortBy: c.shortBy}
+		p := jobs.Plan{
+			Season:    "all",
+			Priced:    true,
+			Cost:      c.cost,
+			Available: &c.available,
+			Short:     c.short,
+			ShortBy:   c.shortBy,
+		}
 		if text := p.Text(); !strings.HasSuffix(text, c.want) {
 			t.Errorf("%s of %s: %q, want %q", c.cost.Dollars(), c.available.Dollars(), text, c.want)
 		}

@@ -119,7 +119,12 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
-	f.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 429, RetryAfter: 2 * time.Minute, Endpoint: "GET /organization/prices"})
+	f.service.Inject(sandbox.Fault{
+		Kind:       sandbox.FaultStatus,
+		Status:     429,
+		RetryAfter: 2 * time.Minute,
+		Endpoint:   "GET /organization/prices",
+	})
 	client, err := newClient(f.url)
 	f.must(err)
 	t.Cleanup(client.Close)

@@ -61,9 +61,12 @@ func TestWhatEachProductCosts(t *testing.T) {
 		order func(i int) *filing.Request
 		lines line
 	}{
-		{"formation, agent ordered", formation, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent}},
+		{"formation, agent ordered", formation,
+			line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent}},
 		{"formation, agent supplied", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) { o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied("WY") })
+			return of(formation(i), func(o *filing.Order) {
+				o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied("WY")
+			})
 		}, line{filing.Formation: priceTier1 + feeFormLLC}},
 		{"formation of a corporation", func(i int) *filing.Request {
 			r := formation(i)
@@ -75,21 +78,30 @@ func TestWhatEachProductCosts(t *testing.T) {
 				o.EIN, o.RegisteredAgent, o.Formation.RegisteredAgent = einItem(), nil, supplied("WY")
 			})
 		}, line{filing.Formation: priceTier2 + feeFormLLC, filing.EIN: 0}},
-		{"formation, EIN and agent", func(i int) *filing.Request { return of(formation(i), func(o *filing.Order) { o.EIN = einItem() }) },
+		{"formation, EIN and agent", func(i int) *filing.Request {
+			return of(formation(i), func(o *filing.Order) { o.EIN = einItem() })
+		},
 			line{filing.Formation: priceTier2 + feeFormLLC, filing.EIN: 0, filing.RegisteredAgent: priceAgent}},
 		{"formation and annual report", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} })
-		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent, filing.AnnualReport: priceReport + feeLLC}},
+			return of(formation(i), func(o *filing.Order) {
+				o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
+			})
+		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent,
+			filing.AnnualReport: priceReport + feeLLC}},
 		{"another formation and annual report in the state", func(i int) *filing.Request {
-			return of(formation(i), func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} })
-		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent, filing.AnnualReport: priceReport + feeLLC}},
+			return of(formation(i), func(o *filing.Order) {
+				o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
+			})
+		}, line{filing.Formation: priceTier1 + feeFormLLC, filing.RegisteredAgent: priceAgent,
+			filing.AnnualReport: priceReport + feeLLC}},
 		{"expedited, EIN and agent", func(i int) *filing.Request {
 			return of(of(formation(i), expedite("WY", true)), func(o *filing.Order) { o.EIN = einItem() })
 		}, line{filing.Formation: priceTier2 + 103_75 + expedited, filing.EIN: 0, filing.RegisteredAgent: priceAgent}},
 		{"EIN", func(i int) *filing.Request {
 			return existing(i, filing.EIN, func(o *filing.Order) { o.EIN = einItem() })
 		}, line{filing.EIN: priceEIN}},
-		{"agent", func(i int) *filing.Request { return existing(i, filing.RegisteredAgent, orderAgent) }, line{filing.RegisteredAgent: priceAgent}},
+		{"agent", func(i int) *filing.Request { return existing(i, filing.RegisteredAgent, orderAgent) },
+			line{filing.RegisteredAgent: priceAgent}},
 		{"change of agent", agentChange, line{filing.AgentChange: priceAgent}},
 		{"qualification, agent ordered", func(i int) *filing.Request {
 			return existing(i, filing.ForeignQualification, func(o *filing.Order) {
@@ -113,20 +125,32 @@ func TestWhatEachProductCosts(t *testing.T) {
 				o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
 				o.EIN, o.AnnualReport = einItem(), &filing.AnnualReportItem{FilingYear: "2026"}
 			})
-		}, line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent, filing.EIN: priceEIN, filing.AnnualReport: priceReport + feeLLC}},
+		}, line{filing.ForeignQualification: priceFQ + feeFQ, filing.RegisteredAgent: priceAgent, filing.EIN: priceEIN,
+			filing.AnnualReport: priceReport + feeLLC}},
 	}
-	for state, fee := range map[filing.State]money.Cents{"AZ": 85_00, "DE": 185_00, "FL": 195_00, "NV": 550_00, "NY": 205_00, "WY": 103_75} {
+	for state, fee := range map[filing.State]money.Cents{"AZ": 85_00, "DE": 185_00, "FL": 195_00, "NV": 550_00,
+		"NY": 205_00, "WY": 103_75} {
 		cases = append(cases, struct {
 			name  string
 			order func(i int) *filing.Request
 			lines line
-		}{"expedited in " + string(state), func(i int) *filing.Request { return of(formation(i), expedite(state, false)) }, line{filing.Formation: priceTier1 + fee + expedited}})
+		}{
+			"expedited in " + string(state),
+			func(i int) *filing.Request { return of(formation(i), expedite(state, false)) },
+			line{filing.Formation: priceTier1 + fee + expedited},
+		})
 	}
 	l := f.openLedger()
 	var all []*filing.Request
 	for i, c := range cases {
 		all = append(all, c.order(i))
-		f.service.AddCompany(sandbox.Company{ID: fmt.Sprintf("comp_%d", i), UserID: "user_1", EntityType: "LLC", FormationState: "DE", Agents: map[string]sandbox.Agent{"TX": sandbox.ActiveService}})
+		f.service.AddCompany(sandbox.Company{
+			ID:             fmt.Sprintf("comp_%d", i),
+			UserID:         "user_1",
+			EntityType:     "LLC",
+			FormationState: "DE",
+			Agents:         map[string]sandbox.Agent{"TX": sandbox.ActiveService},
+		})
 	}
 	f.add(l, "a", all...)
 	if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
@@ -177,7 +201,8 @@ func TestEINThatIsThere(t *testing.T) {
 	f.want(l, "a", ledger.Counts{filing.Exists: 3, filing.Placed: 1})
 	rows := f.rows(l, "a")
 	for i, says := range []string{"EIN already exists for this company", "EIN already requested for this company"} {
-		if r := rows[i]; !strings.Contains(r.Message, says) || r.Cost.Amount != 0 || slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.OrderID != "" }) {
+		if r := rows[i]; !strings.Contains(r.Message, says) || r.Cost.Amount != 0 ||
+			slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.OrderID != "" }) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -192,18 +217,33 @@ func TestAgentOfAQualificationThatIsThere(t *testing.T) {
 	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{})
 	f.service.AddUser(sandbox.User{ID: "user_1"})
-	f.service.AddCompany(sandbox.Company{ID: "comp_0", UserID: "user_1", EntityType: "LLC", FormationState: "DE", Qualified: []string{"CA"}})
-	f.service.AddCompany(sandbox.Company{ID: "comp_1", UserID: "user_1", EntityType: "LLC", FormationState: "DE", Qualified: []string{"CA"}, EIN: "12-3456789"})
+	f.service.AddCompany(sandbox.Company{
+		ID:             "comp_0",
+		UserID:         "user_1",
+		EntityType:     "LLC",
+		FormationState: "DE",
+		Qualified:      []string{"CA"},
+	})
+	f.service.AddCompany(sandbox.Company{
+		ID:             "comp_1",
+		UserID:         "user_1",
+		EntityType:     "LLC",
+		FormationState: "DE",
+		Qualified:      []string{"CA"},
+		EIN:            "12-3456789",
+	})
 	l := f.openLedger()
 	both := func(o *filing.Order) {
 		orderAgent(o)
 		o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{}
 	}
-	f.add(l, "a", existing(0, filing.ForeignQualification, both), of(existing(1, filing.ForeignQualification, both), func(o *filing.Order) { o.EIN = einItem() }))
+	f.add(l, "a", existing(0, filing.ForeignQualification, both),
+		of(existing(1, filing.ForeignQualification, both), func(o *filing.Order) { o.EIN = einItem() }))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 2})
 	for i, r := range f.rows(l, "a") {
-		if len(r.Items) != 1 || r.Items[0].Product != filing.RegisteredAgent || r.Cost.Amount != priceAgent || len(r.Dropped) != i+1 {
+		if len(r.Items) != 1 || r.Items[0].Product != filing.RegisteredAgent || r.Cost.Amount != priceAgent ||
+			len(r.Dropped) != i+1 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -239,11 +279,16 @@ func TestAgentThatIsActive(t *testing.T) {
 		cost    money.Cents
 	}{
 		{"comp_0", orderAgent, filing.Exists, 0},
-		{"comp_0", func(o *filing.Order) { orderAgent(o); o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} }, filing.Placed, reported},
+		{"comp_0", func(o *filing.Order) {
+			orderAgent(o)
+			o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"}
+		}, filing.Placed, reported},
 		{formed, orderAgent, filing.Exists, 0},
 		{formed, func(o *filing.Order) { o.EIN = einItem() }, filing.Exists, 0},
-		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} }, filing.Exists, 0},
-		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2027"} }, filing.Skipped, 0},
+		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2026"} },
+			filing.Exists, 0},
+		{formed, func(o *filing.Order) { o.AnnualReport = &filing.AnnualReportItem{FilingYear: "2027"} },
+			filing.Skipped, 0},
 		{formed, func(o *filing.Order) { orderAgent(o); o.FilingState = "CA" }, filing.Placed, priceAgent},
 		{formed, func(o *filing.Order) {
 			orderAgent(o)
@@ -257,8 +302,10 @@ func TestAgentThatIsActive(t *testing.T) {
 		sent := f.posts("/v1/orders")
 		f.run(l, batch, patient)
 		got := f.rows(l, batch)[0]
-		if got.Result != c.result || got.Result == filing.Placed && got.Cost.Amount != c.cost || (f.posts("/v1/orders") > sent) != (c.result == filing.Placed) {
-			t.Errorf("%s: %s for %s, %d sent, want %s for %s: %s", batch, got.Result, got.Cost, f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
+		if got.Result != c.result || got.Result == filing.Placed && got.Cost.Amount != c.cost ||
+			(f.posts("/v1/orders") > sent) != (c.result == filing.Placed) {
+			t.Errorf("%s: %s for %s, %d sent, want %s for %s: %s", batch, got.Result, got.Cost,
+				f.posts("/v1/orders")-sent, c.result, c.cost, got.Message)
 		}
 	}
 	f.settled(l, "first", "later 0", "later 1", "later 2", "later 3", "later 4", "later 5", "later 6", "later 7")
@@ -269,7 +316,8 @@ func TestNumberIsSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newHouse(t, servers{}, sandbox.Config{AutoSeed: true})
 	l := f.openLedger()
-	f.add(l, "a", existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }), of(formation(1), func(o *filing.Order) { o.EIN = einItem() }))
+	f.add(l, "a", existing(0, filing.EIN, func(o *filing.Order) { o.EIN = einItem() }),
+		of(formation(1), func(o *filing.Order) { o.EIN = einItem() }))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 2})
 	for _, o := range f.service.Books().Orders {
@@ -297,7 +345,8 @@ func TestNumberSealedWithAnotherKey(t *testing.T) {
 	defer l.Close()
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Rejected: 1})
-	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "run the sheet with the number again") || f.posts("/v1/orders") != 0 {
+	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "run the sheet with the number again") ||
+		f.posts("/v1/orders") != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -313,16 +362,27 @@ func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
 	order := request.Order
 	order.CompanyID = request.Company.Ref
 	r := f.rows(l, "a")[0]
-	begun, err := l.Begin(t.Context(), ledger.Intent{Row: r.ID, Claims: []ledger.Claim{{Product: filing.EIN, Key: order.Keys()[filing.EIN]}}, Cost: money.Cost{Amount: priceEIN}})
+	begun, err := l.Begin(t.Context(),
+		ledger.Intent{
+			Row:    r.ID,
+			Claims: []ledger.Claim{{Product: filing.EIN, Key: order.Keys()[filing.EIN]}},
+			Cost:   money.Cost{Amount: priceEIN},
+		})
 	f.must(err)
-	f.must(l.Settle(t.Context(), ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: filing.Answer{Class: filing.NoAnswer}, Repeatable: true}))
+	f.must(l.Settle(t.Context(), ledger.Outcome{
+		Row:        r.ID,
+		Try:        begun.Try,
+		Answer:     filing.Answer{Class: filing.NoAnswer},
+		Repeatable: true,
+	}))
 	f.must(l.Close())
 	l, err = ledger.Open(t.Context(), ledger.Config{Dir: f.dir, SealKey: strings.Repeat("0e", 32)})
 	f.must(err)
 	defer l.Close()
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
-	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "importer resolve") || r.Held != priceEIN || f.posts("/v1/orders") != 0 {
+	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "importer resolve") || r.Held != priceEIN ||
+		f.posts("/v1/orders") != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -345,7 +405,15 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 		case 1:
 			o.RegisteredAgent, o.Formation.RegisteredAgent = nil, supplied(o.FilingState)
 		case 2:
-			o.RegisteredAgent, o.Formation.RegisteredAgent = nil, &filing.Agent{Type: filing.Person, FirstName: "Ruth", LastName: "Clay", Street: "1 Main St", City: "Dover", State: o.FilingState, ZIP: "19901"}
+			o.RegisteredAgent, o.Formation.RegisteredAgent = nil, &filing.Agent{
+				Type:      filing.Person,
+				FirstName: "Ruth",
+				LastName:  "Clay",
+				Street:    "1 Main St",
+				City:      "Dover",
+				State:     o.FilingState,
+				ZIP:       "19901",
+			}
 			o.Formation.Expedited = true
 		case 3:
 			corporation(r, 1+i/4%4)
@@ -378,8 +446,15 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 	}
 	for i := range qualifications {
 		n := 1000 + i
-		c := sandbox.Company{ID: fmt.Sprintf("comp_%d", n), UserID: "user_1", EntityType: "LLC", FormationState: "DE", Agents: map[string]sandbox.Agent{}}
-		r := existing(n, filing.ForeignQualification, func(o *filing.Order) { o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{} })
+		c := sandbox.Company{
+			ID:             fmt.Sprintf("comp_%d", n),
+			UserID:         "user_1",
+			EntityType:     "LLC",
+			FormationState: "DE",
+			Agents:         map[string]sandbox.Agent{},
+		}
+		r := existing(n, filing.ForeignQualification,
+			func(o *filing.Order) { o.FilingState, o.ForeignQualification = "CA", &filing.QualificationItem{} })
 		switch i % 3 {
 		case 0:
 			c.Agents["CA"] = sandbox.ActiveService
@@ -404,7 +479,9 @@ func TestEveryProductUnderFaultsAndKills(t *testing.T) {
 		var order struct{ CompanyID string }
 		return json.Unmarshal(body, &order) == nil && !conflicts[order.CompanyID]
 	}
-	for _, fault := range append(everyFault(0.008), sandbox.Fault{Kind: sandbox.FaultReset, After: true, Endpoint: "POST /companies", Rate: 0.2}, sandbox.Fault{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Rate: 0.2}) {
+	for _, fault := range append(everyFault(0.008),
+		sandbox.Fault{Kind: sandbox.FaultReset, After: true, Endpoint: "POST /companies", Rate: 0.2},
+		sandbox.Fault{Kind: sandbox.FaultReset, Endpoint: "POST /companies", Rate: 0.2}) {
 		if fault.Endpoint == "" {
 			fault.Match = clear
 		}

@@ -216,7 +216,8 @@ func (w *Worker) pump(ctx context.Context) error {
 }
 
 // supply enqueues chunks. Its errors are those of Redis.
-func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, pending int, now time.Time) error {
+func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
+	now time.Time) error {
 	idle := pending == 0
 	for _, chunk := range order {
 		if pending >= maxPending {

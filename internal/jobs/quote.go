@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // LookUp looks the users and companies of a batch's ready rows up ahead of its
@@ -24,7 +24,8 @@ import (
 //
 // at is told how many of the rows have been gone through, and of how many; nil
 // where nobody wants to know.
-func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string, at func(done, total int)) error {
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string,
+	at func(done, total int)) error {
 	counts, err := l.Counts(ctx, batch)
 	if err != nil {
 		return err
@@ -148,12 +149,15 @@ func (q *BatchQuote) tell(row ledger.Row, p *left) {
 		switch h, taken := p.held[c.Key]; {
 		case taken && h.Batch == p.batch:
 		case taken && h.Covers && p.again == "":
-			q.Covered.add(fmt.Sprintf("%s: %s, order %s", name, c.Product.Title(), cmp.Or(h.Order, fmt.Sprintf("of row %d of batch %s", h.Number, h.Batch))))
+			q.Covered.add(fmt.Sprintf("%s: %s, order %s", name, c.Product.Title(),
+				cmp.Or(h.Order, fmt.Sprintf("of row %d of batch %s", h.Number, h.Batch))))
 		case taken && h.Canceled:
-			q.Canceled.add(fmt.Sprintf("%s: %s, bought by row %d of batch %s", name, c.Product.Title(), h.Number, h.Batch))
+			q.Canceled.add(fmt.Sprintf("%s: %s, bought by row %d of batch %s", name, c.Product.Title(), h.Number,
+				h.Batch))
 		}
 		if s, lapsed := p.lapsed[c.Key]; lapsed && p.again == "" && s.Batch != p.batch {
-			q.Lapsed.add(fmt.Sprintf("%s: the subscription of order %s: %s", name, cmp.Or(s.Order, fmt.Sprintf("(row %d of batch %s)", s.Number, s.Batch)), s.Lapsed))
+			q.Lapsed.add(fmt.Sprintf("%s: the subscription of order %s: %s", name,
+				cmp.Or(s.Order, fmt.Sprintf("(row %d of batch %s)", s.Number, s.Batch)), s.Lapsed))
 		}
 	}
 }
@@ -268,9 +272,12 @@ func (s *left) buyer(r ledger.Row) *ledger.Holding {
 func boughtBefore(by *ledger.Holding) string {
 	switch {
 	case by.Covers:
-		return fmt.Sprintf("%s: the annual subscription of order %s (row %d of batch %s) covers it", ledger.BoughtBefore, cmp.Or(by.Order, "without an id"), by.Number, by.Batch)
+		return fmt.Sprintf("%s: the annual subscription of order %s (row %d of batch %s) covers it",
+			ledger.BoughtBefore, cmp.Or(by.Order, "without an id"), by.Number, by.Batch)
 	case by.Canceled:
-		return fmt.Sprintf("%s, by row %d of batch %s, and canceled since: nothing will be ordered; --again=\"why\" orders it again", ledger.BoughtBefore, by.Number, by.Batch)
+		return fmt.Sprintf(
+			"%s, by row %d of batch %s, and canceled since: nothing will be ordered; --again=\"why\" orders it again",
+			ledger.BoughtBefore, by.Number, by.Batch)
 	case by.Batch == "":
 		return ledger.BoughtBefore + ": nothing will be ordered"
 	}
@@ -368,7 +375,8 @@ func readyPages(ctx context.Context, l *ledger.Ledger, batch string) func(yield 
 }
 
 // pagesOf streams those rows of a batch in pages that are wanted.
-func pagesOf(ctx context.Context, l *ledger.Ledger, batch string, wanted func(*ledger.Row) bool) func(yield func([]ledger.Row, error) bool) {
+func pagesOf(ctx context.Context, l *ledger.Ledger, batch string,
+	wanted func(*ledger.Row) bool) func(yield func([]ledger.Row, error) bool) {
 	return func(yield func([]ledger.Row, error) bool) {
 		var page []ledger.Row
 		for row, err := range l.Rows(ctx, batch) {

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"bulkfiling/internal/network"
-
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"bulkfiling/internal/network"
 )
 
 // ErrAway is a Redis that cannot be reached or does not take what it is given
@@ -66,7 +66,9 @@ func parseRedis(address string) (*redis.UniversalOptions, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	a, known := arrangements[scheme]
 	if !known {
-		return nil, errors.New("it begins with redis://, rediss://, redis-sentinel://, rediss-sentinel://, redis-cluster://, rediss-cluster:// or redis-socket://")
+		return nil, errors.New(
+			"it begins with redis://, rediss://, redis-sentinel://, rediss-sentinel://, redis-cluster://, " +
+				"rediss-cluster:// or redis-socket://")
 	}
 	// Several hosts are no URL; the rest is.
 	authority, path := rest, ""
@@ -79,14 +81,18 @@ func parseRedis(address string) (*redis.UniversalOptions, error) {
 	}
 	u, err := url.Parse(scheme + "://" + user + "host" + path)
 	if err != nil || u.Fragment != "" || strings.Contains(path, "@") {
-		return nil, errors.New("it is not an address: in a name or password, write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A and % as %25")
+		return nil, errors.New(
+			"it is not an address: in a name or password, write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A " +
+				"and % as %25")
 	}
 	o := newOptions()
 	password, _ := u.User.Password()
 	query := u.Query()
 	for name := range query {
 		if !slices.Contains(a.options, name) && !(a.tls && slices.Contains(optionsOfTLS, name)) {
-			return nil, fmt.Errorf("it has an option after the ? that its kind does not know: there are %s, and with TLS %s", strings.Join(append([]string{"none"}, a.options...), ", "), strings.Join(optionsOfTLS, ", "))
+			return nil, fmt.Errorf(
+				"it has an option after the ? that its kind does not know: there are %s, and with TLS %s",
+				strings.Join(append([]string{"none"}, a.options...), ", "), strings.Join(optionsOfTLS, ", "))
 		}
 	}
 	database := strings.Trim(u.Path, "/")
@@ -210,7 +216,8 @@ func misconfigured(err error) bool {
 		return true
 	}
 	text := err.Error()
-	for _, refusal := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT", "cluster support disabled", "remote error: tls"} {
+	for _, refusal := range []string{"NOAUTH", "WRONGPASS", "NOPERM", "ERR AUTH", "ERR invalid password",
+		"ERR DB index", "ERR SELECT", "cluster support disabled", "remote error: tls"} {
 		if strings.Contains(text, refusal) {
 			return true
 		}

@@ -18,27 +18,40 @@ func TestParseRedis(t *testing.T) {
 		tls, cluster                            bool
 	}
 	for address, w := range map[string]want{
-		"redis://localhost":                                             {addrs: "localhost:6379"},
-		"redis://127.0.0.1:7000/3":                                      {addrs: "127.0.0.1:7000", db: 3},
-		"redis://:secret@redis:6379/0":                                  {addrs: "redis:6379", password: "secret"},
-		"redis://filer:s%40c%2Fr@redis":                                 {addrs: "redis:6379", user: "filer", password: "s@c/r"},
-		"redis://[::1]:7000":                                            {addrs: "[::1]:7000"},
-		"redis://[::1]":                                                 {addrs: "[::1]:6379"},
-		"rediss://:secret@redis.example:6380":                           {addrs: "redis.example:6380", password: "secret", tls: true},
-		"redis://a:1,b:2,c:3":                                           {addrs: "a:1 b:2 c:3", cluster: true},
-		"redis-cluster://:secret@a:1":                                   {addrs: "a:1", password: "secret", cluster: true},
-		"rediss-cluster://:secret@a,b/0":                                {addrs: "a:6379 b:6379", password: "secret", cluster: true, tls: true},
-		"redis-sentinel://a,b:5000,c/2?master=m":                        {addrs: "a:26379 b:5000 c:26379", master: "m", db: 2},
-		"redis-sentinel://:watch@a:1,b:2?master=m":                      {addrs: "a:1 b:2", master: "m", sentinel: ":watch"},
-		"rediss-sentinel://s:watch@a?master=m&username=u&password=p%26": {addrs: "a:26379", master: "m", sentinel: "s:watch", user: "u", password: "p&", tls: true},
-		"redis-socket:///run/redis.sock?db=4":                           {addrs: "/run/redis.sock", db: 4},
+		"redis://localhost":                   {addrs: "localhost:6379"},
+		"redis://127.0.0.1:7000/3":            {addrs: "127.0.0.1:7000", db: 3},
+		"redis://:secret@redis:6379/0":        {addrs: "redis:6379", password: "secret"},
+		"redis://filer:s%40c%2Fr@redis":       {addrs: "redis:6379", user: "filer", password: "s@c/r"},
+		"redis://[::1]:7000":                  {addrs: "[::1]:7000"},
+		"redis://[::1]":                       {addrs: "[::1]:6379"},
+		"rediss://:secret@redis.example:6380": {addrs: "redis.example:6380", password: "secret", tls: true},
+		"redis://a:1,b:2,c:3":                 {addrs: "a:1 b:2 c:3", cluster: true},
+		"redis-cluster://:secret@a:1":         {addrs: "a:1", password: "secret", cluster: true},
+		"rediss-cluster://:secret@a,b/0": {
+			addrs:    "a:6379 b:6379",
+			password: "secret",
+			cluster:  true,
+			tls:      true,
+		},
+		"redis-sentinel://a,b:5000,c/2?master=m":   {addrs: "a:26379 b:5000 c:26379", master: "m", db: 2},
+		"redis-sentinel://:watch@a:1,b:2?master=m": {addrs: "a:1 b:2", master: "m", sentinel: ":watch"},
+		"rediss-sentinel://s:watch@a?master=m&username=u&password=p%26": {
+			addrs:    "a:26379",
+			master:   "m",
+			sentinel: "s:watch",
+			user:     "u",
+			password: "p&",
+			tls:      true,
+		},
+		"redis-socket:///run/redis.sock?db=4": {addrs: "/run/redis.sock", db: 4},
 	} {
 		o, err := parseRedis(address)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		got := want{strings.Join(o.Addrs, " "), o.Username, o.Password, "", o.MasterName, o.DB, o.TLSConfig != nil, o.IsClusterMode}
+		got := want{strings.Join(o.Addrs, " "), o.Username, o.Password, "", o.MasterName, o.DB, o.TLSConfig != nil,
+			o.IsClusterMode}
 		if o.SentinelUsername+o.SentinelPassword != "" {
 			got.sentinel = o.SentinelUsername + ":" + o.SentinelPassword
 		}

@@ -77,7 +77,8 @@ func startRedisAs(tb testing.TB, mode []string, admin *redis.Options, lines ...s
 	if admin.TLSConfig != nil {
 		listen = fmt.Sprintf("port 0\ntls-port %d", s.port)
 	}
-	conf := fmt.Sprintf("%s\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\nenable-debug-command yes\n%s\n", listen, dir, strings.Join(lines, "\n"))
+	conf := fmt.Sprintf("%s\nbind 127.0.0.1\ndir %s\nsave \"\"\nappendonly no\nenable-debug-command yes\n%s\n", listen,
+		dir, strings.Join(lines, "\n"))
 	if mode != nil {
 		conf = fmt.Sprintf("%s\nbind 127.0.0.1\ndir %s\n%s\n", listen, dir, strings.Join(lines, "\n"))
 	}
@@ -156,7 +157,8 @@ func newCertificates(tb testing.TB) certificates {
 		return path
 	}
 	serial := int64(0)
-	issue := func(name string, template, parent *x509.Certificate, signer *ecdsa.PrivateKey) (cert, key string, made *x509.Certificate, private *ecdsa.PrivateKey) {
+	issue := func(name string, template, parent *x509.Certificate,
+		signer *ecdsa.PrivateKey) (cert, key string, made *x509.Certificate, private *ecdsa.PrivateKey) {
 		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(err)
 		if signer == nil {

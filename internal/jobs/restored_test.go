@@ -20,7 +20,8 @@ import (
 func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 	const all, kept, lost = 500, 100, 224
 	ledgertest.OnBothRestorable(t, func(t *testing.T, place *ledgertest.Restorable) {
-		f := newFirm(t, servers{database: place.Database}, sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
+		f := newFirm(t, servers{database: place.Database},
+			sandbox.Config{OpeningBalance: rich, AutoSeed: true, Latency: 20 * time.Millisecond})
 		f.dir = place.Dir
 		one, two := f.openLedger(), f.openLedger()
 		f.add(one, "a", requests(all, report, reportAndAgent)...)
@@ -28,7 +29,12 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 		var mu sync.Mutex
 		sent, keep, restore := 0, make(chan struct{}), make(chan struct{})
 		f.patch = func(c *jobs.Config) {
-			client, err := filingapi.New(filingapi.Config{BaseURL: f.url, Key: "sk_test_firm", Concurrency: 2 * flying, Timeout: time.Minute})
+			client, err := filingapi.New(filingapi.Config{
+				BaseURL:     f.url,
+				Key:         "sk_test_firm",
+				Concurrency: 2 * flying,
+				Timeout:     time.Minute,
+			})
 			f.must(err)
 			f.Cleanup(client.Close)
 			c.Service = &countedOrders{Service: client, each: func() {
@@ -49,7 +55,8 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 		place.Restore()
 
 		for _, w := range []*jobs.Worker{first, second} {
-			if end := f.await(w, "a", patient); end.Reason != jobs.LedgerHalted || end.Halted.Reason != filing.ForRestore {
+			if end := f.await(w, "a", patient); end.Reason != jobs.LedgerHalted ||
+				end.Halted.Reason != filing.ForRestore {
 				t.Fatalf("%+v", end)
 			}
 		}

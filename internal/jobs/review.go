@@ -36,7 +36,8 @@ type Review struct {
 // names as the filing service has them; a row that an earlier comparison held
 // back is compared anew. A record that disagrees is asked for again before it
 // counts: it may have been corrected.
-func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string, accept bool) (Review, error) {
+func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string,
+	accept bool) (Review, error) {
 	if pace == nil {
 		pace = unpaced{}
 	}
@@ -45,10 +46,14 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concur
 		return Review{}, err
 	}
 	c := &comparison{
-		ledger: l, batch: b, accept: accept, near: nearNames{ledger: l, batch: b.ID},
+		ledger: l,
+		batch:  b,
+		accept: accept,
+		near:   nearNames{ledger: l, batch: b.ID},
 		finder: newFinder(s, l, concurrency, pace, &gate{}, time.Now),
 	}
-	for page, err := range pagesOf(ctx, l, batch, func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
+	for page, err := range pagesOf(ctx, l, batch,
+		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
 		if err != nil {
 			return c.review, err
 		}
@@ -107,7 +112,8 @@ func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
 			learnNames(names, row.Request, record, userOf(row))
 		}
 		reviewed, differs := c.row(row, record)
-		if user := userOf(row); row.Request.Order.Formation != nil || row.Request.CreatesCompany() && named[row.Request.Company.Sheet.ForUser(user).Key()].Company.ID == "" {
+		if user := userOf(row); row.Request.Order.Formation != nil ||
+			row.Request.CreatesCompany() && named[row.Request.Company.Sheet.ForUser(user).Key()].Company.ID == "" {
 			warnings, err := c.near.of(ctx, row, user)
 			if err != nil {
 				return err
@@ -132,10 +138,12 @@ func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
 // row compares one row with the record of its company, and says whether anything
 // of the row changes by it.
 func (c *comparison) row(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
-	kept := slices.DeleteFunc(slices.Clone(row.Faults), func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
+	kept := slices.DeleteFunc(slices.Clone(row.Faults),
+		func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
 	reviewed = ledger.Reviewed{Row: row.ID, Result: filing.Ready, Faults: kept}
 	differences := row.Request.Differences(record)
-	if c.accept && slices.ContainsFunc(differences, func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {
+	if c.accept && slices.ContainsFunc(differences,
+		func(d filing.Difference) bool { return d.Column == filing.ConfirmedNameColumn }) {
 		request := *row.Request
 		request.Company.Confirmed = record.LegalName
 		reviewed.Request = &request
@@ -164,7 +172,13 @@ func (c *comparison) fault(d filing.Difference, at filing.CompanyColumn) ledger.
 
 // faultAt is a difference at the cell of the batch that it is about.
 func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledger.Fault {
-	f := ledger.Fault{Column: slices.Index(b.Fields, at.Field), Rule: d.Rule, Message: d.Message, Warning: d.Warning, Suggest: d.Suggest}
+	f := ledger.Fault{
+		Column:  slices.Index(b.Fields, at.Field),
+		Rule:    d.Rule,
+		Message: d.Message,
+		Warning: d.Warning,
+		Suggest: d.Suggest,
+	}
 	if f.Column < 0 {
 		f.Header = at.Header
 	}
@@ -173,7 +187,11 @@ func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledge
 
 func (c *comparison) remark(row *ledger.Row, d filing.Difference, at filing.CompanyColumn) {
 	c.review.Remarks = append(c.review.Remarks, Remarked{
-		Row: row.Number, Column: slices.Index(c.batch.Fields, at.Field), Header: at.Header, Message: d.Message, Held: !d.Warning,
+		Row:     row.Number,
+		Column:  slices.Index(c.batch.Fields, at.Field),
+		Header:  at.Header,
+		Message: d.Message,
+		Held:    !d.Warning,
 	})
 }
 
@@ -187,7 +205,8 @@ func learnNames(names map[filing.Key]filing.Company, r *filing.Request, record f
 		return filing.NewCompany{LegalName: name, FormationState: record.FormationState, UserID: user}.Key()
 	}
 	names[key(record.LegalName)] = record
-	if name := r.LegalName(); name != "" && !slices.ContainsFunc(r.Differences(record), func(d filing.Difference) bool { return !d.Warning }) {
+	if name := r.LegalName(); name != "" &&
+		!slices.ContainsFunc(r.Differences(record), func(d filing.Difference) bool { return !d.Warning }) {
 		if _, taken := names[key(name)]; !taken {
 			names[key(name)] = record
 		}
@@ -248,7 +267,14 @@ func (n *nearNames) put(name ledger.NameOnFile) {
 // add takes a row's own name in, for the rows after it.
 func (n *nearNames) add(row *ledger.Row) {
 	if name := row.Request.LegalName(); name != "" && row.Result == filing.Ready {
-		n.put(ledger.NameOnFile{Name: name, State: homeState(row.Request), UserID: row.Request.User.Ref(), Company: row.Request.Company.Ref, Batch: n.batch, Number: row.Number})
+		n.put(ledger.NameOnFile{
+			Name:    name,
+			State:   homeState(row.Request),
+			UserID:  row.Request.User.Ref(),
+			Company: row.Request.Company.Ref,
+			Batch:   n.batch,
+			Number:  row.Number,
+		})
 	}
 }
 
@@ -271,7 +297,8 @@ func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]fil
 	var others []ledger.NameOnFile
 	for _, i := range n.names.Find(name, state) {
 		other := n.onFile[i]
-		if same := filing.FoldLegalName(other.Name) == folded; same && (other.UserID == user || other.UserID == row.Request.User.Ref()) {
+		if same := filing.FoldLegalName(other.Name) == folded; same &&
+			(other.UserID == user || other.UserID == row.Request.User.Ref()) {
 			return nil, nil // the very same: it is found to be bought
 		}
 		others = append(others, other)
@@ -281,12 +308,16 @@ func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]fil
 	}
 	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out", describe(others[0]))
 	if row.Request.Order.Formation == nil {
-		text = fmt.Sprintf("the name is close to %s. If it is the same company, give its Company ID: without one, a new company is created", describe(others[0]))
+		text = fmt.Sprintf(
+			"the name is close to %s. If it is the same company, give its Company ID: without one, a new company "+
+				"is created", describe(others[0]))
 	}
 	if more := len(others) - 1; more > 0 {
 		text += fmt.Sprintf(" (%d more names are close)", more)
 	}
-	return []filing.Difference{{Rule: filing.RecordRule + "near-name", Column: filing.LegalNameColumn, Message: text, Warning: true}}, nil
+	return []filing.Difference{
+		{Rule: filing.RecordRule + "near-name", Column: filing.LegalNameColumn, Message: text, Warning: true},
+	}, nil
 }
 
 // describe says where another name stands: file, row and day.
@@ -323,7 +354,9 @@ func (d *directory) matching(ctx context.Context, r *filing.Request, record fili
 	}
 	differences := r.Differences(record)
 	if at := slices.IndexFunc(differences, func(d filing.Difference) bool { return !d.Warning }); at >= 0 {
-		return record, &mismatch{record, slices.Insert(slices.Delete(slices.Clone(differences), at, at+1), 0, differences[at])}
+		return record, &mismatch{
+			record, slices.Insert(slices.Delete(slices.Clone(differences), at, at+1), 0, differences[at]),
+		}
 	}
 	return record, nil
 }
@@ -334,12 +367,14 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatch) erro
 	if err != nil {
 		return err
 	}
-	faults := slices.DeleteFunc(slices.Clone(row.Faults), func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
+	faults := slices.DeleteFunc(slices.Clone(row.Faults),
+		func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
 	for _, d := range m.differences {
 		faults = append(faults, faultAt(b, d, d.Column))
 	}
 	p.log.Warn("row held back", "batch", row.Batch, "row", row.Number, "company", m.record.ID, "reason", m.Error())
-	return p.ledger.KeepReview(ctx, b.ID, []ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
+	return p.ledger.KeepReview(ctx, b.ID,
+		[]ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
 }
 
 // remember keeps under which name a company that was asked for just now is
@@ -372,7 +407,16 @@ func (d *directory) remember(ctx context.Context, r *filing.Request, record fili
 func unformed(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
 	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
 	if n.Formed {
-		return &obstacle{next: filing.Rejected, message: fmt.Sprintf("%s formed this company, and its Company ID is not known yet: importer resolve %s --row %d --company COMPANY_ID, then importer retry %s", place(*row, holder), n.Batch, n.Number, row.Batch)}
+		return &obstacle{
+			next: filing.Rejected,
+			message: fmt.Sprintf(
+				"%s formed this company, and its Company ID is not known yet: importer resolve %s --row %d "+
+					"--company COMPANY_ID, then importer retry %s", place(*row, holder), n.Batch, n.Number, row.Batch),
+		}
 	}
-	return &obstacle{next: filing.Ready, wait: formation, message: fmt.Sprintf("%s is forming this company: this row waits for it", place(*row, holder))}
+	return &obstacle{
+		next:    filing.Ready,
+		wait:    formation,
+		message: fmt.Sprintf("%s is forming this company: this row waits for it", place(*row, holder)),
+	}
 }

@@ -19,7 +19,15 @@ func (f *firm) onRecord(id, slug, name, kind, state string) {
 		agents[string(s)] = sandbox.ActiveService
 	}
 	f.service.AddUser(sandbox.User{ID: "user_1"})
-	f.service.AddCompany(sandbox.Company{ID: id, Slug: slug, LegalName: name, EntityType: kind, FormationState: state, UserID: "user_1", Agents: agents})
+	f.service.AddCompany(sandbox.Company{
+		ID:             id,
+		Slug:           slug,
+		LegalName:      name,
+		EntityType:     kind,
+		FormationState: state,
+		UserID:         "user_1",
+		Agents:         agents,
+	})
 }
 
 // called makes a request name its company.
@@ -71,7 +79,8 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 				}
 				f.run(l, "b", patient)
 				f.want(l, "b", ledger.Counts{filing.Invalid: 4})
-				if n := f.posts("/v1/orders") + f.posts("/v1/companies") + len(f.seen("PATCH", "/v1/companies")); n != 0 {
+				if n := f.posts("/v1/orders") + f.posts("/v1/companies") +
+					len(f.seen("PATCH", "/v1/companies")); n != 0 {
 					t.Errorf("%d orders or changes were sent", n)
 				}
 				want := ref + ` is "Lakeshore Holdings LLC" at the filing service, but the sheet says "Smith & Daughters 702 LLC"`
@@ -116,7 +125,8 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"record.name-confirmed", "record.entity-type", "record.formation-state"}; !slices.Equal(rules, want) {
+	if want := []string{"record.name-confirmed", "record.entity-type", "record.formation-state"}; !slices.Equal(rules,
+		want) {
 		t.Errorf("the rows are marked with %v, not %v", rules, want)
 	}
 	if len(review.Remarks) != 3 {
@@ -210,7 +220,8 @@ func TestQualifiedAtHome(t *testing.T) {
 	f.add(l, "b", at)
 	f.run(l, "b", patient)
 	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
-	if got := f.rows(l, "b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) || f.posts("/v1/orders") != 0 {
+	if got := f.rows(l, "b")[0].Message; !strings.Contains(got, `"Lakeshore Holdings LLC" was formed in NY`) ||
+		f.posts("/v1/orders") != 0 {
 		t.Error(got)
 	}
 }
@@ -230,7 +241,11 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	later := described(0)
 	later.User = formed.User
 	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "TERN AND TIDE 0, L.L.C.", "WY"
-	later.Product, later.Order = filing.AnnualReport, filing.Order{FilingState: "WY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"}, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	later.Product, later.Order = filing.AnnualReport, filing.Order{
+		FilingState:     "WY",
+		AnnualReport:    &filing.AnnualReportItem{FilingYear: "2027"},
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}
 	f.add(l, "reports", later)
 	f.compare(l, "reports", false)
 	quoter, err := houseQuoter(f.TempDir())
@@ -244,7 +259,8 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	f.want(l, "reports", ledger.Counts{filing.Placed: 1})
 	row := f.rows(l, "reports")[0]
 	if row.Company != company || f.posts("/v1/companies") != 0 {
-		t.Errorf("the report is for %s, and %s was formed; %d companies were created", row.Company, company, f.posts("/v1/companies"))
+		t.Errorf("the report is for %s, and %s was formed; %d companies were created", row.Company, company,
+			f.posts("/v1/companies"))
 	}
 	if agents := f.service.Books().Orders; len(agents) != 2 || len(agents[1].Items) != 1 {
 		t.Errorf("a second agent was ordered: %+v", agents)
@@ -255,7 +271,9 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 // is told, a row that means it is not a new company.
 func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	t.Parallel()
-	f := newHouse(t, servers{}, sandbox.Config{Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /orders", After: true, Nth: 1}}})
+	f := newHouse(t, servers{}, sandbox.Config{
+		Faults: []sandbox.Fault{{Kind: sandbox.FaultReset, Endpoint: "POST /orders", After: true, Nth: 1}},
+	})
 	l := f.openLedger()
 	formed := formation(0)
 	f.add(l, "formation", formed)
@@ -264,24 +282,31 @@ func TestACompanyFormedByHandIsKnown(t *testing.T) {
 	later := described(0)
 	later.User = formed.User
 	later.Company.Sheet.LegalName, later.Company.Sheet.FormationState = "Tern & Tide 0 LLC", "WY"
-	later.Product, later.Order = filing.AnnualReport, filing.Order{FilingState: "WY", AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"}}
+	later.Product, later.Order = filing.AnnualReport, filing.Order{
+		FilingState:  "WY",
+		AnnualReport: &filing.AnnualReportItem{FilingYear: "2027"},
+	}
 	f.add(l, "reports", later)
 	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Ready || !strings.Contains(r.Message, "forming this company") || f.posts("/v1/companies") != 0 {
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Ready ||
+		!strings.Contains(r.Message, "forming this company") || f.posts("/v1/companies") != 0 {
 		t.Fatalf("beside a formation in doubt the row is %s: %s", r.Result, r.Message)
 	}
 	row, order := f.rows(l, "formation")[0], f.service.Books().Orders[0]
 	f.must(l.ResolvePlaced(f.Context(), row.ID, row.Tries, []string{order.Items[0].ID}, "seen"))
 	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") || f.posts("/v1/companies") != 0 {
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Rejected || !strings.Contains(r.Message, "--company") ||
+		f.posts("/v1/companies") != 0 {
 		t.Fatalf("of a formation without its company the row is %s: %s", r.Result, r.Message)
 	}
-	f.must(l.NameCompany(f.Context(), row.ID, order.CompanyID, ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
+	f.must(l.NameCompany(f.Context(), row.ID, order.CompanyID,
+		ledger.FormedClaims(&row.Request.Order, order.CompanyID), "seen"))
 	if _, err := l.RetryBatch(f.Context(), "reports"); err != nil {
 		t.Fatal(err)
 	}
 	f.run(l, "reports", patient)
-	if r := f.rows(l, "reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID || f.posts("/v1/companies") != 0 {
+	if r := f.rows(l, "reports")[0]; r.Result != filing.Placed || r.Company != order.CompanyID ||
+		f.posts("/v1/companies") != 0 {
 		t.Errorf("%s for %s: %s", r.Result, r.Company, r.Message)
 	}
 }
@@ -305,7 +330,8 @@ func TestACompanyLookedUpIsKnown(t *testing.T) {
 			f.add(l, "b", later)
 			f.run(l, "b", patient)
 			if r := f.rows(l, "b")[0]; r.Result != filing.Exists || f.posts("/v1/companies") != 0 {
-				t.Errorf("%s for %s: %s; %d companies were created", r.Result, r.Company, r.Message, f.posts("/v1/companies"))
+				t.Errorf("%s for %s: %s; %d companies were created", r.Result, r.Company, r.Message,
+					f.posts("/v1/companies"))
 			}
 		})
 	}
@@ -343,8 +369,10 @@ func TestNearNamesAreAWarning(t *testing.T) {
 	f.compare(l, "second", false)
 	today := time.Now().UTC().Format("2 Jan 2006")
 	for i, want := range []string{
-		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`, `"Harbor Light Bakery LLC", ordered as a formation on ` + today, "", "",
-		`"Café Río Inc."`, "", `"Harbor Light Bakery LLC", ordered`, "", `"Lakeshore Holdings LLC" in row 9 of this sheet`,
+		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`,
+		`"Harbor Light Bakery LLC", ordered as a formation on ` + today, "", "",
+		`"Café Río Inc."`, "", `"Harbor Light Bakery LLC", ordered`, "",
+		`"Lakeshore Holdings LLC" in row 9 of this sheet`,
 	} {
 		row, text := f.rows(l, "second")[i], ""
 		for _, fault := range row.Faults {

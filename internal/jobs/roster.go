@@ -119,8 +119,14 @@ func (o *SeasonOptions) ahead() string {
 // reads are the importer's options for a firing that stands for a day.
 func (o *SeasonOptions) reads(on season.Date, s *importer.Season) (importer.Options, error) {
 	options := importer.Options{
-		Product: o.Product, State: o.State, User: o.User, Sheet: o.Sheet, Map: o.Map, HeaderRow: o.HeaderRow, Season: s,
-		Now: time.Date(on.Year, on.Month, on.Day, 12, 0, 0, 0, time.UTC),
+		Product:   o.Product,
+		State:     o.State,
+		User:      o.User,
+		Sheet:     o.Sheet,
+		Map:       o.Map,
+		HeaderRow: o.HeaderRow,
+		Season:    s,
+		Now:       time.Date(on.Year, on.Month, on.Day, 12, 0, 0, 0, time.UTC),
 	}
 	if o.FilingYear == "" {
 		return options, nil
@@ -156,7 +162,8 @@ var ErrRoster = errors.New("the roster cannot be filed")
 
 // ReadRoster reads the companies of a sheet as they are on a day. What it does
 // not say of a company the ledger may know from a look-up. It returns ErrRoster.
-func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions, on season.Date) (*Roster, error) {
+func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions,
+	on season.Date) (*Roster, error) {
 	leave, err := sheet.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -176,7 +183,9 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 	}
 	defer im.Close()
 	if im.HoldsSecrets() {
-		return nil, fmt.Errorf("%w: it has a column of Social Security numbers, which are never kept: leave the column out, or run the sheet by hand", ErrRoster)
+		return nil, fmt.Errorf(
+			"%w: it has a column of Social Security numbers, which are never kept: leave the column out, or run the "+
+				"sheet by hand", ErrRoster)
 	}
 	r := &Roster{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
 	var companies []filing.Company // as the sheet has them, by the index of the row
@@ -208,8 +217,11 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 		}
 		known.PrincipalAddress, known.MailingAddress, known.Officers = nil, nil, nil
 		r.Rows = append(r.Rows, season.Row{
-			CompanyID: row.Read.Company.Ref, LegalName: known.LegalName, Hash: hash, Number: row.Number,
-			Facts: season.Facts{State: row.Read.Order.FilingState},
+			CompanyID: row.Read.Company.Ref,
+			LegalName: known.LegalName,
+			Hash:      hash,
+			Number:    row.Number,
+			Facts:     season.Facts{State: row.Read.Order.FilingState},
 		})
 		companies = append(companies, known)
 		if report := row.Read.Order.AnnualReport; report != nil {
@@ -251,8 +263,10 @@ func (r *Roster) complete(ctx context.Context, l *ledger.Ledger, companies []fil
 			sheet, row := companies[start+i], &page[i]
 			service := known[row.CompanyID]
 			facts := season.FactsOf(row.Facts.State, filing.Company{
-				EntityType: cmp.Or(service.EntityType, sheet.EntityType), FormationState: cmp.Or(service.FormationState, sheet.FormationState),
-				FormationDate: cmp.Or(service.FormationDate, sheet.FormationDate), FiscalEndMonth: cmp.Or(service.FiscalEndMonth, sheet.FiscalEndMonth),
+				EntityType:     cmp.Or(service.EntityType, sheet.EntityType),
+				FormationState: cmp.Or(service.FormationState, sheet.FormationState),
+				FormationDate:  cmp.Or(service.FormationDate, sheet.FormationDate),
+				FiscalEndMonth: cmp.Or(service.FiscalEndMonth, sheet.FiscalEndMonth),
 			})
 			row.Facts, row.CompanyID = facts, cmp.Or(service.ID, row.CompanyID)
 			row.LegalName = cmp.Or(row.LegalName, service.LegalName)
@@ -294,8 +308,9 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.Roster, error) {
 	version, err := l.Roster(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
-		err = fmt.Errorf("%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+
-			"the value of the machine that took the list (%w)", ErrRoster, err)
+		err = fmt.Errorf(
+			"%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+
+				"the value of the machine that took the list (%w)", ErrRoster, err)
 	}
 	return version, err
 }

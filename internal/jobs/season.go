@@ -137,7 +137,13 @@ func (s *Seasons) due(ctx context.Context, se ledger.Season, firings []ledger.Fi
 		return ledger.Firing{}, false, err
 	}
 	f, due := when.Between(lastLooked(se, firings), s.c.Now())
-	return ledger.Firing{ID: f.ID(se.Name), Season: se.Name, Due: f.At, Roster: se.Roster, Missed: f.Missed}, due, nil
+	return ledger.Firing{
+		ID:     f.ID(se.Name),
+		Season: se.Name,
+		Due:    f.At,
+		Roster: se.Roster,
+		Missed: f.Missed,
+	}, due, nil
 }
 
 // tellPutOff tells once a day that nobody knows when a season fires: its due dates
@@ -164,7 +170,8 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Sched
 	s.planning.Lock()
 	known, ok := s.plans[se.Name]
 	s.planning.Unlock()
-	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) && known.changed.Equal(se.Changed) && s.c.Now().Sub(known.read) < rereadRoster {
+	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) &&
+		known.changed.Equal(se.Changed) && s.c.Now().Sub(known.read) < rereadRoster {
 		return known.Schedule, nil
 	}
 	when, err := ScheduleOf(ctx, s.c.Ledger, se)
@@ -379,7 +386,8 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 	if err := s.c.Ledger.OpenBatch(ctx, batch); err != nil {
 		return err
 	}
-	s.c.Log.Info("a season fired", "season", f.Season, "firing", f.ID, "batch", batch, "filings", plan.Filings, "missed", f.Missed, "approval", plan.Approval != "")
+	s.c.Log.Info("a season fired", "season", f.Season, "firing", f.ID, "batch", batch, "filings", plan.Filings,
+		"missed", f.Missed, "approval", plan.Approval != "")
 	return nil
 }
 
@@ -426,7 +434,8 @@ func (s *Seasons) Next(ctx context.Context, se ledger.Season) (ledger.Firing, bo
 
 // plan reads the roster of a firing, weighs its rows and hands them to a batch,
 // where there is one to hand them to. Where nothing is due there is no batch.
-func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, to importer.Recorder, quoter Quoter) (*Plan, string, bool, error) {
+func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, to importer.Recorder,
+	quoter Quoter) (*Plan, string, bool, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
 		return nil, "", false, err
@@ -463,7 +472,15 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	plan := &Plan{Season: se.Name, Date: on, Missed: f.Missed, File: version.File, Roster: version.Hash, Rows: roster.Tally.Rows, Product: roster.Product}
+	plan := &Plan{
+		Season:  se.Name,
+		Date:    on,
+		Missed:  f.Missed,
+		File:    version.File,
+		Roster:  version.Hash,
+		Rows:    roster.Tally.Rows,
+		Product: roster.Product,
+	}
 	if s.c.Now().Sub(f.Due) > 2*s.c.Every+time.Minute {
 		plan.Late = f.Due.In(zone).Format("2006-01-02 15:04 MST")
 	}
@@ -475,7 +492,13 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err := s.compare(ctx, plan, o, roster, sel, on, earlier); err != nil {
 		return nil, "", false, err
 	}
-	w := &weigher{ledger: s.c.Ledger, to: to, quoter: quoter, plan: plan, names: make(map[int]string, len(roster.Rows))}
+	w := &weigher{
+		ledger: s.c.Ledger,
+		to:     to,
+		quoter: quoter,
+		plan:   plan,
+		names:  make(map[int]string, len(roster.Rows)),
+	}
 	if o.Due != "" && len(sel.turns) == 0 {
 		return plan, "", false, w.settle(ctx)
 	}
@@ -506,7 +529,8 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 
 // read is ReadVersion of what may have been read a while ago. The roster is shared
 // but for its Since.
-func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions,
+	on season.Date) (*Roster, error) {
 	options, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("read the roster %s: %w", hash, err)
@@ -561,7 +585,8 @@ func (sel *selection) remark(p *Plan) {
 
 // choose selects the rows of a firing: all of the roster, or those whose due
 // date is near and that no earlier firing has filed.
-func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Firing, on season.Date, earlier []ledger.Firing) (*selection, error) {
+func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Firing,
+	on season.Date, earlier []ledger.Firing) (*selection, error) {
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {
@@ -603,7 +628,8 @@ func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []
 			t.FilingYear = strconv.Itoa(year)
 		}
 		year := cmp.Or(t.FilingYear, strconv.Itoa(r.years[n]))
-		if !filed.has(e.Row, t.Priority, year) && !(e.Due.Date.Before(r.Changed) && filed.canceled[e.Row.Key()+"|"+year]) {
+		if !filed.has(e.Row, t.Priority, year) &&
+			!(e.Due.Date.Before(r.Changed) && filed.canceled[e.Row.Key()+"|"+year]) {
 			sel.turns[n] = t
 		}
 	}
@@ -643,7 +669,8 @@ func (s *Seasons) had(ctx context.Context, f ledger.Firing, zone *time.Location)
 // own are the entries without those that fell due before the company came to the
 // season: whoever takes one on in autumn does not mean its report of the spring,
 // which was somebody else's to file.
-func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on season.Date, entries []season.Entry) ([]season.Entry, error) {
+func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on season.Date,
+	entries []season.Entry) ([]season.Entry, error) {
 	type report struct {
 		row int
 		due season.Date
@@ -674,12 +701,14 @@ func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on se
 			}
 		}
 	}
-	return slices.DeleteFunc(entries, func(e season.Entry) bool { return foreign[report{e.Row.Number, e.Due.Date}] }), nil
+	return slices.DeleteFunc(entries, func(e season.Entry) bool { return foreign[report{e.Row.Number, e.Due.Date}] }),
+		nil
 }
 
 // window are the reports that are near on a day, and those that came near, or
 // even fell due, since the firing before.
-func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date, earlier []ledger.Firing) ([]season.Entry, error) {
+func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date,
+	earlier []ledger.Firing) ([]season.Entry, error) {
 	lead, err := season.ParseLead(o.Due)
 	if err != nil {
 		return nil, err
@@ -735,10 +764,14 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.F
 				all.rows[filedRow{row.Number, row.Priority}] = true
 				continue
 			}
-			if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil || row.Request.Order.AnnualReport == nil {
+			if row.Result == filing.Invalid || row.Result == filing.Rejected || row.Request == nil ||
+				row.Request.Order.AnnualReport == nil {
 				continue
 			}
-			key := season.Row{CompanyID: cmp.Or(row.Company, row.Request.Company.Ref), Facts: season.Facts{State: row.Request.Order.FilingState}}.Key()
+			key := season.Row{
+				CompanyID: cmp.Or(row.Company, row.Request.Company.Ref),
+				Facts:     season.Facts{State: row.Request.Order.FilingState},
+			}.Key()
 			into := all.keys
 			if row.Result == filing.Canceled {
 				into = all.canceled
@@ -750,7 +783,8 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.F
 }
 
 // compare says what changed since the roster of the firing before.
-func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Roster, sel *selection, on season.Date, earlier []ledger.Firing) error {
+func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Roster, sel *selection, on season.Date,
+	earlier []ledger.Firing) error {
 	var this, last []season.Row
 	for _, row := range r.Rows {
 		if sel.window[row.Number] {

@@ -42,7 +42,10 @@ func (f *firm) seasons(l *ledger.Ledger, h *hand) *jobs.Seasons {
 	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
 	return jobs.NewSeasons(jobs.SeasonsConfig{
-		Ledger: l, By: "test", Every: 10 * time.Millisecond, Now: h.now,
+		Ledger: l,
+		By:     "test",
+		Every:  10 * time.Millisecond,
+		Now:    h.now,
 		Quoter: func(context.Context) (jobs.Quoter, error) { return quoter, nil },
 	})
 }
@@ -63,7 +66,8 @@ func companies(from, to int, state string) string {
 }
 
 // plant keeps a season over a roster, or gives it another one.
-func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions, since time.Time, approval bool) ledger.Season {
+func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions, since time.Time,
+	approval bool) ledger.Season {
 	f.Helper()
 	if o.Zone == "" {
 		o.Zone = "UTC"
@@ -73,7 +77,15 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 	f.must(err)
 	options, err := json.Marshal(o)
 	f.must(err)
-	s := ledger.Season{Name: name, Roster: hash, File: "roster.csv", Options: options, Schedule: o.String(), Since: since, Approval: approval}
+	s := ledger.Season{
+		Name:     name,
+		Roster:   hash,
+		File:     "roster.csv",
+		Options:  options,
+		Schedule: o.String(),
+		Since:    since,
+		Approval: approval,
+	}
 	added, err := l.AddSeason(f.Context(), s)
 	if f.must(err); !added {
 		before, err := jobs.FindSeason(f.Context(), l, name)
@@ -145,11 +157,13 @@ func TestSeasonFiresOnceWithFiveWorkers(t *testing.T) {
 		fired := f.firings(l, "de")
 		batches, err := l.Batches(f.Context())
 		f.must(err)
-		if len(fired) != 1 || len(batches) != 1 || fired[0].ID != "de@2027-01-15" || fired[0].Batch != batches[0].ID || !batches[0].Open || !strings.Contains(batches[0].Options, "de@2027-01-15") {
+		if len(fired) != 1 || len(batches) != 1 || fired[0].ID != "de@2027-01-15" || fired[0].Batch != batches[0].ID ||
+			!batches[0].Open || !strings.Contains(batches[0].Options, "de@2027-01-15") {
 			t.Fatalf("%+v %+v", fired, batches)
 		}
 		p := f.planOf(fired[0])
-		if p.New.Count != 40 || p.Filings != 40 || p.Cost != 40*each || p.Available != nil || p.Missed != 0 || p.Late != "" {
+		if p.New.Count != 40 || p.Filings != 40 || p.Cost != 40*each || p.Available != nil || p.Missed != 0 ||
+			p.Late != "" {
 			t.Errorf("%+v", p)
 		}
 		f.run(l, fired[0].Batch, patient)
@@ -182,12 +196,14 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	if p.Missed != 2 || !strings.HasPrefix(p.Late, "2027-01-18 06:00") {
 		t.Errorf("%+v", p)
 	}
-	if text := p.Text(); !strings.Contains(text, "missed before, while nothing ran: 2") || !strings.Contains(text, "nothing ran then") {
+	if text := p.Text(); !strings.Contains(text, "missed before, while nothing ran: 2") ||
+		!strings.Contains(text, "nothing ran then") {
 		t.Errorf("%s", text)
 	}
 	notices, err := l.Notices(f.Context(), 10)
 	f.must(err)
-	if len(notices) != 1 || notices[0].Kind != ledger.NoticeSeason || !strings.Contains(notices[0].Body, "missed before") {
+	if len(notices) != 1 || notices[0].Kind != ledger.NoticeSeason ||
+		!strings.Contains(notices[0].Body, "missed before") {
 		t.Errorf("%+v", notices)
 	}
 	// A pause is no downtime: what is due in it is not made up for.
@@ -237,7 +253,14 @@ func TestSeasonKilledInTheMiddle(t *testing.T) {
 // its nth quote.
 func (f *firm) killedAtQuote(now time.Time, n int) {
 	f.Helper()
-	cmd, said := f.spawn(child{Dir: f.dir, Database: f.servers.database, Redis: f.servers.redis, URL: f.url, Firing: now, Quotes: n})
+	cmd, said := f.spawn(child{
+		Dir:      f.dir,
+		Database: f.servers.database,
+		Redis:    f.servers.redis,
+		URL:      f.url,
+		Firing:   now,
+		Quotes:   n,
+	})
 	for line := range said {
 		if line == "reached" {
 			f.must(cmd.Process.Kill())
@@ -284,7 +307,8 @@ func TestSeasonKilledWhilePlacing(t *testing.T) {
 	f.run(l, batch, patient)
 	counts, err := l.Counts(f.Context(), batch)
 	f.must(err)
-	if counts[filing.Placed]+counts[filing.Uncertain] != 30 || counts[filing.Uncertain] == 0 || len(f.firings(l, "de")) != 1 {
+	if counts[filing.Placed]+counts[filing.Uncertain] != 30 || counts[filing.Uncertain] == 0 ||
+		len(f.firings(l, "de")) != 1 {
 		t.Errorf("%v", counts)
 	}
 	if twice := f.service.Books().Duplicates(); len(twice) > 0 {
@@ -359,7 +383,8 @@ func TestSeasonAgainstLastSeason(t *testing.T) {
 		t.Fatalf("%+v", fired)
 	}
 	p := f.planOf(fired[1])
-	if p.New.Count != 2 || p.Changed.Count != 1 || p.Missing.Count != 1 || p.Unchanged != 8 || p.Covered.Count != 9 || p.Filings != 2 || p.Cost != 2*each || p.Before != "de@2027-01-15" {
+	if p.New.Count != 2 || p.Changed.Count != 1 || p.Missing.Count != 1 || p.Unchanged != 8 || p.Covered.Count != 9 ||
+		p.Filings != 2 || p.Cost != 2*each || p.Before != "de@2027-01-15" {
 		t.Errorf("%+v", p)
 	}
 	if !strings.Contains(p.Missing.Names[0], "comp_0") || !strings.Contains(p.Changed.Names[0], "comp_1") {
@@ -384,7 +409,9 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		h.set("2027-01-01 12:00 UTC")
 		l := f.openLedger()
 		o := jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}
-		wyoming := func(i int, month string) string { return company(i, "WY", "2019-"+month+"-20") } // due on the 1st of the month
+		wyoming := func(i int, month string) string {
+			return company(i, "WY", "2019-"+month+"-20")
+		} // due on the 1st of the month
 		lines := wyoming(0, "03") + wyoming(1, "03") + wyoming(2, "04") + wyoming(3, "06") + wyoming(4, "07")
 		f.plant(l, "wy", lines, o, h.now(), false)
 		s := f.seasons(l, &h)
@@ -408,7 +435,8 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		fires("2027-01-30 00:00 UTC", "comp_0", "comp_1")
 		fires("2027-03-01 12:00 UTC")
 		fires("2027-03-03 00:00 UTC", "comp_2")
-		// Down through the day of comp_3. A roster that changed, with one more that is near.
+		// Down through the day of comp_3. A roster that changed, with one more
+		// that is near.
 		changed := f.plant(l, "wy", lines+wyoming(5, "06"), o, h.now(), false)
 		fires("2027-05-20 08:00 UTC", "comp_3", "comp_5")
 		fires("2027-06-02 00:00 UTC", "comp_4")
@@ -423,7 +451,8 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		f.must(err)
 		today, fired, err := s.Fire(f.Context(), changed, today)
 		f.must(err)
-		if !fired || today.State != ledger.FiringDone || today.Batch != "" || !strings.Contains(today.Note, "nothing is due") {
+		if !fired || today.State != ledger.FiringDone || today.Batch != "" ||
+			!strings.Contains(today.Note, "nothing is due") {
 			t.Errorf("%+v", today)
 		}
 		if _, again, err := s.Fire(f.Context(), changed, today); again || err != nil {
@@ -441,7 +470,8 @@ func TestSeasonByHandAndBySchedule(t *testing.T) {
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
-	wy := f.plant(l, "wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
+	wy := f.plant(l, "wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"),
+		jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
 	h.set("2027-01-30 00:00 UTC")
 	s := f.seasons(l, &h)
 	today, err := s.ByHand(wy)
@@ -452,7 +482,8 @@ func TestSeasonByHandAndBySchedule(t *testing.T) {
 	}
 	f.must(s.Look(f.Context()))
 	all := f.firings(l, "wy")
-	if len(all) != 2 || all[0].ID != "wy@2027-01-30" && all[1].ID != "wy@2027-01-30" || all[0].Batch != "" && all[1].Batch != "" {
+	if len(all) != 2 || all[0].ID != "wy@2027-01-30" && all[1].ID != "wy@2027-01-30" ||
+		all[0].Batch != "" && all[1].Batch != "" {
 		t.Errorf("%+v", all)
 	}
 	h.set("2027-03-02 00:00 UTC")
@@ -484,7 +515,8 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 		f.must(err)
 		notices, err := l.Notices(f.Context(), 10)
 		f.must(err)
-		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven || len(notices) != 1 || f.planOf(again[0]).Filings != 3 {
+		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven ||
+			len(notices) != 1 || f.planOf(again[0]).Filings != 3 {
 			t.Errorf("%+v %+v %+v", again, batches, notices)
 		}
 	})
@@ -496,7 +528,8 @@ func TestSeasonFilesForTheYearOfTheDueDate(t *testing.T) {
 	var h hand
 	h.set("2027-10-01 12:00 UTC")
 	l := f.openLedger()
-	f.plant(l, "wy", company(1, "WY", "2019-01-20")+company(2, "WY", "2019-12-20"), jobs.SeasonOptions{Due: "60 days before", FilingYear: "this"}, h.now(), false)
+	f.plant(l, "wy", company(1, "WY", "2019-01-20")+company(2, "WY", "2019-12-20"),
+		jobs.SeasonOptions{Due: "60 days before", FilingYear: "this"}, h.now(), false)
 	h.set("2027-11-20 00:00 UTC")
 	f.must(f.seasons(l, &h).Look(f.Context()))
 	years := make(map[string]string)
@@ -529,7 +562,8 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		f.must(s.Look(f.Context()))
 		fired := f.firings(l, "wy")[0]
 		p := f.planOf(fired)
-		if p.Filings != 13 || *p.Available != 5*each || p.Short != 8 || p.ShortBy != 8*each || p.ShortDue[len(p.ShortDue)-1].Rows != 1 {
+		if p.Filings != 13 || *p.Available != 5*each || p.Short != 8 || p.ShortBy != 8*each ||
+			p.ShortDue[len(p.ShortDue)-1].Rows != 1 {
 			t.Errorf("%+v", p)
 		}
 		if end := f.run(l, fired.Batch, patient); end.Reason != jobs.OutOfFunds || end.Short != 8 {
@@ -537,7 +571,8 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		}
 		placed := f.due(l, fired.Batch, filing.Placed)
 		slices.Sort(placed)
-		// Without a formation date the earliest it can be is January: it is as early as comp_11.
+		// Without a formation date the earliest it can be is January: it is as
+		// early as comp_11.
 		want := []string{"comp_10", "comp_11", "comp_8", "comp_9", "comp_99"}
 		if !slices.Equal(placed, want) {
 			t.Fatalf("%v, want %v", placed, want)
@@ -546,7 +581,8 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		f.run(l, fired.Batch, patient)
 		placed = f.due(l, fired.Batch, filing.Placed)
 		slices.Sort(placed)
-		if want = []string{"comp_10", "comp_11", "comp_5", "comp_6", "comp_7", "comp_8", "comp_9", "comp_99"}; !slices.Equal(placed, want) {
+		if want = []string{"comp_10", "comp_11", "comp_5", "comp_6", "comp_7", "comp_8", "comp_9",
+			"comp_99"}; !slices.Equal(placed, want) {
 			t.Fatalf("%v, want %v", placed, want)
 		}
 		f.agree(l, fired.Batch)
@@ -582,7 +618,8 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 			return jobs.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
 		}
 		now, err := approve(p.Approval)
-		if !errors.Is(err, ledger.ErrPlan) || now.Hash == p.Approval || now.Total.Amount != 6*each || now.Season == nil || now.Counts[filing.Ready] != 5 {
+		if !errors.Is(err, ledger.ErrPlan) || now.Hash == p.Approval || now.Total.Amount != 6*each ||
+			now.Season == nil || now.Counts[filing.Ready] != 5 {
 			t.Errorf("%+v, %v", now, err)
 		}
 		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrPlan) {
@@ -618,7 +655,8 @@ func TestSeasonThatFails(t *testing.T) {
 	fired := f.firings(l, "bad")
 	notices, err := l.Notices(f.Context(), 10)
 	f.must(err)
-	if len(fired) != 1 || fired[0].State != ledger.FiringFailed || !strings.Contains(fired[0].Note, "header") || len(notices) != 1 || !strings.Contains(notices[0].Subject, "failed") {
+	if len(fired) != 1 || fired[0].State != ledger.FiringFailed || !strings.Contains(fired[0].Note, "header") ||
+		len(notices) != 1 || !strings.Contains(notices[0].Subject, "failed") {
 		t.Errorf("%+v %+v", fired, notices)
 	}
 }
@@ -632,7 +670,8 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
 	f.plant(l, "yearly", companies(0, 3, "DE"), yearly, h.now(), false)
-	f.plant(l, "due", companies(3, 6, "DE"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
+	f.plant(l, "due", companies(3, 6, "DE"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"},
+		h.now(), false)
 	f.must(l.Close())
 	keys := filepath.Join(f.dir, "sealing.key")
 	was, err := os.ReadFile(keys)
@@ -724,8 +763,10 @@ func TestSeasonOverAChangeOfTheClock(t *testing.T) {
 	var h hand
 	l := f.openLedger()
 	h.set("2027-03-13 12:00 UTC")
-	f.plant(l, "spring", companies(0, 1, "DE"), jobs.SeasonOptions{At: "30 2 14 3 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
-	f.plant(l, "autumn", companies(0, 1, "DE"), jobs.SeasonOptions{At: "30 1 7 11 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
+	f.plant(l, "spring", companies(0, 1, "DE"),
+		jobs.SeasonOptions{At: "30 2 14 3 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
+	f.plant(l, "autumn", companies(0, 1, "DE"),
+		jobs.SeasonOptions{At: "30 1 7 11 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
 	s := f.seasons(l, &h)
 	for _, c := range []struct {
 		clock          string
@@ -740,7 +781,8 @@ func TestSeasonOverAChangeOfTheClock(t *testing.T) {
 	} {
 		h.set(c.clock)
 		f.must(s.Look(f.Context()))
-		if spring, autumn := len(f.firings(l, "spring")), len(f.firings(l, "autumn")); spring != c.spring || autumn != c.autumn {
+		if spring, autumn := len(f.firings(l, "spring")), len(f.firings(l, "autumn")); spring != c.spring ||
+			autumn != c.autumn {
 			t.Errorf("%s: %d and %d firings, want %d and %d", c.clock, spring, autumn, c.spring, c.autumn)
 		}
 	}

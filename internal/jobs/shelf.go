@@ -63,7 +63,8 @@ func (s *shelf[T]) find(key string) (what T, ok bool) {
 func (s *shelf[T]) put(one shelved[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept = slices.DeleteFunc(s.kept, func(k shelved[T]) bool { return k.key == one.key || time.Since(k.at) >= shelfLife })
+	s.kept = slices.DeleteFunc(s.kept,
+		func(k shelved[T]) bool { return k.key == one.key || time.Since(k.at) >= shelfLife })
 	s.kept = append(s.kept, one)
 	rows := 0
 	for _, k := range s.kept {

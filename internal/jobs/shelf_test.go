@@ -54,7 +54,9 @@ func TestShelf(t *testing.T) {
 		makes(0, "large")
 		wrong := errors.New("wrong")
 		for i := range 2 {
-			if _, err := s.get("wrong", func() (int, int, error) { return 0, 0, fmt.Errorf("%d: %w", i, wrong) }); !errors.Is(err, wrong) || err.Error() != fmt.Sprintf("%d: wrong", i) {
+			if _, err := s.get("wrong", func() (int, int, error) {
+				return 0, 0, fmt.Errorf("%d: %w", i, wrong)
+			}); !errors.Is(err, wrong) || err.Error() != fmt.Sprintf("%d: wrong", i) {
 				t.Error(err)
 			}
 		}

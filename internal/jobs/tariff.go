@@ -36,7 +36,14 @@ type tariff struct {
 }
 
 func newTariff(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) *tariff {
-	return &tariff{ask: ask, now: now, log: log, turn: make(chan struct{}, 1), quoter: first, due: now().Add(priceLife)}
+	return &tariff{
+		ask:    ask,
+		now:    now,
+		log:    log,
+		turn:   make(chan struct{}, 1),
+		quoter: first,
+		due:    now().Add(priceLife),
+	}
 }
 
 // at is what things cost now; f is how the service is asked. It returns errHalted,
@@ -107,7 +114,8 @@ var priced = []struct {
 	{filing.EIN.Title(), filing.Order{EIN: &filing.EINItem{}}},
 	{filing.ForeignQualification.Title(), filing.Order{ForeignQualification: &filing.QualificationItem{}}},
 	{filing.Formation.Title(), filing.Order{Formation: &filing.FormationItem{}}},
-	{filing.Formation.Title() + " with " + filing.EIN.Title(), filing.Order{Formation: &filing.FormationItem{}, EIN: &filing.EINItem{}}},
+	{filing.Formation.Title() + " with " + filing.EIN.Title(),
+		filing.Order{Formation: &filing.FormationItem{}, EIN: &filing.EINItem{}}},
 	{"expedited " + filing.Formation.Title(), filing.Order{Formation: &filing.FormationItem{Expedited: true}}},
 }
 
@@ -137,7 +145,8 @@ func priceChanges(before, now Quoter) Some {
 					old, quote := before.Quote(&order, facts, nil).Lines, now.Quote(&order, facts, nil).Lines
 					for i := range min(len(old), len(quote)) {
 						differ(p.name, old[i].Wholesale, quote[i].Wholesale)
-						differ(fmt.Sprintf("%s, state fee of %s for %s", p.name, state, kind), old[i].StateFee, quote[i].StateFee)
+						differ(fmt.Sprintf("%s, state fee of %s for %s", p.name, state, kind), old[i].StateFee,
+							quote[i].StateFee)
 					}
 				}
 			}

@@ -82,7 +82,8 @@ func TestTariff(t *testing.T) {
 		time.Sleep(priceLife - time.Second)
 		want(old, 0)
 		time.Sleep(time.Second)
-		want(told, 1, "changes=2", "annual report: $30.00, it was $25.00", "annual report, state fee of FL for LLC: $150.00, it was $138.75")
+		want(told, 1, "changes=2", "annual report: $30.00, it was $25.00",
+			"annual report, state fee of FL for LLC: $150.00, it was $138.75")
 		time.Sleep(priceLife)
 		want(told, 1) // and nothing is said of what is as it was
 

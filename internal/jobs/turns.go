@@ -47,8 +47,10 @@ return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
 // paceKeys lie in one slot of a cluster.
 var paceKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
 
-func (t *redisTurns) take(ctx context.Context, between time.Duration, wanted, pile int) (first time.Duration, sharers int, err error) {
-	answer, err := takeTurns.Run(ctx, t.redis, paceKeys, fmt.Sprintf("%.3f", float64(between)/1e3), wanted, pile, t.id).Int64Slice()
+func (t *redisTurns) take(ctx context.Context, between time.Duration,
+	wanted, pile int) (first time.Duration, sharers int, err error) {
+	answer, err := takeTurns.Run(ctx, t.redis, paceKeys, fmt.Sprintf("%.3f", float64(between)/1e3), wanted, pile,
+		t.id).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = fmt.Errorf("%d numbers in place of 2", len(answer))
 	}
@@ -62,7 +64,8 @@ func (t *redisTurns) take(ctx context.Context, between time.Duration, wanted, pi
 // moment of the next free turn, and whoever has it locked takes some.
 type folderTurns struct{ lock *flock.Flock }
 
-func (t *folderTurns) take(ctx context.Context, between time.Duration, wanted, pile int) (first time.Duration, sharers int, err error) {
+func (t *folderTurns) take(ctx context.Context, between time.Duration,
+	wanted, pile int) (first time.Duration, sharers int, err error) {
 	if _, err := t.lock.TryLockContext(ctx, time.Millisecond); err != nil {
 		return 0, 0, fmt.Errorf("take turns: %w", err)
 	}

@@ -26,7 +26,13 @@ type Warnings struct {
 // them.
 func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first int) (Warnings, error) {
 	var all Warnings
-	q := ledger.RowQuery{Batch: b.ID, Results: []filing.Result{filing.Ready}, Warned: true, Limit: 500, Uncounted: true}
+	q := ledger.RowQuery{
+		Batch:     b.ID,
+		Results:   []filing.Result{filing.Ready},
+		Warned:    true,
+		Limit:     500,
+		Uncounted: true,
+	}
 	for {
 		rows, _, err := l.ListRows(ctx, q)
 		if err != nil {

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hibiken/asynq"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-
-	"github.com/hibiken/asynq"
 )
 
 // Config is what a worker is made of.
@@ -76,10 +76,15 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		c.Drain = 8 * time.Second
 	}
 	w := &Worker{
-		ledger: c.Ledger, queue: c.Queue, only: c.Only, now: c.Now, log: c.Log, drain: c.Drain,
-		gate:  &gate{},
-		wake:  make(chan struct{}, 1),
-		again: make(map[string]string),
+		ledger: c.Ledger,
+		queue:  c.Queue,
+		only:   c.Only,
+		now:    c.Now,
+		log:    c.Log,
+		drain:  c.Drain,
+		gate:   &gate{},
+		wake:   make(chan struct{}, 1),
+		again:  make(map[string]string),
 	}
 	// Handlers wait on look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. At a slow pace what
@@ -91,7 +96,12 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.onQueue, w.blocked = newOnQueue(w.handlers), make(map[int64]blocked)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
-		service: c.Service, ledger: c.Ledger, prices: newTariff(c.Quoter, c.Ask, c.Now, c.Log), gate: w.gate, now: c.Now, log: c.Log,
+		service:   c.Service,
+		ledger:    c.Ledger,
+		prices:    newTariff(c.Quoter, c.Ask, c.Now, c.Log),
+		gate:      w.gate,
+		now:       c.Now,
+		log:       c.Log,
 		slots:     make(chan struct{}, c.Concurrency),
 		pace:      c.Pace,
 		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, w.gate, c.Now),
@@ -264,9 +274,14 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "the process that sent it ended before the answer"}
 		out := ledger.Outcome{
-			Row: row.ID, Try: row.Tries, Owner: row.Owner, Answer: a, Creates: row.Creating,
-			Repeatable: l.Repeatable(&order) && !row.Creating, Due: row.Due,
-			Exhausted: row.Attempts >= maxAttempts,
+			Row:        row.ID,
+			Try:        row.Tries,
+			Owner:      row.Owner,
+			Answer:     a,
+			Creates:    row.Creating,
+			Repeatable: l.Repeatable(&order) && !row.Creating,
+			Due:        row.Due,
+			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
 				if row.Creating {
 					return creationInDoubt(a)

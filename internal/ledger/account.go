@@ -22,7 +22,8 @@ var (
 	ErrAccount = errors.New("there can be no such account")
 	// ErrManaged is returned for a role, a password or a link of an account that
 	// the sign-in provider manages.
-	ErrManaged = errors.New("the sign-in provider manages the account: its groups say what it may do, and it signs in there")
+	ErrManaged = errors.New(
+		"the sign-in provider manages the account: its groups say what it may do, and it signs in there")
 	// ErrLastOperator is returned for a change that would leave nobody who may
 	// change accounts.
 	ErrLastOperator = errors.New("it is the last operator who can sign in: make somebody else one first")
@@ -74,7 +75,8 @@ func folded(name string) string {
 	}
 	name = norm.NFC.String(strings.ToLower(norm.NFC.String(name)))
 	name = strings.Join(strings.Fields(name), " ")
-	if utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if utf8.RuneCountInString(name) > maxName ||
+		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
 	}
 	return name
@@ -103,7 +105,8 @@ func scanAccount(scan func(...any) error) (Account, error) {
 	var a Account
 	var roles string
 	var created, signedIn int64
-	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &a.HasFactor, &a.ManagedBy, &a.BreakGlass, &created, &signedIn); err != nil {
+	if err := scan(&a.ID, &a.Name, &roles, &a.Disabled, &a.HasPassword, &a.HasFactor, &a.ManagedBy, &a.BreakGlass,
+		&created, &signedIn); err != nil {
 		return Account{}, err
 	}
 	for r := range strings.FieldsSeq(roles) {
@@ -138,7 +141,8 @@ func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Acc
 		if err := refuseSimilar(a.Name, all); err != nil {
 			return err
 		}
-		n, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
+		n, err := affected(tx.ExecContext(ctx,
+			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
 			a.ID, a.Name, words, millis(a.CreatedAt)))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: the name is taken", ErrAccount)
@@ -179,13 +183,15 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 				return ErrLastOperator
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words, flag(disabled)); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words,
+			flag(disabled)); err != nil {
 			return err
 		}
 		if err := l.tellOfRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
 			return err
 		}
-		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
+		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`,
+			`DELETE FROM sign_in_links WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`} {
 			if _, err := tx.ExecContext(ctx, query, id); err != nil {
 				return err
 			}
@@ -211,7 +217,9 @@ func (l *Ledger) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, befor
 	}
 	what := strings.Join(granted, " and ")
 	return l.keepAccessNotice(ctx, tx, name+" got the role "+what,
-		fmt.Sprintf("%s gave %s the role %s.\nIf nobody in your firm expects this, disable the account now: importer accounts disable %q\n",
+		fmt.Sprintf(
+			"%s gave %s the role %s.\nIf nobody in your firm expects this, disable the account now: importer "+
+				"accounts disable %q\n",
 			nameOr(actor(ctx)), name, what, name))
 }
 
@@ -222,7 +230,8 @@ func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
 
 func (l *Ledger) accounts(ctx context.Context, q querier) ([]Account, error) {
 	var all []Account
-	err := drain(q.QueryContext(ctx, `SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx,
+		`SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`))(func(scan func(...any) error) error {
 		a, err := scanAccount(scan)
 		all = append(all, a)
 		return err
@@ -240,7 +249,8 @@ func (l *Ledger) Account(ctx context.Context, idOrName string) (Account, error) 
 }
 
 func (l *Ledger) account(ctx context.Context, q querier, idOrName string) (Account, error) {
-	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
+	a, err := scanAccount(q.QueryRowContext(ctx,
+		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}

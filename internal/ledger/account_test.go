@@ -33,15 +33,18 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		ana := s.account(l, "  Ana  Müller ", ledger.Operator, ledger.Preparer, ledger.Operator)
-		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) || ana.HasPassword || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
+		if ana.Name != "ana müller" || !slices.Equal(ana.Roles, []ledger.Role{ledger.Preparer, ledger.Operator}) ||
+			ana.HasPassword || ana.Disabled || !ana.CreatedAt.Equal(s.clock()) || !ana.SignedInAt.IsZero() {
 			s.Errorf("%+v", ana)
 		}
-		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER", "Ana Mu\u0308ller"} { // the last one decomposed
+		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER",
+			"Ana Mu\u0308ller"} { // the last one decomposed
 			if got, err := l.Account(ctx, name); err != nil || got.ID != ana.ID {
 				s.Errorf("%q finds %+v, %v", name, got, err)
 			}
 		}
-		for _, name := range []string{"Ana Mu\u0308ller", "", " \t", "a\x00b", "ana\u200b", "\xff", strings.Repeat("a", 101)} {
+		for _, name := range []string{"Ana Mu\u0308ller", "", " \t", "a\x00b", "ana\u200b", "\xff",
+			strings.Repeat("a", 101)} {
 			_, err := l.AddAccount(ctx, name, nil)
 			s.wantErr(err, ledger.ErrAccount)
 		}
@@ -88,7 +91,8 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 		for i, l := range ledgers {
 			go func() { failed <- l.ChangeAccount(ctx, pair[i].ID, nil, false) }()
 		}
-		if one, other := <-failed, <-failed; (one == nil) == (other == nil) || !errors.Is(errors.Join(one, other), ledger.ErrLastOperator) {
+		if one, other := <-failed, <-failed; (one == nil) == (other == nil) ||
+			!errors.Is(errors.Join(one, other), ledger.ErrLastOperator) {
 			s.Errorf("%v and %v", one, other)
 		}
 	})
@@ -120,7 +124,8 @@ func TestSignIn(t *testing.T) {
 		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
 		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
 		l.RefuseInPasswords("filings.example.com")
-		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!", "ana.example.com", strings.Repeat("xk", 501)} {
+		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!",
+			"ana.example.com", strings.Repeat("xk", 501)} {
 			s.wantErr(l.SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
 		}
 		s.wantErr(l.SetPassword(ctx, "nobody", password), ledger.ErrNotFound)
@@ -173,7 +178,8 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 		s.signIn(l, "ana", password, nil)
 
 		s.exec(`UPDATE accounts SET password = 'plain'`)
-		if _, err := l.SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil || errors.Is(err, ledger.ErrSignIn) {
+		if _, err := l.SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil ||
+			errors.Is(err, ledger.ErrSignIn) {
 			s.Errorf("a hash that nobody can read: %v", err)
 		}
 	})

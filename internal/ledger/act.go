@@ -163,7 +163,8 @@ func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
 		a.At = now
 	}
 	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
-	n, err := affected(x.ExecContext(ctx, `INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
+	n, err := affected(x.ExecContext(ctx,
+		`INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
 		a.ID, millis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
 	case err != nil:
@@ -211,7 +212,8 @@ func (l *Ledger) Acts(ctx context.Context, q ActQuery) ([]Act, error) {
 	var all []Act
 	err := drain(l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note FROM acts
 		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4 ORDER BY seq DESC LIMIT $5`,
-		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64), cmp.Or(q.Limit, math.MaxInt32)))(func(scan func(...any) error) error {
+		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64),
+		cmp.Or(q.Limit, math.MaxInt32)))(func(scan func(...any) error) error {
 		var a Act
 		var at int64
 		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)

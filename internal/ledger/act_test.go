@@ -19,7 +19,13 @@ func (s *store) acts(l *ledger.Ledger, q ledger.ActQuery) []ledger.Act {
 }
 
 func deposit(id string) ledger.Act {
-	return ledger.Act{ID: id, By: "ana", From: "192.0.2.1", What: "deposit", Note: "of $75.00"}
+	return ledger.Act{
+		ID:   id,
+		By:   "ana",
+		From: "192.0.2.1",
+		What: "deposit",
+		Note: "of $75.00",
+	}
 }
 
 // What is asked twice under one ID is done once.
@@ -29,7 +35,8 @@ func TestActIsDoneOnce(t *testing.T) {
 		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""))
 		for _, l := range []*ledger.Ledger{l, other} {
 			s.wantErr(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""), ledger.ErrDone)
-			s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), deposit("form")), "b"), ledger.ErrDone) // before the batch is looked for
+			s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), deposit("form")), "b"),
+				ledger.ErrDone) // before the batch is looked for
 		}
 		if b := s.book(l); b.Deposits != cost {
 			s.Errorf("%s was deposited", b.Deposits)

@@ -68,7 +68,8 @@ func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
 // askApproval has a batch wait for the approval of a plan.
 func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second bool) error {
 	var was Approval
-	switch err := tx.QueryRowContext(ctx, `SELECT approval, second FROM batches WHERE id = $1`, batch).Scan(&was.State, &was.Second); {
+	switch err := tx.QueryRowContext(ctx, `SELECT approval, second FROM batches WHERE id = $1`, batch).Scan(&was.State,
+		&was.Second); {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotFound
 	case err != nil:
@@ -140,7 +141,8 @@ func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string) (waits bool
 		if waits {
 			state, approver, at = ApprovalWanted, "", 0
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
 			batch, state, plan, by, flag(waits), approver, at); err != nil {
 			return err
 		}
@@ -161,7 +163,8 @@ func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, batch string) error {
 		return err
 	}
 	var a Approval
-	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`, batch).Scan(&a.State, &a.Plan, &a.Second); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT approval, plan, second FROM batches WHERE id = $1`, batch).Scan(&a.State,
+		&a.Plan, &a.Second); err != nil {
 		return err
 	}
 	if a.Second && a.State != NoApproval {
@@ -178,7 +181,8 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		var state ApprovalState
 		var wanted string
 		var open bool
-		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, open FROM batches WHERE id = $1`, batch).Scan(&state, &wanted, &open); {
+		switch err := tx.QueryRowContext(ctx, `SELECT approval, plan, open FROM batches WHERE id = $1`,
+			batch).Scan(&state, &wanted, &open); {
 		case errors.Is(err, sql.ErrNoRows):
 			return ErrNotFound
 		case err != nil:
@@ -193,7 +197,9 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		if err := l.secondPerson(ctx, tx, batch, by); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by, millis(l.now())); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by,
+			millis(l.now())); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {

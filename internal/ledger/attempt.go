@@ -24,7 +24,8 @@ type Attempt struct {
 // Attempts lists the attempts of a row that have ended, the oldest first.
 func (l *Ledger) Attempts(ctx context.Context, row int64) ([]Attempt, error) {
 	var all []Attempt
-	err := drain(l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`, row))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE row = $1 ORDER BY try`,
+		row))(func(scan func(...any) error) error {
 		a, err := scanAttempt(scan)
 		all = append(all, a)
 		return err
@@ -40,7 +41,9 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 	all := make(map[int64][]Attempt, len(rows))
 	for some := range slices.Chunk(rows, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT row, `+attemptColumns+` FROM attempts WHERE row IN (`+in+`) ORDER BY row, try`, args...))(func(scan func(...any) error) error {
+		err := drain(l.read.QueryContext(ctx,
+			`SELECT row, `+attemptColumns+` FROM attempts WHERE row IN (`+in+`) ORDER BY row, try`,
+			args...))(func(scan func(...any) error) error {
 			var row int64
 			a, err := scanAttempt(scan, &row)
 			all[row] = append(all[row], a)
@@ -53,7 +56,8 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 	return all, nil
 }
 
-const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` + supposedOwner + `' THEN 1 ELSE 0 END`
+const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` +
+	supposedOwner + `' THEN 1 ELSE 0 END`
 
 func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var a Attempt

@@ -18,7 +18,8 @@ type Attention struct {
 // Attention counts what waits.
 func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 	var a Attention
-	err := l.read.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0), (SELECT COUNT(*) FROM events WHERE state = 'new'),
+	err := l.read.QueryRowContext(ctx,
+		`SELECT (SELECT COUNT(*) FROM items WHERE exception <> 0), (SELECT COUNT(*) FROM events WHERE state = 'new'),
 		(SELECT COUNT(*) FROM events WHERE state = 'unknown'), (SELECT COUNT(*) FROM batches WHERE approval = 'wanted' AND canceled = 0),
 		(SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND `+atRest+`)`).
 		Scan(&a.Exceptions, &a.NewEvents, &a.UnknownEvents, &a.Approvals, &a.Uncertain)
@@ -32,7 +33,8 @@ func (l *Ledger) Attention(ctx context.Context) (Attention, error) {
 // has passed, nothing more is sent by it.
 func (l *Ledger) Lease(ctx context.Context) (until time.Time, err error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0)`, l.owner.ID).Scan(&at); err != nil {
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE((SELECT expires_at FROM owners WHERE id = $1), 0)`,
+		l.owner.ID).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the lease of process %s: %w", l.owner.ID, err)
 	}
 	return moment(at), nil

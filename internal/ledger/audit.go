@@ -59,18 +59,21 @@ type auditor struct {
 }
 
 func (a *auditor) count() error {
-	return a.tx.QueryRowContext(a.ctx, `SELECT (SELECT COUNT(*) FROM rows), (SELECT COUNT(*) FROM entries), (SELECT COUNT(*) FROM purchases)`).
+	return a.tx.QueryRowContext(a.ctx,
+		`SELECT (SELECT COUNT(*) FROM rows), (SELECT COUNT(*) FROM entries), (SELECT COUNT(*) FROM purchases)`).
 		Scan(&a.report.Rows, &a.report.Entries, &a.report.Purchases)
 }
 
 // sums compares the sums of the control row with the entries and the rows.
 func (a *auditor) sums() error {
 	var c control
-	if err := a.tx.QueryRowContext(a.ctx, `SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields()...); err != nil {
+	if err := a.tx.QueryRowContext(a.ctx,
+		`SELECT `+controlColumns+` FROM control WHERE id = 1`).Scan(c.fields()...); err != nil {
 		return err
 	}
 	entries := make(map[EntryKind]money.Cents)
-	err := drain(a.tx.QueryContext(a.ctx, `SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`))(func(scan func(...any) error) error {
+	err := drain(a.tx.QueryContext(a.ctx,
+		`SELECT kind, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY kind`))(func(scan func(...any) error) error {
 		var kind EntryKind
 		var sum money.Cents
 		err := scan(&kind, &sum)
@@ -81,7 +84,9 @@ func (a *auditor) sums() error {
 		return err
 	}
 	var held, spent money.Cents
-	err = a.tx.QueryRowContext(a.ctx, `SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).Scan(&held, &spent)
+	err = a.tx.QueryRowContext(a.ctx,
+		`SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM rows`).Scan(&held,
+		&spent)
 	if err != nil {
 		return err
 	}
@@ -97,7 +102,8 @@ func (a *auditor) sums() error {
 		{"posted against the rows", c.posted, spent},
 	} {
 		if check.sum != check.proof {
-			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("%s: %s is not %s", check.what, check.sum.Dollars(), check.proof.Dollars()))
+			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("%s: %s is not %s", check.what, check.sum.Dollars(),
+				check.proof.Dollars()))
 		}
 	}
 	return nil
@@ -106,29 +112,36 @@ func (a *auditor) sums() error {
 // contradictions are statements that must find nothing: each tells batch, row
 // number and a detail of what is wrong.
 var contradictions = []struct{ what, query string }{
-	{"a placed item does not own its purchase", `SELECT r.batch, r.number, i.product || ' ' || i.order_id FROM items i JOIN rows r ON r.id = i.row
+	{"a placed item does not own its purchase",
+		`SELECT r.batch, r.number, i.product || ' ' || i.order_id FROM items i JOIN rows r ON r.id = i.row
 		WHERE r.result = 'placed' AND i.product <> '' AND NOT EXISTS (SELECT 1 FROM purchases p WHERE p.row = r.id AND p.product = i.product AND p.bought = 1)`},
-	{"a purchase belongs to a row that did not buy it", `SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
+	{"a purchase belongs to a row that did not buy it",
+		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 1 AND r.result NOT IN ('placed', 'exists', 'placing') AND p.product <> 'company' AND (',' || r.dropped || ',') NOT LIKE ('%,' || p.product || ',%')`},
-	{"a key is held by a row that sends nothing", `SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
+	{"a key is held by a row that sends nothing",
+		`SELECT r.batch, r.number, p.key FROM purchases p JOIN rows r ON r.id = p.row
 		WHERE p.bought = 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
 	{"money is reserved for a row that sends nothing", `SELECT r.batch, r.number, CAST(r.held AS TEXT) FROM rows r
 		WHERE r.held <> 0 AND r.result NOT IN ('placing', 'uncertain') AND NOT (r.result = 'ready' AND r.doubt <> 0)`},
-	{"its entries do not add up to what it has reserved and spent, in cents", `SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) FROM rows r
+	{"its entries do not add up to what it has reserved and spent, in cents",
+		`SELECT r.batch, r.number, CAST(r.held AS TEXT) || ' and ' || CAST(r.spent AS TEXT) FROM rows r
 		LEFT JOIN (SELECT row, SUM(CASE kind WHEN 'reserve' THEN amount WHEN 'post' THEN -amount WHEN 'void' THEN -amount ELSE 0 END) AS held,
 			SUM(CASE kind WHEN 'post' THEN amount ELSE 0 END) AS spent FROM entries WHERE row <> 0 GROUP BY row) AS e ON e.row = r.id
 		WHERE r.held <> COALESCE(e.held, 0) OR r.spent <> COALESCE(e.spent, 0)`},
-	{"two placed rows have one order", `SELECT r.batch, r.number, i.order_id FROM items i JOIN rows r ON r.id = i.row WHERE r.result = 'placed' AND i.order_id <> ''
+	{"two placed rows have one order",
+		`SELECT r.batch, r.number, i.order_id FROM items i JOIN rows r ON r.id = i.row WHERE r.result = 'placed' AND i.order_id <> ''
 		AND EXISTS (SELECT 1 FROM items j JOIN rows o ON o.id = j.row WHERE j.order_id = i.order_id AND j.row <> i.row AND o.result = 'placed')`},
 }
 
 func (a *auditor) contradictions() error {
 	for _, c := range contradictions {
-		err := drain(a.tx.QueryContext(a.ctx, c.query+fmt.Sprintf(` LIMIT %d`, maxWrong)))(func(scan func(...any) error) error {
+		err := drain(a.tx.QueryContext(a.ctx,
+			c.query+fmt.Sprintf(` LIMIT %d`, maxWrong)))(func(scan func(...any) error) error {
 			var batch, detail string
 			var number int
 			err := scan(&batch, &number, &detail)
-			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", batch, number, c.what, detail))
+			a.report.Wrong = append(a.report.Wrong, fmt.Sprintf("batch %s, row %d: %s (%s)", batch, number, c.what,
+				detail))
 			return err
 		})
 		if err != nil {

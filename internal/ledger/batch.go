@@ -32,7 +32,8 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var open, prepared, canceled bool
 		var owner string
-		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`, b.ID).Scan(&open, &prepared, &canceled, &owner); {
+		switch err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
+			b.ID).Scan(&open, &prepared, &canceled, &owner); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return err
@@ -54,8 +55,10 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 			}
 		}
 		created = true
-		_, err := tx.ExecContext(ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at, corrects) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
-			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers, l.owner.ID, b.CreatedBy, millis(l.now()), b.Corrects)
+		_, err := tx.ExecContext(
+			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at, corrects) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
+			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers,
+			l.owner.ID, b.CreatedBy, millis(l.now()), b.Corrects)
 		return err
 	})
 	if err != nil {
@@ -66,7 +69,9 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 
 // clearBatch forgets a batch that was never open, with its rows.
 func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
-	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`, `DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`, `DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
+	for _, query := range []string{`DELETE FROM contributors WHERE object = $1`,
+		`DELETE FROM secrets WHERE batch = $1`, `DELETE FROM officers WHERE batch = $1`,
+		`DELETE FROM rows WHERE batch = $1`, `DELETE FROM batches WHERE id = $1`} {
 		if _, err := tx.ExecContext(ctx, query, batch); err != nil {
 			return err
 		}
@@ -75,7 +80,8 @@ func clearBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 }
 
 // newRow are the columns of a row on its way in.
-var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text", "message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint", "corrects bigint"}
+var newRow = columns{"batch text", "number bigint", "cells text", "faults text", "request text", "result text",
+	"message text", "cost bigint", "certainty bigint", "priority bigint", "at bigint", "corrects bigint"}
 
 // AddRows appends rows to a batch under import, in the order in which they are
 // to be sent: of rows whose ids lie together, many travel in one task. Only the
@@ -103,21 +109,25 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 		for _, o := range r.Officers {
 			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
 		}
-		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message, int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now()), int64(r.Corrects)}
+		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message,
+			int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now()), int64(r.Corrects)}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
 			return err
 		}
-		if err := l.exec(ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
+		if err := l.exec(
+			ctx, tx, `INSERT INTO secrets (batch, number, sealed) SELECT v.batch, v.number, v.sealed {{v}}`,
 			columns{"batch text", "number bigint", "sealed text"}, secrets); err != nil {
 			return err
 		}
-		if err := l.exec(ctx, tx, `INSERT INTO officers (batch, number, listed, cells) SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
+		if err := l.exec(
+			ctx, tx, `INSERT INTO officers (batch, number, listed, cells) SELECT v.batch, v.number, v.listed, v.cells {{v}}`,
 			columns{"batch text", "number bigint", "listed bigint", "cells text"}, officers); err != nil {
 			return err
 		}
-		return l.exec(ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at, corrects)
+		return l.exec(
+			ctx, tx, `INSERT INTO rows (batch, number, cells, faults, request, result, message, cost, certainty, priority, updated_at, corrects)
 			SELECT v.batch, v.number, v.cells, v.faults, v.request, v.result, v.message, v.cost, v.certainty, v.priority, v.at, v.corrects {{v}} ORDER BY v.priority, v.number`, newRow, records)
 	})
 	if err != nil {
@@ -146,7 +156,8 @@ type stage struct {
 
 func stageOf(ctx context.Context, tx *sql.Tx, batch string) (stage, error) {
 	var s stage
-	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`, batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
+	err := tx.QueryRowContext(ctx, `SELECT open, prepared, canceled, owner FROM batches WHERE id = $1`,
+		batch).Scan(&s.open, &s.prepared, &s.canceled, &s.owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -169,7 +180,9 @@ func (l *Ledger) PrepareBatch(ctx context.Context, batch string) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE batches SET prepared = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch)
+		_, err := tx.ExecContext(
+			ctx, `UPDATE batches SET prepared = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`,
+			batch)
 		return err
 	})
 	if err != nil {
@@ -206,7 +219,9 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 	if err := l.hold(ctx, tx, batch); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, batch); err != nil {
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE batches SET open = 1, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`,
+		batch); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {
@@ -222,7 +237,8 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 // to any more.
 func (l *Ledger) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	var idle bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
+	err := tx.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)
 	if err != nil || !idle {
 		return err
 	}
@@ -242,7 +258,8 @@ func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
 }
 
 // onBatch changes a batch, and then what follows from it, in one commit.
-func (l *Ledger) onBatch(ctx context.Context, batch, query string, then func(context.Context, *sql.Tx, *control) error) error {
+func (l *Ledger) onBatch(ctx context.Context, batch, query string,
+	then func(context.Context, *sql.Tx, *control) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		done, err := affected(tx.ExecContext(ctx, query, batch))
 		switch {
@@ -270,19 +287,25 @@ const (
 // buy what is not wanted any more.
 func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`, batch, actor(ctx), millis(l.now())); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
+			batch, actor(ctx), millis(l.now())); err != nil {
 			return err
 		}
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
+		rows, err = affected(tx.ExecContext(ctx,
+			`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
 			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack))
 		if err != nil {
 			return err
 		}
-		if _, err = tx.ExecContext(ctx, `UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, millis(l.now()), takenBackInDoubt); err != nil {
+		if _, err = tx.ExecContext(ctx,
+			`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
+			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, millis(l.now()),
+			takenBackInDoubt); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
+		_, err = tx.ExecContext(
+			ctx, `DELETE FROM secrets WHERE batch = $1 AND number IN (SELECT number FROM rows WHERE batch = $1 AND result = 'canceled')`, batch)
 		if err != nil {
 			return err
 		}
@@ -299,7 +322,9 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 // a batch that was canceled they may go again; what was taken back stays so.
 func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '`+waitsAgain+`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+		rows, err = affected(tx.ExecContext(ctx,
+			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
+				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
 			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
 		if err != nil || rows == 0 {
 			return err
@@ -325,7 +350,8 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 // attempt there was ended with an answer that says so. One that was in doubt,
 // and was taken back by who settled it, is not: a late answer may still come.
 const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.row = rows.id
-	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) + `', '` + string(filing.KeyRefused) + `'))`
+	AND a.class NOT IN ('` + string(filing.NotSent) + `', '` + string(filing.Busy) + `', '` + string(filing.NoFunds) +
+	`', '` + string(filing.KeyRefused) + `'))`
 
 // ReviveBatch makes the canceled rows ready again that were never sent, and
 // returns their number and that of those it left. They are as any ready row: what
@@ -333,7 +359,9 @@ const unsent = `result = 'canceled' AND doubt = 0 AND NOT EXISTS (SELECT 1 FROM 
 // more; paused, or without its approval, it stays as it is.
 func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
-		rows, err = affected(tx.ExecContext(ctx, `UPDATE rows SET result = 'ready', waits = '`+waitsAgain+`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
+		rows, err = affected(tx.ExecContext(ctx,
+			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
+				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
 			WHERE batch = $1 AND `+unsent, batch, millis(l.now())))
 		if err != nil {
 			return err
@@ -341,7 +369,8 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 		if err := l.release(ctx, tx, batch, PartRetry); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`, batch).Scan(&left); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows WHERE batch = $1 AND result = 'canceled'`,
+			batch).Scan(&left); err != nil {
 			return err
 		}
 		if s, err := stageOf(ctx, tx, batch); err != nil || rows == 0 && (s.open || s.prepared) {
@@ -375,8 +404,10 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 	var b Batch
 	var columns, fields, officers string
 	var created, approved, canceled int64
-	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows, &b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
-		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By, &approved); err != nil {
+	if err := scan(&b.ID, &b.File, &b.Sheet, &b.Product, &b.Options, &b.Again, &columns, &fields, &officers, &b.Rows,
+		&b.Open, &b.Prepared, &b.Paused, &b.Canceled, &b.CanceledBy, &canceled, &b.Corrects, &b.CreatedBy, &created,
+		&b.Approval.State, &b.Approval.Plan, &b.Approval.AskedBy, &b.Approval.Second, &b.Approval.By,
+		&approved); err != nil {
 		return b, err
 	}
 	b.CreatedAt, b.CanceledAt, b.Approval.At = moment(created), moment(canceled), moment(approved)
@@ -396,7 +427,8 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 // Batch finds a batch by its id, by an unambiguous beginning of it, or, for "",
 // the newest of those that have begun; else the newest.
 func (l *Ledger) Batch(ctx context.Context, id string) (Batch, error) {
-	batches, err := l.batches(ctx, `WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
+	batches, err := l.batches(ctx,
+		`WHERE substr(id, 1, $1) = $2 AND ($2 <> '' OR corrects = '' OR open = 0 OR approval = 'wanted')
 		ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, CASE WHEN $2 = '' AND open = 0 THEN 1 ELSE 0 END, created_at DESC, id LIMIT 2`, len(id), id)
 	switch {
 	case err != nil:
@@ -478,7 +510,8 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		var result filing.Result
 		var n, waiting, short int
 		var spent, held money.Cost
-		if err := rows.Scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &held.Certainty, &waiting, &short); err != nil {
+		if err := rows.Scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &held.Certainty, &waiting,
+			&short); err != nil {
 			return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 		}
 		p.Counts[result] = n
@@ -495,7 +528,8 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 	if err := rows.Err(); err != nil {
 		return p, fmt.Errorf("sum batch %s up: %w", batch, err)
 	}
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*), COALESCE(SUM(CASE WHEN i.filing_status = '`+filing.FiledStatus+`' THEN 1 ELSE 0 END), 0)
 		FROM rows r JOIN items i ON i.row = r.id WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent'`, batch).Scan(&p.Filings, &p.Filed)
 	if err != nil {
 		return p, fmt.Errorf("sum the filings of batch %s up: %w", batch, err)

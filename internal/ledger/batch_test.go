@@ -15,17 +15,43 @@ func TestBatchKeepsWhatItWasGiven(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		want := ledger.Batch{
-			ID: "b1", File: "Jahr’s “end”.xlsx", Sheet: "Sheet 1", Product: filing.AnnualReport, Options: "--state DE", Again: "asked for by Ana",
-			Columns: []string{"Company ID", "", "Année"}, CreatedBy: "ana", CreatedAt: s.clock(),
+			ID:        "b1",
+			File:      "Jahr’s “end”.xlsx",
+			Sheet:     "Sheet 1",
+			Product:   filing.AnnualReport,
+			Options:   "--state DE",
+			Again:     "asked for by Ana",
+			Columns:   []string{"Company ID", "", "Année"},
+			CreatedBy: "ana",
+			CreatedAt: s.clock(),
 		}
 		created, err := l.CreateBatch(s.Context(), want)
 		if err != nil || !created {
 			s.Fatal(created, err)
 		}
 		rows := []ledger.Row{
-			{Number: 3, Cells: []byte(`["comp_1","ü"]`), Result: filing.Ready, Cost: money.Cost{Amount: 1, Certainty: money.Unknown}, Request: report("comp_1", "2026").Request},
-			{Number: 5, Cells: []byte(`[""]`), Result: filing.Invalid, Message: "no company", Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"}, {Column: -1, Rule: "x", Warning: true}}},
-			{Number: 9, Cells: []byte(`["comp_1"]`), Result: filing.Skipped, Message: "as row 3", Request: report("comp_1", "2026").Request},
+			{
+				Number:  3,
+				Cells:   []byte(`["comp_1","ü"]`),
+				Result:  filing.Ready,
+				Cost:    money.Cost{Amount: 1, Certainty: money.Unknown},
+				Request: report("comp_1", "2026").Request,
+			},
+			{
+				Number:  5,
+				Cells:   []byte(`[""]`),
+				Result:  filing.Invalid,
+				Message: "no company",
+				Faults: []ledger.Fault{{Column: 0, Rule: "company.required", Message: "give one"},
+					{Column: -1, Rule: "x", Warning: true}},
+			},
+			{
+				Number:  9,
+				Cells:   []byte(`["comp_1"]`),
+				Result:  filing.Skipped,
+				Message: "as row 3",
+				Request: report("comp_1", "2026").Request,
+			},
 		}
 		s.must(l.AddRows(s.Context(), "b1", rows[:1]))
 		s.must(l.AddRows(s.Context(), "b1", rows[1:]))
@@ -43,15 +69,18 @@ func TestBatchKeepsWhatItWasGiven(t *testing.T) {
 		}
 		for i, r := range s.rows(l, "b1") {
 			want := rows[i]
-			if r.Number != want.Number || string(r.Cells) != string(want.Cells) || r.Result != want.Result || r.Message != want.Message || r.Cost != want.Cost || !slices.Equal(r.Faults, want.Faults) {
+			if r.Number != want.Number || string(r.Cells) != string(want.Cells) || r.Result != want.Result ||
+				r.Message != want.Message || r.Cost != want.Cost || !slices.Equal(r.Faults, want.Faults) {
 				s.Errorf("got %+v, want %+v", r, want)
 			}
-			if (r.Request == nil) != (want.Request == nil) || r.Request != nil && r.Request.Order.AnnualReport.FilingYear != "2026" {
+			if (r.Request == nil) != (want.Request == nil) ||
+				r.Request != nil && r.Request.Order.AnnualReport.FilingYear != "2026" {
 				s.Errorf("request of row %d: %+v", r.Number, r.Request)
 			}
 		}
 		counts, err := l.Counts(s.Context(), "b1")
-		if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 || counts.Total() != 3 {
+		if err != nil || counts[filing.Ready] != 1 || counts[filing.Invalid] != 1 || counts[filing.Skipped] != 1 ||
+			counts.Total() != 3 {
 			s.Errorf("%v, %v", counts, err)
 		}
 	})
@@ -136,7 +165,8 @@ func TestBatchByTheBeginningOfItsID(t *testing.T) {
 			s.pass(1e9)
 		}
 		for _, c := range []struct{ asked, found string }{
-			{"", "x%"}, {"x", "x%"}, {"abcd", "abcd"}, {"ab", "ab"}, {"abc", ""}, {"a", ""}, {"y", ""}, {"%", ""}, {"abcdef", ""}, {"AB", ""},
+			{"", "x%"}, {"x", "x%"}, {"abcd", "abcd"}, {"ab", "ab"}, {"abc", ""}, {"a", ""}, {"y", ""}, {"%", ""},
+			{"abcdef", ""}, {"AB", ""},
 		} {
 			b, err := l.Batch(s.Context(), c.asked)
 			if b.ID != c.found || (err == nil) != (c.found != "") {
@@ -192,17 +222,21 @@ func TestSendableShares(t *testing.T) {
 		l := s.open()
 		large, small := s.add(l, "large", reports("large", 50)...), s.add(l, "small", reports("small", 2)...)
 		ids, err := l.Sendable(s.Context(), "", 10)
-		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) || !slices.Contains(ids, large[4].ID) {
+		if err != nil || len(ids) > 10 || !slices.Contains(ids, small[0].ID) || !slices.Contains(ids, small[1].ID) ||
+			!slices.Contains(ids, large[4].ID) {
 			s.Fatalf("%v, %v", ids, err)
 		}
-		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID || ids[9] != large[9].ID {
+		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) != 10 || ids[0] != large[0].ID ||
+			ids[9] != large[9].ID {
 			s.Fatalf("%v, %v", ids, err)
 		}
 		s.must(l.PauseBatch(s.Context(), "large"))
 		if ids, err = l.Sendable(s.Context(), "large", 10); err != nil || len(ids) > 0 {
 			s.Fatalf("of a paused batch: %v, %v", ids, err)
 		}
-		if ready, err := l.ReadyRows(s.Context(), []int64{large[0].ID, small[1].ID, small[0].ID, 999999}); err != nil || len(ready) != 2 || ready[0].ID != small[0].ID {
+		if ready, err := l.ReadyRows(s.Context(),
+			[]int64{large[0].ID, small[1].ID, small[0].ID, 999999}); err != nil || len(ready) != 2 ||
+			ready[0].ID != small[0].ID {
 			s.Fatalf("%v, %v", ready, err)
 		}
 		if ready, err := l.ReadyRows(s.Context(), nil); err != nil || ready != nil {
@@ -224,7 +258,8 @@ func TestPauseAndResume(t *testing.T) {
 		s.want(l, rows[0], filing.Placed, 0)
 		s.must(l.ResumeBatch(s.Context(), "b1"))
 		s.place(l, rows[1])
-		for _, err := range []error{l.PauseBatch(s.Context(), "none"), l.ResumeBatch(s.Context(), "none"), l.OpenBatch(s.Context(), "none")} {
+		for _, err := range []error{l.PauseBatch(s.Context(), "none"), l.ResumeBatch(s.Context(), "none"),
+			l.OpenBatch(s.Context(), "none")} {
 			if !errors.Is(err, ledger.ErrNotFound) {
 				s.Error(err)
 			}
@@ -308,7 +343,8 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 			}
 			s.place(l, r)
 		}
-		if begun := s.begin(l, intent(s.row(l, elsewhere.ID))); begun.Try != 0 || len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+		if begun := s.begin(l, intent(s.row(l, elsewhere.ID))); begun.Try != 0 || len(begun.Taken) != 1 ||
+			!begun.Taken[0].Bought {
 			s.Errorf("bought twice: %+v", begun)
 		}
 		if n, left, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 0 || left != 1 {
@@ -340,7 +376,8 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 		rows := s.add(l, "b1", reports("b1", 3)...)
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.Refused)
-		s.must(l.SetAside(s.Context(), ledger.Aside{Row: rows[1].ID, Next: filing.Rejected, Message: "no such company"}))
+		s.must(l.SetAside(s.Context(),
+			ledger.Aside{Row: rows[1].ID, Next: filing.Rejected, Message: "no such company"}))
 		s.place(l, rows[2])
 		if n, err := l.RetryBatch(s.Context(), "b1"); err != nil || n != 2 {
 			s.Fatal(n, err)
@@ -367,9 +404,11 @@ func TestProgress(t *testing.T) {
 		if begun := s.begin(l, intent(rows[4])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.SetAside(s.Context(), ledger.Aside{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
+		s.must(l.SetAside(s.Context(),
+			ledger.Aside{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
 		p, err := l.Progress(s.Context(), "b1")
-		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Held != (money.Cost{Amount: 3 * cost}) || p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
+		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Held != (money.Cost{Amount: 3 * cost}) ||
+			p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
 			s.Fatalf("%+v, %v", p, err)
 		}
 		u, err := l.Unfinished(s.Context(), "b1")
@@ -413,7 +452,8 @@ func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 					s.answer(l, rows[1], class)
 				}
 				if p, err := l.Progress(s.Context(), id); err != nil || p.Spent != c.spent || p.Held != c.held {
-					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Held, c.spent, c.held, err)
+					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Held,
+						c.spent, c.held, err)
 				}
 			}
 			for _, u := range s.news(l).Untold {

@@ -22,9 +22,17 @@ func (l *Ledger) Book(ctx context.Context) (Book, error) {
 	if err != nil {
 		return Book{}, err
 	}
-	b := Book{Declared: c.declared, Deposits: c.deposits, Adjustments: c.adjustments, Posted: c.posted, Reserved: c.reserved}
-	err = l.read.QueryRowContext(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+`) THEN 2
-		WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
+	b := Book{
+		Declared:    c.declared,
+		Deposits:    c.deposits,
+		Adjustments: c.adjustments,
+		Posted:      c.posted,
+		Reserved:    c.reserved,
+	}
+	err = l.read.QueryRowContext(ctx,
+		`SELECT CASE WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty >= 2 OR certainty >= 2 AND `+weighs+`) THEN 2
+		WHEN EXISTS (SELECT 1 FROM rows WHERE spent_certainty = 1 OR certainty = 1 AND `+weighs+
+			`) THEN 1 ELSE 0 END`).Scan(&b.Certainty)
 	if err != nil {
 		return b, fmt.Errorf("read the book: %w", err)
 	}
@@ -50,10 +58,12 @@ func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) er
 	return l.enter(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
 }
 
-func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string, apply func(*control)) error {
+func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string,
+	apply func(*control)) error {
 	err := l.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
 		apply(c)
-		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`, millis(l.now()), kind, int64(amount), note); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`,
+			millis(l.now()), kind, int64(amount), note); err != nil {
 			return err
 		}
 		return l.askAgain(ctx, tx, c)
@@ -67,7 +77,8 @@ func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, 
 // Entries streams the book's entries, the oldest first.
 func (l *Ledger) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		rows, err := l.read.QueryContext(ctx, `SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
+		rows, err := l.read.QueryContext(ctx,
+			`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
 			FROM entries e LEFT JOIN rows r ON r.id = e.row ORDER BY e.id`)
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("read the book's entries: %w", err))

@@ -55,7 +55,8 @@ func presentedBrowsers(cookie string) map[string]string {
 // one that was used last comes first.
 func (l *Ledger) loadBrowsers(ctx context.Context, name string) ([]knownBrowser, error) {
 	var all []knownBrowser
-	err := drain(l.read.QueryContext(ctx, `SELECT b.hash, b.network, b.agent, b.created_at, b.used_at FROM known_browsers b
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT b.hash, b.network, b.agent, b.created_at, b.used_at FROM known_browsers b
 		JOIN accounts a ON a.id = b.account WHERE a.name = $1 AND b.used_at > $2 ORDER BY b.used_at DESC, b.hash`,
 		name, millis(l.now().Add(-BrowserLife))))(func(scan func(...any) error) error {
 		var b knownBrowser
@@ -78,11 +79,13 @@ func (l *Ledger) KnowBrowser(ctx context.Context, account, cookie, from, agent s
 	fresh, hash := newSecret()
 	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
-		if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE used_at <= $1`, millis(now.Add(-BrowserLife))); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE used_at <= $1`,
+			millis(now.Add(-BrowserLife))); err != nil {
 			return err
 		}
 		for old := range presented {
-			n, err := affected(tx.ExecContext(ctx, `UPDATE known_browsers SET used_at = $3, network = $4, agent = $5 WHERE hash = $1 AND account = $2`,
+			n, err := affected(tx.ExecContext(ctx,
+				`UPDATE known_browsers SET used_at = $3, network = $4, agent = $5 WHERE hash = $1 AND account = $2`,
 				old, account, millis(now), Network(from), agent))
 			if err != nil {
 				return err
@@ -92,12 +95,14 @@ func (l *Ledger) KnowBrowser(ctx context.Context, account, cookie, from, agent s
 				return nil
 			}
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO known_browsers (hash, account, network, agent, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)`,
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO known_browsers (hash, account, network, agent, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)`,
 			hash, account, Network(from), agent, millis(now)); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE account = $1 AND hash NOT IN
-			(SELECT hash FROM known_browsers WHERE account = $1 ORDER BY used_at DESC, created_at DESC LIMIT $2)`, account, maxKnown)
+			(SELECT hash FROM known_browsers WHERE account = $1 ORDER BY used_at DESC, created_at DESC LIMIT $2)`,
+			account, maxKnown)
 		return err
 	})
 	if err != nil {
@@ -134,7 +139,8 @@ func (l *Ledger) KnownBrowsers(ctx context.Context, account Account, cookie stri
 
 // ForgetBrowser forgets a known browser of an account. It returns ErrNotFound.
 func (l *Ledger) ForgetBrowser(ctx context.Context, account, id string) error {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM known_browsers WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID))
+	n, err := affected(l.exclusively(ctx, `DELETE FROM known_browsers WHERE account = $1 AND substr(hash, 1, $3) = $2`,
+		account, id, publicID))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}

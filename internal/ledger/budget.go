@@ -27,7 +27,8 @@ const need = `CASE WHEN r.cost > r.held THEN r.cost - r.held ELSE 0 END`
 // up what they need. One in doubt or without a priority that nothing available
 // can pay for is passed over.
 const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits, SUM(t.need) OVER (ORDER BY t.doubt DESC, t.priority, t.id) AS total
-	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible + ` AND (r.waits = '' OR r.waits = 'funds')) AS t
+	FROM (SELECT r.id, r.priority, r.doubt, r.waits, ` + need + ` AS need ` + eligible +
+	` AND (r.waits = '' OR r.waits = 'funds')) AS t
 	WHERE t.doubt = 0 AND t.priority <> 0 OR t.need <= $1`
 
 // ration decides which ready rows the book can pay for, in the order of their
@@ -37,7 +38,9 @@ const inTurn = `SELECT t.id, t.priority, t.doubt, t.waits, SUM(t.need) OVER (ORD
 // declared, none waits.
 func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 	var needed int64
-	if err := tx.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+` AND (r.waits = '' OR r.waits = 'funds')`).Scan(&needed); err != nil {
+	if err := tx.QueryRowContext(ctx,
+		`SELECT CAST(COALESCE(SUM(`+need+`), 0) AS BIGINT) `+eligible+
+			` AND (r.waits = '' OR r.waits = 'funds')`).Scan(&needed); err != nil {
 		return fmt.Errorf("sum up what the ready rows need: %w", err)
 	}
 	available := int64(c.available())
@@ -48,9 +51,11 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 		return nil
 	}
 	for _, query := range []string{
-		`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (SELECT id FROM (` + inTurn + `) AS q WHERE q.total <= $1 AND q.waits = 'funds')`,
+		`UPDATE rows SET waits = '', message = '' WHERE waits = 'funds' AND id IN (SELECT id FROM (` + inTurn +
+			`) AS q WHERE q.total <= $1 AND q.waits = 'funds')`,
 		`UPDATE rows SET waits = 'funds', message = 'insufficient funds: what is available pays for rows that are due earlier, or came first'
-			WHERE waits = '' AND id IN (SELECT id FROM (` + inTurn + `) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
+			WHERE waits = '' AND id IN (SELECT id FROM (` + inTurn +
+			`) AS q WHERE q.total > $1 AND q.waits = '' AND q.priority <> 0 AND q.doubt = 0)`,
 	} {
 		if _, err := tx.ExecContext(ctx, query, available); err != nil {
 			return fmt.Errorf("ration the funds: %w", err)
@@ -74,7 +79,9 @@ func (l *Ledger) wakeFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	}
 	var awake int
 	var needed money.Cents
-	err := tx.QueryRowContext(ctx, fmt.Sprintf(`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT) FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake, &needed)
+	err := tx.QueryRowContext(ctx,
+		fmt.Sprintf(
+			`SELECT COUNT(*), CAST(COALESCE(SUM(q.need), 0) AS BIGINT) FROM (SELECT %s AS need %s AND r.waits = '' LIMIT %d) AS q`, need, eligible, maxWoken+1)).Scan(&awake, &needed)
 	if err != nil {
 		return fmt.Errorf("sum up what the rows need that may go: %w", err)
 	}
@@ -83,14 +90,16 @@ func (l *Ledger) wakeFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 		free = 0
 	}
 	// Each part reads the first of an index of its own, whose condition stands in it.
-	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible + ` AND r.waits = 'funds' AND r.waits <> ''`
+	const waiting = `SELECT r.id, r.priority, r.doubt, ` + need + ` AS need ` + eligible +
+		` AND r.waits = 'funds' AND r.waits <> ''`
 	var woken []record
 	blocked := false
 	err = drain(tx.QueryContext(ctx, fmt.Sprintf(`SELECT q.id, q.priority, q.doubt, q.need FROM (
 			SELECT * FROM (%[1]s AND r.doubt <> 0) AS d
 			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority <> 0 ORDER BY r.priority, r.id LIMIT %[2]d) AS p
 			UNION ALL SELECT * FROM (%[1]s AND r.doubt = 0 AND r.priority = 0 AND r.cost <= $1 ORDER BY r.cost, r.id LIMIT %[2]d) AS n) AS q
-		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken), int64(available)))(func(scan func(...any) error) error {
+		ORDER BY q.doubt DESC, q.priority, q.id`, waiting, maxWoken),
+		int64(available)))(func(scan func(...any) error) error {
 		var id, priority int64
 		var doubt bool
 		var need money.Cents
@@ -109,7 +118,8 @@ func (l *Ledger) wakeFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	if err != nil {
 		return fmt.Errorf("look for rows that wait for funds: %w", err)
 	}
-	if err := l.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`, columns{"id bigint"}, woken); err != nil {
+	if err := l.exec(ctx, tx, `UPDATE rows SET waits = '', message = '' {{v}} WHERE rows.id = v.id`,
+		columns{"id bigint"}, woken); err != nil {
 		return fmt.Errorf("wake rows that wait for funds: %w", err)
 	}
 	return nil

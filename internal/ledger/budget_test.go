@@ -88,14 +88,16 @@ func TestApproval(t *testing.T) {
 		for _, c := range []struct {
 			batch, plan string
 			want        error
-		}{{"a", "plan 2", ledger.ErrPlan}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil}, {"a", "plan 1", ledger.ErrApproved}} {
+		}{{"a", "plan 2", ledger.ErrPlan}, {"b", "plan 1", ledger.ErrNotFound}, {"a", "plan 1", nil},
+			{"a", "plan 1", ledger.ErrApproved}} {
 			if err := l.Approve(ctx, c.batch, c.plan, "Ana"); !is(err, c.want) {
 				s.Errorf("%+v: %v", c, err)
 			}
 		}
 		sendable(1)
 		b, err := l.Batch(ctx, "a")
-		if s.must(err); b.Approval.By != "Ana" || b.Approval.State != ledger.ApprovalGiven || !b.Approval.At.Equal(s.clock()) {
+		if s.must(err); b.Approval.By != "Ana" || b.Approval.State != ledger.ApprovalGiven ||
+			!b.Approval.At.Equal(s.clock()) {
 			s.Errorf("%+v", b.Approval)
 		}
 		s.must(l.WantApproval(ctx, "a", "plan 1")) // the same plan was approved
@@ -173,7 +175,8 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 		if begun := s.begin(l, intent(s.row(l, rows[0].ID))); begun.Try != 0 {
 			s.Errorf("there is no money left: %+v", begun)
 		}
-		for _, change := range []func() error{func() error { return l.PauseBatch(ctx, "c") }, func() error { return l.ResumeBatch(ctx, "c") }} {
+		for _, change := range []func() error{func() error { return l.PauseBatch(ctx, "c") },
+			func() error { return l.ResumeBatch(ctx, "c") }} {
 			if err := change(); !is(err, ledger.ErrNotFound) {
 				s.Error(err)
 			}
@@ -249,9 +252,15 @@ func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 		word   func(*store, *ledger.Ledger) error
 		result filing.Result
 	}{
-		"paused":                {func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") }, filing.Ready},
-		"canceled":              {func(s *store, l *ledger.Ledger) error { _, err := l.CancelBatch(s.Context(), "a"); return err }, filing.Uncertain},
-		"an approval is wanted": {func(s *store, l *ledger.Ledger) error { return l.WantApproval(s.Context(), "a", "plan") }, filing.Ready},
+		"paused": {func(s *store, l *ledger.Ledger) error { return l.PauseBatch(s.Context(), "a") },
+			filing.Ready},
+		"canceled": {func(s *store, l *ledger.Ledger) error {
+			_, err := l.CancelBatch(s.Context(), "a")
+			return err
+		}, filing.Uncertain},
+		"an approval is wanted": {func(s *store, l *ledger.Ledger) error {
+			return l.WantApproval(s.Context(), "a", "plan")
+		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {

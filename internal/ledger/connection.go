@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkfiling/internal/network"
-
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"bulkfiling/internal/network"
 )
 
 // A network may lose a connection without a word to either end: a database that
@@ -68,7 +68,9 @@ func openPostgres(databaseURL string) (*sql.DB, error) {
 		stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 			c.PgConn().CustomData()[connected] = time.Now().UnixNano()
 			// A statement, for poolers refuse to start with settings that they do not know.
-			_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `, unended.Milliseconds())+durable)
+			_, err := c.Exec(
+				ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), `,
+					unended.Milliseconds())+durable)
 			return err
 		}),
 		stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {

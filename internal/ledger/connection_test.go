@@ -164,7 +164,8 @@ func TestCommitsAreDurable(t *testing.T) {
 		if s.config.DatabaseURL == "" {
 			return // its file says so itself
 		}
-		for setting, want := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_apply": "remote_apply"} {
+		for setting, want := range map[string]string{"off": "on", "local": "on", "on": "on",
+			"remote_apply": "remote_apply"} {
 			u, err := url.Parse(s.config.DatabaseURL)
 			s.must(err)
 			q := u.Query()

@@ -35,9 +35,13 @@ const (
 )
 
 var partWords = map[Part]string{
-	PartUpload: "uploaded this spreadsheet", PartEdit: "corrected this spreadsheet", PartSubmit: "submitted this batch",
-	PartSchedule: "made the schedule", PartList: "changed the company list", PartRetry: "had rows of this batch sent again",
-	PartResolve: "marked a row of this batch as not placed",
+	PartUpload:   "uploaded this spreadsheet",
+	PartEdit:     "corrected this spreadsheet",
+	PartSubmit:   "submitted this batch",
+	PartSchedule: "made the schedule",
+	PartList:     "changed the company list",
+	PartRetry:    "had rows of this batch sent again",
+	PartResolve:  "marked a row of this batch as not placed",
 }
 
 // SecondError says why somebody may not approve. It is ErrSecond.
@@ -71,9 +75,11 @@ func (e *SecondError) say(who, has, does string) string {
 	case e.Other == "":
 		return who + " " + partWords[e.Part]
 	case e.Linked == e.By:
-		return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", e.Other, who, e.Other, partWords[e.Part])
+		return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", e.Other, who,
+			e.Other, partWords[e.Part])
 	}
-	return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", who, e.Linked, e.Linked, partWords[e.Part])
+	return fmt.Sprintf("%s made the link with which %s signed in or set the password, and %s %s", who, e.Linked,
+		e.Linked, partWords[e.Part])
 }
 
 // person is a name as contributors have it.
@@ -111,7 +117,8 @@ func contribute(ctx context.Context, tx *sql.Tx, object, by string, part Part) e
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) VALUES ($1,$2,$3)
-		ON CONFLICT (object, person) DO UPDATE SET part = excluded.part WHERE contributors.part LIKE 'link%'`, object, person(by), part); err != nil {
+		ON CONFLICT (object, person) DO UPDATE SET part = excluded.part WHERE contributors.part LIKE 'link%'`, object,
+		person(by), part); err != nil {
 		return fmt.Errorf("record who takes part in %s: %w", object, err)
 	}
 	for _, maker := range linked {
@@ -128,7 +135,8 @@ func linkTo(name string) Part { return PartLink + " " + Part(name) }
 
 // copyContributors has those of one object take part in another.
 func copyContributors(ctx context.Context, tx *sql.Tx, from, to string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO contributors (object, person, part) SELECT $2, person, part FROM contributors WHERE object = $1
+	_, err := tx.ExecContext(
+		ctx, `INSERT INTO contributors (object, person, part) SELECT $2, person, part FROM contributors WHERE object = $1
 		ON CONFLICT (object, person) DO UPDATE SET part = CASE WHEN contributors.part LIKE 'link%' THEN excluded.part ELSE contributors.part END`, from, to)
 	return wrap("copy who takes part in "+from, err)
 }
@@ -149,7 +157,8 @@ func seasonObject(name, roster string) string { return "season " + name + " " + 
 // made it, take part in the batch.
 func gather(ctx context.Context, tx *sql.Tx, batch string) error {
 	var from []string
-	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`, `SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
+	for _, query := range []string{`SELECT 'upload ' || id FROM uploads WHERE batch = $1`,
+		`SELECT 'season ' || season || ' ' || roster FROM firings WHERE batch = $1`} {
 		err := drain(tx.QueryContext(ctx, query, batch))(func(scan func(...any) error) error {
 			var object string
 			err := scan(&object)
@@ -187,7 +196,8 @@ func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool
 	}
 	var needed, scheduled, joins bool
 	var product, corrects string
-	err = q.QueryRowContext(ctx, `SELECT b.second, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
+	err = q.QueryRowContext(
+		ctx, `SELECT b.second, b.product, b.corrects, EXISTS (SELECT 1 FROM firings f WHERE f.batch = b.id),
 			EXISTS (SELECT 1 FROM batches o WHERE o.id = b.corrects AND o.open = 0)
 		FROM batches b WHERE b.id = $1`, batch).Scan(&needed, &product, &corrects, &scheduled, &joins)
 	switch {
@@ -201,13 +211,16 @@ func (l *Ledger) needsSecond(ctx context.Context, q querier, batch string) (bool
 		atTerminal(ctx) && !p.Terminal && !scheduled:
 		return false, nil
 	}
-	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered || p.From == 0 {
+	if covered, err := p.covers(ctx, q, filing.Product(product), batch, corrects); err != nil || !covered ||
+		p.From == 0 {
 		return covered, err
 	}
 	var cost money.Cents
 	var unknown bool
-	err = q.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1 ELSE 0 END), 0)
-		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
+	err = q.QueryRowContext(
+		ctx, `SELECT CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(CASE WHEN certainty >= $3 OR quoted = 0 AND (tries = 0 OR cost + spent = 0) THEN 1 ELSE 0 END), 0)
+		FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND (result IN (`+ordering+
+			`) OR result = 'invalid' AND request <> '' AND quoted = 1)`,
 		batch, corrects, int(money.Unknown)).Scan(&cost, &unknown)
 	return cost >= p.From || unknown, wrap("sum up batch "+batch, err)
 }
@@ -222,7 +235,8 @@ func (p Policy) covers(ctx context.Context, q querier, product filing.Product, b
 		return true, nil
 	}
 	covered := false
-	err := drain(q.QueryContext(ctx, `SELECT request FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND request <> ''
+	err := drain(q.QueryContext(ctx,
+		`SELECT request FROM rows WHERE (batch = $1 OR $2 <> '' AND batch = $2) AND request <> ''
 		AND result IN (`+ordering+`)`, batch, corrects))(func(scan func(...any) error) error {
 		var request string
 		var r filing.Request
@@ -230,7 +244,8 @@ func (p Policy) covers(ctx context.Context, q querier, product filing.Product, b
 			return err
 		}
 		err := json.Unmarshal([]byte(request), &r)
-		covered = slices.ContainsFunc(r.Order.Products(), func(one filing.Product) bool { return slices.Contains(p.Products, one) })
+		covered = slices.ContainsFunc(r.Order.Products(),
+			func(one filing.Product) bool { return slices.Contains(p.Products, one) })
 		return err
 	})
 	return covered, wrap("read what batch "+batch+" orders", err)
@@ -245,7 +260,8 @@ func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) er
 		}
 	}
 	name := person(by)
-	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`, name).Scan)
+	a, err := scanAccount(q.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts a WHERE a.name = $1`,
+		name).Scan)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !a.May(Approver) {
 		return &SecondError{By: by}
 	}
@@ -257,7 +273,8 @@ func (l *Ledger) mayApprove(ctx context.Context, q querier, batch, by string) er
 		return err
 	}
 	parts := make(map[string]Part)
-	err = drain(q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`, batch))(func(scan func(...any) error) error {
+	err = drain(q.QueryContext(ctx, `SELECT person, part FROM contributors WHERE object = $1 ORDER BY person`,
+		batch))(func(scan func(...any) error) error {
 		var who string
 		var part Part
 		err := scan(&who, &part)
@@ -344,14 +361,17 @@ func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Par
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE rows SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
+	_, err = tx.ExecContext(
+		ctx, `UPDATE rows SET waits = $2, message = CASE WHEN $2 = '' THEN message ELSE $3 END WHERE batch = $1 AND waits = '`+waitsAgain+`'`, batch, waits, message)
 	return wrap("release the rows of batch "+batch, err)
 }
 
 // again is what rows wait for that somebody has sent again in an open batch.
 func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
 	var released bool
-	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).Scan(&released)
+	err = tx.QueryRowContext(
+		ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`,
+		batch).Scan(&released)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", nil // whatever is asked of it changes nothing
 	}
@@ -375,5 +395,6 @@ func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part)
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
 		return "", "", fmt.Errorf("note that batch %s needs a second person: %w", batch, err)
 	}
-	return waitsForApproval, fmt.Sprintf("waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil
+	return waitsForApproval, fmt.Sprintf(
+		"waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil
 }

@@ -47,8 +47,10 @@ const controlColumns = `mode, declared, deposits, adjustments, posted, reserved,
 	commits, lineage, restored_at, restored_note, server_started, settling_until, changed_at, clock_base`
 
 func (c *control) fields() []any {
-	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote, &c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait,
-		&c.commits, &c.lineage, &c.restoredAt, &c.restoredNote, &c.serverStarted, &c.settlingUntil, &c.changedAt, &c.clockBase}
+	return []any{&c.mode, &c.declared, &c.deposits, &c.adjustments, &c.posted, &c.reserved, &c.paused, &c.pausedNote,
+		&c.pausedAt, &c.probeAt, &c.probeRow, &c.probeWait, &c.holdUntil, &c.holdWait,
+		&c.commits, &c.lineage, &c.restoredAt, &c.restoredNote, &c.serverStarted, &c.settlingUntil, &c.changedAt,
+		&c.clockBase}
 }
 
 type querier interface {
@@ -66,7 +68,8 @@ func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
 	var c control
 	into := append(c.fields(), &c.schema, &c.writtenBy, &c.now, &c.server)
 	err := q.QueryRowContext(ctx, `SELECT c.*, `+l.clock.sql()+`, `+l.dialect.server+`
-		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+`) AS c`).Scan(into...)
+		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+
+		`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
@@ -75,8 +78,10 @@ func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
 }
 
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
-	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22) WHERE id = 1`,
-		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait,
+	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+
+		`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22) WHERE id = 1`,
+		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt,
+		c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait,
 		c.commits, c.lineage, c.restoredAt, c.restoredNote, c.serverStarted, c.settlingUntil, c.changedAt, c.clockBase)
 	if err != nil {
 		return fmt.Errorf("write the ledger's control row: %w", err)
@@ -247,5 +252,7 @@ func (l *Ledger) Bind(ctx context.Context, mode string) error {
 }
 
 func modeError(holds, asked string) error {
-	return fmt.Errorf("%w: it holds %s orders and the key is for %s ones; use another ledger (--ledger NAME, or another DATABASE_URL)", ErrMode, holds, asked)
+	return fmt.Errorf(
+		"%w: it holds %s orders and the key is for %s ones; use another ledger (--ledger NAME, or another "+
+			"DATABASE_URL)", ErrMode, holds, asked)
 }

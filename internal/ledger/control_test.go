@@ -15,7 +15,8 @@ func (s *store) databaseNow() time.Time {
 		return time.Now()
 	}
 	var ms int64
-	s.must(s.sql().QueryRowContext(s.Context(), `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`).Scan(&ms))
+	s.must(s.sql().QueryRowContext(s.Context(),
+		`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`).Scan(&ms))
 	return time.UnixMilli(ms)
 }
 
@@ -23,7 +24,8 @@ func (s *store) databaseNow() time.Time {
 // that is looked at: leases, holds and due times are the database's.
 func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 	for _, c := range []struct{ owner, observer time.Duration }{
-		{0, 48 * time.Hour}, {0, -48 * time.Hour}, {48 * time.Hour, 0}, {-48 * time.Hour, 0}, {-26 * time.Hour, 26 * time.Hour},
+		{0, 48 * time.Hour}, {0, -48 * time.Hour}, {48 * time.Hour, 0}, {-48 * time.Hour, 0},
+		{-26 * time.Hour, 26 * time.Hour},
 	} {
 		t.Run(c.owner.String()+" "+c.observer.String(), func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
@@ -69,11 +71,21 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 					s.exec(`UPDATE control SET hold_until = 0`)
 				}
 
-				s.must(owner.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Due: owner.Now().Add(time.Minute), Message: "later"}))
+				s.must(owner.SetAside(ctx, ledger.Aside{
+					Row:     rows[1].ID,
+					Next:    filing.Ready,
+					Due:     owner.Now().Add(time.Minute),
+					Message: "later",
+				}))
 				if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
 					s.Errorf("%v may be sent, %v", ids, err)
 				}
-				s.must(observer.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Due: observer.Now(), Message: "now"}))
+				s.must(observer.SetAside(ctx, ledger.Aside{
+					Row:     rows[1].ID,
+					Next:    filing.Ready,
+					Due:     observer.Now(),
+					Message: "now",
+				}))
 				if ids, err := owner.Sendable(ctx, "", 10); err != nil || len(ids) != 2 {
 					s.Errorf("%v may be sent, %v", ids, err)
 				}
@@ -107,7 +119,12 @@ func TestClockThatWasSet(t *testing.T) {
 	ahead := open(48 * time.Hour)
 	near("the ledger's clock", ahead.Now(), time.Now().Add(48*time.Hour))
 	row := s.add(ahead, "a", reports("a", 1)...)[0]
-	s.must(ahead.SetAside(ctx, ledger.Aside{Row: row.ID, Next: filing.Ready, Due: ahead.Now().Add(20 * time.Minute), Message: "later"}))
+	s.must(ahead.SetAside(ctx, ledger.Aside{
+		Row:     row.ID,
+		Next:    filing.Ready,
+		Due:     ahead.Now().Add(20 * time.Minute),
+		Message: "later",
+	}))
 	s.must(ahead.Busy(ctx, 30*time.Minute))
 	beside := open(0)
 	near("the clock of two processes", beside.Now(), ahead.Now())
@@ -152,7 +169,8 @@ func TestTimeOfAChangeIsThatOfItsTurn(t *testing.T) {
 			sent <- err
 		}()
 		for waiting := 0; waiting == 0; {
-			s.must(db.QueryRowContext(s.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%control%FOR UPDATE%' AND query LIKE '%lineage%'`).Scan(&waiting))
+			s.must(db.QueryRowContext(s.Context(),
+				`SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%control%FOR UPDATE%' AND query LIKE '%lineage%'`).Scan(&waiting))
 		}
 		_, err = tx.ExecContext(s.Context(), `SELECT pg_sleep(0.2)`)
 		s.must(err)

@@ -50,7 +50,8 @@ func (c *correction) replaces() bool {
 func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string) error {
 	var original, columns, fields, officers string
 	var waits bool
-	err := tx.QueryRowContext(ctx, `SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).
+	err := tx.QueryRowContext(ctx,
+		`SELECT corrects, columns, fields, officers, CASE WHEN open = 0 OR approval = 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`, batch).
 		Scan(&original, &columns, &fields, &officers, &waits)
 	if err != nil || original == "" || waits {
 		return err
@@ -79,7 +80,8 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 		return err
 	}
 	var last int
-	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 1) FROM rows WHERE batch = $1`, original).Scan(&last); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(number), 1) FROM rows WHERE batch = $1`,
+		original).Scan(&last); err != nil {
 		return err
 	}
 	done := make(map[int]bool)
@@ -96,7 +98,8 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 			err = l.swapRows(ctx, tx, c, batch, original)
 		default:
 			done[c.of] = true
-			_, err = tx.ExecContext(ctx, `UPDATE rows SET result = 'skipped', waits = '', message = $2 WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
+			_, err = tx.ExecContext(
+				ctx, `UPDATE rows SET result = 'skipped', waits = '', message = $2 WHERE id = $1 AND result IN ('ready', 'invalid', 'skipped')`,
 				c.id, fmt.Sprintf(staysAsItIs, c.of, original, c.wasResult))
 			if err == nil {
 				_, err = tx.ExecContext(ctx, `DELETE FROM secrets WHERE batch = $1 AND number = $2`, batch, c.number)
@@ -106,7 +109,8 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 			return fmt.Errorf("give row %d the place of row %d of batch %s: %w", c.number, c.of, original, err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE batches SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE batches SET columns = $2, fields = $3, officers = CASE WHEN officers = '' THEN $4 ELSE officers END,
 			prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, original, columns, fields, officers); err != nil {
 		return err
 	}
@@ -115,7 +119,8 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 
 // corrections reads the rows of a batch of corrections beside those they correct.
 func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all []correction, err error) {
-	err = drain(tx.QueryContext(ctx, `SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END, COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
+	err = drain(tx.QueryContext(ctx,
+		`SELECT n.id, n.number, n.result, n.corrects, CASE WHEN n.cells = o.cells THEN 1 ELSE 0 END, COALESCE(o.id, 0), COALESCE(o.result, ''), COALESCE(o.doubt, 0)
 		FROM rows n LEFT JOIN rows o ON o.batch = $2 AND o.number = n.corrects AND n.corrects > 0 WHERE n.batch = $1 ORDER BY n.number, n.id`, batch, original))(func(scan func(...any) error) error {
 		var c correction
 		err := scan(&c.id, &c.number, &c.result, &c.of, &c.same, &c.was, &c.wasResult, &c.doubt)
@@ -128,7 +133,8 @@ func corrections(ctx context.Context, tx *sql.Tx, batch, original string) (all [
 // swapRows puts the corrected row in the place of the original, and the original
 // in its place.
 func (l *Ledger) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, original string) error {
-	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1 AND number = $2`, `DELETE FROM officers WHERE batch = $1 AND number = $2`} {
+	for _, query := range []string{`DELETE FROM secrets WHERE batch = $1 AND number = $2`,
+		`DELETE FROM officers WHERE batch = $1 AND number = $2`} {
 		if _, err := tx.ExecContext(ctx, query, original, c.of); err != nil {
 			return err
 		}
@@ -136,21 +142,25 @@ func (l *Ledger) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, 
 	if err := l.moveRow(ctx, tx, c.id, batch, c.number, original, c.of); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5 WHERE id = $1`,
+	_, err := tx.ExecContext(
+		ctx, `UPDATE rows SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5 WHERE id = $1`,
 		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), millis(l.now()))
 	return err
 }
 
 // moveRow moves a row to another batch, with its officers and its sealed number.
 func (l *Ledger) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string, at int) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to, at, millis(l.now())); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to,
+		at, millis(l.now())); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE officers SET batch = $3, number = $4 WHERE batch = $1 AND number = $2`, from, number, to, at); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE officers SET batch = $3, number = $4 WHERE batch = $1 AND number = $2`,
+		from, number, to, at); err != nil {
 		return err
 	}
 	var sealed string
-	switch err := tx.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, from, number).Scan(&sealed); {
+	switch err := tx.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, from,
+		number).Scan(&sealed); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:

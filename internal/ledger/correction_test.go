@@ -21,8 +21,12 @@ func fix(number, of int, company string, result filing.Result) ledger.Row {
 
 func filed(number int, company string) ledger.Row {
 	r := ledger.Row{Number: number, Cells: fmt.Appendf(nil, "[%q]", company), Result: filing.Ready}
-	r.Request = &filing.Request{Product: filing.AnnualReport, User: filing.UserRef{ID: "user_1"}, Company: filing.CompanyRef{Ref: company},
-		Order: filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}}
+	r.Request = &filing.Request{
+		Product: filing.AnnualReport,
+		User:    filing.UserRef{ID: "user_1"},
+		Company: filing.CompanyRef{Ref: company},
+		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	}
 	return r
 }
 
@@ -51,15 +55,24 @@ func (s *store) wantRows(l *ledger.Ledger, batch string, want map[int]filing.Res
 func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid), fix(5, 0, "comp_z", filing.Invalid))
+		s.add(l, "whole", filed(2, "comp_2"), fix(3, 0, "comp_x", filing.Invalid), fix(4, 0, "comp_y", filing.Invalid),
+			fix(5, 0, "comp_z", filing.Invalid))
 		s.place(l, s.rows(l, "whole")[0])
 		create := func(id string, rows ...ledger.Row) {
 			s.Helper()
-			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "whole.results.xlsx", Product: filing.AnnualReport, Columns: []string{"Company ID", "Note"}, Corrects: "whole"})
+			_, err := l.CreateBatch(ctx, ledger.Batch{
+				ID:       id,
+				File:     "whole.results.xlsx",
+				Product:  filing.AnnualReport,
+				Columns:  []string{"Company ID", "Note"},
+				Corrects: "whole",
+			})
 			s.must(err)
 			s.must(l.AddRows(ctx, id, rows))
 		}
-		create("fixes", fix(2, 3, "comp_3", filing.Ready), fix(3, 4, "comp_y", filing.Invalid), fix(4, 2, "comp_2", filing.Ready), fix(5, 0, "comp_new", filing.Ready), fix(6, 5, "comp_still", filing.Invalid))
+		create("fixes", fix(2, 3, "comp_3", filing.Ready), fix(3, 4, "comp_y", filing.Invalid),
+			fix(4, 2, "comp_2", filing.Ready), fix(5, 0, "comp_new", filing.Ready),
+			fix(6, 5, "comp_still", filing.Invalid))
 		before := map[int]filing.Result{2: filing.Placed, 3: filing.Invalid, 4: filing.Invalid, 5: filing.Invalid}
 		s.wantRows(l, "whole", before)
 
@@ -67,8 +80,10 @@ func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantRows(l, "whole", before) // it waits for its yes
 		s.must(l.Approve(ctx, "fixes", "plan", "Ana"))
-		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid, 5: filing.Invalid, 6: filing.Ready})
-		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped, 4: filing.Skipped, 6: filing.Skipped})
+		s.wantRows(l, "whole", map[int]filing.Result{2: filing.Placed, 3: filing.Ready, 4: filing.Invalid,
+			5: filing.Invalid, 6: filing.Ready})
+		s.wantRows(l, "fixes", map[int]filing.Result{2: filing.Skipped, 3: filing.Skipped, 4: filing.Skipped,
+			6: filing.Skipped})
 		b, err := l.Batch(ctx, "whole")
 		if s.must(err); b.Rows != 5 || len(b.Columns) != 2 {
 			s.Errorf("%+v", b)
@@ -104,7 +119,12 @@ func TestSecretsMoveWithTheirCorrectedRows(t *testing.T) {
 		ein := filed(2, "comp_1")
 		ein.Corrects = 2
 		ein.Request.Order = filing.Order{FilingState: "DE", EIN: &filing.EINItem{ResponsiblePartySSN: "219099999"}}
-		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "fixes", File: "f", Product: filing.AnnualReport, Corrects: "whole"})
+		_, err := l.CreateBatch(ctx, ledger.Batch{
+			ID:       "fixes",
+			File:     "f",
+			Product:  filing.AnnualReport,
+			Corrects: "whole",
+		})
 		s.must(err)
 		s.must(l.AddRows(ctx, "fixes", []ledger.Row{ein}))
 		s.must(l.OpenBatch(ctx, "fixes"))
@@ -173,7 +193,8 @@ func TestALedgerBelongsToOneOrganization(t *testing.T) {
 		}{
 			{ledger.Client{Mode: "test", Unnamed: "key1"}, ledger.ErrOrganization}, // nobody has decided
 			{ledger.Client{Mode: "test", Organization: harbor}, nil},
-			{ledger.Client{Mode: "test", Organization: ledger.Organization{CreatedAt: "2024-01-01T01:00:00+01:00"}}, nil},
+			{ledger.Client{Mode: "test", Organization: ledger.Organization{CreatedAt: "2024-01-01T01:00:00+01:00"}},
+				nil},
 			{ledger.Client{Mode: "live", Organization: harbor}, ledger.ErrMode},
 			{ledger.Client{Mode: "test", Organization: tern}, ledger.ErrOrganization},
 			{ledger.Client{Mode: "test", Unnamed: "key1"}, ledger.ErrOrganization},

@@ -68,13 +68,15 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 		message = o.Explain(state)
 	}
 	for _, order := range slices.Sorted(maps.Keys(foreign)) {
-		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order, foreign[order].seenFrom(s.batch))
+		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order,
+			foreign[order].seenFrom(s.batch))
 	}
 	if !current && !o.Answer.Class.Lost() {
 		message = "answered late: " + message
 	}
 	if state.Contradicted {
-		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message + "), but the row was marked as placed: check the dashboard, then resolve it"
+		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
+			"), but the row was marked as placed: check the dashboard, then resolve it"
 		g.untold = append(g.untold, record{s.id})
 	}
 	if o.Answer.Class == filing.HasItem {
@@ -153,7 +155,8 @@ func (g *groupWriter) ownOrders(s *standing, o *Outcome) (own []filing.Purchase,
 
 // correctItems shows what an answer made. Order ids that a decision named for
 // the attempt, and the answer does not, were another order's.
-func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attempt, state filing.RowState, foreign map[string]rowRef) {
+func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attempt, state filing.RowState,
+	foreign map[string]rowRef) {
 	if before.Decision == filing.DecidedPlaced && o.Answer.Class == filing.Accepted {
 		for _, p := range before.Made {
 			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
@@ -165,7 +168,8 @@ func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attemp
 		if other, ok := foreign[i.OrderID]; ok && other.id != s.id {
 			continue
 		}
-		if i.OrderID == "" && !slices.ContainsFunc(state.Bought, func(p filing.Purchase) bool { return p.Product == i.Product }) {
+		if i.OrderID == "" && !slices.ContainsFunc(state.Bought,
+			func(p filing.Purchase) bool { return p.Product == i.Product }) {
 			continue // it is not the row's: no event is to name it
 		}
 		if i.OrderID != "" && before.Class != "" { // there may be an item that waits for its id
@@ -177,7 +181,8 @@ func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attemp
 
 // end records how an attempt ended.
 func (g *groupWriter) end(s *standing, a filing.Attempt, owner string, o *Outcome) {
-	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Class), int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
+	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Class),
+		int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
 		joinProducts(a.Products), flag(a.Creates), flag(a.Repeatable), madeText(a.Made), flag(a.Ordered)})
 }
 
@@ -201,11 +206,13 @@ func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purch
 	}
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
-			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.Over), madeText(a.Made), joinProducts(a.Products), flag(a.Creates)})
+			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.Over),
+				madeText(a.Made), joinProducts(a.Products), flag(a.Creates)})
 		}
 	}
 	s.due = 0
-	g.follow(s, filing.Fold(s.attempts, filing.Limits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{}, message)
+	g.follow(s, filing.Fold(s.attempts, filing.Limits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{},
+		message)
 }
 
 // follow takes a row to where its attempts lead, with its money and its keys:
@@ -237,7 +244,8 @@ func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim,
 	g.balance(s, state, open, cost)
 	g.align(s, state, claims)
 	if len(state.Twice) > 0 {
-		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one", titles(state.Twice))
+		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one",
+			titles(state.Twice))
 	}
 }
 
@@ -332,7 +340,15 @@ func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) 
 
 // claim holds a key for the row.
 func (g *groupWriter) claim(s *standing, c Claim) *purchase {
-	p := &purchase{key: c.Key, row: s.id, product: c.Product, cover: c.Cover, year: c.Year, batch: s.batch, number: s.number}
+	p := &purchase{
+		key:     c.Key,
+		row:     s.id,
+		product: c.Product,
+		cover:   c.Cover,
+		year:    c.Year,
+		batch:   s.batch,
+		number:  s.number,
+	}
 	g.purchases[c.Key] = p
 	s.claims = append(s.claims, p)
 	g.claims = append(g.claims, claimed{p, claimRecord(s, c, g.now)})
@@ -346,7 +362,16 @@ func (g *groupWriter) own(s *standing, c Claim, try int) {
 	p := g.purchases[c.Key]
 	switch {
 	case p == nil:
-		p = &purchase{key: c.Key, row: s.id, product: c.Product, cover: c.Cover, year: c.Year, batch: s.batch, number: s.number, bought: true}
+		p = &purchase{
+			key:     c.Key,
+			row:     s.id,
+			product: c.Product,
+			cover:   c.Cover,
+			year:    c.Year,
+			batch:   s.batch,
+			number:  s.number,
+			bought:  true,
+		}
 		g.purchases[c.Key] = p
 		s.claims = append(s.claims, p)
 		g.known = append(g.known, append(claimRecord(s, c, g.now), int64(0)))
@@ -476,7 +501,8 @@ func (g *groupWriter) setAside(a *Aside) error {
 	case a.Next != filing.Ready && s.doubt:
 		// It cannot be sent again, and whether it was bought nobody knows.
 		s.doubt = false
-		s.message = "sent without an answer, and it cannot be sent again: " + a.Message + ". Check the dashboard, then resolve it"
+		s.message = "sent without an answer, and it cannot be sent again: " + a.Message +
+			". Check the dashboard, then resolve it"
 		g.move(s, filing.Uncertain)
 		return nil
 	case a.Next != filing.Ready:
@@ -514,7 +540,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	if !in.Creating && s.dearer(in.Cost, g.l.tolerance) {
 		s.waits = waitsForApproval
-		s.message = fmt.Sprintf("waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost, s.approved, s.batch)
+		s.message = fmt.Sprintf(
+			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost,
+			s.approved, s.batch)
 		s.cost = in.Cost
 		g.touch(s)
 		return Begun{Dearer: true}, nil
@@ -522,7 +550,8 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	need := max(in.Cost.Amount-s.held, 0)
 	if g.c.declared && need > 0 && need > g.c.available() {
 		s.waits = waitsForFunds
-		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost, g.c.available().Dollars())
+		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost,
+			g.c.available().Dollars())
 		s.cost = in.Cost
 		g.touch(s)
 		g.short = true

@@ -28,8 +28,14 @@ type dialect struct {
 // than to unpack an array.
 var (
 	sqlite   = dialect{goose: goose.DialectSQLite3, migrations: "migrations/sqlite", like: "LIKE", server: "''"}
-	postgres = dialect{goose: goose.DialectPostgres, migrations: "migrations/postgres", like: "ILIKE", forUpdate: " FOR UPDATE", together: true,
-		server: `CAST(pg_postmaster_start_time() AS TEXT) || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())`}
+	postgres = dialect{
+		goose:      goose.DialectPostgres,
+		migrations: "migrations/postgres",
+		like:       "ILIKE",
+		forUpdate:  " FOR UPDATE",
+		together:   true,
+		server:     `CAST(pg_postmaster_start_time() AS TEXT) || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())`,
+	}
 )
 
 // columns names and types the columns of v: "id bigint", "message text".
@@ -153,7 +159,8 @@ func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, c columns, 
 }
 
 // query reads with a statement over records within a transaction.
-func (l *Ledger) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record, each func(scan func(...any) error) error) error {
+func (l *Ledger) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record,
+	each func(scan func(...any) error) error) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -213,7 +220,8 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 	var args []any
 	whats := make([]string, len(all))
 	for i, s := range all {
-		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i, l.dialect.expand(s.query, s.columns, len(args)))
+		fmt.Fprintf(&query, "%s s%d AS (%s)", [...]string{"WITH", ","}[min(i, 1)], i,
+			l.dialect.expand(s.query, s.columns, len(args)))
 		args = append(args, l.dialect.arrays(s.columns, s.records)...)
 		whats[i] = s.what
 	}
@@ -226,7 +234,8 @@ func (l *Ledger) execAll(ctx context.Context, tx *sql.Tx, all ...statement) erro
 
 // queryAll reads with statements whose answers have the same shape; PostgreSQL
 // gets them as one.
-func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, each func(scan func(...any) error) error, all ...statement) error {
+func (l *Ledger) queryAll(ctx context.Context, tx *sql.Tx, each func(scan func(...any) error) error,
+	all ...statement) error {
 	all = slices.DeleteFunc(all, func(s statement) bool { return len(s.records) == 0 })
 	if !l.dialect.together || len(all) < 2 {
 		for _, s := range all {

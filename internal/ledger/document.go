@@ -34,7 +34,8 @@ func (l *Ledger) DocumentsOf(ctx context.Context, row int64) iter.Seq2[Document,
 
 func (l *Ledger) documents(ctx context.Context, where string, args ...any) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		found, err := l.read.QueryContext(ctx, `SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
+		found, err := l.read.QueryContext(ctx,
+			`SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event
 			FROM rows r JOIN items i ON i.row = r.id JOIN documents d ON d.order_id = i.order_id
 			WHERE `+where+` AND i.order_id <> '' ORDER BY r.number, r.id, d.created_at, d.key`, args...)
 		if err != nil {
@@ -45,7 +46,8 @@ func (l *Ledger) documents(ctx context.Context, where string, args ...any) iter.
 		for found.Next() {
 			var d Document
 			var at int64
-			if err := found.Scan(&d.ID, &d.Type, &d.OrderID, &d.Row, &d.Batch, &d.Number, &d.Product, &at, &d.Event); err != nil {
+			if err := found.Scan(&d.ID, &d.Type, &d.OrderID, &d.Row, &d.Batch, &d.Number, &d.Product, &at,
+				&d.Event); err != nil {
 				yield(d, fmt.Errorf("read a document: %w", err))
 				return
 			}

@@ -28,7 +28,13 @@ func (l *Ledger) Doubt(ctx context.Context, intents []Intent, since time.Time, w
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
 		err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+			g := &groupWriter{
+				l:   l,
+				ctx: ctx,
+				tx:  tx,
+				c:   c,
+				now: millis(l.now()),
+			}
 			group := make([]*transition, len(some))
 			for i := range some {
 				group[i] = &transition{intent: &some[i]}
@@ -70,7 +76,8 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.waits, s.doubt = why, 0, "", false
-	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer), int64(0), why, "",
+	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer),
+		int64(0), why, "",
 		joinProducts(productsOf(in.Claims)), flag(in.Creating), int64(0), "", int64(0)})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil
@@ -80,7 +87,8 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 // supposes.
 func (g *groupWriter) supposed(s *standing) (bool, error) {
 	var owner string
-	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id, s.tries).Scan(&owner)
+	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id,
+		s.tries).Scan(&owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -94,7 +102,8 @@ func (g *groupWriter) supposed(s *standing) (bool, error) {
 // sent: since when, the latest.
 func (l *Ledger) Supposed(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
-	err := drain(l.read.QueryContext(ctx, `SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, supposedOwner))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, supposedOwner))(func(scan func(...any) error) error {
 		var row, since int64
 		err := scan(&row, &since)
 		rows[row] = moment(since)
@@ -110,7 +119,8 @@ func (l *Ledger) Supposed(ctx context.Context, batch string) (map[int64]time.Tim
 // what it does not know of was sent later. It is zero where nothing was sent.
 func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`, supposedOwner).Scan(&at); err != nil {
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
+		supposedOwner).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read when something was sent last: %w", err)
 	}
 	return moment(at), nil
@@ -119,7 +129,8 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 // ResolveMade settles a row that was supposed to have been sent, its company's
 // creation and its order: a person has seen both. Known are the purchases that
 // the order made, by the company's id.
-func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company, known []Claim, why string) error {
+func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
+	known []Claim, why string) error {
 	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
 		if supposed, err := g.supposed(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)

@@ -52,7 +52,8 @@ func TestSuppose(t *testing.T) {
 				s.Errorf("%+v", got)
 			}
 			attempts, err := l.Attempts(ctx, r.ID)
-			if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) || attempts[0].Class != filing.NoAnswer {
+			if s.must(err); len(attempts) != 1 || !attempts[0].Supposed || !attempts[0].StartedAt.Equal(since) ||
+				attempts[0].Class != filing.NoAnswer {
 				s.Errorf("%+v", attempts)
 			}
 			for _, in := range []ledger.Intent{intent(r), intent(got)} {
@@ -77,7 +78,8 @@ func TestSuppose(t *testing.T) {
 		s.must(l.ResolveNotPlaced(ctx, rows[1].ID, 0, "not there"))
 		s.want(l, rows[1], filing.Ready, 0)
 		s.must(l.ResolvePlaced(ctx, rows[2].ID, 0, []string{"order_2"}, "there"))
-		if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost || got.Items[0].Product != filing.AnnualReport {
+		if got := s.want(l, rows[2], filing.Placed, 0); got.Cost.Amount != cost ||
+			got.Items[0].Product != filing.AnnualReport {
 			s.Errorf("%+v", got)
 		}
 		if b := s.book(l); b.Reserved != 2*cost || b.Posted != cost {
@@ -104,7 +106,8 @@ func TestSupposeYieldsToPurchases(t *testing.T) {
 		s.place(l, rows[0])
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.NoAnswer)
-		same := s.add(l, "b", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_1", "2027"), report("comp_4", "2026"), report("comp_4", "2026"))
+		same := s.add(l, "b", report("comp_1", "2026"), report("comp_2", "2026"), report("comp_1", "2027"),
+			report("comp_4", "2026"), report("comp_4", "2026"))
 		said := s.suppose(l, s.clock(), same...)
 		if t := said[0].Taken; len(t) != 1 || !t[0].Bought || t[0].Row != rows[0].ID {
 			s.Errorf("%+v", said[0])
@@ -152,20 +155,30 @@ func TestSupposeOfACreation(t *testing.T) {
 		}
 		rows := s.add(l, "a", creation("One"), creation("Two"), creation("Three"), creation("Four"))
 		in := func(r ledger.Row) ledger.Intent {
-			return ledger.Intent{Row: r.ID, Tries: r.Tries, Creating: true, Cost: money.Cost{Amount: cost},
-				Claims: []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + r.Request.Company.Sheet.LegalName)}}}
+			return ledger.Intent{
+				Row:      r.ID,
+				Tries:    r.Tries,
+				Creating: true,
+				Cost:     money.Cost{Amount: cost},
+				Claims: []ledger.Claim{
+					{Product: filing.CompanyRecord, Key: filing.Key("company|" + r.Request.Company.Sheet.LegalName)},
+				},
+			}
 		}
 		said, err := l.Doubt(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
 		if s.must(err); said[2].Try != 1 {
 			s.Fatalf("%+v", said)
 		}
 		known := func(company string) []ledger.Claim { return intent(report(company, "2026")).Claims }
-		s.must(l.ResolveMade(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"), "both are there"))
+		s.must(l.ResolveMade(ctx, rows[0].ID, 0, []string{"order_1"}, filing.Company{ID: "comp_1"}, known("comp_1"),
+			"both are there"))
 		got := s.want(l, rows[0], filing.Placed, 0)
-		if got.Company != "comp_1" || got.Creating || len(got.Items) != 1 || got.Items[0].Product != filing.AnnualReport || got.Cost.Amount != cost {
+		if got.Company != "comp_1" || got.Creating || len(got.Items) != 1 ||
+			got.Items[0].Product != filing.AnnualReport || got.Cost.Amount != cost {
 			s.Errorf("%+v", got)
 		}
-		if companies, err := l.Companies(ctx, []string{"company|One"}); err != nil || companies["company|One"].ID != "comp_1" {
+		if companies, err := l.Companies(ctx, []string{"company|One"}); err != nil ||
+			companies["company|One"].ID != "comp_1" {
 			s.Error(companies, err)
 		}
 		rival := s.add(l, "b", report("comp_1", "2026"))[0]
@@ -185,7 +198,8 @@ func TestSupposeOfACreation(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[3], filing.NoAnswer)
-		if err := l.ResolveMade(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"), ""); !errors.Is(err, ledger.ErrCreating) {
+		if err := l.ResolveMade(ctx, rows[3].ID, 0, []string{"order_4"}, filing.Company{ID: "comp_4"}, known("comp_4"),
+			""); !errors.Is(err, ledger.ErrCreating) {
 			s.Error(err)
 		}
 	})

@@ -27,7 +27,8 @@ func (l *Ledger) KeepEndpoint(ctx context.Context, e Endpoint, secret string) er
 		at = l.now()
 	}
 	sealed := base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), endpointPlace(e.ID)))
-	_, err = l.exclusively(ctx, `INSERT INTO endpoints (id, url, sealed, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed, created_at = excluded.created_at`,
+	_, err = l.exclusively(
+		ctx, `INSERT INTO endpoints (id, url, sealed, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed, created_at = excluded.created_at`,
 		e.ID, e.URL, sealed, millis(at))
 	if err != nil {
 		return fmt.Errorf("keep the endpoint %s: %w", e.ID, err)
@@ -87,16 +88,18 @@ func (l *Ledger) EndpointSecrets(ctx context.Context) ([]string, error) {
 }
 
 func (l *Ledger) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
-	err := drain(l.read.QueryContext(ctx, `SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`))(func(scan func(...any) error) error {
-		var e Endpoint
-		var sealed string
-		var at int64
-		if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
-			return err
-		}
-		e.CreatedAt = moment(at)
-		return do(e, sealed)
-	})
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`))(
+		func(scan func(...any) error) error {
+			var e Endpoint
+			var sealed string
+			var at int64
+			if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
+				return err
+			}
+			e.CreatedAt = moment(at)
+			return do(e, sealed)
+		})
 	if err != nil {
 		return fmt.Errorf("read the endpoints: %w", err)
 	}

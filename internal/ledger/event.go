@@ -66,7 +66,12 @@ func (l *Ledger) KeepEvent(ctx context.Context, e filing.Event, body []byte) (fr
 // hash of its body.
 func (l *Ledger) KeepGarbled(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
-	return l.keep(ctx, Event{Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])}, Body: body, State: EventGarbled, Note: why})
+	return l.keep(ctx, Event{
+		Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])},
+		Body:  body,
+		State: EventGarbled,
+		Note:  why,
+	})
 }
 
 func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
@@ -79,8 +84,10 @@ func (l *Ledger) keep(ctx context.Context, e Event) (fresh bool, err error) {
 }
 
 var newEvent = columns{
-	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text", "status text", "date text", "filing_type text",
-	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text", "filing_state text", "filing_year text", "subscription_status text", "body text", "state text", "note text",
+	"id text", "type text", "created bigint", "received bigint", "order_id text", "order_type text", "product text",
+	"status text", "date text", "filing_type text",
+	"exception bigint", "note_of_exception text", "document_id text", "document_type text", "company_id text",
+	"filing_state text", "filing_year text", "subscription_status text", "body text", "state text", "note text",
 }
 
 const (
@@ -101,8 +108,11 @@ func (g *groupWriter) keep(e *Event) (fresh bool) {
 	g.told[e.ID] = true
 	product, _ := e.Product()
 	g.events = append(g.events, record{
-		e.ID, e.Type, millis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus, e.FilingDate, e.FilingType,
-		int64(e.Exception), filing.HideSSNs(e.ExceptionNote), e.DocumentID, e.DocumentType, e.CompanyID, string(e.FilingState), e.FilingYear, e.SubscriptionStatus, bodyText(filing.HideSSNsInBody(e.Body)), string(e.State), filing.HideSSNs(e.Note),
+		e.ID, e.Type, millis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus,
+		e.FilingDate, e.FilingType,
+		int64(e.Exception), filing.HideSSNs(e.ExceptionNote), e.DocumentID, e.DocumentType, e.CompanyID,
+		string(e.FilingState), e.FilingYear, e.SubscriptionStatus, bodyText(filing.HideSSNsInBody(e.Body)),
+		string(e.State), filing.HideSSNs(e.Note),
 	})
 	return true
 }
@@ -135,7 +145,9 @@ func scanEvent(scan func(...any) error) (Event, error) {
 	var e Event
 	var created, received int64
 	var body string
-	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate, &e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState, &e.FilingYear, &e.SubscriptionStatus, &body, &e.State, &e.Row, &e.Note)
+	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate,
+		&e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState,
+		&e.FilingYear, &e.SubscriptionStatus, &body, &e.State, &e.Row, &e.Note)
 	e.CreatedAt, e.ReceivedAt, e.Body = moment(created), moment(received), bodyOf(body)
 	return e, err
 }
@@ -146,7 +158,8 @@ func (l *Ledger) events(ctx context.Context, q querier, where string, args ...an
 
 func readEvents(ctx context.Context, q querier, columns, where string, args []any) ([]Event, error) {
 	var events []Event
-	err := drain(q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where, args...))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx, `SELECT `+columns+` FROM events e WHERE `+where,
+		args...))(func(scan func(...any) error) error {
 		e, err := scanEvent(scan)
 		events = append(events, e)
 		return err
@@ -159,7 +172,8 @@ func readEvents(ctx context.Context, q querier, columns, where string, args []an
 
 // EventsOf lists what was told of a row's orders, in order of arrival.
 func (l *Ledger) EventsOf(ctx context.Context, row int64) ([]Event, error) {
-	return l.events(ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '') AND e.order_id <> '' ORDER BY e.seq`, row)
+	return l.events(
+		ctx, l.read, `e.order_id IN (SELECT order_id FROM items WHERE row = $1 AND order_id <> '') AND e.order_id <> '' ORDER BY e.seq`, row)
 }
 
 // Events lists the newest events of a state, or of all for "".
@@ -173,7 +187,8 @@ func (l *Ledger) UnknownEvents(ctx context.Context, orders []string) ([]Event, e
 	var events []Event
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := list(some)
-		found, err := readEvents(ctx, l.read, bodiless, `e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
+		found, err := readEvents(ctx, l.read, bodiless,
+			`e.order_id IN (`+in+`) AND e.state = 'unknown' ORDER BY e.seq DESC`, args)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +206,8 @@ const maxApplied = 500
 func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
 	ctx = unasked(ctx)
 	var idle bool
-	err = l.read.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
+	err = l.read.QueryRowContext(ctx,
+		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)
 		AND NOT (EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)
 			AND (EXISTS (SELECT 1 FROM rows WHERE result = 'uncertain') OR EXISTS (SELECT 1 FROM items WHERE order_id = '' AND product <> 'registered-agent') OR EXISTS (SELECT 1 FROM coverage)))`).Scan(&idle)
 	if err != nil {
@@ -250,7 +266,8 @@ func (l *Ledger) applyApart(ctx context.Context) (done int, err error) {
 			if try < 3 {
 				continue
 			}
-			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq, string(EventIgnored), failed.Error()); err != nil {
+			if _, err := l.exclusively(ctx, `UPDATE events SET state = $2, note = $3 WHERE seq = $1`, e.Seq,
+				string(EventIgnored), failed.Error()); err != nil {
 				return done, errors.Join(failed, err)
 			}
 			break
@@ -288,7 +305,9 @@ type told struct {
 }
 
 func (a *applier) apply(seq int64) (int, error) {
-	events, err := a.l.events(a.ctx, a.tx, `e.state = 'new' AND (CAST($2 AS BIGINT) = 0 OR e.seq = CAST($2 AS BIGINT)) ORDER BY e.seq LIMIT $1`, maxApplied, seq)
+	events, err := a.l.events(a.ctx, a.tx,
+		`e.state = 'new' AND (CAST($2 AS BIGINT) = 0 OR e.seq = CAST($2 AS BIGINT)) ORDER BY e.seq LIMIT $1`,
+		maxApplied, seq)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
@@ -316,11 +335,13 @@ func (a *applier) readItems(events []Event) error {
 			orders = append(orders, record{e.OrderID})
 		}
 	}
-	err := a.l.query(a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
+	err := a.l.query(
+		a.ctx, a.tx, `SELECT i.order_id, i.id, i.row, i.filing_status, i.filing_date, i.exception, i.exception_note, i.told_at, i.subscription_status, i.subscription_at {{v}} JOIN items i ON i.order_id = v.order_id ORDER BY i.id`,
 		columns{"order_id text"}, orders, func(scan func(...any) error) error {
 			var order string
 			var t told
-			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at, &t.subscription, &t.subscribed); err != nil {
+			if err := scan(&order, &t.id, &t.row, &t.status, &t.date, &t.exception, &t.note, &t.at, &t.subscription,
+				&t.subscribed); err != nil {
 				return err
 			}
 			a.items[order] = append(a.items[order], &t)
@@ -347,7 +368,8 @@ func (a *applier) look(e Event) (EventState, string) {
 		if key == "" {
 			key = e.ID
 		}
-		a.documents = append(a.documents, record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(millis(e.CreatedAt), e.at()), a.now})
+		a.documents = append(a.documents,
+			record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(millis(e.CreatedAt), e.at()), a.now})
 		for _, t := range items {
 			t.touched = true
 		}
@@ -424,7 +446,8 @@ func (a *applier) write() error {
 	for _, all := range a.items {
 		for _, t := range all {
 			if t.changed {
-				items = append(items, record{t.id, t.status, t.date, int64(t.exception), t.note, t.at, t.subscription, t.subscribed})
+				items = append(items, record{t.id, t.status, t.date, int64(t.exception), t.note, t.at, t.subscription,
+					t.subscribed})
 			}
 			if (t.changed || t.touched) && !seen[t.row] {
 				seen[t.row] = true
@@ -434,11 +457,15 @@ func (a *applier) write() error {
 	}
 	return a.exec([]statement{
 		{"move filings", `UPDATE items SET filing_status = v.status, filing_date = v.date, exception = v.exception, exception_note = v.note, told_at = v.at, subscription_status = v.subscription, subscription_at = v.subscribed {{v}} WHERE items.id = v.id`,
-			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint", "subscription text", "subscribed bigint"}, items},
-		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`, columns{"id bigint", "at bigint"}, rows},
+			columns{"id bigint", "status text", "date text", "exception bigint", "note text", "at bigint",
+				"subscription text", "subscribed bigint"}, items},
+		{"touch rows", `UPDATE rows SET updated_at = v.at {{v}} WHERE rows.id = v.id AND rows.result <> 'placing'`,
+			columns{"id bigint", "at bigint"}, rows},
 		{"add documents", `INSERT INTO documents (key, id, type, order_id, event, created_at, received_at) SELECT v.key, v.id, v.type, v.order_id, v.event, v.created, v.received {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`,
-			columns{"key text", "id text", "type text", "order_id text", "event text", "created bigint", "received bigint"}, a.documents},
-		{"note what became of events", `UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
+			columns{"key text", "id text", "type text", "order_id text", "event text", "created bigint",
+				"received bigint"}, a.documents},
+		{"note what became of events",
+			`UPDATE events SET state = v.state, row = v.row, note = v.note {{v}} WHERE events.seq = v.seq`,
 			columns{"seq bigint", "state text", "row bigint", "note text"}, a.states},
 	})
 }

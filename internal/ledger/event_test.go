@@ -27,7 +27,9 @@ func (s *store) tell(l *ledger.Ledger, id, order, orderType, status string, at t
 
 func (s *store) event(l *ledger.Ledger, id, kind string, at time.Time, data map[string]any) {
 	s.Helper()
-	body, err := json.Marshal(map[string]any{"id": id, "type": kind, "createdAt": at.Format("2006-01-02T15:04:05.000Z07:00"), "data": data})
+	body, err := json.Marshal(map[string]any{
+		"id": id, "type": kind, "createdAt": at.Format("2006-01-02T15:04:05.000Z07:00"), "data": data,
+	})
 	s.must(err)
 	e, err := filing.ParseEvent(body)
 	s.must(err)
@@ -96,7 +98,9 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 		s.apply(l)
 		events, err := l.Events(ctx, "", 10)
 		s.must(err)
-		if fresh != 1 || len(events) != 2 || string(events[1].Body) != "{\"a\":\x001}" || events[1].State != ledger.EventIgnored || string(events[0].Body) != "\xff\x00" || events[0].State != ledger.EventGarbled {
+		if fresh != 1 || len(events) != 2 || string(events[1].Body) != "{\"a\":\x001}" ||
+			events[1].State != ledger.EventIgnored || string(events[0].Body) != "\xff\x00" ||
+			events[0].State != ledger.EventGarbled {
 			s.Errorf("%d fresh; %+v", fresh, events)
 		}
 	})
@@ -107,14 +111,18 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
-		s.event(l, "evt_1", filing.StatusChanged, s.clock(), map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484, "message": "078-05-1120 is not Ana's", "number": 78051120, "other": 123456789})
+		s.event(l, "evt_1", filing.StatusChanged, s.clock(),
+			map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484,
+				"message": "078-05-1120 is not Ana's", "number": 78051120, "other": 123456789})
 		_, err := l.KeepGarbled(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
 		s.must(err)
 		s.apply(l)
 		events, err := l.Events(ctx, "", 10)
 		s.must(err)
 		for _, e := range append(events, ledger.Event{Note: s.row(l, r.ID).Items[0].ExceptionNote}) {
-			if text := string(e.Body) + e.Note + e.ExceptionNote; strings.Contains(text, "05-1120") || strings.Contains(text, "078051120") || strings.Contains(text, "123456789") || !strings.Contains(text, "1120") {
+			if text := string(e.Body) + e.Note + e.ExceptionNote; strings.Contains(text, "05-1120") ||
+				strings.Contains(text, "078051120") || strings.Contains(text, "123456789") ||
+				!strings.Contains(text, "1120") {
 				s.Errorf("%s", text)
 			}
 		}
@@ -155,8 +163,15 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 1)...)
 		order := orderOf(s.place(l, rows[0]))
-		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0), "doc_old": s.clock().AddDate(0, -1, 0), "doc_none": {}} {
-			_, err := l.KeepEvent(s.Context(), filing.Event{ID: "evt_" + id, Type: filing.DocumentUploaded, OrderID: order, DocumentID: id, CreatedAt: at}, []byte("{}"))
+		for id, at := range map[string]time.Time{"doc_far": s.clock().AddDate(73, 0, 0),
+			"doc_old": s.clock().AddDate(0, -1, 0), "doc_none": {}} {
+			_, err := l.KeepEvent(s.Context(), filing.Event{
+				ID:         "evt_" + id,
+				Type:       filing.DocumentUploaded,
+				OrderID:    order,
+				DocumentID: id,
+				CreatedAt:  at,
+			}, []byte("{}"))
 			s.must(err)
 		}
 		s.apply(l)
@@ -164,7 +179,8 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 		for d, err := range l.Documents(s.Context(), "a") {
 			s.must(err)
 			n++
-			if d.At.After(s.clock()) || d.ID == "doc_old" && !d.At.Before(s.clock()) || d.ID == "doc_none" && !d.At.IsZero() {
+			if d.At.After(s.clock()) || d.ID == "doc_old" && !d.At.Before(s.clock()) ||
+				d.ID == "doc_none" && !d.At.IsZero() {
 				s.Errorf("%s is of %s", d.ID, d.At)
 			}
 		}
@@ -190,12 +206,14 @@ func TestEventsInAnyOrder(t *testing.T) {
 					if status == "filed" {
 						more = []string{"filingDate", "2026-02-11T08:00:00.000Z"}
 					}
-					s.tell(l, fmt.Sprintf("evt_%d_%d", i, k), orderOf(r), "annual_report", status, at.Add(time.Duration(k)*time.Hour), more...)
+					s.tell(l, fmt.Sprintf("evt_%d_%d", i, k), orderOf(r), "annual_report", status,
+						at.Add(time.Duration(k)*time.Hour), more...)
 					s.apply(l)
 				}
 			}
 			got := s.row(l, r.ID)
-			if item := got.Items[0]; item.FilingStatus != "filed" || item.FilingDate != "2026-02-11T08:00:00.000Z" || got.Result != filing.Placed || len(got.Items) != 1 {
+			if item := got.Items[0]; item.FilingStatus != "filed" || item.FilingDate != "2026-02-11T08:00:00.000Z" ||
+				got.Result != filing.Placed || len(got.Items) != 1 {
 				s.Errorf("%v: %+v", order, got)
 			}
 		}
@@ -222,18 +240,30 @@ func TestEventsMove(t *testing.T) {
 		last   ledger.EventState
 	}{
 		{"forward", []news{{1, "pending", "", ""}}, "pending", "", 0, ledger.EventApplied},
-		{"never backwards by time", []news{{2, "pending", "", ""}, {1, "submitted", "", ""}}, "pending", "", 0, ledger.EventStale},
-		{"at the same moment the one further on", []news{{1, "pending", "", ""}, {1, "submitted", "", ""}}, "pending", "", 0, ledger.EventStale},
-		{"a status nobody has heard of", []news{{1, "pending", "", ""}, {2, "under_review", "", ""}}, "under_review", "", 0, ledger.EventApplied},
-		{"never backwards from filed", []news{{1, "filed", "2026-02-01", ""}, {9, "pending", "", ""}}, "filed", "2026-02-01", 0, ledger.EventStale},
-		{"filed wins even when it is older", []news{{5, "pending", "", ""}, {1, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
-		{"a date that comes later", []news{{1, "filed", "", ""}, {2, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
-		{"a date stays", []news{{1, "filed", "2026-02-01", ""}, {2, "filed", "2026-02-02", ""}}, "filed", "2026-02-01", 0, ledger.EventStale},
-		{"an exception", []news{{1, "pending", "", ""}, {2, "exception", "", "482"}}, "exception", "", 482, ledger.EventApplied},
-		{"an exception without a status", []news{{1, "pending", "", ""}, {2, "", "", "482"}}, "pending", "", 482, ledger.EventApplied},
-		{"an exception that was cured", []news{{1, "pending", "", "482"}, {2, "pending", "", ""}}, "pending", "", 0, ledger.EventApplied},
-		{"an old exception after the cure", []news{{2, "pending", "", ""}, {1, "exception", "", "482"}}, "pending", "", 0, ledger.EventStale},
-		{"filed ends an exception", []news{{2, "exception", "", "482"}, {1, "filed", "2026-02-01", ""}}, "filed", "2026-02-01", 0, ledger.EventApplied},
+		{"never backwards by time", []news{{2, "pending", "", ""}, {1, "submitted", "", ""}}, "pending", "", 0,
+			ledger.EventStale},
+		{"at the same moment the one further on", []news{{1, "pending", "", ""}, {1, "submitted", "", ""}}, "pending",
+			"", 0, ledger.EventStale},
+		{"a status nobody has heard of", []news{{1, "pending", "", ""}, {2, "under_review", "", ""}}, "under_review",
+			"", 0, ledger.EventApplied},
+		{"never backwards from filed", []news{{1, "filed", "2026-02-01", ""}, {9, "pending", "", ""}}, "filed",
+			"2026-02-01", 0, ledger.EventStale},
+		{"filed wins even when it is older", []news{{5, "pending", "", ""}, {1, "filed", "2026-02-01", ""}}, "filed",
+			"2026-02-01", 0, ledger.EventApplied},
+		{"a date that comes later", []news{{1, "filed", "", ""}, {2, "filed", "2026-02-01", ""}}, "filed",
+			"2026-02-01", 0, ledger.EventApplied},
+		{"a date stays", []news{{1, "filed", "2026-02-01", ""}, {2, "filed", "2026-02-02", ""}}, "filed", "2026-02-01",
+			0, ledger.EventStale},
+		{"an exception", []news{{1, "pending", "", ""}, {2, "exception", "", "482"}}, "exception", "", 482,
+			ledger.EventApplied},
+		{"an exception without a status", []news{{1, "pending", "", ""}, {2, "", "", "482"}}, "pending", "", 482,
+			ledger.EventApplied},
+		{"an exception that was cured", []news{{1, "pending", "", "482"}, {2, "pending", "", ""}}, "pending", "", 0,
+			ledger.EventApplied},
+		{"an old exception after the cure", []news{{2, "pending", "", ""}, {1, "exception", "", "482"}}, "pending", "",
+			0, ledger.EventStale},
+		{"filed ends an exception", []news{{2, "exception", "", "482"}, {1, "filed", "2026-02-01", ""}}, "filed",
+			"2026-02-01", 0, ledger.EventApplied},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
@@ -249,7 +279,8 @@ func TestEventsMove(t *testing.T) {
 					if n.code != "" {
 						more = append(more, "exceptionCode", n.code)
 					}
-					s.tell(l, fmt.Sprint("evt_", i), orderOf(r), "annualReport", n.status, placed.Add(time.Duration(n.minutes)*time.Minute), more...)
+					s.tell(l, fmt.Sprint("evt_", i), orderOf(r), "annualReport", n.status,
+						placed.Add(time.Duration(n.minutes)*time.Minute), more...)
 					s.apply(l)
 				}
 				item := s.row(l, r.ID).Items[0]
@@ -269,14 +300,16 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
-		// Another row in doubt, of the same product: the event must not be taken for its own.
+		// Another row in doubt, of the same product: the event must not be
+		// taken for its own.
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.NoAnswer)
 		s.pass(time.Second)
 		try := s.send(l, rows[0])
 		order := fmt.Sprintf("order_%d_%d_annual-report", rows[0].ID, try)
 		s.tell(l, "evt_1", order, "annual_report", "pending", s.clock())
-		s.event(l, "evt_2", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": order, "documentType": "annual_report", "documentId": "doc_1"})
+		s.event(l, "evt_2", filing.DocumentUploaded, s.clock(),
+			map[string]any{"orderId": order, "documentType": "annual_report", "documentId": "doc_1"})
 		if settled := s.apply(l); len(settled) != 0 {
 			s.Fatalf("settled too early: %+v", settled)
 		}
@@ -301,7 +334,8 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 			s.must(err)
 			documents = append(documents, d)
 		}
-		if len(documents) != 1 || documents[0].ID != "doc_1" || documents[0].Number != rows[0].Number || documents[0].Product != filing.AnnualReport {
+		if len(documents) != 1 || documents[0].ID != "doc_1" || documents[0].Number != rows[0].Number ||
+			documents[0].Product != filing.AnnualReport {
 			s.Errorf("%+v", documents)
 		}
 	})
@@ -320,17 +354,24 @@ func TestEvidence(t *testing.T) {
 		settles []int // indices of the rows that an event settles by itself
 		offered int   // events offered for the first row
 	}{
-		{"fits exactly one", 1, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock()) }, []int{0}, 0},
+		{"fits exactly one", 1, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
+		}, []int{
+			0,
+		}, 0},
 		{"told twice over", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "submitted", s.clock())
 			s.tell(l, "evt_2", "order_x", "annual_report", "pending", s.clock())
 		}, []int{0}, 0},
-		{"fits two rows", 2, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock()) }, nil, 1},
+		{"fits two rows", 2, nil, func(s *store, l *ledger.Ledger) {
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
+		}, nil, 1},
 		{"two orders fit one row", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock())
 			s.tell(l, "evt_2", "order_y", "annual_report", "pending", s.clock())
 		}, nil, 2},
-		{"of another product", 1, nil, func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "ein", "pending", s.clock()) }, nil, 0},
+		{"of another product", 1, nil,
+			func(s *store, l *ledger.Ledger) { s.tell(l, "evt_1", "order_x", "ein", "pending", s.clock()) }, nil, 0},
 		{"from before the attempt", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(-time.Hour))
 		}, nil, 0},
@@ -341,10 +382,12 @@ func TestEvidence(t *testing.T) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute))
 		}, nil, 1},
 		{"half an hour after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute), "companyId", "comp_a0")
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(30*time.Minute), "companyId",
+				"comp_a0")
 		}, []int{0}, 0},
 		{"long after, and names the company", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour), "companyId", "comp_a0")
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock().Add(40*time.Hour), "companyId",
+				"comp_a0")
 		}, nil, 1},
 		{"filed already when it is first heard of", 1, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "filed", s.clock(), "companyId", "comp_a0")
@@ -356,7 +399,8 @@ func TestEvidence(t *testing.T) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "filingState", "Alaska")
 		}, nil, 0},
 		{"of another year", 1, nil, func(s *store, l *ledger.Ledger) {
-			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a0", "filingYear", "2025")
+			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a0", "filingYear",
+				"2025")
 		}, nil, 0},
 		{"names one company of two", 2, nil, func(s *store, l *ledger.Ledger) {
 			s.tell(l, "evt_1", "order_x", "annual_report", "pending", s.clock(), "companyId", "comp_a1")
@@ -398,7 +442,8 @@ func TestEvidence(t *testing.T) {
 				for _, x := range s.apply(l) {
 					settled = append(settled, x.Number-2)
 				}
-				if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil || len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
+				if offered, _, err := l.Evidence(s.Context(), []int64{rows[0].ID}); err != nil ||
+					len(offered[rows[0].ID]) != c.offered || !slices.Equal(settled, c.settles) {
 					s.Fatalf("settled %v, offered %d (%v)", settled, len(offered), err)
 				}
 				for i := range c.rows {
@@ -407,7 +452,8 @@ func TestEvidence(t *testing.T) {
 						continue
 					}
 					got := s.want(l, rows[i], filing.Placed, 0)
-					if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" || got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
+					if orderOf(got) != "order_x" || got.Items[0].FilingStatus != "pending" ||
+						got.Cost.Amount != cost || !strings.Contains(got.Message, "evt_1") {
 						s.Errorf("%+v", got)
 					}
 				}
@@ -437,7 +483,8 @@ func TestAnEventNamesAnOrder(t *testing.T) {
 		if settled := s.apply(l); len(settled) != 1 {
 			s.Errorf("%+v", settled)
 		}
-		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" || got.Items[0].FilingStatus != "pending" {
+		if got := s.row(l, r.ID); len(got.Items) != 1 || got.Items[0].OrderID != "order_e" ||
+			got.Items[0].FilingStatus != "pending" {
 			s.Errorf("%+v", got)
 		}
 	})
@@ -522,7 +569,8 @@ func TestAPoisonousEvent(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		r := s.place(l, s.add(l, "a", reports("a", 1)...)[0])
-		s.event(l, "evt_1", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
+		s.event(l, "evt_1", filing.DocumentUploaded, s.clock(),
+			map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
 		s.tell(l, "evt_2", orderOf(r), "annual_report", "pending", s.clock())
 		// What no reading foresees: the documents cannot be written.
 		s.exec(`ALTER TABLE documents RENAME TO elsewhere`)
@@ -531,7 +579,8 @@ func TestAPoisonousEvent(t *testing.T) {
 		if states := s.states(l); states["evt_1"] != ledger.EventIgnored || states["evt_2"] != ledger.EventApplied {
 			s.Errorf("%v", states)
 		}
-		s.event(l, "evt_3", filing.DocumentUploaded, s.clock(), map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
+		s.event(l, "evt_3", filing.DocumentUploaded, s.clock(),
+			map[string]any{"orderId": orderOf(r), "documentId": strings.Repeat("x", 20_000)})
 		s.apply(l)
 		if state := s.states(l)["evt_3"]; state != ledger.EventApplied {
 			s.Errorf("%s", state)
@@ -556,7 +605,8 @@ func TestEventStorm(t *testing.T) {
 			order := fmt.Sprintf("order_%d_1_annual-report", r.ID)
 			for k, status := range []string{"submitted", "pending", "filed"} {
 				for range 2 {
-					storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status, at.Add(time.Duration(k) * time.Minute)})
+					storm = append(storm, delivery{fmt.Sprint("evt_", r.ID, "_", k), order, status,
+						at.Add(time.Duration(k) * time.Minute)})
 				}
 			}
 		}
@@ -583,7 +633,8 @@ func TestEventStorm(t *testing.T) {
 		all.Wait()
 		s.apply(l)
 		for _, r := range s.rows(l, "a") {
-			if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" || r.Items[0].FilingDate != "2026-02-11" {
+			if r.Result != filing.Placed || len(r.Items) != 1 || r.Items[0].FilingStatus != "filed" ||
+				r.Items[0].FilingDate != "2026-02-11" {
 				s.Fatalf("%+v", r)
 			}
 		}

@@ -61,8 +61,10 @@ type doubtful struct {
 	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
 	supposed     bool  // nobody saw the attempt begin: it may be days long
 	main         bool  // the product is what the row is about: its agent's order alone tells little
-	open         bool  // its answer may still come, or it has one and was sent twice: it keeps others from being settled
-	nameless     int64 // the item that has no order id yet; 0 where the row has no items
+	// its answer may still come, or it has one and was sent twice: it keeps
+	// others from being settled
+	open     bool
+	nameless int64 // the item that has no order id yet; 0 where the row has no items
 }
 
 // stranger is an order that nobody knows, and what was told of it.
@@ -106,19 +108,22 @@ func (d doubtful) certain(s stranger, now int64) bool {
 // may have made an order as well. The appointment of an agent is no evidence of
 // anything: no event is to tell of it. Source: spec section 6.
 const (
-	inDoubt       = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
-	selectBegan   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
-	selectDoubt   = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + supposedOwner + `') THEN 1 ELSE 0 END`
+	inDoubt     = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
+	selectBegan = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
+	selectDoubt = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt +
+		`), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + supposedOwner + `') THEN 1 ELSE 0 END`
 	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
 	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
-	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` + ofClaims + `r.result = 'placing'`
+	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` +
+		ofClaims + `r.result = 'placing'`
 	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
 	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
 		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
-	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged + `' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
+	readStrangers = `e.state = 'unknown' AND e.type = '` + filing.StatusChanged +
+		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
 // strangers gathers the orders that nobody knows, by what was told of them.
@@ -153,7 +158,8 @@ func (l *Ledger) doubtful(ctx context.Context, q querier, query string, args ...
 	err := drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
 		var d doubtful
 		var request string
-		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.supposed, &d.open, &d.nameless); err != nil {
+		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.supposed,
+			&d.open, &d.nameless); err != nil {
 			return err
 		}
 		var r filing.Request
@@ -268,7 +274,8 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 			// Somebody was quicker. The events of an order that is a row's by now
 			// are its own.
 			failed = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-				return l.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`, columns{"order_id text"}, []record{{m.order.order}})
+				return l.exec(ctx, tx, wakeEvents+` AND EXISTS (SELECT 1 FROM items i WHERE i.order_id = v.order_id)`,
+					columns{"order_id text"}, []record{{m.order.order}})
 			})
 			if failed == nil {
 				continue
@@ -278,7 +285,13 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 			err = errors.Join(err, fmt.Errorf("settle row %d by the event %s: %w", m.row.row, m.order.event, failed))
 			continue
 		}
-		settled = append(settled, Settled{Event: m.order.event, Order: m.order.order, Row: m.row.row, Batch: m.row.batch, Number: m.row.number})
+		settled = append(settled, Settled{
+			Event:  m.order.event,
+			Order:  m.order.order,
+			Row:    m.row.row,
+			Batch:  m.row.batch,
+			Number: m.row.number,
+		})
 	}
 	return settled, err
 }
@@ -286,12 +299,19 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 // own makes an order that nobody knew a row's own.
 func (a *applier) own(c *control, d doubtful, s stranger) error {
 	if d.nameless == 0 {
-		g := &groupWriter{l: a.l, ctx: a.ctx, tx: a.tx, c: c, now: a.now}
+		g := &groupWriter{
+			l:   a.l,
+			ctx: a.ctx,
+			tx:  a.tx,
+			c:   c,
+			now: a.now,
+		}
 		return g.resolve(d.row, nil, func(row *standing) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
 			}
-			message := "placed: no answer came, but the service told of the order " + s.order + " (event " + s.event + "), which can only be this row's"
+			message := "placed: no answer came, but the service told of the order " + s.order + " (event " + s.event +
+				"), which can only be this row's"
 			switch {
 			case s.product == filing.Formation && s.company != "":
 				row.company = s.company
@@ -319,7 +339,8 @@ func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filin
 
 // placedAs decides it where the products that are left to have an order are known
 // otherwise, and something besides is known to be made.
-func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product, besides []filing.Purchase, message string) {
+func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product,
+	besides []filing.Purchase, message string) {
 	left = slices.Clone(left)
 	take := func(p filing.Product) bool {
 		at := slices.Index(left, p)
@@ -345,7 +366,10 @@ func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]fil
 		items = append(items, Item{Product: p})
 	}
 	made := slices.Clone(besides)
-	cost := money.Cost{Amount: s.held, Certainty: s.cost.Certainty} // what was reserved is spent, whatever of it is whose
+	cost := money.Cost{
+		Amount:    s.held,
+		Certainty: s.cost.Certainty,
+	} // what was reserved is spent, whatever of it is whose
 	for _, i := range items {
 		if i.Product != "" {
 			made = append(made, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: cost})
@@ -397,7 +421,8 @@ const maxEvidence = 20
 func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Evidence, more map[int64]int, err error) {
 	of, more = make(map[int64][]*Evidence), make(map[int64]int)
 	var some bool
-	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).Scan(&some)
+	err = l.read.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM (SELECT received_at FROM events WHERE state = 'unknown' ORDER BY received_at LIMIT 1) AS u)`).Scan(&some)
 	if err != nil || !some || len(rows) == 0 {
 		return of, more, err
 	}
@@ -441,7 +466,8 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 			}
 		}
 		slices.SortFunc(fitting, func(x, y int) int {
-			return cmp.Or(cmp.Compare(distance(orders[x].at, all[0].began), distance(orders[y].at, all[0].began)), strings.Compare(orders[x].order, orders[y].order))
+			return cmp.Or(cmp.Compare(distance(orders[x].at, all[0].began), distance(orders[y].at, all[0].began)),
+				strings.Compare(orders[x].order, orders[y].order))
 		})
 		more[row] = max(len(fitting)-maxEvidence, 0)
 		for _, i := range fitting[:min(len(fitting), maxEvidence)] {

@@ -32,11 +32,13 @@ func TestEvidenceOfManyRows(t *testing.T) {
 			s.Errorf("%d rows, %d orders, %v more", len(of), len(of[rows[0].ID]), more)
 		}
 		first := of[rows[3].ID][0]
-		if first.Events[0].OrderID != "order_0" || first.Rows != many || len(first.Fits) != 20 || first.Fits[0] != rows[0].ID {
+		if first.Events[0].OrderID != "order_0" || first.Rows != many || len(first.Fits) != 20 ||
+			first.Fits[0] != rows[0].ID {
 			s.Errorf("%+v", first)
 		}
 		page, total, err := l.UncertainPage(ctx, "a", rows[9].ID, 25)
-		if s.must(err); total != many || len(page) != 25 || page[0].ID != rows[10].ID || page[0].Result != filing.Uncertain {
+		if s.must(err); total != many || len(page) != 25 || page[0].ID != rows[10].ID ||
+			page[0].Result != filing.Uncertain {
 			s.Errorf("%d of %d", len(page), total)
 		}
 		attempts, err := l.AttemptsOf(ctx, ids)

@@ -85,7 +85,9 @@ func (l *Ledger) Factors(ctx context.Context, account string) ([]Factor, error) 
 
 func (l *Ledger) factors(ctx context.Context, q querier, account string) ([]Factor, error) {
 	var all []Factor
-	err := drain(q.QueryContext(ctx, `SELECT `+factorColumns+` FROM factors WHERE account = $1 ORDER BY created_at, id`, account))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx,
+		`SELECT `+factorColumns+` FROM factors WHERE account = $1 ORDER BY created_at, id`,
+		account))(func(scan func(...any) error) error {
 		f, err := l.scanFactor(scan)
 		all = append(all, f)
 		return err
@@ -95,7 +97,8 @@ func (l *Ledger) factors(ctx context.Context, q querier, account string) ([]Fact
 
 // Passkey finds a passkey by its credential id. It returns ErrFactor.
 func (l *Ledger) Passkey(ctx context.Context, credential string) (Factor, error) {
-	f, err := l.scanFactor(l.read.QueryRowContext(ctx, `SELECT `+factorColumns+` FROM factors WHERE credential = $1 AND credential <> ''`, credential).Scan)
+	f, err := l.scanFactor(l.read.QueryRowContext(ctx,
+		`SELECT `+factorColumns+` FROM factors WHERE credential = $1 AND credential <> ''`, credential).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Factor{}, ErrFactor
 	}
@@ -117,14 +120,16 @@ func (l *Ledger) AddFactor(ctx context.Context, f Factor, session string) (Facto
 	f.Name = cmp.Or(strings.Join(strings.Fields(f.Name), " "), string(f.Kind))
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var n int
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM factors WHERE account = $1`, f.Account).Scan(&n); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM factors WHERE account = $1`,
+			f.Account).Scan(&n); err != nil {
 			return err
 		}
 		if n >= maxFactors {
 			return ErrFactors
 		}
 		f.CreatedAt = moment(millis(l.now()))
-		added, err := affected(tx.ExecContext(ctx, `INSERT INTO factors (`+factorColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8) ON CONFLICT DO NOTHING`,
+		added, err := affected(tx.ExecContext(ctx,
+			`INSERT INTO factors (`+factorColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8) ON CONFLICT DO NOTHING`,
 			f.ID, f.Account, string(f.Kind), f.Name, f.Credential, data, f.Last, millis(f.CreatedAt)))
 		if err == nil && added == 0 {
 			err = ErrFactorTaken
@@ -152,7 +157,8 @@ func (l *Ledger) RemoveFactor(ctx context.Context, account, id, session string) 
 		case n == 0:
 			return ErrNotFound
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM recovery_codes WHERE account = $1 AND NOT EXISTS (SELECT 1 FROM factors f WHERE f.account = $1)`, account); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`DELETE FROM recovery_codes WHERE account = $1 AND NOT EXISTS (SELECT 1 FROM factors f WHERE f.account = $1)`, account); err != nil {
 			return err
 		}
 		return endOtherSessions(ctx, tx, account, session)
@@ -227,7 +233,8 @@ func (l *Ledger) useAppCode(ctx context.Context, a Account, code string, match M
 		if !ok {
 			continue
 		}
-		n, err := affected(l.exclusively(ctx, `UPDATE factors SET last = $2, used_at = $3 WHERE id = $1 AND last < $2`, f.ID, step, millis(l.now())))
+		n, err := affected(l.exclusively(ctx, `UPDATE factors SET last = $2, used_at = $3 WHERE id = $1 AND last < $2`,
+			f.ID, step, millis(l.now())))
 		switch {
 		case err != nil:
 			return err
@@ -242,7 +249,8 @@ func (l *Ledger) useAppCode(ctx context.Context, a Account, code string, match M
 // counter as a rule. It returns ErrFactor where another assertion was quicker,
 // or the passkey was removed.
 func (l *Ledger) UsePasskey(ctx context.Context, f Factor, data string) error {
-	n, err := affected(l.exclusively(unasked(ctx), `UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
+	n, err := affected(l.exclusively(unasked(ctx),
+		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrFactor
 	}
@@ -265,7 +273,8 @@ func (l *Ledger) ReplaceRecoveryCodes(ctx context.Context, account string) ([]st
 		for i := range codes {
 			code := rand.Text()[:recoveryChars]
 			codes[i] = code[:6] + "-" + code[6:12] + "-" + code[12:18] + "-" + code[18:]
-			if _, err := tx.ExecContext(ctx, `INSERT INTO recovery_codes (account, hash) VALUES ($1,$2)`, account, hashed(code)); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO recovery_codes (account, hash) VALUES ($1,$2)`, account,
+				hashed(code)); err != nil {
 				return err
 			}
 		}
@@ -284,7 +293,8 @@ func (l *Ledger) RecoveryCodes(ctx context.Context, account string) (n int, err 
 }
 
 func (l *Ledger) useRecoveryCode(ctx context.Context, a Account, code string) error {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM recovery_codes WHERE account = $1 AND hash = $2`, a.ID, hashed(code)))
+	n, err := affected(l.exclusively(ctx, `DELETE FROM recovery_codes WHERE account = $1 AND hash = $2`, a.ID,
+		hashed(code)))
 	if err == nil && n == 0 {
 		err = ErrFactor
 	}

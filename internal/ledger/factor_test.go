@@ -23,7 +23,13 @@ func stepOf(secret, code string, after int64) (int64, bool) {
 
 func (s *store) factor(l *ledger.Ledger, a ledger.Account, kind ledger.FactorKind, data, session string) ledger.Factor {
 	s.Helper()
-	f := ledger.Factor{Account: a.ID, Kind: kind, Name: "my  phone", Data: data, Last: 1}
+	f := ledger.Factor{
+		Account: a.ID,
+		Kind:    kind,
+		Name:    "my  phone",
+		Data:    data,
+		Last:    1,
+	}
 	if kind == ledger.FactorPasskey {
 		f.Credential = "credential " + data
 	}
@@ -100,7 +106,8 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 			s.Errorf("the sixth code: %v", err)
 		}
 		s.pass(time.Minute)
-		if kind, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); err != nil || kind != ledger.FactorApp {
+		if kind, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); err != nil ||
+			kind != ledger.FactorApp {
 			s.Errorf("after the wait: %s, %v", kind, err)
 		}
 	})
@@ -115,7 +122,8 @@ func TestRecoveryCodes(t *testing.T) {
 		s.must(err)
 		codes, err := l.ReplaceRecoveryCodes(ctx, ana.ID)
 		s.must(err)
-		if len(codes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != 10 || s.count(`SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE '%-%'`) != 0 {
+		if len(codes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != 10 ||
+			s.count(`SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE '%-%'`) != 0 {
 			s.Errorf("%q", codes)
 		}
 		check := func(a ledger.Account, code string) error {
@@ -151,7 +159,12 @@ func TestFactorsOfAnAccount(t *testing.T) {
 			_, err := l.Session(ctx, secret)
 			s.wantErr(err, want)
 		}
-		_, err := l.AddFactor(ctx, ledger.Factor{Account: leo.ID, Kind: ledger.FactorPasskey, Credential: f.Credential, Data: "x"}, "")
+		_, err := l.AddFactor(ctx, ledger.Factor{
+			Account:    leo.ID,
+			Kind:       ledger.FactorPasskey,
+			Credential: f.Credential,
+			Data:       "x",
+		}, "")
 		s.wantErr(err, ledger.ErrFactorTaken)
 		found, err := l.Passkey(ctx, f.Credential)
 		if err != nil || found.Account != ana.ID || found.Data != "k" {
@@ -187,7 +200,8 @@ func TestSessionWithoutASecondFactorHasNoRoles(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		op, prep := s.account(l, "op", ledger.Operator, ledger.Preparer), s.account(l, "prep", ledger.Preparer)
 		plain, prepares := s.session(l, op), s.session(l, prep)
-		proven, err := l.BeginProvenSession(ctx, op.ID, time.Hour, "", ledger.Proof{Factor: ledger.FactorApp, ProviderToken: "a.b.c"})
+		proven, err := l.BeginProvenSession(ctx, op.ID, time.Hour, "",
+			ledger.Proof{Factor: ledger.FactorApp, ProviderToken: "a.b.c"})
 		s.must(err)
 		want := func(secret string, roles, lacks []ledger.Role) {
 			s.Helper()

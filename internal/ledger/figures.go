@@ -22,13 +22,15 @@ type Figures struct {
 // Figures sums the rows of a batch up.
 func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 	f := Figures{Counts: make(Counts)}
-	err := drain(l.read.QueryContext(ctx, `SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0), COALESCE(SUM(cost), 0), MAX(certainty),
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT result, COUNT(*), COALESCE(SUM(spent), 0), MAX(spent_certainty), COALESCE(SUM(held), 0), COALESCE(SUM(cost), 0), MAX(certainty),
 			COALESCE(SUM(CASE WHEN waits <> '' THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN waits = 'funds' THEN 1 ELSE 0 END), 0)
 		FROM rows WHERE batch = $1 GROUP BY result`, batch))(func(scan func(...any) error) error {
 		var result filing.Result
 		var spent, held, left money.Cost
 		var n, waiting, short int
-		if err := scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &left.Amount, &left.Certainty, &waiting, &short); err != nil {
+		if err := scan(&result, &n, &spent.Amount, &spent.Certainty, &held.Amount, &left.Amount, &left.Certainty,
+			&waiting, &short); err != nil {
 			return err
 		}
 		f.Counts[result] = n
@@ -62,7 +64,8 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 	f := Filings{Statuses: make(map[string]int)}
 	halting := false
 	err := drain(l.read.QueryContext(ctx, `SELECT i.filing_status, COUNT(*) FROM rows r JOIN items i ON i.row = r.id
-		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`, batch))(func(scan func(...any) error) error {
+		WHERE r.batch = $1 AND r.result = 'placed' AND i.product <> 'registered-agent' GROUP BY i.filing_status`,
+		batch))(func(scan func(...any) error) error {
 		var status string
 		var n int
 		err := scan(&status, &n)
@@ -75,10 +78,13 @@ func (l *Ledger) Filings(ctx context.Context, batch string) (Filings, error) {
 		still = `(i.exception <> 0 OR lower(i.filing_status) LIKE '%exception%')`
 	}
 	if err == nil {
-		err = l.read.QueryRowContext(ctx, `SELECT COUNT(DISTINCT r.id) FROM items i JOIN rows r ON r.id = i.row WHERE r.batch = $1 AND `+still, batch).Scan(&f.Exceptions)
+		err = l.read.QueryRowContext(ctx,
+			`SELECT COUNT(DISTINCT r.id) FROM items i JOIN rows r ON r.id = i.row WHERE r.batch = $1 AND `+still,
+			batch).Scan(&f.Exceptions)
 	}
 	if err == nil {
-		err = l.read.QueryRowContext(ctx, `SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id JOIN rows r ON r.id = i.row
+		err = l.read.QueryRowContext(ctx,
+			`SELECT COUNT(DISTINCT d.key) FROM documents d JOIN items i ON i.order_id = d.order_id JOIN rows r ON r.id = i.row
 			WHERE d.order_id <> '' AND r.batch = $1`, batch).Scan(&f.Documents)
 	}
 	if err != nil {

@@ -29,7 +29,8 @@ const maxFlows = 100
 // and returns the secret of whoever may go on with it. The data is sealed: it
 // holds challenges and verifiers. It returns *TooMany for an address from whose
 // network too many are open.
-func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string, life time.Duration) (secret string, err error) {
+func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string,
+	life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	sealed, err := l.sealText(flowPlace(kind, hash), data)
 	if err != nil {
@@ -39,7 +40,8 @@ func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string
 	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, millis(now)); err != nil {
 		return "", fmt.Errorf("forget old flows: %w", err)
 	}
-	n, err := affected(l.exclusively(ctx, `INSERT INTO flows (hash, kind, data, origin, ends_at) SELECT $1, $2, $3, $4, $5
+	n, err := affected(l.exclusively(ctx,
+		`INSERT INTO flows (hash, kind, data, origin, ends_at) SELECT $1, $2, $3, $4, $5
 		WHERE (SELECT COUNT(*) FROM flows WHERE origin = $4) < $6`,
 		hash, string(kind), sealed, Network(from), millis(now.Add(life)), maxFlows))
 	switch {
@@ -53,8 +55,9 @@ func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string
 
 // Flow reads a flow and leaves it good. It returns ErrFlow.
 func (l *Ledger) Flow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
-	return l.openFlow(kind, secret, l.read.QueryRowContext(ctx, `SELECT data FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3`,
-		hashed(secret), string(kind), millis(l.now())))
+	return l.openFlow(kind, secret,
+		l.read.QueryRowContext(ctx, `SELECT data FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3`,
+			hashed(secret), string(kind), millis(l.now())))
 }
 
 // TakeFlow uses a flow up, for whoever is first. It returns ErrFlow.
@@ -63,8 +66,9 @@ func (l *Ledger) TakeFlow(ctx context.Context, kind FlowKind, secret string) (da
 		return "", err
 	}
 	defer l.turns.end()
-	return l.openFlow(kind, secret, l.write.QueryRowContext(ctx, `DELETE FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3 RETURNING data`,
-		hashed(secret), string(kind), millis(l.now())))
+	return l.openFlow(kind, secret,
+		l.write.QueryRowContext(ctx, `DELETE FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3 RETURNING data`,
+			hashed(secret), string(kind), millis(l.now())))
 }
 
 func (l *Ledger) openFlow(kind FlowKind, secret string, row *sql.Row) (string, error) {

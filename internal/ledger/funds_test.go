@@ -30,7 +30,13 @@ func TestBookAddsUp(t *testing.T) {
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.Refused)
 		s.send(l, rows[2])
-		want := ledger.Book{Declared: true, Deposits: 50000, Adjustments: -500, Posted: cost, Reserved: cost}
+		want := ledger.Book{
+			Declared:    true,
+			Deposits:    50000,
+			Adjustments: -500,
+			Posted:      cost,
+			Reserved:    cost,
+		}
 		if b := s.book(s.open()); b != want || b.Available() != 50000-500-2*cost {
 			s.Errorf("%+v, available %s", b, b.Available())
 		}
@@ -43,7 +49,8 @@ func TestBookAddsUp(t *testing.T) {
 				s.Errorf("%+v", e)
 			}
 		}
-		if !slices.Equal(kinds, []ledger.EntryKind{"deposit", "adjustment", "adjustment", "reserve", "post", "reserve", "void", "reserve"}) {
+		if !slices.Equal(kinds, []ledger.EntryKind{"deposit", "adjustment", "adjustment", "reserve", "post", "reserve",
+			"void", "reserve"}) {
 			s.Errorf("%v", kinds)
 		}
 		for range l.Entries(ctx) {

@@ -131,7 +131,9 @@ func (g *groupWriter) write(group []*transition) error {
 
 func (g *groupWriter) addItems(s *standing, items []Item) {
 	for _, i := range items {
-		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), int64(i.Cost.Certainty), g.now})
+		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate,
+			i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), int64(i.Cost.Certainty),
+			g.now})
 	}
 }
 
@@ -237,7 +239,8 @@ func (g *groupWriter) readFacts(group []*transition) error {
 			earlier = append(earlier, record{s.id})
 		}
 		for _, c := range slices.Concat(o.Claims, o.Known) {
-			if !slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key }) && g.purchases[c.Key] == nil {
+			if !slices.ContainsFunc(s.claims, func(p *purchase) bool { return p.key == c.Key }) &&
+				g.purchases[c.Key] == nil {
 				keys = append(keys, record{string(c.Key)})
 			}
 		}
@@ -253,13 +256,14 @@ func (g *groupWriter) readFacts(group []*transition) error {
 	if err := g.l.query(g.ctx, g.tx, readAttempts, columns{"row bigint"}, earlier, g.addAttempt); err != nil {
 		return fmt.Errorf("read the earlier attempts of a group: %w", err)
 	}
-	err := g.l.query(g.ctx, g.tx, readOrders, columns{"row bigint", "order_id text"}, orders, func(scan func(...any) error) error {
-		var order string
-		var r rowRef
-		err := scan(&order, &r.id, &r.batch, &r.number)
-		g.orders[order] = r
-		return err
-	})
+	err := g.l.query(g.ctx, g.tx, readOrders, columns{"row bigint", "order_id text"}, orders,
+		func(scan func(...any) error) error {
+			var order string
+			var r rowRef
+			err := scan(&order, &r.id, &r.batch, &r.number)
+			g.orders[order] = r
+			return err
+		})
 	if err != nil {
 		return fmt.Errorf("read whose the orders of a group are: %w", err)
 	}
@@ -281,7 +285,10 @@ const (
 
 func (g *groupWriter) addStanding(scan func(...any) error) error {
 	s := &standing{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.held, &s.spent.Amount, &s.spent.Certainty, &s.approved.Amount, &s.approved.Certainty, &s.counted, &s.tries, &s.doubt, &s.dropped, &s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused, &s.canceled); err != nil {
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.held, &s.spent.Amount,
+		&s.spent.Certainty, &s.approved.Amount, &s.approved.Certainty, &s.counted, &s.tries, &s.doubt, &s.dropped,
+		&s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused,
+		&s.canceled); err != nil {
 		return err
 	}
 	g.rows[s.id] = s
@@ -293,7 +300,8 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	var row int64
 	var a filing.Attempt
 	var products, made string
-	if err := scan(&row, &a.Try, &a.Class, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision, &a.Over); err != nil {
+	if err := scan(&row, &a.Try, &a.Class, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
+		&a.Over); err != nil {
 		return err
 	}
 	s := g.rows[row]
@@ -382,7 +390,8 @@ var newClaim = columns{"key text", "row bigint", "product text", "cover text", "
 func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
-		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), int64(s.cost.Certainty), int64(s.held), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.counted),
+		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), int64(s.cost.Certainty),
+			int64(s.held), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.counted),
 			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
 	}
 	// What is set free may be claimed anew.
@@ -391,21 +400,42 @@ func (g *groupWriter) writeAll() error {
 		statement{"free claims", writeFreed, columns{"key text", "row bigint"}, g.freed},
 		statement{"take order ids back", writeUnnamed, columns{"row bigint", "order_id text"}, g.unnamed},
 		statement{"tell of rows anew", writeUntold, columns{"row bigint"}, g.untold},
-		statement{"record decisions", writeDecided, columns{"row bigint", "try bigint", "decision text", "over text", "made text", "products text", "creates bigint"}, g.decided},
+		statement{
+			"record decisions", writeDecided, columns{"row bigint", "try bigint", "decision text", "over text",
+				"made text", "products text", "creates bigint"}, g.decided,
+		},
 	); err != nil {
 		return err
 	}
-	if err := g.l.execAll(g.ctx, g.tx, statement{"name items", nameItems, columns{"row bigint", "product text", "order_id text", "type text"}, g.named}); err != nil {
+	if err := g.l.execAll(g.ctx, g.tx,
+		statement{"name items", nameItems, columns{"row bigint", "product text", "order_id text", "type text"},
+			g.named}); err != nil {
 		return err
 	}
 	if err := g.l.execAll(g.ctx, g.tx,
-		statement{"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint", "certainty bigint", "held bigint", "spent bigint", "spent_certainty bigint", "attempts bigint", "tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text", "due bigint", "waits text", "at bigint"}, changed},
-		statement{"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint", "ended bigint", "class text", "status bigint", "message text", "detail text", "products text", "creates bigint", "repeatable bigint", "made text", "ordered bigint"}, g.ended},
+		statement{
+			"move rows", writeRows, columns{"id bigint", "result text", "message text", "cost bigint",
+				"certainty bigint", "held bigint", "spent bigint", "spent_certainty bigint", "attempts bigint",
+				"tries bigint", "doubt bigint", "dropped text", "company text", "creating bigint", "owner text",
+				"due bigint", "waits text", "at bigint"}, changed,
+		},
+		statement{
+			"record attempts", writeAttempts, columns{"row bigint", "try bigint", "owner text", "started bigint",
+				"ended bigint", "class text", "status bigint", "message text", "detail text", "products text",
+				"creates bigint", "repeatable bigint", "made text", "ordered bigint"}, g.ended,
+		},
 		statement{"record purchases", writeBought, columns{"key text"}, keyRecords(g.bought)},
 		statement{"claim purchases", writeClaims, append(slices.Clone(newClaim), "bought bigint"), g.claimRecords()},
-		statement{"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"}, g.entries},
+		statement{
+			"enter money", writeEntries, columns{"at bigint", "kind text", "amount bigint", "row bigint", "note text"},
+			g.entries,
+		},
 		statement{"keep events", writeEvents, newEvent, g.events},
-		statement{"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text", "status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint", "certainty bigint", "at bigint"}, g.items},
+		statement{
+			"record items", writeItems, columns{"row bigint", "product text", "type text", "order_id text",
+				"status text", "date text", "subscription text", "exception bigint", "note text", "cost bigint",
+				"certainty bigint", "at bigint"}, g.items,
+		},
 	); err != nil {
 		return err
 	}
@@ -419,7 +449,8 @@ func (g *groupWriter) writeAll() error {
 		}
 	}
 	for table, facts := range g.facts {
-		if err := g.l.exec(g.ctx, g.tx, `INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
+		if err := g.l.exec(g.ctx, g.tx,
+			`INSERT INTO `+table+` (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO UPDATE SET record = excluded.record, at = excluded.at`,
 			columns{"ref text", "record text", "at bigint"}, lastOfEach(facts)); err != nil {
 			return fmt.Errorf("remember %s: %w", table, err)
 		}

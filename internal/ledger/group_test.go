@@ -98,7 +98,8 @@ func TestLateAnswerAndRivalInOneGroup(t *testing.T) {
 func TestOneBadTransitionOfAGroup(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"), report("comp_3", "2026"))
+		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2027"), report("comp_2", "2026"),
+			report("comp_3", "2026"))
 		s.send(l, rows[0])
 		s.send(l, rows[2])
 		s.exec(`CREATE UNIQUE INDEX refusing ON purchases (cover)`) // the second year of comp_1 breaks it
@@ -125,7 +126,8 @@ func TestTheKeyIsTheLastGuard(t *testing.T) {
 		if s.config.DatabaseURL == "" {
 			s.exec(`CREATE TRIGGER slip_in BEFORE INSERT ON purchases WHEN NEW.at > 0 BEGIN ` + slipIn + `; END`)
 		} else {
-			s.exec(`CREATE FUNCTION slip_in() RETURNS trigger AS 'BEGIN ` + slipIn + `; RETURN NEW; END' LANGUAGE plpgsql`)
+			s.exec(`CREATE FUNCTION slip_in() RETURNS trigger AS 'BEGIN ` + slipIn +
+				`; RETURN NEW; END' LANGUAGE plpgsql`)
 			s.exec(`CREATE TRIGGER slip_in BEFORE INSERT ON purchases FOR EACH ROW WHEN (NEW.at > 0) EXECUTE FUNCTION slip_in()`)
 		}
 		begun, err := l.Begin(s.Context(), intent(rows[1]))
@@ -228,7 +230,8 @@ func TestSetAsideOfAnUncertainAttempt(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.NoAnswer)
 			s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: next, Message: "there is no such company"}))
-			if got := s.want(l, row, filing.Uncertain, cost); !strings.Contains(got.Message, "there is no such company") {
+			if got := s.want(l, row, filing.Uncertain, cost); !strings.Contains(got.Message,
+				"there is no such company") {
 				s.Error(got.Message)
 			}
 			rival := s.add(l, "rival of "+string(next), agentOrder(company))[0]
@@ -252,7 +255,8 @@ func TestOneOrderIsOfOneRow(t *testing.T) {
 			s.must(l.Settle(s.Context(), o))
 		}
 		s.want(l, rows[0], filing.Placed, 0)
-		if got := s.want(l, rows[1], filing.Uncertain, cost); len(got.Items) != 0 || !strings.Contains(got.Message, "order_same, which is the order of row 2") {
+		if got := s.want(l, rows[1], filing.Uncertain, cost); len(got.Items) != 0 ||
+			!strings.Contains(got.Message, "order_same, which is the order of row 2") {
 			s.Errorf("%s %+v", got.Message, got.Items)
 		}
 	})

@@ -56,7 +56,8 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 		now := l.now()
 		var unlinked int64
 		a, err = scanAccount(func(dest ...any) error {
-			return tx.QueryRowContext(ctx, `SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`,
+			return tx.QueryRowContext(ctx,
+				`SELECT `+accountColumns+`, i.unlinked_at FROM identities i JOIN accounts a ON a.id = i.account WHERE i.issuer = $1 AND i.subject = $2`,
 				p.Issuer, p.Subject).Scan(append(dest, &unlinked)...)
 		})
 		switch {
@@ -65,7 +66,13 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
 				return err
 			}
-			recorded = Act{By: a.Name, From: p.From, What: "account-add", Of: a.Name, Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words)}
+			recorded = Act{
+				By:   a.Name,
+				From: p.From,
+				What: "account-add",
+				Of:   a.Name,
+				Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words),
+			}
 			return insertAct(ctx, tx, withID(recorded), now)
 		case err != nil:
 			return err
@@ -74,7 +81,8 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 		case a.Disabled:
 			return ErrSession
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE identities SET used_at = $3 WHERE issuer = $1 AND subject = $2`, p.Issuer, p.Subject, millis(now)); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE identities SET used_at = $3 WHERE issuer = $1 AND subject = $2`,
+			p.Issuer, p.Subject, millis(now)); err != nil {
 			return err
 		}
 		before, err := roleWords(a.Roles)
@@ -85,7 +93,13 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			return err
 		}
 		a.Roles = p.Roles
-		recorded = Act{By: a.Name, From: p.From, What: "account-roles", Of: a.Name, Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before)}
+		recorded = Act{
+			By:   a.Name,
+			From: p.From,
+			What: "account-roles",
+			Of:   a.Name,
+			Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before),
+		}
 		return insertAct(ctx, tx, withID(recorded), now)
 	})
 	if err != nil {
@@ -111,7 +125,8 @@ func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words st
 	if slices.ContainsFunc(all, func(a Account) bool { return a.ManagedBy != p.Issuer && namesOne(a.Name, p.Names) }) {
 		return Account{}, ErrUnlinked
 	}
-	for _, name := range slices.Concat(p.Names, []string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
+	for _, name := range slices.Concat(p.Names,
+		[]string{"user " + strings.ToLower(hashed(p.Issuer + " " + p.Subject)[:12])}) {
 		base := folded(name)
 		if base == "" || checkName(base) != nil {
 			continue
@@ -130,7 +145,8 @@ func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words st
 			if refuseSimilar(candidate, all) != nil {
 				continue
 			}
-			added, err := affected(tx.ExecContext(ctx, `INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
+			added, err := affected(tx.ExecContext(ctx,
+				`INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
 				a.ID, candidate, words, millis(now), p.Issuer))
 			if err != nil {
 				return Account{}, err
@@ -162,7 +178,8 @@ func namesOne(account string, names []string) bool {
 		}
 		before, _, isAddress := strings.Cut(name, "@")
 		look := skeleton(name)
-		if look == skeleton(account) || isAddress && !address && skeleton(before) == skeleton(account) || address && !isAddress && skeleton(local) == look {
+		if look == skeleton(account) || isAddress && !address && skeleton(before) == skeleton(account) ||
+			address && !isAddress && skeleton(local) == look {
 			return true
 		}
 	}
@@ -172,7 +189,8 @@ func namesOne(account string, names []string) bool {
 // insertIdentity links a person of the provider to an account; again, where they
 // were unlinked from that one. It returns ErrIdentity.
 func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, name string, now time.Time) error {
-	n, err := affected(tx.ExecContext(ctx, `INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)
+	n, err := affected(tx.ExecContext(ctx,
+		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)
 		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at, unlinked_at = 0
 		WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
 		issuer, subject, account, name, millis(now)))
@@ -210,8 +228,10 @@ func (l *Ledger) LinkIdentity(ctx context.Context, account string, p Arrival) er
 // manages stays linked. It returns ErrNotFound.
 func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
-			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject, millis(l.now())))
+		n, err := affected(tx.ExecContext(ctx,
+			`UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
+			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject,
+			millis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -222,7 +242,8 @@ func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject st
 // Identities lists how an account is known to providers.
 func (l *Ledger) Identities(ctx context.Context, account string) ([]Identity, error) {
 	var all []Identity
-	err := drain(l.read.QueryContext(ctx, `SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
 		var i Identity
 		var created, used int64
 		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)
@@ -241,7 +262,8 @@ type SignInRules struct {
 
 // SignInRules reads the firm's rules of signing in.
 func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT second_factor, trust_provider FROM sign_in_rules WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
+	err = l.read.QueryRowContext(ctx,
+		`SELECT second_factor, trust_provider FROM sign_in_rules WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
 	return r, wrap("read the rules of signing in", err)
 }
 
@@ -249,7 +271,8 @@ func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
 // sessions that have begun, too.
 func (l *Ledger) KeepSignInRules(ctx context.Context, r SignInRules) error {
 	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`, flag(r.SecondFactor), flag(r.TrustProvider))
+		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`,
+			flag(r.SecondFactor), flag(r.TrustProvider))
 		return err
 	}))
 }
@@ -264,7 +287,8 @@ func (l *Ledger) KeepBreakGlass(ctx context.Context, id string, on bool) error {
 			return err
 		}
 		if on && a.ManagedBy != "" {
-			return fmt.Errorf("%w: the sign-in provider manages %s, and a break-glass account works without it", ErrAccount, a.Name)
+			return fmt.Errorf("%w: the sign-in provider manages %s, and a break-glass account works without it",
+				ErrAccount, a.Name)
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE accounts SET break_glass = $2 WHERE id = $1`, a.ID, flag(on))
 		return err

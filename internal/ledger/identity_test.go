@@ -17,12 +17,19 @@ func TestArrive(t *testing.T) {
 		local := s.account(l, "boss@example.com", ledger.Operator)
 		arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
 			s.Helper()
-			a, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: subject, Names: []string{"Ana@example.com", "ana"}, Roles: roles, From: "192.0.2.1"})
+			a, created, err := l.Arrive(ctx, ledger.Arrival{
+				Issuer:  "https://id.example",
+				Subject: subject,
+				Names:   []string{"Ana@example.com", "ana"},
+				Roles:   roles,
+				From:    "192.0.2.1",
+			})
 			s.must(err)
 			return a, created
 		}
 		a, created := arrive("1", ledger.Approver)
-		if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" || !a.May(ledger.Approver) || a.HasPassword {
+		if !created || a.ID == local.ID || a.Name != "ana@example.com" || a.ManagedBy != "https://id.example" ||
+			!a.May(ledger.Approver) || a.HasPassword {
 			s.Errorf("%+v, %v", a, created)
 		}
 		again, created := arrive("1", ledger.Operator)
@@ -35,13 +42,15 @@ func TestArrive(t *testing.T) {
 		if none, _ := arrive("1"); len(none.Roles) != 0 {
 			s.Errorf("%+v", none)
 		}
-		if acts := s.acts(l, ledger.ActQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" || acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
+		if acts := s.acts(l, ledger.ActQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
+			acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
 			s.Errorf("%+v", acts)
 		}
 		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 2" {
 			s.Errorf("%+v", b)
 		}
-		other, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
+		other, created, err := l.Arrive(ctx,
+			ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
 		if err != nil || !created || other.Name != "bo" {
 			s.Errorf("%+v, %v", other, err)
 		}
@@ -49,7 +58,8 @@ func TestArrive(t *testing.T) {
 		if err != nil || nameless.Name == "" {
 			s.Errorf("%+v, %v", nameless, err)
 		}
-		for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"}, {Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
+		for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"},
+			{Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
 			_, _, err := l.Arrive(ctx, p)
 			s.wantErr(err, ledger.ErrAccount)
 		}
@@ -90,11 +100,17 @@ func TestLinkedAccount(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
 		ana, leo := s.account(l, "ana", ledger.Operator), s.account(l, "leo")
-		person := ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"Ana@Example.com"}, Roles: []ledger.Role{ledger.Preparer}}
+		person := ledger.Arrival{
+			Issuer:  "i",
+			Subject: "s",
+			Names:   []string{"Ana@Example.com"},
+			Roles:   []ledger.Role{ledger.Preparer},
+		}
 		s.must(l.LinkIdentity(ctx, ana.ID, person))
 		s.wantErr(l.LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
 		a, created, err := l.Arrive(ctx, person)
-		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) || a.ManagedBy != "" {
+		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) ||
+			a.ManagedBy != "" {
 			s.Errorf("%+v, %v, %v", a, created, err)
 		}
 		all, err := l.Identities(ctx, ana.ID)
@@ -118,7 +134,8 @@ func TestLinkedAccount(t *testing.T) {
 			s.Errorf("linked again: %+v, %v", a, err)
 		}
 		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
-		managed, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
+		managed, created, err := l.Arrive(ctx,
+			ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
@@ -143,8 +160,14 @@ func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.account(l, "ana", ledger.Preparer)
 		s.account(l, "leo@example.com", ledger.Preparer)
-		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"}, {"\u0430n\u0430"}, {"Leo@example.com"}, {"leo"}} {
-			_, _, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: string(rune('a' + i)), Names: names, Roles: []ledger.Role{ledger.Approver}})
+		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},
+			{"\u0430n\u0430"}, {"Leo@example.com"}, {"leo"}} {
+			_, _, err := l.Arrive(ctx, ledger.Arrival{
+				Issuer:  "i",
+				Subject: string(rune('a' + i)),
+				Names:   names,
+				Roles:   []ledger.Role{ledger.Approver},
+			})
 			if !errors.Is(err, ledger.ErrUnlinked) {
 				s.Errorf("%q: %v", names, err)
 			}
@@ -153,7 +176,8 @@ func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
 			s.Errorf("%d accounts", n)
 		}
 		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
-			if _, created, err := l.Arrive(ctx, ledger.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
+			if _, created, err := l.Arrive(ctx,
+				ledger.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
 				s.Errorf("%q: %v", names, err)
 			}
 		}

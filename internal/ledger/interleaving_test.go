@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/ledgertest"
 	"bulkfiling/internal/money"
-
-	"pgregory.net/rapid"
 )
 
 // TestInterleavings lets processes, crashes, answers, deposits and people happen
@@ -34,7 +34,8 @@ func TestInterleavings(t *testing.T) {
 		if s.config.DatabaseURL != "" || racing { // nothing in here is concurrent
 			checks = "6"
 		}
-		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": steps, "rapid.nofailfile": "true"} {
+		for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": steps,
+			"rapid.nofailfile": "true"} {
 			if given := flag.Lookup(name); given.Value.String() == given.DefValue {
 				s.must(flag.Set(name, value))
 				defer flag.Set(name, given.DefValue)
@@ -94,7 +95,14 @@ type sent struct {
 }
 
 func newWorld(s *store, t *rapid.T) *world {
-	w := &world{store: s, t: t, made: make(map[filing.Key][]string), told: make(map[string]*sent), misled: make(map[filing.Key]bool), read: make(map[int64][]ledger.Row)}
+	w := &world{
+		store:  s,
+		t:      t,
+		made:   make(map[filing.Key][]string),
+		told:   make(map[string]*sent),
+		misled: make(map[filing.Key]bool),
+		read:   make(map[int64][]ledger.Row),
+	}
 	if s.config.DatabaseURL == "" {
 		s.config.Dir = ledgertest.Dir(s)
 	} else {
@@ -184,7 +192,12 @@ func request(r ledger.Row) ledger.Intent {
 	in := intent(r)
 	if creates(r) {
 		name := r.Request.Company.Sheet.LegalName
-		return ledger.Intent{Row: r.ID, Tries: r.Tries, Creating: true, Claims: []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + name)}}}
+		return ledger.Intent{
+			Row:      r.ID,
+			Tries:    r.Tries,
+			Creating: true,
+			Claims:   []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + name)}},
+		}
 	}
 	return in
 }
@@ -214,7 +227,15 @@ func (w *world) begun(t *rapid.T, row ledger.Row, in ledger.Intent, p int, begun
 	case begun.Try > 0:
 		now, err := l.Row(w.Context(), row.ID)
 		w.must(err)
-		s := &sent{row: row, try: begun.Try, process: p, owner: now.Owner, claims: in.Claims, creates: in.Creating, orders: make(map[filing.Product]string)}
+		s := &sent{
+			row:     row,
+			try:     begun.Try,
+			process: p,
+			owner:   now.Owner,
+			claims:  in.Claims,
+			creates: in.Creating,
+			orders:  make(map[filing.Product]string),
+		}
 		w.flying = append(w.flying, s)
 		if rapid.Bool().Draw(t, "at once") {
 			w.make(t, s)
@@ -384,7 +405,15 @@ func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
 		}
 		a := filing.Answer{Class: filing.NoAnswer, Message: "its process is gone"}
 		o := r.Request.Order
-		w.must(l.Settle(w.Context(), ledger.Outcome{Row: r.ID, Try: r.Tries, Owner: r.Owner, Answer: a, Creates: r.Creating, Repeatable: l.Repeatable(&o) && !r.Creating, Exhausted: r.Attempts >= 3}))
+		w.must(l.Settle(w.Context(), ledger.Outcome{
+			Row:        r.ID,
+			Try:        r.Tries,
+			Owner:      r.Owner,
+			Answer:     a,
+			Creates:    r.Creating,
+			Repeatable: l.Repeatable(&o) && !r.Creating,
+			Exhausted:  r.Attempts >= 3,
+		}))
 	}
 }
 
@@ -417,7 +446,9 @@ func (w *world) resolve(t *rapid.T) {
 func (w *world) decide(row ledger.Row, l *ledger.Ledger, wrong bool) {
 	in := request(row)
 	if row.Creating {
-		in.Claims = []ledger.Claim{{Product: filing.CompanyRecord, Key: filing.Key("company|" + row.Request.Company.Sheet.LegalName)}}
+		in.Claims = []ledger.Claim{
+			{Product: filing.CompanyRecord, Key: filing.Key("company|" + row.Request.Company.Sheet.LegalName)},
+		}
 	}
 	placed := false
 	for _, c := range in.Claims {
@@ -449,7 +480,8 @@ func (w *world) control(t *rapid.T) {
 	_, l := w.any(t)
 	ctx, batch := w.Context(), rapid.SampledFrom(w.batches).Draw(t, "batch")
 	var err error
-	switch rapid.SampledFrom([]string{"pause", "resume", "resume", "retry", "revive", "cancel", "key", "ask"}).Draw(t, "what") {
+	switch rapid.SampledFrom([]string{"pause", "resume", "resume", "retry", "revive", "cancel", "key", "ask"}).Draw(t,
+		"what") {
 	case "pause":
 		err = l.PauseBatch(ctx, batch)
 	case "resume":
@@ -541,9 +573,11 @@ func (w *world) check(t *rapid.T) {
 	for order, s := range w.told {
 		r := now[s.row.ID]
 		if !slices.ContainsFunc(r.Items, func(i ledger.Item) bool { return i.OrderID == order }) {
-			t.Fatalf("the service answered row %d (%s) with the order %s, and it has %+v", r.ID, r.Result, order, r.Items)
+			t.Fatalf("the service answered row %d (%s) with the order %s, and it has %+v", r.ID, r.Result, order,
+				r.Items)
 		}
-		if r.Result == filing.Ready && !r.Doubt && len(r.Dropped) == 0 || r.Result == filing.Canceled && len(r.Dropped) == 0 {
+		if r.Result == filing.Ready && !r.Doubt && len(r.Dropped) == 0 ||
+			r.Result == filing.Canceled && len(r.Dropped) == 0 {
 			t.Fatalf("row %d has the order %s and would be sent again, or passes for unsent: %s", r.ID, order, r.Result)
 		}
 	}
@@ -570,8 +604,10 @@ func (w *world) check(t *rapid.T) {
 	}
 	if book.Declared {
 		for id, r := range now {
-			if need := max(r.Cost.Amount-r.Spent.Amount-r.Held, 0); r.Result == filing.Ready && r.Waits == "funds" && w.goes(r) && need <= book.Available()-awake {
-				t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need, book.Available()-awake)
+			if need := max(r.Cost.Amount-r.Spent.Amount-r.Held, 0); r.Result == filing.Ready && r.Waits == "funds" &&
+				w.goes(r) && need <= book.Available()-awake {
+				t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need,
+					book.Available()-awake)
 			}
 		}
 	}
@@ -592,7 +628,8 @@ func moves(from, to filing.Result) bool {
 	if from == to || from.CanBecome(to) {
 		return true
 	}
-	return slices.ContainsFunc(filing.Results, func(by filing.Result) bool { return from.CanBecome(by) && by.CanBecome(to) })
+	return slices.ContainsFunc(filing.Results,
+		func(by filing.Result) bool { return from.CanBecome(by) && by.CanBecome(to) })
 }
 
 // TestConcurrentWorkers is the same with real concurrency: workers of three
@@ -663,14 +700,16 @@ func TestConcurrentWorkers(t *testing.T) {
 							if begun.Taken[0].Bought {
 								aside = ledger.Aside{Row: r.ID, Next: filing.Exists}
 							}
-							if err := l.SetAside(s.Context(), aside); err != nil && !strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
+							if err := l.SetAside(s.Context(), aside); err != nil &&
+								!strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
 								s.Error(err)
 							}
 							continue
 						case begun.Try == 0:
 							continue
 						}
-						class := []filing.Class{filing.Accepted, filing.Accepted, filing.NotSent, filing.Refused}[random.IntN(4)]
+						class := []filing.Class{filing.Accepted, filing.Accepted, filing.NotSent,
+							filing.Refused}[random.IntN(4)]
 						if r.Doubt {
 							class = filing.Accepted
 						} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {

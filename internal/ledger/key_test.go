@@ -72,7 +72,12 @@ func TestWaitingForAKey(t *testing.T) {
 				if len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID || begun.Taken[0].Bought {
 					s.Fatalf("%+v", begun)
 				}
-				wait := ledger.Aside{Row: second.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key, Message: "waits"}
+				wait := ledger.Aside{
+					Row:     second.ID,
+					Next:    filing.Ready,
+					Wait:    begun.Taken[0].Claim.Key,
+					Message: "waits",
+				}
 				s.must(other.SetAside(s.Context(), wait))
 				if begun := s.begin(other, intent(second)); !begun.Lost {
 					s.Fatalf("a waiting row: %+v", begun)
@@ -117,7 +122,8 @@ func TestWaitingForADoubt(t *testing.T) {
 		for _, r := range []ledger.Row{rows[1], foreign} {
 			s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: filing.Ready, Wait: intent(r).Claims[0].Key}))
 		}
-		if u, err := l.Unfinished(s.Context(), "a"); err != nil || u != (ledger.Unfinished{Sendable: 1, Keys: 1, Moving: 1}) {
+		if u, err := l.Unfinished(s.Context(), "a"); err != nil ||
+			u != (ledger.Unfinished{Sendable: 1, Keys: 1, Moving: 1}) {
 			s.Errorf("%+v, %v", u, err)
 		}
 		if u, err := l.Unfinished(s.Context(), "b"); err != nil || u != (ledger.Unfinished{Keys: 1}) {
@@ -177,7 +183,8 @@ func TestCovers(t *testing.T) {
 		s.place(l, rows[1]) // two years of one file are both meant
 		s.send(l, rows[2])  // not bought: covers nothing yet
 
-		next := s.add(l, "b", report("comp_1", "2028"), report("comp_1", "2025"), report("comp_2", "2027"), report("comp_3", "2027"))
+		next := s.add(l, "b", report("comp_1", "2028"), report("comp_1", "2025"), report("comp_2", "2027"),
+			report("comp_3", "2027"))
 		covered := s.begin(l, intent(next[0]))
 		if len(covered.Taken) != 1 || !covered.Taken[0].Covers || !covered.Taken[0].Bought {
 			s.Fatalf("a later year: %+v", covered)
@@ -244,10 +251,17 @@ func TestCompanyNames(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		s.must(l.RememberCompany(ctx, "acme", filing.Company{ID: "comp_1", LegalName: "Acme LLC"}))
 		s.must(l.RememberCompany(ctx, "comp_2", filing.Company{ID: "comp_2", LegalName: "Bay LLC"}))
-		formed := filing.Request{Order: filing.Order{Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}}}
+		formed := filing.Request{
+			Order: filing.Order{Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern LLC"}}},
+		}
 		names, err := l.CompanyNames(ctx, []ledger.Row{
 			{ID: 1, Company: "comp_1", Request: &filing.Request{Company: filing.CompanyRef{Ref: "acme"}}},
-			{ID: 2, Request: &filing.Request{Company: filing.CompanyRef{Ref: "acme", Sheet: filing.Company{LegalName: "Acme of the Sheet LLC"}}}},
+			{
+				ID: 2,
+				Request: &filing.Request{
+					Company: filing.CompanyRef{Ref: "acme", Sheet: filing.Company{LegalName: "Acme of the Sheet LLC"}},
+				},
+			},
 			{ID: 3, Company: "comp_2"}, {ID: 4, Request: &formed}, {ID: 5, Company: "comp_9"}, {ID: 6},
 		})
 		want := map[int64]string{1: "Acme LLC", 2: "Acme of the Sheet LLC", 3: "Bay LLC", 4: "Tern LLC"}

@@ -15,12 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkfiling/internal/filing"
-	"bulkfiling/internal/money"
-
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	sqlitedriver "modernc.org/sqlite"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/money"
 )
 
 //go:embed migrations
@@ -49,7 +49,8 @@ var (
 var errCommit = errors.New("commit a change of the ledger")
 
 // errNotPostgres never repeats the address: a password stands in it.
-var errNotPostgres = errors.New("DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
+var errNotPostgres = errors.New(
+	"DATABASE_URL is not the address of a PostgreSQL database: it looks like postgres://user@host/name")
 
 // Config says where the ledger is.
 type Config struct {
@@ -120,13 +121,18 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	}
 	_ = KeepPrivate(c.Dir) // what belongs to another user is said by who chose the folder
 	l := &Ledger{
-		dir: c.Dir, clock: newClock(c), lease: c.Lease, timeout: c.Timeout, repeatAgents: c.RepeatAgents, tolerance: c.Tolerance,
-		statements:  statements{ready: make(map[string]*sql.Stmt)},
-		transitions: make(chan *transition, maxGroup),
-		stop:        make(chan struct{}),
-		committed:   make(chan struct{}),
-		hashing:     hashingOf(),
-		hashers:     newHashQueue(),
+		dir:          c.Dir,
+		clock:        newClock(c),
+		lease:        c.Lease,
+		timeout:      c.Timeout,
+		repeatAgents: c.RepeatAgents,
+		tolerance:    c.Tolerance,
+		statements:   statements{ready: make(map[string]*sql.Stmt)},
+		transitions:  make(chan *transition, maxGroup),
+		stop:         make(chan struct{}),
+		committed:    make(chan struct{}),
+		hashing:      hashingOf(),
+		hashers:      newHashQueue(),
 	}
 	l.now = l.clock.now
 	l.sealing.given, l.sealing.path = c.SealKey, filepath.Join(c.Dir, sealKeyFile)

@@ -38,7 +38,13 @@ func onBothDatabases(t *testing.T, suite func(*store)) {
 	ledgertest.OnBoth(t, func(t *testing.T, database string) {
 		s := &store{T: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 		// Nothing renews a lease while the clock stands still.
-		s.config = ledger.Config{Dir: ledgertest.Dir(t), DatabaseURL: database, RepeatAgents: true, Clock: s.clock, Lease: 24 * time.Hour}
+		s.config = ledger.Config{
+			Dir:          ledgertest.Dir(t),
+			DatabaseURL:  database,
+			RepeatAgents: true,
+			Clock:        s.clock,
+			Lease:        24 * time.Hour,
+		}
 		suite(s)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)
@@ -162,7 +168,8 @@ func (s *store) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held 
 	s.Helper()
 	got := s.row(l, r.ID)
 	if got.Result != result || got.Held != held {
-		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Held, result, held, got.Message)
+		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Held, result, held,
+			got.Message)
 	}
 	return got
 }
@@ -177,11 +184,16 @@ func reports(batch string, n int) []ledger.Row {
 }
 
 func report(company, year string) ledger.Row {
-	return ledger.Row{Cells: []byte(`["x"]`), Result: filing.Ready, Cost: money.Cost{Amount: cost}, Request: &filing.Request{
-		Product: filing.AnnualReport,
-		Company: filing.CompanyRef{Ref: company},
-		Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: year}},
-	}}
+	return ledger.Row{
+		Cells:  []byte(`["x"]`),
+		Result: filing.Ready,
+		Cost:   money.Cost{Amount: cost},
+		Request: &filing.Request{
+			Product: filing.AnnualReport,
+			Company: filing.CompanyRef{Ref: company},
+			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: year}},
+		},
+	}
 }
 
 // agentOrder is an order that may be sent twice without harm.
@@ -199,7 +211,8 @@ const cost = money.Cents(7500)
 func (s *store) add(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
 	s.Helper()
 	ctx := s.Context()
-	created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
+	created, err := l.CreateBatch(ctx,
+		ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
 	if err != nil || !created {
 		s.Fatalf("CreateBatch: %v, %v", created, err)
 	}
@@ -257,7 +270,15 @@ func intent(r ledger.Row) ledger.Intent {
 func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
 	in := intent(r)
-	out := ledger.Outcome{Row: r.ID, Try: try, Owner: r.Owner, Answer: a, Message: "it is " + string(class), Cost: r.Cost, Claims: in.Claims}
+	out := ledger.Outcome{
+		Row:     r.ID,
+		Try:     try,
+		Owner:   r.Owner,
+		Answer:  a,
+		Message: "it is " + string(class),
+		Cost:    r.Cost,
+		Claims:  in.Claims,
+	}
 	o := r.Request.Order
 	for _, p := range r.Dropped {
 		o = o.Drop(p)
@@ -267,7 +288,12 @@ func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
 	for _, p := range o.Products() {
 		switch class {
 		case filing.Accepted:
-			i := ledger.Item{Product: p, OrderType: string(p), OrderID: fmt.Sprintf("order_%d_%d_%s", r.ID, try, p), Cost: share}
+			i := ledger.Item{
+				Product:   p,
+				OrderType: string(p),
+				OrderID:   fmt.Sprintf("order_%d_%d_%s", r.ID, try, p),
+				Cost:      share,
+			}
 			out.Items = append(out.Items, i)
 		case filing.HasItem:
 			if len(out.Items) == 0 {

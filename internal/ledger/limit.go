@@ -27,8 +27,10 @@ type CostIncrease struct {
 // approved.
 func (l *Ledger) CostIncrease(ctx context.Context, batch string) (CostIncrease, error) {
 	var c CostIncrease
-	err := l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
-		FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&c.Rows, &c.Approved, &c.Cost.Amount, &c.Cost.Certainty)
+	err := l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
+		FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&c.Rows,
+		&c.Approved, &c.Cost.Amount, &c.Cost.Certainty)
 	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
 }
 
@@ -42,13 +44,15 @@ func (l *Ledger) ApproveCosts(ctx context.Context, batch string, looked CostIncr
 		if err := l.secondPerson(ctx, tx, batch, actor(ctx)); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&rows, &cost); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&rows, &cost); err != nil {
 			return err
 		}
 		if rows != looked.Rows || cost != looked.Cost.Amount {
 			return ErrPlan
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE rows SET approved = cost + spent, approved_certainty = certainty, waits = '', message = '' WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE rows SET approved = cost + spent, approved_certainty = certainty, waits = '', message = '' WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)

@@ -22,7 +22,8 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
 			s.Fatalf("one cent more than was approved was sent: %+v", begun)
 		}
-		if r := s.want(l, rows[0], filing.Ready, 0); r.Waits != "approval" || !strings.Contains(r.Message, "$75.01") || !strings.Contains(r.Message, "$75.00 was approved") {
+		if r := s.want(l, rows[0], filing.Ready, 0); r.Waits != "approval" || !strings.Contains(r.Message, "$75.01") ||
+			!strings.Contains(r.Message, "$75.00 was approved") {
 			s.Errorf("%+v", r)
 		}
 		s.place(l, rows[1]) // at the approved cost
@@ -33,7 +34,11 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		}
 		s.must(l.AskAgain(ctx)) // money is not what it waits for
 		increase, err := l.CostIncrease(ctx, "a")
-		if err != nil || increase != (ledger.CostIncrease{Rows: 1, Approved: cost, Cost: money.Cost{Amount: cost + 1}}) {
+		if err != nil || increase != (ledger.CostIncrease{
+			Rows:     1,
+			Approved: cost,
+			Cost:     money.Cost{Amount: cost + 1},
+		}) {
 			s.Fatalf("%+v, %v", increase, err)
 		}
 		if u, err := l.Unfinished(ctx, "a"); err != nil || u.Dearer != 1 || u.Keys != 0 || u.Sendable != 0 {
@@ -121,7 +126,8 @@ func (s *store) quoted(l *ledger.Ledger, id string, costs ...money.Cents) []ledg
 func (s *store) quotedRows(l *ledger.Ledger, id string, rows ...ledger.Row) []ledger.Row {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
-	created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
+	created, err := l.CreateBatch(ctx,
+		ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, Columns: []string{"Company ID"}})
 	if err != nil || !created {
 		s.Fatalf("CreateBatch: %v, %v", created, err)
 	}

@@ -33,11 +33,11 @@ type SignInLink struct {
 	EndsAt    time.Time
 }
 
-// MakeSignInLink makes the secret of a one-time link. It signs in somebody who has
-// no password yet, and lets somebody who has one set another. Older links of the
-// account end. Whoever is notified is told of each that somebody else makes, and the
-// owner of one for an account that has a password. It returns ErrNotFound, ErrSignInLink for a disabled
-// account, and ErrManaged.
+// MakeSignInLink makes the secret of a one-time link. It signs in somebody who
+// has no password yet, and lets somebody who has one set another. Older links
+// of the account end. Whoever is notified is told of each that somebody else
+// makes, and the owner of one for an account that has a password. It returns
+// ErrNotFound, ErrSignInLink for a disabled account, and ErrManaged.
 func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -59,10 +59,12 @@ func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.D
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1 OR account = $2`, millis(now), a.ID); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1 OR account = $2`, millis(now),
+			a.ID); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
+		_, err = tx.ExecContext(
+			ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
 			hash, "L"+rand.Text()[:11], a.ID, by, string(words), millis(now), millis(now.Add(life)))
 		if err != nil || by == a.Name {
 			return err
@@ -73,11 +75,15 @@ func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.D
 				fmt.Sprintf("%s made a link that signs in as %s, until %s. The account has no password yet.\n"+
 					"If %s did not ask for it: Settings, Sign-in links, Revoke.\n", nameOr(by), a.Name, until, a.Name))
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_by = $2, link_at = $3, link_used_at = 0 WHERE id = $1`, a.ID, by, millis(now)); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE accounts SET link_by = $2, link_at = $3, link_used_at = 0 WHERE id = $1`, a.ID, by,
+			millis(now)); err != nil {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "a link to reset the password of "+a.Name+" was made",
-			fmt.Sprintf("%s made a link with which the password of %s can be reset, until %s.\nIf %s did not ask for it: Settings, Sign-in links, Revoke.\n",
+			fmt.Sprintf(
+				"%s made a link with which the password of %s can be reset, until %s.\nIf %s did not ask for it: "+
+					"Settings, Sign-in links, Revoke.\n",
 				nameOr(by), a.Name, until, a.Name))
 	})
 	if err != nil {
@@ -109,7 +115,8 @@ func (l *Ledger) FindSignInLink(ctx context.Context, secret string) (Account, er
 
 func (l *Ledger) findSignInLink(ctx context.Context, q querier, secret string) (a Account, behind string, err error) {
 	a, err = scanAccount(func(dest ...any) error {
-		return q.QueryRowContext(ctx, `SELECT `+accountColumns+`, t.behind FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
+		return q.QueryRowContext(ctx, `SELECT `+accountColumns+
+			`, t.behind FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
 			hashed(secret), millis(l.now())).Scan(append(dest, &behind)...)
 	})
 	switch {
@@ -159,7 +166,8 @@ func (l *Ledger) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, ma
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE accounts SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END WHERE id = $1`,
+	_, err = tx.ExecContext(
+		ctx, `UPDATE accounts SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END WHERE id = $1`,
 		a.ID, string(words), millis(l.now()))
 	return wrap("use a link up", err)
 }
@@ -179,11 +187,14 @@ func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Ac
 		if err := l.takeLink(ctx, tx, now, secret, behind); err != nil || !now.HasPassword {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_used_at = $2 WHERE id = $1`, a.ID, millis(l.now())); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_used_at = $2 WHERE id = $1`, a.ID,
+			millis(l.now())); err != nil {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "the password of "+a.Name+" was reset",
-			fmt.Sprintf("The password of %s was reset with a sign-in link. The sessions before it have ended.\nIf it was not %s: importer accounts disable %q\n", a.Name, a.Name, a.Name))
+			fmt.Sprintf(
+				"The password of %s was reset with a sign-in link. The sessions before it have ended.\nIf it was "+
+					"not %s: importer accounts disable %q\n", a.Name, a.Name, a.Name))
 	})
 	return a, err
 }
@@ -191,7 +202,8 @@ func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Ac
 // SignInLinks lists the open links, the newest first.
 func (l *Ledger) SignInLinks(ctx context.Context) ([]SignInLink, error) {
 	var all []SignInLink
-	err := drain(l.read.QueryContext(ctx, `SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
 		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, millis(l.now())))(func(scan func(...any) error) error {
 		var s SignInLink
 		var created, ends int64
@@ -231,7 +243,8 @@ const newsLife = 7 * 24 * time.Hour
 func (l *Ledger) LinkNews(ctx context.Context, account string) (*LinkNews, error) {
 	var n LinkNews
 	var at, used int64
-	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`, account).Scan(&n.By, &at, &used)
+	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`,
+		account).Scan(&n.By, &at, &used)
 	if err != nil {
 		return nil, fmt.Errorf("read what account %s is told: %w", account, err)
 	}
@@ -274,7 +287,9 @@ func (l *Ledger) VouchFor(ctx context.Context, account string) error {
 			if err != nil {
 				return err
 			}
-			if slices.ContainsFunc(own, func(name string) bool { return name == a.Name || slices.Contains(makers, name) }) {
+			if slices.ContainsFunc(own, func(name string) bool {
+				return name == a.Name || slices.Contains(makers, name)
+			}) {
 				return ErrVouch
 			}
 		}

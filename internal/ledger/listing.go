@@ -78,7 +78,8 @@ func (q *RowQuery) condition(d dialect) (string, []any) {
 		like := argument("%" + escapeLike(inJSON(term)) + "%")
 		exact := argument(term)
 		any := []string{
-			`r.cells ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.company = ` + exact,
+			`r.cells ` + d.like + ` ` + like + ` ESCAPE '!'`, `r.message ` + d.like + ` ` + like + ` ESCAPE '!'`,
+			`r.company = ` + exact,
 			`EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.order_id = ` + exact + `)`,
 		}
 		if n, err := strconv.Atoi(term); err == nil {
@@ -104,18 +105,21 @@ func escapeLike(text string) string {
 func (l *Ledger) ListRows(ctx context.Context, q RowQuery) (rows []Row, total int, err error) {
 	where, args := q.condition(l.dialect)
 	if !q.Uncounted {
-		if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+where, args...).Scan(&total); err != nil {
+		if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE `+where,
+			args...).Scan(&total); err != nil {
 			return nil, 0, fmt.Errorf("count rows of batch %s: %w", q.Batch, err)
 		}
 	}
 	if q.Upto > 0 {
 		args = append(args, q.Upto, q.Limit)
-		rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`, len(args)-1, len(args)), args...)
+		rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number <= $%d ORDER BY r.number DESC, r.id DESC LIMIT $%d`,
+			len(args)-1, len(args)), args...)
 		slices.Reverse(rows)
 		return rows, total, err
 	}
 	args = append(args, q.After, q.Limit)
-	rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1, len(args)), args...)
+	rows, err = l.page(ctx, where+fmt.Sprintf(` AND r.number > $%d ORDER BY r.number, r.id LIMIT $%d`, len(args)-1,
+		len(args)), args...)
 	return rows, total, err
 }
 
@@ -156,8 +160,10 @@ func (l *Ledger) ListEntries(ctx context.Context, q EntryQuery) ([]Entry, error)
 		add(`e.id < `, q.Before)
 	}
 	var all []Entry
-	err := drain(l.read.QueryContext(ctx, `SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
-		FROM entries e LEFT JOIN rows r ON r.id = e.row WHERE `+strings.Join(where, ` AND `)+` ORDER BY e.id DESC LIMIT $1`, args...))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT e.id, e.at, e.kind, e.amount, e.row, COALESCE(r.batch, ''), COALESCE(r.number, 0), e.note
+		FROM entries e LEFT JOIN rows r ON r.id = e.row WHERE `+strings.Join(where, ` AND `)+
+			` ORDER BY e.id DESC LIMIT $1`, args...))(func(scan func(...any) error) error {
 		var e Entry
 		var at, amount int64
 		err := scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note)
@@ -196,7 +202,8 @@ func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int)
 	}
 	var before money.Cents
 	// What happened before the first span counts into span -1.
-	err = drain(l.read.QueryContext(ctx, `SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
+	err = drain(l.read.QueryContext(ctx,
+		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
 		millis(since), length, millis(since)+length*int64(spans)))(func(scan func(...any) error) error {
 		var span int
 		var kind EntryKind

@@ -30,7 +30,8 @@ func (l *Ledger) KeepMapping(ctx context.Context, m Mapping) error {
 		return fmt.Errorf("keep the mapping: %w", err)
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at) VALUES ($1,$2,$3,$4,$5)
+		_, err := tx.ExecContext(
+			ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at) VALUES ($1,$2,$3,$4,$5)
 			ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns, created_by = excluded.created_by, created_at = excluded.created_at`,
 			m.Shape, string(headers), string(columns), m.CreatedBy, millis(l.now()))
 		return err
@@ -56,7 +57,8 @@ func scanMapping(scan func(...any) error) (Mapping, error) {
 
 // Mapping finds the mapping of a shape. It returns ErrNotFound.
 func (l *Ledger) Mapping(ctx context.Context, shape string) (Mapping, error) {
-	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`, shape).Scan)
+	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`,
+		shape).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -69,11 +71,13 @@ func (l *Ledger) Mapping(ctx context.Context, shape string) (Mapping, error) {
 // Mappings lists those that are kept, the newest first.
 func (l *Ledger) Mappings(ctx context.Context) ([]Mapping, error) {
 	var all []Mapping
-	err := drain(l.read.QueryContext(ctx, `SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`))(func(scan func(...any) error) error {
-		m, err := scanMapping(scan)
-		all = append(all, m)
-		return err
-	})
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`))(
+		func(scan func(...any) error) error {
+			m, err := scanMapping(scan)
+			all = append(all, m)
+			return err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list the mappings: %w", err)
 	}

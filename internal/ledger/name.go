@@ -11,12 +11,17 @@ import (
 // scripts are those in everyday use (UAX #31, table 5). Letters of others are
 // read by hardly anybody, and some look like Latin ones.
 var scripts = map[string]*unicode.RangeTable{
-	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali, "Bopomofo": unicode.Bopomofo, "Cyrillic": unicode.Cyrillic,
-	"Devanagari": unicode.Devanagari, "Ethiopic": unicode.Ethiopic, "Georgian": unicode.Georgian, "Greek": unicode.Greek, "Gujarati": unicode.Gujarati,
-	"Gurmukhi": unicode.Gurmukhi, "Han": unicode.Han, "Hangul": unicode.Hangul, "Hebrew": unicode.Hebrew, "Hiragana": unicode.Hiragana,
-	"Kannada": unicode.Kannada, "Katakana": unicode.Katakana, "Khmer": unicode.Khmer, "Lao": unicode.Lao, "Latin": unicode.Latin,
-	"Malayalam": unicode.Malayalam, "Myanmar": unicode.Myanmar, "Sinhala": unicode.Sinhala, "Tamil": unicode.Tamil, "Telugu": unicode.Telugu,
-	"Thai": unicode.Thai, "Tibetan": unicode.Tibetan,
+	"Arabic": unicode.Arabic, "Armenian": unicode.Armenian, "Bengali": unicode.Bengali, "Bopomofo": unicode.Bopomofo,
+	"Cyrillic":   unicode.Cyrillic,
+	"Devanagari": unicode.Devanagari, "Ethiopic": unicode.Ethiopic, "Georgian": unicode.Georgian,
+	"Greek": unicode.Greek, "Gujarati": unicode.Gujarati,
+	"Gurmukhi": unicode.Gurmukhi, "Han": unicode.Han, "Hangul": unicode.Hangul, "Hebrew": unicode.Hebrew,
+	"Hiragana": unicode.Hiragana,
+	"Kannada":  unicode.Kannada, "Katakana": unicode.Katakana, "Khmer": unicode.Khmer, "Lao": unicode.Lao,
+	"Latin":     unicode.Latin,
+	"Malayalam": unicode.Malayalam, "Myanmar": unicode.Myanmar, "Sinhala": unicode.Sinhala, "Tamil": unicode.Tamil,
+	"Telugu": unicode.Telugu,
+	"Thai":   unicode.Thai, "Tibetan": unicode.Tibetan,
 }
 
 // together are the scripts that are written side by side (UTS #39, highly
@@ -32,7 +37,8 @@ var together = []map[string]bool{
 // #39, as far as names in lower case of the scripts above have them, and with
 // letters added that differ in little.
 var lookalikes = readLookalikes(
-	"0о೦ο௦օסه०๐໐ᴏσ:o", "1ӏاוլʟ|ǀ:l", "аαɑᴀ:a", "вβьʙƅ:b", "сϲᴄ:c", "ԁᴅ:d", "еεҽᴇ:e", "ցɡԍɢ:g", "һнհʜ:h", "іιıɩɪ:i", "јϳյᴊ:j", "кκᴋ:k", "ղпηոɴ:n",
+	"0о೦ο௦օסه०๐໐ᴏσ:o", "1ӏاוլʟ|ǀ:l", "аαɑᴀ:a", "вβьʙƅ:b", "сϲᴄ:c", "ԁᴅ:d", "еεҽᴇ:e", "ցɡԍɢ:g", "һнհʜ:h", "іιıɩɪ:i",
+	"јϳյᴊ:j", "кκᴋ:k", "ղпηոɴ:n",
 	"рρᴘ:p", "ԛզ:q", "гґʀ:r", "ѕꜱ:s", "тτᴛԏ:t", "иυսμʋᴜ:u", "νѵᴠ:v", "хχ:x", "уγүʏყ:y", "ζᴢ:z", "з:3", "ƨ:2",
 	"mмᴍ:rn", "wωѡԝաᴡ:vv",
 	"口囗:ロ", "一ー:-", "二:ニ", "八:ハ", "卜:ト", "力:カ", "夕:タ", "工:エ", "へ:ヘ", "り:リ", "才:オ",
@@ -88,7 +94,8 @@ func checkName(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: the name mixes letters of different alphabets, which look alike. Write it with one", ErrAccount)
+	return fmt.Errorf("%w: the name mixes letters of different alphabets, which look alike. Write it with one",
+		ErrAccount)
 }
 
 // skeleton is what is left of a name for the eye. Names with the same one are
@@ -111,7 +118,8 @@ func refuseSimilar(name string, all []Account) error {
 	look := skeleton(name)
 	for _, a := range all {
 		if a.Name != name && skeleton(a.Name) == look {
-			return fmt.Errorf("%w: the name looks like that of the account %s. Add something that tells them apart", ErrAccount, a.Name)
+			return fmt.Errorf("%w: the name looks like that of the account %s. Add something that tells them apart",
+				ErrAccount, a.Name)
 		}
 	}
 	return nil

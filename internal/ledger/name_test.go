@@ -15,12 +15,17 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 			s.account(l, name)
 		}
 		for name, says := range map[string]string{
-			"оp": "mixes letters", "pаul": "mixes letters", "tοm": "mixes letters", "ана lopez": "mixes letters", // Cyrillic or Greek among Latin
-			"ор": "looks like that of the account op", "том": "looks like that of the account tom", "ορ": "looks like", // of one script throughout
-			"pau1": "looks like that of the account paul", "0p": "looks like", "vvarren": "looks like that of the account warren", "ana.1opez@example.com": "looks like",
-			"ana.lopez＠example.com": "special forms", "ｏｐ": "special forms", "𝐨𝐩": "special forms", "ﬁona": "special forms",
-			"o\ufe00p": "nobody sees", "o\u034fp": "nobody sees", "op\u3164": "special forms", "o\u17b4p": "nobody sees",
-			"ꮎꭴ": "everyday", "ⲟⲣ": "everyday",
+			"оp": "mixes letters", "pаul": "mixes letters", "tοm": "mixes letters", "ана lopez": "mixes letters",
+			// Cyrillic or Greek among Latin
+			"ор": "looks like that of the account op", "том": "looks like that of the account tom", "ορ": "looks like",
+			// of one script throughout
+			"pau1": "looks like that of the account paul", "0p": "looks like",
+			"vvarren": "looks like that of the account warren", "ana.1opez@example.com": "looks like",
+			"ana.lopez＠example.com": "special forms", "ｏｐ": "special forms", "𝐨𝐩": "special forms",
+			"ﬁona":     "special forms",
+			"o\ufe00p": "nobody sees", "o\u034fp": "nobody sees", "op\u3164": "special forms",
+			"o\u17b4p": "nobody sees",
+			"ꮎꭴ":       "everyday", "ⲟⲣ": "everyday",
 			"口口": "looks like that of the account ロロ",
 		} {
 			_, err := l.AddAccount(s.Context(), name, nil)
@@ -29,7 +34,8 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 				s.Errorf("%q: %v, want that it says %q", name, err, says)
 			}
 		}
-		for _, name := range []string{"Zoë Müller-Łukasiewicz", "Ольга Петрова", "Γιώργος", "山田 たろう", "김 민준", "O'Brien", "ana.lopez+tax@example.com", "Նարե", "John Smith 2", "José", "Jose"} {
+		for _, name := range []string{"Zoë Müller-Łukasiewicz", "Ольга Петрова", "Γιώργος", "山田 たろう", "김 민준",
+			"O'Brien", "ana.lopez+tax@example.com", "Նարե", "John Smith 2", "José", "Jose"} {
 			s.account(l, name)
 		}
 	})
@@ -37,7 +43,8 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 
 // Where two such names are from before, both are told apart by their ids.
 func TestSimilarNamesAreFound(t *testing.T) {
-	got := ledger.SimilarNames([]ledger.Account{{ID: "A1", Name: "op"}, {ID: "A2", Name: "ор"}, {ID: "A3", Name: "ana"}})
+	got := ledger.SimilarNames([]ledger.Account{{ID: "A1", Name: "op"}, {ID: "A2", Name: "ор"},
+		{ID: "A3", Name: "ana"}})
 	if len(got) != 2 || got["op"] != "A1" || got["ор"] != "A2" {
 		t.Errorf("%v", got)
 	}

@@ -25,11 +25,13 @@ const (
 	NoticeExceptions NoticeKind = "exceptions"   // filings that stand still until somebody corrects them
 	NoticeTwice      NoticeKind = "bought-twice" // two purchases of one filing: one is to be refunded
 	NoticeSeason     NoticeKind = "season"       // a season fired, or failed; kept by whoever fires it
-	NoticeAccess     NoticeKind = "access"       // a link to reset a password was made or used; the approval policy was weakened
+	// a link to reset a password was made or used; the approval policy was weakened
+	NoticeAccess NoticeKind = "access"
 )
 
 // NoticeKinds lists them all.
-var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice, NoticeSeason, NoticeAccess}
+var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice,
+	NoticeSeason, NoticeAccess}
 
 // Notice is what a person is told, once for a whole fleet.
 type Notice struct {
@@ -104,7 +106,8 @@ const (
 func (l *Ledger) News(ctx context.Context) (News, error) {
 	var n News
 	var since int64
-	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsTold, &n.KeyTold, &n.Cured)
+	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsTold,
+		&n.KeyTold, &n.Cured)
 	if err != nil {
 		return n, fmt.Errorf("look for news: %w", err)
 	}
@@ -154,11 +157,15 @@ func (l *Ledger) KeepNotice(ctx context.Context, n Notice) (kept bool, err error
 		// Whoever keeps notices holds the control row: nothing read here
 		// changes before the commit.
 		var lasts, taken bool
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind, n.Batch).Scan(&lasts); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			`SELECT EXISTS (SELECT 1 FROM notices WHERE kind = $1 AND batch = $2 AND lasts = 1)`, n.Kind,
+			n.Batch).Scan(&lasts); err != nil {
 			return err
 		}
-		err := l.query(ctx, tx, `SELECT t.ref {{v}} JOIN told t ON t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
-			columns{"kind text", "ref bigint", "mark bigint"}, marks, func(func(...any) error) error { taken = true; return nil })
+		err := l.query(
+			ctx, tx, `SELECT t.ref {{v}} JOIN told t ON t.kind = v.kind AND t.ref = v.ref AND t.mark = v.mark`,
+			columns{"kind text", "ref bigint", "mark bigint"}, marks,
+			func(func(...any) error) error { taken = true; return nil })
 		switch {
 		case err != nil:
 			return err
@@ -176,7 +183,8 @@ func (l *Ledger) KeepNotice(ctx context.Context, n Notice) (kept bool, err error
 			due = 0
 		}
 		var id int64
-		err = tx.QueryRowContext(ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
+		err = tx.QueryRowContext(
+			ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
 			n.Kind, n.Batch, n.Subject, n.Body, now, flag(n.Lasts), due).Scan(&id)
 		if err != nil {
 			return err
@@ -184,7 +192,8 @@ func (l *Ledger) KeepNotice(ctx context.Context, n Notice) (kept bool, err error
 		for i := range marks {
 			marks[i] = append(marks[i], id)
 		}
-		return l.exec(ctx, tx, `INSERT INTO told (kind, ref, mark, notice) SELECT v.kind, v.ref, v.mark, v.notice {{v}}`,
+		return l.exec(
+			ctx, tx, `INSERT INTO told (kind, ref, mark, notice) SELECT v.kind, v.ref, v.mark, v.notice {{v}}`,
 			columns{"kind text", "ref bigint", "mark bigint", "notice bigint"}, marks)
 	})
 	switch {
@@ -201,7 +210,8 @@ type execer interface {
 }
 
 func endNotice(ctx context.Context, x execer, kind NoticeKind, batch string) error {
-	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`, kind, batch)
+	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
+		kind, batch)
 	return err
 }
 
@@ -221,7 +231,8 @@ func (l *Ledger) EndNotice(ctx context.Context, kind NoticeKind, batch string) e
 // ForgetCured lets exceptions that were told and are gone be told anew, should
 // they come back.
 func (l *Ledger) ForgetCured(ctx context.Context) error {
-	_, err := l.exclusively(ctx, `DELETE FROM told WHERE kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
+	_, err := l.exclusively(
+		ctx, `DELETE FROM told WHERE kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
 	if err != nil {
 		return fmt.Errorf("forget the exceptions that are gone: %w", err)
 	}
@@ -232,7 +243,8 @@ func (l *Ledger) ForgetCured(ctx context.Context) error {
 // zero time where there is none.
 func (l *Ledger) LastNotice(ctx context.Context, kind NoticeKind, batch string) (time.Time, error) {
 	var at int64
-	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`, kind, batch).Scan(&at); err != nil {
+	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
+		kind, batch).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("look for the last notice of %s: %w", kind, err)
 	}
 	return moment(at), nil
@@ -252,10 +264,13 @@ func scanNotice(scan func(...any) error) (Notice, error) {
 // ClaimNotice takes the notice that is due the longest, of the given kinds. No
 // other process gets it before the lease ends; should this one die, another
 // does then. It reports false where nothing is due.
-func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind, lease time.Duration) (n Notice, ok bool, err error) {
+func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind,
+	lease time.Duration) (n Notice, ok bool, err error) {
 	in, args := list(kinds, millis(l.now()))
 	for len(kinds) > 0 {
-		n, err = scanNotice(l.read.QueryRowContext(ctx, `SELECT `+noticeColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+`) ORDER BY due, id LIMIT 1`, args...).Scan)
+		n, err = scanNotice(l.read.QueryRowContext(ctx,
+			`SELECT `+noticeColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+
+				`) ORDER BY due, id LIMIT 1`, args...).Scan)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return Notice{}, false, nil
@@ -263,7 +278,8 @@ func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind, lease time
 			return Notice{}, false, fmt.Errorf("look for a notice to tell: %w", err)
 		}
 		until := millis(l.now().Add(lease))
-		mine, err := affected(l.exclusively(ctx, `UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
+		mine, err := affected(l.exclusively(ctx,
+			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
 		if err != nil {
 			return Notice{}, false, fmt.Errorf("claim notice %d: %w", n.ID, err)
 		}
@@ -295,7 +311,8 @@ func (l *Ledger) GiveUpNotices(ctx context.Context, age time.Duration) (int, err
 	// Nothing is written where nothing is old.
 	limit := millis(l.now().Add(-age))
 	var old bool
-	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`, limit).Scan(&old); err != nil || !old {
+	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`,
+		limit).Scan(&old); err != nil || !old {
 		return 0, wrap("look for old notices", err)
 	}
 	n, err := affected(l.exclusively(ctx, `UPDATE notices SET due = 0 WHERE due <> 0 AND at < $1`, limit))
@@ -312,7 +329,8 @@ func wrap(what string, err error) error {
 // Notices lists what a person was told, or is to be told, the newest first.
 func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notice, error) {
 	var all []Notice
-	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`, limit))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
+		limit))(func(scan func(...any) error) error {
 		n, err := scanNotice(scan)
 		all = append(all, n)
 		return err
@@ -322,7 +340,8 @@ func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notice, error) {
 
 // Backlog is what waits to be placed: rows, and their cost as far as it is known.
 func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0) FROM rows r JOIN batches b ON b.id = r.batch
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*), CAST(COALESCE(SUM(r.cost), 0) AS BIGINT), COALESCE(MAX(r.certainty), 0) FROM rows r JOIN batches b ON b.id = r.batch
 		WHERE r.result = 'ready' AND b.open = 1`).Scan(&rows, &cost.Amount, &cost.Certainty)
 	return rows, cost, wrap("sum up what waits", err)
 }
@@ -330,6 +349,7 @@ func (l *Ledger) Backlog(ctx context.Context) (rows int, cost money.Cost, err er
 // LastMoved is when a row of the batch was last changed.
 func (l *Ledger) LastMoved(ctx context.Context, batch string) (time.Time, error) {
 	var at int64
-	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows WHERE batch = $1`, batch).Scan(&at)
+	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows WHERE batch = $1`,
+		batch).Scan(&at)
 	return moment(at), wrap("see when batch "+batch+" last moved", err)
 }

@@ -45,7 +45,8 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoFunds)
 		n := s.news(l)
-		if n.Halt != filing.ForFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) || n.FundsTold {
+		if n.Halt != filing.ForFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
+			n.FundsTold {
 			s.Errorf("after a 402: %+v", n)
 		}
 		out := ledger.Notice{Kind: ledger.NoticeFunds, Subject: "out", Lasts: true}
@@ -275,7 +276,8 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 		if all, err := a.Notices(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, ""); err != nil || !at.Equal(s.clock().Add(-25*time.Hour)) {
+		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, ""); err != nil ||
+			!at.Equal(s.clock().Add(-25*time.Hour)) {
 			s.Errorf("the last is of %v, %v", at, err)
 		}
 		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, "none"); err != nil || !at.IsZero() {
@@ -309,7 +311,12 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 					if len(of) == 0 {
 						break
 					}
-					ok, err := l.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: fmt.Sprint(of), Of: of})
+					ok, err := l.KeepNotice(ctx, ledger.Notice{
+						Kind:    ledger.NoticeUncertain,
+						Batch:   "b",
+						Subject: fmt.Sprint(of),
+						Of:      of,
+					})
 					if err != nil {
 						s.Error(err)
 					}

@@ -16,7 +16,9 @@ type Officer struct {
 // One whose company has several rows comes once for each.
 func (l *Ledger) Officers(ctx context.Context, batch string) ([]Officer, error) {
 	var all []Officer
-	err := drain(l.read.QueryContext(ctx, `SELECT number, listed, cells FROM officers WHERE batch = $1 ORDER BY listed, number`, batch))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT number, listed, cells FROM officers WHERE batch = $1 ORDER BY listed, number`,
+		batch))(func(scan func(...any) error) error {
 		var o Officer
 		var cells string
 		err := scan(&o.Row, &o.Number, &cells)

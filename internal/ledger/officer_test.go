@@ -14,7 +14,12 @@ func TestOfficers(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		headers := []string{"Legal Name", "First Name"}
-		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b", File: "b.xlsx", Product: filing.Formation, Officers: headers})
+		_, err := l.CreateBatch(ctx, ledger.Batch{
+			ID:       "b",
+			File:     "b.xlsx",
+			Product:  filing.Formation,
+			Officers: headers,
+		})
 		s.must(err)
 		one := func(row, number int) ledger.Officer {
 			return ledger.Officer{Row: row, Number: number, Cells: []byte(`["Acme","Ana"]`)}
@@ -27,9 +32,10 @@ func TestOfficers(t *testing.T) {
 		s.must(l.PrepareBatch(ctx, "b"))
 		got, err := l.Officers(ctx, "b")
 		s.must(err)
-		if want := []ledger.Officer{one(2, 3), one(3, 3), one(2, 7)}; !slices.EqualFunc(got, want, func(a, b ledger.Officer) bool {
-			return a.Row == b.Row && a.Number == b.Number && string(a.Cells) == string(b.Cells)
-		}) {
+		if want := []ledger.Officer{one(2, 3), one(3, 3), one(2, 7)}; !slices.EqualFunc(got, want,
+			func(a, b ledger.Officer) bool {
+				return a.Row == b.Row && a.Number == b.Number && string(a.Cells) == string(b.Cells)
+			}) {
 			s.Errorf("%+v", got)
 		}
 		if b, err := l.Batch(ctx, "b"); err != nil || !slices.Equal(b.Officers, headers) {

@@ -101,14 +101,17 @@ func (l *Ledger) BindClient(ctx context.Context, c Client) error {
 			}
 			return fmt.Errorf("%w: the filing service does not say which one the key belongs to", ErrOrganization)
 		case len(known) > 0:
-			return fmt.Errorf("%w: it holds the orders of %s, and the key belongs to %s", ErrOrganization, known[0], c.Organization)
+			return fmt.Errorf("%w: it holds the orders of %s, and the key belongs to %s", ErrOrganization, known[0],
+				c.Organization)
 		}
 		k.mode = c.Mode
 		if c.Organization.Known() {
 			c.Unnamed = ""
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
-			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name, millis(l.now()))
+		_, err = tx.ExecContext(
+			ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
+			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name,
+			millis(l.now()))
 		return err
 	})
 }
@@ -152,7 +155,8 @@ func (l *Ledger) Organizations(ctx context.Context) ([]Organization, error) {
 }
 
 func organizations(ctx context.Context, q querier) (known []Organization, unnamed []string, err error) {
-	err = drain(q.QueryContext(ctx, `SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`))(func(scan func(...any) error) error {
+	err = drain(q.QueryContext(ctx,
+		`SELECT created, domain, subdomain, unnamed, name FROM organizations ORDER BY at, created`))(func(scan func(...any) error) error {
 		var o Organization
 		var u string
 		err := scan(&o.CreatedAt, &o.Domain, &o.Subdomain, &u, &o.Name)

@@ -74,7 +74,8 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	known := make(map[string]bool)
 	for some := range slices.Chunk(orders, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+		err := drain(l.read.QueryContext(ctx, `SELECT order_id FROM items WHERE order_id IN (`+in+`)`,
+			args...))(func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
 			known[id] = true
@@ -90,7 +91,8 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 // KeepWritten notes what was written to a file, by its hash.
 func (l *Ledger) KeepWritten(ctx context.Context, hash string) error {
 	return l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash, millis(l.now()))
+		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
+			millis(l.now()))
 		return err
 	})
 }

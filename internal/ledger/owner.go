@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"github.com/gofrs/flock"
+
+	"bulkfiling/internal/filing"
 )
 
 // Process is one that has the ledger open. Its rows in placing are settled as
@@ -53,7 +53,13 @@ func (l *Ledger) enlist(ctx context.Context) error {
 	if held, err := l.ownerLock.TryLock(); err != nil || !held {
 		return fmt.Errorf("lock %s: held %v: %w", path, held, err)
 	}
-	l.owner = Process{ID: id, Host: host, PID: os.Getpid(), Timeout: l.timeout, lock: path}
+	l.owner = Process{
+		ID:      id,
+		Host:    host,
+		PID:     os.Getpid(),
+		Timeout: l.timeout,
+		lock:    path,
+	}
 	err = l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
 		if err := l.setClock(ctx, tx, c); err != nil {
 			return err
@@ -81,7 +87,8 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 	}
 	// Where it is behind the last change, the machine was started since, or is
 	// another one.
-	if c.now >= c.changedAt && c.clockBase != 0 && slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
+	if c.now >= c.changedAt && c.clockBase != 0 &&
+		slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
 		return nil
 	}
 	now := millis(l.clock.wall())
@@ -151,9 +158,11 @@ func (l *Ledger) renew(ctx context.Context) error {
 // enroll puts this process on the list of the living for one more lease.
 func (l *Ledger) enroll(ctx context.Context, x execer) error {
 	from := l.clock.uptime()
-	_, err := x.ExecContext(ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+l.clock.sql()+fmt.Sprintf(` + %d)`, l.lease.Milliseconds())+`
+	_, err := x.ExecContext(
+		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+l.clock.sql()+fmt.Sprintf(` + %d)`, l.lease.Milliseconds())+`
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
-		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), l.owner.What, flag(l.owner.Places), l.owner.Timeout.Milliseconds())
+		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), l.owner.What,
+		flag(l.owner.Places), l.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
 	}
@@ -187,7 +196,8 @@ func (l *Ledger) retire() error {
 	// time-out was.
 	_, err := l.exclusively(ctx, `UPDATE owners SET expires_at = 0 WHERE id = $1`, l.owner.ID)
 	if err == nil {
-		_, err = l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, l.owner.ID)
+		_, err = l.exclusively(
+			ctx, `DELETE FROM owners WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, l.owner.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("retire process %s: %w", l.owner.ID, err)
@@ -235,7 +245,8 @@ func (l *Ledger) locked(o Process) (held, there bool) {
 // live.
 func (l *Ledger) owners(ctx context.Context, q querier) ([]Process, error) {
 	var all []Process
-	err := drain(q.QueryContext(ctx, `SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+l.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
+	err := drain(q.QueryContext(ctx,
+		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+l.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
 		var p Process
 		var started, expires, timeout, now int64
 		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
@@ -372,7 +383,8 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Orphan, error) {
 		if o.Alive {
 			continue
 		}
-		struck, err := affected(l.exclusively(ctx, `DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, millis(o.ExpiresAt)))
+		struck, err := affected(l.exclusively(ctx,
+			`DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, millis(o.ExpiresAt)))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}

@@ -101,7 +101,8 @@ func TestKilledProcess(t *testing.T) {
 		var owners int
 		s.must(s.sql().QueryRowContext(s.Context(), `SELECT COUNT(*) FROM owners`).Scan(&owners))
 		locks, err := os.ReadDir(s.config.Dir + "/locks")
-		if err != nil || owners != 2 || len(locks) > 5 { // the two of the living, that of the migration, and those of the turns
+		if err != nil || owners != 2 ||
+			len(locks) > 5 { // the two of the living, that of the migration, and those of the turns
 			s.Errorf("%d owners and %d locks are left of the dead, %v", owners, len(locks), err)
 		}
 	})
@@ -276,7 +277,8 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 			s.Errorf("the answer names the order, not who guessed: %+v", r.Items)
 		}
 		s.want(l, rows[1], filing.Placing, cost)
-		if r := s.answer(l, rows[1], filing.Accepted); r.Result != filing.Placed || len(r.Items) != 2 || !strings.Contains(r.Message, "bought twice by this row") {
+		if r := s.answer(l, rows[1], filing.Accepted); r.Result != filing.Placed || len(r.Items) != 2 ||
+			!strings.Contains(r.Message, "bought twice by this row") {
 			s.Errorf("%s: %s %+v", r.Result, r.Message, r.Items)
 		}
 		if b := s.book(l); b.Posted != 3*cost || b.Reserved != 0 {
@@ -286,7 +288,8 @@ func TestLateAnswerToARowThatWentOn(t *testing.T) {
 		stale := outcome(rows[1], 2, filing.NoAnswer)
 		s.must(l.Settle(s.Context(), stale))
 		var class string
-		s.must(s.sql().QueryRowContext(s.Context(), `SELECT class FROM attempts WHERE row = $1 AND try = 2`, rows[1].ID).Scan(&class))
+		s.must(s.sql().QueryRowContext(s.Context(), `SELECT class FROM attempts WHERE row = $1 AND try = 2`,
+			rows[1].ID).Scan(&class))
 		if class != string(filing.Accepted) {
 			s.Errorf("the record of the attempt says %s", class)
 		}
@@ -381,7 +384,8 @@ func TestProcesses(t *testing.T) {
 			s.Fatalf("%+v, %v", all, err)
 		}
 		w, p := all[0], all[1]
-		if w.What != "worker" || !w.Places || !w.Alive || w.Placing != 2 || w.PID != os.Getpid() || w.Host == "" || !w.StartedAt.Equal(s.clock().Add(-time.Second)) || !w.ExpiresAt.After(s.clock()) {
+		if w.What != "worker" || !w.Places || !w.Alive || w.Placing != 2 || w.PID != os.Getpid() || w.Host == "" ||
+			!w.StartedAt.Equal(s.clock().Add(-time.Second)) || !w.ExpiresAt.After(s.clock()) {
 			s.Errorf("%+v", w)
 		}
 		if p.What != "serve" || p.Places || !p.Alive || p.Placing != 0 || p.ID == w.ID {
@@ -407,7 +411,8 @@ func TestRepeatableOrderWaitsForTheTimeOut(t *testing.T) {
 		after time.Duration
 	}{
 		{"killed", "", 45 * time.Second},
-		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`, 10*time.Second + 45*time.Second},
+		{"silent", `UPDATE owners SET host = 'elsewhere', expires_at = expires_at - 86390000 WHERE timeout = 45000`,
+			10*time.Second + 45*time.Second},
 		{"of an earlier version", `UPDATE owners SET host = 'elsewhere', expires_at = started_at, timeout = 0 WHERE timeout = 45000`, time.Minute},
 		{"not on the list", `DELETE FROM owners WHERE timeout = 45000`, time.Minute},
 	} {

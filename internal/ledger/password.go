@@ -14,10 +14,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"bulkfiling/internal/password"
-
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
+
+	"bulkfiling/internal/password"
 )
 
 // Errors of passwords.
@@ -82,7 +82,8 @@ func matches(password, encoded string) (bool, error) {
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
 		return false, errors.New("the hash of a password is not argon2id's")
 	}
-	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &h.memory, &h.time, &h.lanes); err != nil || version != argon2.Version || h.time < 1 || h.lanes < 1 {
+	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &h.memory, &h.time,
+		&h.lanes); err != nil || version != argon2.Version || h.time < 1 || h.lanes < 1 {
 		return false, errors.New("the hash of a password has no readable cost")
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
@@ -114,7 +115,8 @@ func (l *Ledger) allowPassword(ctx context.Context, id, fresh string) error {
 	if words := l.contextWords.Load(); words != nil {
 		context = append(context, *words...)
 	}
-	err = drain(l.read.QueryContext(ctx, `SELECT name, domain, subdomain FROM organizations`))(func(scan func(...any) error) error {
+	err = drain(l.read.QueryContext(ctx,
+		`SELECT name, domain, subdomain FROM organizations`))(func(scan func(...any) error) error {
 		var name, domain, subdomain string
 		err := scan(&name, &domain, &subdomain)
 		context = append(context, name, domain, subdomain)
@@ -164,11 +166,13 @@ func (l *Ledger) setPassword(ctx context.Context, id, password string, first fun
 			case a.ManagedBy != "":
 				return ErrManaged
 			}
-			if _, err := tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, a.ID, encoded); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, a.ID,
+				encoded); err != nil {
 				return err
 			}
 			for _, query := range []string{
-				`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`, `DELETE FROM sign_in_links WHERE account = $1`,
+				`DELETE FROM sessions WHERE account = $1`, `DELETE FROM known_browsers WHERE account = $1`,
+				`DELETE FROM sign_in_links WHERE account = $1`,
 			} {
 				if _, err := tx.ExecContext(ctx, query, id); err != nil {
 					return err
@@ -224,7 +228,8 @@ func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, know
 	}
 	var encoded string
 	if known {
-		if err := l.read.QueryRowContext(ctx, `SELECT password FROM accounts WHERE id = $1`, a.ID).Scan(&encoded); err != nil {
+		if err := l.read.QueryRowContext(ctx, `SELECT password FROM accounts WHERE id = $1`,
+			a.ID).Scan(&encoded); err != nil {
 			return Account{}, err
 		}
 	}
@@ -251,7 +256,8 @@ func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, know
 		return Account{}, ErrSignIn
 	}
 	// Whoever was disabled, or got another password, while we hashed is not let in.
-	n, err := affected(l.exclusively(ctx, `UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
+	n, err := affected(l.exclusively(ctx,
+		`UPDATE accounts SET password = $3 WHERE id = $1 AND password = $2 AND disabled = 0`, a.ID, encoded, renewed))
 	if err == nil && n == 0 {
 		err = ErrSignIn
 	}

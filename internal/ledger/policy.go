@@ -61,9 +61,10 @@ func (p Policy) Covers(product filing.Product, cost money.Cost) bool {
 // weaker reports whether something needs an approval under p that needs none
 // under next.
 func (p Policy) weaker(next Policy) bool {
-	covers := len(next.Products) == 0 || len(p.Products) > 0 && !slices.ContainsFunc(p.Products, func(one filing.Product) bool {
-		return !slices.Contains(next.Products, one)
-	})
+	covers := len(next.Products) == 0 ||
+		len(p.Products) > 0 && !slices.ContainsFunc(p.Products, func(one filing.Product) bool {
+			return !slices.Contains(next.Products, one)
+		})
 	return p.Second && (!next.Second || next.From > p.From || (p.Terminal && !next.Terminal) || !covers)
 }
 
@@ -74,7 +75,8 @@ func (l *Ledger) policy(ctx context.Context, q querier) (Policy, error) {
 	var p Policy
 	var products string
 	var at int64
-	err := q.QueryRowContext(ctx, `SELECT second, from_cents, products, terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`).
+	err := q.QueryRowContext(
+		ctx, `SELECT second, from_cents, products, terminal, changed_by, changed_at FROM approval_policy WHERE id = 1`).
 		Scan(&p.Second, &p.From, &products, &p.Terminal, &p.ChangedBy, &at)
 	if err != nil {
 		return p, fmt.Errorf("read the approval policy: %w", err)
@@ -107,13 +109,17 @@ func (l *Ledger) ChangePolicy(ctx context.Context, next Policy) error {
 			return err
 		}
 		by := actor(ctx)
-		_, err = tx.ExecContext(ctx, `UPDATE approval_policy SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6 WHERE id = 1`,
+		_, err = tx.ExecContext(
+			ctx, `UPDATE approval_policy SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6 WHERE id = 1`,
 			flag(next.Second), next.From, strings.Join(words, " "), flag(next.Terminal), by, millis(l.now()))
 		if err != nil || !before.weaker(next) {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "the approval policy was weakened",
-			fmt.Sprintf("%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second person go on waiting.\nWho changed what: importer audit\n", nameOr(by), next.Words(), before.Words()))
+			fmt.Sprintf(
+				"%s changed the approval policy.\nFrom now on: %s.\nBefore: %s.\nBatches that wait for a second "+
+					"person go on waiting.\nWho changed what: importer audit\n", nameOr(by), next.Words(),
+				before.Words()))
 	}))
 }
 
@@ -129,7 +135,8 @@ func nameOr(name string) string {
 func (l *Ledger) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
 	product := "Bulkfiling: "
 	now := millis(l.now())
-	_, err := x.ExecContext(ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
+	_, err := x.ExecContext(
+		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
 		NoticeAccess, product+subject, body, now)
 	return wrap("keep a notice", err)
 }

@@ -26,10 +26,16 @@ func TestPolicy(t *testing.T) {
 		if p, err := l.Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
-		want := ledger.Policy{Second: true, From: 500_00, Products: []filing.Product{filing.EIN, filing.Formation}, Terminal: true}
+		want := ledger.Policy{
+			Second:   true,
+			From:     500_00,
+			Products: []filing.Product{filing.EIN, filing.Formation},
+			Terminal: true,
+		}
 		s.must(l.ChangePolicy(ctx, want))
 		got, err := l.Policy(ctx)
-		if s.must(err); got.From != want.From || !slices.Equal(got.Products, want.Products) || !got.Terminal || got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
+		if s.must(err); got.From != want.From || !slices.Equal(got.Products, want.Products) || !got.Terminal ||
+			got.ChangedBy != "ana" || got.ChangedAt.IsZero() {
 			s.Errorf("%+v", got)
 		}
 		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 0 {
@@ -62,13 +68,15 @@ func TestWhatThePolicyCovers(t *testing.T) {
 			policy                     ledger.Policy
 			quoted, unquoted, terminal bool
 		}{
-			"off":             {ledger.Policy{Terminal: true}, false, false, false},
-			"all":             {ledger.Policy{Second: true}, true, true, false},
-			"terminal":        {ledger.Policy{Second: true, Terminal: true}, true, true, true},
-			"at the amount":   {ledger.Policy{Second: true, From: cost}, true, true, false},
-			"below it":        {ledger.Policy{Second: true, From: cost + 1}, false, true, false},
-			"product":         {ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true, true, false},
-			"another product": {ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false, false, false},
+			"off":           {ledger.Policy{Terminal: true}, false, false, false},
+			"all":           {ledger.Policy{Second: true}, true, true, false},
+			"terminal":      {ledger.Policy{Second: true, Terminal: true}, true, true, true},
+			"at the amount": {ledger.Policy{Second: true, From: cost}, true, true, false},
+			"below it":      {ledger.Policy{Second: true, From: cost + 1}, false, true, false},
+			"product": {ledger.Policy{Second: true, Products: []filing.Product{filing.AnnualReport}}, true,
+				true, false},
+			"another product": {ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false, false,
+				false},
 		} {
 			s.must(l.ChangePolicy(ctx, c.policy))
 			quoted, err := l.NeedsSecond(ctx, "quoted")
@@ -118,9 +126,13 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 // imported makes a batch of one row that is not open yet.
 func (s *store) imported(l *ledger.Ledger, id, by string) {
 	s.Helper()
-	_, err := l.CreateBatch(s.Context(), ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
+	_, err := l.CreateBatch(s.Context(),
+		ledger.Batch{ID: id, File: id + ".csv", Product: filing.AnnualReport, CreatedBy: by})
 	s.must(err)
-	s.must(l.AddRows(s.Context(), id, []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request}}))
+	s.must(l.AddRows(s.Context(), id,
+		[]ledger.Row{
+			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request},
+		}))
 	s.must(l.PrepareBatch(s.Context(), id))
 }
 
@@ -135,7 +147,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			s.Helper()
 			account, err := l.Account(ctx, "ben")
 			s.must(err)
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: name, What: "account-link"}), account.ID, time.Hour)
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: name, What: "account-link"}), account.ID,
+				time.Hour)
 			s.must(err)
 			return link
 		}
@@ -197,7 +210,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		tries("ana", "dot", ledger.ErrSecond)
 
 		for _, by := range []string{"ana", "ben", "cid", "dot"} {
-			s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: by, What: "account-vouch"}), ben.ID), ledger.ErrVouch)
+			s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: by, What: "account-vouch"}), ben.ID),
+				ledger.ErrVouch)
 		}
 		s.must(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "eve", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
@@ -220,7 +234,8 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		reset := func() {
 			s.Helper()
 			s.pass(time.Minute)
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"}), ben.ID, time.Hour)
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"}), ben.ID,
+				time.Hour)
 			s.must(err)
 			_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
 			s.must(err)
@@ -235,7 +250,12 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 			return behind
 		}
 		reset()
-		_, err = l.AddFactor(ctx, ledger.Factor{Account: ben.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret"}, "")
+		_, err = l.AddFactor(ctx, ledger.Factor{
+			Account: ben.ID,
+			Kind:    ledger.FactorApp,
+			Name:    "phone",
+			Data:    "secret",
+		}, "")
 		s.must(err)
 		if behind := signIn(ledger.FactorApp); len(behind) == 0 {
 			s.Error("a factor that was added after the reset")
@@ -271,7 +291,12 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 		s.must(err)
 		s.must(l.SetPassword(ctx, pat.ID, password))
 		s.pass(time.Minute)
-		_, err = l.AddFactor(ctx, ledger.Factor{Account: pat.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret"}, "")
+		_, err = l.AddFactor(ctx, ledger.Factor{
+			Account: pat.ID,
+			Kind:    ledger.FactorApp,
+			Name:    "phone",
+			Data:    "secret",
+		}, "")
 		s.must(err)
 		s.pass(time.Minute)
 		link, err = l.MakeSignInLink(byAna, pat.ID, time.Hour)
@@ -312,11 +337,13 @@ func TestNewApproversAreToldOf(t *testing.T) {
 		_, err = l.MakeSignInLink(by("pat"), pat.ID, time.Hour)
 		s.must(err)
 		tells("one's own link", 0)
-		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor}, false))
+		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor},
+			false))
 		tells("other roles", 0)
 		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
 		tells("an operator", 1)
-		if n := s.count(`SELECT COUNT(*) FROM notices WHERE subject LIKE '%pat got the role operator%' AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
+		if n := s.count(
+			`SELECT COUNT(*) FROM notices WHERE subject LIKE '%pat got the role operator%' AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
 			s.Errorf("%d notices say who made pat an operator", n)
 		}
 		_, err = l.AddAccount(by("ana"), "leo", []ledger.Role{ledger.Preparer})
@@ -333,7 +360,8 @@ func TestALinkResetsAPassword(t *testing.T) {
 		ana := s.account(l, "ana")
 		byOtto := func() string {
 			s.Helper()
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "otto", What: "account-link"}), ana.ID, time.Hour)
+			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "otto", What: "account-link"}), ana.ID,
+				time.Hour)
 			s.must(err)
 			return link
 		}
@@ -346,7 +374,8 @@ func TestALinkResetsAPassword(t *testing.T) {
 		s.wantErr(err, ledger.ErrSignInLink)
 		_, err = l.ResetPassword(ctx, link, "short")
 		s.wantErr(err, ledger.ErrWeak)
-		if open, err := l.SignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets || open[0].MadeBy != "otto" || open[0].Account != "ana" {
+		if open, err := l.SignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets ||
+			open[0].MadeBy != "otto" || open[0].Account != "ana" {
 			s.Errorf("%+v, %v", open, err)
 		}
 		_, err = l.ResetPassword(ctx, link, "eleven brown otters at dusk")

@@ -49,7 +49,10 @@ func KeepPrivate(dir string) error {
 			return info.IsDir()
 		}
 		if err := os.Chmod(path, mode); err != nil && info.Mode().Perm()&0o077 != 0 {
-			open = append(open, fmt.Errorf("others can read or change %s (%s): give it to the user who runs this program, or chmod %o it", path, info.Mode().Perm(), mode))
+			open = append(
+				open, fmt.Errorf(
+					"others can read or change %s (%s): give it to the user who runs this program, or chmod %o it",
+					path, info.Mode().Perm(), mode))
 		}
 		return info.IsDir()
 	}
@@ -76,5 +79,6 @@ func KeepPrivate(dir string) error {
 
 func isPrivate(name string) bool {
 	return slices.Contains(privateNames, name) ||
-		slices.ContainsFunc(privateBeginnings, func(beginning string) bool { return strings.HasPrefix(name, beginning) })
+		slices.ContainsFunc(privateBeginnings,
+			func(beginning string) bool { return strings.HasPrefix(name, beginning) })
 }

@@ -28,7 +28,8 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		records[i] = record{q.Row, int64(q.Cost.Amount), int64(q.Cost.Certainty), message}
 	}
 	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(ctx, tx, `UPDATE rows SET quoted = 1, cost = v.cost, certainty = v.certainty, message = v.message {{v}}
+		return l.exec(
+			ctx, tx, `UPDATE rows SET quoted = 1, cost = v.cost, certainty = v.certainty, message = v.message {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
 			columns{"id bigint", "cost bigint", "certainty bigint", "message text"}, records)
 	})

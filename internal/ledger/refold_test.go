@@ -11,7 +11,11 @@ import (
 func formationOf(name string) ledger.Row {
 	return ledger.Row{Result: filing.Ready, Request: &filing.Request{
 		Product: filing.Formation, User: filing.UserRef{ID: "user_1"},
-		Order: filing.Order{UserID: "user_1", FilingState: "DE", Formation: &filing.FormationItem{Company: filing.Company{LegalName: name, EntityType: filing.LLC}}},
+		Order: filing.Order{
+			UserID:      "user_1",
+			FilingState: "DE",
+			Formation:   &filing.FormationItem{Company: filing.Company{LegalName: name, EntityType: filing.LLC}},
+		},
 	}}
 }
 
@@ -30,7 +34,13 @@ func TestOldKeysAreKnown(t *testing.T) {
 		}}
 		begun, err := l.Begin(s.Context(), in)
 		s.must(err)
-		s.must(l.Settle(s.Context(), ledger.Outcome{Row: rows[0].ID, Try: begun.Try, Answer: filing.Answer{Class: filing.Accepted}, Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"}, {Product: filing.EIN, OrderID: "order_2"}, {Product: filing.CompanyRecord, OrderID: "comp_1"}}}))
+		s.must(l.Settle(s.Context(), ledger.Outcome{
+			Row:    rows[0].ID,
+			Try:    begun.Try,
+			Answer: filing.Answer{Class: filing.Accepted},
+			Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"},
+				{Product: filing.EIN, OrderID: "order_2"}, {Product: filing.CompanyRecord, OrderID: "comp_1"}},
+		}))
 		s.must(l.RememberCompany(s.Context(), company, filing.Company{ID: "comp_1"}))
 
 		// The version after which names are folded as now has not run yet.
@@ -50,7 +60,8 @@ func TestOldKeysAreKnown(t *testing.T) {
 		if len(begun.Taken) != 2 {
 			s.Errorf("of the formation and its EIN %d are known", len(begun.Taken))
 		}
-		key := string(filing.NewCompany{LegalName: "Café Smith-Jones, L.L.C.", FormationState: "DE", UserID: "user_1"}.Key())
+		key := string(
+			filing.NewCompany{LegalName: "Café Smith-Jones, L.L.C.", FormationState: "DE", UserID: "user_1"}.Key())
 		known, err := l.Companies(s.Context(), []string{key})
 		s.must(err)
 		if known[key].ID != "comp_1" {

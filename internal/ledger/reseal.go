@@ -27,32 +27,62 @@ type sealedColumn struct {
 // not among them: they end within minutes.
 var sealedColumns = []sealedColumn{
 	{
-		table: "secrets", column: "sealed", keys: []string{"batch", "number"}, where: "sealed <> ''", page: 200,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "%s|%d", k...) },
+		table:  "secrets",
+		column: "sealed",
+		keys:   []string{"batch", "number"},
+		where:  "sealed <> ''",
+		page:   200,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "%s|%d", k...) },
 	},
 	{
-		table: "upload_parts", column: "sealed", keys: []string{"upload", "part"}, where: "1 = 1", blob: true, page: 8,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "upload|%s|%d", k...) },
+		table:  "upload_parts",
+		column: "sealed",
+		keys:   []string{"upload", "part"},
+		where:  "1 = 1",
+		blob:   true,
+		page:   8,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "upload|%s|%d", k...) },
 	},
 	{
-		table: "uploads", column: "edits", keys: []string{"id"}, where: "edits <> ''", page: 20,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "edits|%s", k...) },
+		table:  "uploads",
+		column: "edits",
+		keys:   []string{"id"},
+		where:  "edits <> ''",
+		page:   20,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "edits|%s", k...) },
 	},
 	{
-		table: "rosters", column: "content", keys: []string{"hash"}, where: "sealed = 1", blob: true, page: 1,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "roster|%s", k...) },
+		table:  "rosters",
+		column: "content",
+		keys:   []string{"hash"},
+		where:  "sealed = 1",
+		blob:   true,
+		page:   1,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "roster|%s", k...) },
 	},
 	{
-		table: "endpoints", column: "sealed", keys: []string{"id"}, where: "sealed <> ''", page: 200,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "endpoint|%s", k...) },
+		table:  "endpoints",
+		column: "sealed",
+		keys:   []string{"id"},
+		where:  "sealed <> ''",
+		page:   200,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "endpoint|%s", k...) },
 	},
 	{
-		table: "factors", column: "data", keys: []string{"id"}, where: "kind = '" + string(FactorApp) + "'", page: 200,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "factor|%s", k...) },
+		table:  "factors",
+		column: "data",
+		keys:   []string{"id"},
+		where:  "kind = '" + string(FactorApp) + "'",
+		page:   200,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "factor|%s", k...) },
 	},
 	{
-		table: "sessions", column: "provider_token", keys: []string{"hash"}, where: "provider_token <> ''", page: 200,
-		place: func(k []any) []byte { return fmt.Appendf(nil, "session|%s", k...) },
+		table:  "sessions",
+		column: "provider_token",
+		keys:   []string{"hash"},
+		where:  "provider_token <> ''",
+		page:   200,
+		place:  func(k []any) []byte { return fmt.Appendf(nil, "session|%s", k...) },
 	},
 }
 
@@ -71,7 +101,8 @@ type sealedValue struct {
 
 // pageOf reads the values behind a row; all from the first where it is nil. Only
 // those that the mark does not seal, where one is given.
-func (c *sealedColumn) pageOf(ctx context.Context, q querier, after []any, notUnder string) (all []sealedValue, err error) {
+func (c *sealedColumn) pageOf(ctx context.Context, q querier, after []any,
+	notUnder string) (all []sealedValue, err error) {
 	query := `SELECT ` + strings.Join(c.keys, ", ") + `, ` + c.column + ` FROM ` + c.table + ` WHERE ` + c.where
 	var args []any
 	arg := func(v any) string {
@@ -261,7 +292,8 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 	for {
 		var hash string
 		var content []byte
-		err := l.read.QueryRowContext(ctx, `SELECT hash, content FROM rosters WHERE sealed = 0 ORDER BY hash LIMIT 1`).Scan(&hash, &content)
+		err := l.read.QueryRowContext(ctx,
+			`SELECT hash, content FROM rosters WHERE sealed = 0 ORDER BY hash LIMIT 1`).Scan(&hash, &content)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -272,7 +304,9 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("seal the company lists: %w", err)
 		}
-		_, err = l.exclusively(unasked(ctx), `UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash, keys.Seal(nil, nil, content, rosterPlace(hash)))
+		_, err = l.exclusively(unasked(ctx),
+			`UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash,
+			keys.Seal(nil, nil, content, rosterPlace(hash)))
 		if err != nil {
 			return fmt.Errorf("seal the company list %s: %w", hash, err)
 		}

@@ -32,14 +32,18 @@ func (s *store) sealThings(l *ledger.Ledger, name string) sealedThings {
 	var all sealedThings
 	var err error
 	all.row = s.add(l, "batch-"+name, application("comp_"+name))[0]
-	all.upload, err = l.KeepUpload(ctx, ledger.Upload{File: "in.csv", Options: []byte("{}"), Edits: []byte("edits of " + name), CreatedBy: "Ana"}, strings.NewReader(strings.Repeat(sheetText, 40_000)))
+	all.upload, err = l.KeepUpload(ctx,
+		ledger.Upload{File: "in.csv", Options: []byte("{}"), Edits: []byte("edits of " + name), CreatedBy: "Ana"},
+		strings.NewReader(strings.Repeat(sheetText, 40_000)))
 	s.must(err)
-	all.roster, err = ledger.KeepRosterHere(ctx, l, ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
+	all.roster, err = ledger.KeepRosterHere(ctx, l,
+		ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
 	s.must(err)
 	s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
 	all.of, err = l.AddAccount(ctx, "person "+name, nil)
 	s.must(err)
-	all.factor, err = l.AddFactor(ctx, ledger.Factor{Account: all.of.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret of " + name}, "")
+	all.factor, err = l.AddFactor(ctx,
+		ledger.Factor{Account: all.of.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret of " + name}, "")
 	s.must(err)
 	return all
 }
@@ -57,12 +61,16 @@ func (s *store) readThings(l *ledger.Ledger, name string, all sealedThings, want
 		return s.clock().UnixNano(), secret == "secret of "+name
 	})
 	for what, ok := range map[string]bool{
-		"the number": errRow == nil && number == ssn, "the sheet": errUpload == nil && len(content) == 40_000*len(sheetText), "the corrections": errEdits == nil && string(u.Edits) == "edits of "+name,
-		"the company list": errRoster == nil && string(r.Content) == sheetText+name, "the endpoint": errEndpoint == nil && strings.Contains(strings.Join(secrets, " "), "whsec_"+name),
+		"the number":        errRow == nil && number == ssn,
+		"the sheet":         errUpload == nil && len(content) == 40_000*len(sheetText),
+		"the corrections":   errEdits == nil && string(u.Edits) == "edits of "+name,
+		"the company list":  errRoster == nil && string(r.Content) == sheetText+name,
+		"the endpoint":      errEndpoint == nil && strings.Contains(strings.Join(secrets, " "), "whsec_"+name),
 		"the second factor": errFactor == nil,
 	} {
 		if ok != want {
-			s.Errorf("%s of %s opens: %t, want %t (%v)", what, name, ok, want, errors.Join(errRow, errUpload, errEdits, errRoster, errEndpoint, errFactor))
+			s.Errorf("%s of %s opens: %t, want %t (%v)", what, name, ok, want,
+				errors.Join(errRow, errUpload, errEdits, errRoster, errEndpoint, errFactor))
 		}
 	}
 	s.pass(time.Minute)
@@ -90,7 +98,8 @@ func TestRotationOfTheKeyFile(t *testing.T) {
 		s.must(l.AddSealKey(ctx))
 		s.keyIsNewerThan(string(was))
 		second := s.sealThings(other, "b") // under the new key, in a process that began with the old one
-		if found, err := l.CheckSealed(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 || found.Values != 2*values {
+		if found, err := l.CheckSealed(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 ||
+			found.Values != 2*values {
 			s.Errorf("%+v, %v", found, err)
 		}
 		if err := l.DropOldSealKeys(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
@@ -167,7 +176,8 @@ func (s *store) keyIsNewerThan(was string) {
 	s.must(err)
 	keys := strings.Fields(string(now))
 	info, err := os.Stat(s.keyFile())
-	if s.must(err); len(keys) != 2 || keys[1] != strings.TrimSpace(was) || keys[0] == keys[1] || info.Mode().Perm() != 0o600 {
+	if s.must(err); len(keys) != 2 || keys[1] != strings.TrimSpace(was) || keys[0] == keys[1] ||
+		info.Mode().Perm() != 0o600 {
 		s.Errorf("%d keys, mode %o", len(keys), info.Mode().Perm())
 	}
 	if left, err := filepath.Glob(s.keyFile() + ".*"); err != nil || len(left) > 0 {
@@ -214,7 +224,8 @@ func TestSealedByAnEarlierVersion(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0c", 32)
 		l := s.open()
 		row := s.add(l, "a", application("comp_1"))[0]
-		s.exec(fmt.Sprintf(`UPDATE secrets SET sealed = '%s'`, ledger.SealAsBefore(l, ssn, fmt.Sprintf("%s|%d", row.Batch, row.Number))))
+		s.exec(fmt.Sprintf(`UPDATE secrets SET sealed = '%s'`,
+			ledger.SealAsBefore(l, ssn, fmt.Sprintf("%s|%d", row.Batch, row.Number))))
 		s.opens(l, row, true)
 		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{Values: 1, Old: 1}) {
 			s.Errorf("%+v, %v", found, err)

@@ -27,11 +27,13 @@ func (l *Ledger) ResolvePlaced(ctx context.Context, row int64, try int, orderIDs
 // ResolveFormed settles an uncertain formation as placed, with the id of the
 // company that it made and the names under which what came with it is known
 // from now on.
-func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs []string, company string, known []Claim, why string) error {
+func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs []string, company string,
+	known []Claim, why string) error {
 	return l.resolvePlaced(ctx, row, try, orderIDs, company, known, why)
 }
 
-func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string, known []Claim, why string) error {
+func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
+	known []Claim, why string) error {
 	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
 		if s.creating {
 			return ErrCreating
@@ -56,7 +58,8 @@ func (g *groupWriter) productsOf(s *standing, orderIDs []string) (map[string]fil
 	for _, id := range orderIDs {
 		var number int
 		var batch string
-		err := g.tx.QueryRowContext(g.ctx, `SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
+		err := g.tx.QueryRowContext(g.ctx,
+			`SELECT r.number, r.batch FROM items i JOIN rows r ON r.id = i.row WHERE i.order_id = $1 AND i.row <> $2 LIMIT 1`, id, s.id).Scan(&number, &batch)
 		if err == nil {
 			return nil, fmt.Errorf("%w: %s is the order of row %d of batch %s", ErrOrderTaken, id, number, batch)
 		}
@@ -104,9 +107,16 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why s
 	})
 }
 
-func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim, decide func(*groupWriter, *standing) error) error {
+func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
+	decide func(*groupWriter, *standing) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+		g := &groupWriter{
+			l:   l,
+			ctx: ctx,
+			tx:  tx,
+			c:   c,
+			now: millis(l.now()),
+		}
 		err := g.resolve(row, known, func(s *standing) error {
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
@@ -136,7 +146,8 @@ func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
 func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error) {
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, last.ID, pageSize)
+		return l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`,
+			batch, last.ID, pageSize)
 	}) {
 		if err != nil {
 			return nil, err
@@ -149,12 +160,16 @@ func (l *Ledger) UncertainRows(ctx context.Context, batch string) ([]Row, error)
 // UncertainPage reads a page of the uncertain rows of a batch, or of all batches
 // for "": those behind the row after, by id (0 for the first page), and how many
 // there are in all.
-func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64, limit int) (rows []Row, total int, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch).Scan(&total)
+func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
+	limit int) (rows []Row, total int, err error) {
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*) FROM rows r WHERE r.result = 'uncertain' AND ($1 = '' OR r.batch = $1)`, batch).Scan(&total)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count the uncertain rows: %w", err)
 	}
-	rows, err = l.page(ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch, after, limit)
+	rows, err = l.page(
+		ctx, `r.result = 'uncertain' AND ($1 = '' OR r.batch = $1) AND r.id > $2 ORDER BY r.id LIMIT $3`, batch,
+		after, limit)
 	return rows, total, err
 }
 
@@ -168,8 +183,10 @@ type UncertainBatch struct {
 // UncertainBatches lists the batches that have uncertain rows, the newest first.
 func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error) {
 	var all []UncertainBatch
-	err := drain(l.read.QueryContext(ctx, `SELECT b.id, b.file, q.n, q.held FROM (SELECT r.batch, COUNT(*) AS n, CAST(SUM(r.held) AS BIGINT) AS held
-		FROM rows r WHERE r.result = 'uncertain' AND `+atRest+` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT b.id, b.file, q.n, q.held FROM (SELECT r.batch, COUNT(*) AS n, CAST(SUM(r.held) AS BIGINT) AS held
+		FROM rows r WHERE r.result = 'uncertain' AND `+atRest+
+			` GROUP BY r.batch) AS q JOIN batches b ON b.id = q.batch ORDER BY b.created_at DESC, b.id`))(func(scan func(...any) error) error {
 		var d UncertainBatch
 		var held int64
 		err := scan(&d.Batch, &d.File, &d.Rows, &held)
@@ -189,7 +206,13 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 // that is not placed, or has another.
 func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, known []Claim, why string) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
-		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: millis(l.now())}
+		g := &groupWriter{
+			l:   l,
+			ctx: ctx,
+			tx:  tx,
+			c:   c,
+			now: millis(l.now()),
+		}
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err
 		}
@@ -221,7 +244,8 @@ func (l *Ledger) UnnamedFormations(ctx context.Context, batch string) ([]Row, er
 	var all []Row
 	for r, err := range l.pages(func(last Row) ([]Row, error) {
 		return l.page(ctx, `r.result = 'placed' AND r.company = '' AND ($1 = '' OR r.batch = $1) AND r.id > $2
-			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch, last.ID, pageSize)
+			AND r.id IN (SELECT i.row FROM items i WHERE i.product = 'formation') ORDER BY r.id LIMIT $3`, batch,
+			last.ID, pageSize)
 	}) {
 		if err != nil {
 			return nil, err

@@ -34,11 +34,13 @@ func TestResolve(t *testing.T) {
 
 		s.must(l.ResolvePlaced(ctx, rows[0].ID, 0, []string{"order_1", "order_2"}, "seen on the dashboard by Ana"))
 		r := s.want(l, rows[0], filing.Placed, 0)
-		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport || r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
+		if len(r.Items) != 2 || r.Items[0].OrderID != "order_1" || r.Items[0].Product != filing.AnnualReport ||
+			r.Message != "seen on the dashboard by Ana" || r.Cost.Amount != cost {
 			s.Errorf("%+v", r)
 		}
 		// An order that is another row's is a slip of the pen.
-		if err := l.ResolvePlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err, ledger.ErrOrderTaken) {
+		if err := l.ResolvePlaced(ctx, rows[1].ID, 0, []string{"order_3", "order_2"}, ""); !errors.Is(err,
+			ledger.ErrOrderTaken) {
 			s.Error(err)
 		}
 		s.want(l, rows[1], filing.Uncertain, cost)
@@ -107,8 +109,10 @@ func TestResolveIsAboutAnAttempt(t *testing.T) {
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
 		for _, err := range []error{
-			l.ResolveNotPlaced(ctx, row.ID, first.Tries, ""), l.ResolvePlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
-			l.ResolveFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""), l.ResolveCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
+			l.ResolveNotPlaced(ctx, row.ID, first.Tries, ""),
+			l.ResolvePlaced(ctx, row.ID, first.Tries, []string{"order_1"}, ""),
+			l.ResolveFormed(ctx, row.ID, first.Tries, []string{"order_1"}, "comp_9", nil, ""),
+			l.ResolveCreated(ctx, row.ID, first.Tries, filing.Company{ID: "comp_9"}, ""),
 			l.ResolveMade(ctx, row.ID, first.Tries, []string{"order_1"}, filing.Company{ID: "comp_9"}, nil, ""),
 		} {
 			if !errors.Is(err, ledger.ErrStale) {

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"github.com/gofrs/flock"
+
+	"bulkfiling/internal/filing"
 )
 
 // A ledger goes back in time where a stand-by takes over that lacks the last
@@ -182,7 +182,13 @@ func (l *Ledger) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
-		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: c.now}
+		g := &groupWriter{
+			l:   l,
+			ctx: ctx,
+			tx:  tx,
+			c:   c,
+			now: c.now,
+		}
 		var group []*transition
 		for i := range some {
 			group = append(group, &transition{intent: &some[i].intent})
@@ -216,7 +222,10 @@ func (g *groupWriter) recorded(some []remembered) (map[attempt]bool, error) {
 		rows[i] = record{r.intent.Row}
 	}
 	all := make(map[attempt]bool)
-	err := g.l.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+string(filing.NoAnswer)+`'`, columns{"id bigint"}, rows, func(scan func(...any) error) error {
+	err := g.l.query(g.ctx, g.tx, `SELECT a.row, a.try {{v}} JOIN attempts a ON a.row = v.id WHERE a.class <> '`+
+		string(filing.NoAnswer)+`'`, columns{
+		"id bigint",
+	}, rows, func(scan func(...any) error) error {
 		var a attempt
 		err := scan(&a.row, &a.try)
 		all[a] = true
@@ -242,7 +251,8 @@ func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
 		}
 		s.tries = r.intent.Tries
 		g.reserve(s, &in)
-		s.message, s.due, s.waits, s.doubt = "sent before the ledger went back in time; the answer is not known", 0, "", false
+		s.message, s.due, s.waits, s.doubt = "sent before the ledger went back in time; the answer is "+
+			"not known", 0, "", false
 		s.owner, s.since = g.l.owner.ID, g.now
 		g.move(s, filing.Placing)
 	}

@@ -13,7 +13,10 @@ import (
 // onRestorable runs a suite on a ledger that can be taken back in time.
 func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 	ledgertest.OnBothRestorable(t, func(t *testing.T, r *ledgertest.Restorable) {
-		s := &store{T: t, config: ledger.Config{Dir: r.Dir, DatabaseURL: r.Database, RepeatAgents: true, Lease: 30 * time.Second}}
+		s := &store{
+			T:      t,
+			config: ledger.Config{Dir: r.Dir, DatabaseURL: r.Database, RepeatAgents: true, Lease: 30 * time.Second},
+		}
 		suite(s, r)
 		if err := s.open().Audit(t.Context()); err != nil {
 			t.Error(err)
@@ -187,7 +190,8 @@ func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.exec(`UPDATE control SET server_started = 'before'`)
 		begun := s.begin(l, intent(row))
-		if begun.Halted.Reason != filing.ForRate || !begun.Halted.Until.Equal(s.clock().Add(8*time.Hour)) { // a third of the lease
+		if begun.Halted.Reason != filing.ForRate ||
+			!begun.Halted.Until.Equal(s.clock().Add(8*time.Hour)) { // a third of the lease
 			s.Fatalf("%+v", begun)
 		}
 		s.pass(8 * time.Hour)

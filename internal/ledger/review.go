@@ -49,12 +49,15 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
-		// Those that were held back may wait for a second person; a row that is ready stays as it is.
-		err := l.exec(ctx, tx, `UPDATE rows SET result = v.result, message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults,
+		// Those that were held back may wait for a second person; a row that is
+		// ready stays as it is.
+		err := l.exec(
+			ctx, tx, `UPDATE rows SET result = v.result, message = CASE WHEN v.result = rows.result OR rows.waits = 'approval' THEN rows.message ELSE v.message END, faults = v.faults,
 				request = CASE WHEN v.request = '' THEN rows.request ELSE v.request END, waits = CASE WHEN v.result <> 'ready' THEN '' WHEN rows.result = 'invalid' THEN '`+waitsAgain+`' ELSE rows.waits END, quoted = CASE WHEN rows.result = 'invalid' AND cost = 0 THEN 0 ELSE quoted END,
 				updated_at = CASE WHEN v.result = rows.result THEN rows.updated_at ELSE v.at END {{v}}
 			WHERE rows.id = v.id AND rows.doubt = 0 AND (rows.result = 'ready' OR rows.result = 'invalid' AND rows.request <> '' AND rows.batch = v.batch)`,
-			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint", "batch text"}, records)
+			columns{"id bigint", "result text", "message text", "faults text", "request text", "at bigint",
+				"batch text"}, records)
 		if err != nil {
 			return err
 		}
@@ -107,7 +110,8 @@ func (l *Ledger) CompaniesNamed(ctx context.Context, wanted []filing.NewCompany)
 	}
 	for some := range slices.Chunk(formations, pageSize) {
 		in, args := list(some)
-		err := drain(l.read.QueryContext(ctx, `SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
+		err := drain(l.read.QueryContext(ctx,
+			`SELECT p.key, p.bought, r.id, r.number, r.batch, r.company, r.request FROM purchases p JOIN rows r ON r.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
 			var key, company, request string
 			var n NamedCompany
 			if err := scan(&key, &n.Formed, &n.Row, &n.Number, &n.Batch, &company, &request); err != nil {
@@ -168,7 +172,8 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 		return nil
 	}
 	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
+		return l.exec(
+			ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
 			columns{"ref text", "record text", "at bigint"}, records)
 	})
 	if err != nil {
@@ -195,8 +200,10 @@ type NameOnFile struct {
 func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 	var all []NameOnFile
 	seen := make(map[string]bool)
-	err := drain(l.read.QueryContext(ctx, `SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
-		WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+`') ORDER BY p.at, p.key`))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT p.key, p.product, p.at, r.batch, r.number, r.company, r.request, b.file FROM purchases p JOIN rows r ON r.id = p.row JOIN batches b ON b.id = r.batch
+		WHERE p.product IN ('`+string(filing.Formation)+`', '`+string(filing.CompanyRecord)+
+			`') ORDER BY p.at, p.key`))(func(scan func(...any) error) error {
 		var n NameOnFile
 		var key, request string
 		var at int64
@@ -226,23 +233,25 @@ func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the names that were bought: %w", err)
 	}
-	err = drain(l.read.QueryContext(ctx, `SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`))(func(scan func(...any) error) error {
-		var body string
-		var at int64
-		if err := scan(&body, &at); err != nil {
-			return err
-		}
-		var c filing.Company
-		if err := json.Unmarshal([]byte(body), &c); err != nil {
-			return fmt.Errorf("read a company: %w", err)
-		}
-		if c.LegalName == "" || seen[c.ID] {
+	err = drain(l.read.QueryContext(ctx,
+		`SELECT record, at FROM companies WHERE ref NOT LIKE 'company|%' ORDER BY at, ref`))(
+		func(scan func(...any) error) error {
+			var body string
+			var at int64
+			if err := scan(&body, &at); err != nil {
+				return err
+			}
+			var c filing.Company
+			if err := json.Unmarshal([]byte(body), &c); err != nil {
+				return fmt.Errorf("read a company: %w", err)
+			}
+			if c.LegalName == "" || seen[c.ID] {
+				return nil
+			}
+			seen[c.ID] = true
+			all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: moment(at)})
 			return nil
-		}
-		seen[c.ID] = true
-		all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: moment(at)})
-		return nil
-	})
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list the companies on file: %w", err)
 	}
@@ -253,7 +262,9 @@ func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 // filing service has on record; see Row.HeldBack.
 func (l *Ledger) CountHeldBack(ctx context.Context, batch string) (int, error) {
 	var n int
-	if err := l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND r.result = 'invalid' AND r.request <> ''`, batch).Scan(&n); err != nil {
+	if err := l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*) FROM rows r WHERE r.batch = $1 AND r.result = 'invalid' AND r.request <> ''`,
+		batch).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the rows of batch %s that are held back: %w", batch, err)
 	}
 	return n, nil

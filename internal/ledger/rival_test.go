@@ -32,7 +32,8 @@ func TestAcceptedAfterItWasCanceled(t *testing.T) {
 		s.must(err)
 		s.want(l, row, filing.Canceled, 0)
 		s.must(l.Settle(s.Context(), late))
-		if r := s.want(l, row, filing.Placed, 0); r.Spent.Amount != cost || !strings.Contains(r.Message, "answered late") {
+		if r := s.want(l, row, filing.Placed, 0); r.Spent.Amount != cost ||
+			!strings.Contains(r.Message, "answered late") {
 			s.Errorf("%+v", r)
 		}
 		again := s.add(l, "b", report("comp_1", "2026"))[0]
@@ -85,15 +86,18 @@ func TestBoughtByTwoRows(t *testing.T) {
 		}
 		news, err := l.News(s.Context())
 		s.must(err)
-		twice := slices.DeleteFunc(slices.Clone(news.Untold), func(u ledger.Untold) bool { return u.Kind != ledger.NoticeTwice })
+		twice := slices.DeleteFunc(slices.Clone(news.Untold),
+			func(u ledger.Untold) bool { return u.Kind != ledger.NoticeTwice })
 		if len(twice) != 1 || twice[0].Row != rows[0].ID || twice[0].Mark != rows[1].ID {
 			s.Fatalf("%+v", news.Untold)
 		}
-		kept, err := l.KeepNotice(s.Context(), ledger.Notice{Kind: ledger.NoticeTwice, Batch: "a", Subject: "x", Of: twice})
+		kept, err := l.KeepNotice(s.Context(),
+			ledger.Notice{Kind: ledger.NoticeTwice, Batch: "a", Subject: "x", Of: twice})
 		if err != nil || !kept {
 			s.Fatal(kept, err)
 		}
-		if news, err = l.News(s.Context()); err != nil || slices.ContainsFunc(news.Untold, func(u ledger.Untold) bool { return u.Kind == ledger.NoticeTwice }) {
+		if news, err = l.News(s.Context()); err != nil ||
+			slices.ContainsFunc(news.Untold, func(u ledger.Untold) bool { return u.Kind == ledger.NoticeTwice }) {
 			s.Errorf("told again: %+v, %v", news.Untold, err)
 		}
 	})
@@ -141,7 +145,13 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		begun := s.begin(l, ledger.Intent{Row: row.ID, Tries: row.Tries, Creating: true, Claims: []ledger.Claim{claim}})
-		lost := ledger.Outcome{Row: row.ID, Try: begun.Try, Creates: true, Claims: []ledger.Claim{claim}, Answer: filing.Answer{Class: filing.NoAnswer}}
+		lost := ledger.Outcome{
+			Row:     row.ID,
+			Try:     begun.Try,
+			Creates: true,
+			Claims:  []ledger.Claim{claim},
+			Answer:  filing.Answer{Class: filing.NoAnswer},
+		}
 		s.must(l.Settle(s.Context(), lost))
 		if r := s.want(l, row, filing.Uncertain, 0); !r.Creating {
 			s.Errorf("%+v", r)
@@ -154,11 +164,16 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 		if r := s.want(l, row, filing.Ready, 0); r.Company != "comp_9" || r.Creating {
 			s.Errorf("%+v", r)
 		}
-		if known, err := l.Companies(s.Context(), []string{string(claim.Key)}); err != nil || known[string(claim.Key)].ID != "comp_9" {
+		if known, err := l.Companies(s.Context(), []string{string(claim.Key)}); err != nil ||
+			known[string(claim.Key)].ID != "comp_9" {
 			s.Errorf("%v, %v", known, err)
 		}
 		other := s.add(l, "b", report("comp_2", "2026"))[0]
-		if begun := s.begin(l, ledger.Intent{Row: other.ID, Creating: true, Claims: []ledger.Claim{claim}}); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
+		if begun := s.begin(l, ledger.Intent{
+			Row:      other.ID,
+			Creating: true,
+			Claims:   []ledger.Claim{claim},
+		}); len(begun.Taken) != 1 || !begun.Taken[0].Bought {
 			s.Errorf("it is created again: %+v", begun)
 		}
 	})
@@ -176,7 +191,12 @@ func TestRefusedAfterPlaced(t *testing.T) {
 			news, err := l.News(ctx)
 			s.must(err)
 			if len(news.Untold) > 0 {
-				_, err = l.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "a", Subject: "x", Of: news.Untold})
+				_, err = l.KeepNotice(ctx, ledger.Notice{
+					Kind:    ledger.NoticeUncertain,
+					Batch:   "a",
+					Subject: "x",
+					Of:      news.Untold,
+				})
 				s.must(err)
 			}
 			return len(news.Untold)
@@ -187,7 +207,8 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		s.must(l.ResolvePlaced(ctx, row.ID, 0, []string{"order_seen"}, "seen"))
 		s.want(l, row, filing.Placed, 0)
 		s.must(l.Settle(ctx, late))
-		if r := s.want(l, row, filing.Uncertain, cost); r.Spent.Amount != 0 || !strings.Contains(r.Message, "marked as placed") {
+		if r := s.want(l, row, filing.Uncertain, cost); r.Spent.Amount != 0 ||
+			!strings.Contains(r.Message, "marked as placed") {
 			s.Errorf("%+v", r)
 		}
 		if b := s.book(l); b.Posted != 0 || b.Reserved != cost {
@@ -212,7 +233,9 @@ func TestAPartOfTheOrderIsAnswered(t *testing.T) {
 		row := s.add(l, "a", r)[0]
 		try := s.send(l, row)
 		out := outcome(s.row(l, row.ID), try, filing.Accepted)
-		out.Items = []ledger.Item{{Product: filing.RegisteredAgent, OrderID: "order_agent", Cost: money.Cost{Amount: 5000}}}
+		out.Items = []ledger.Item{
+			{Product: filing.RegisteredAgent, OrderID: "order_agent", Cost: money.Cost{Amount: 5000}},
+		}
 		s.must(l.Settle(ctx, out))
 		got := s.want(l, row, filing.Uncertain, cost-5000)
 		if got.Spent.Amount != 5000 || !slices.Equal(got.Dropped, []filing.Product{filing.RegisteredAgent}) {
@@ -251,7 +274,8 @@ func TestAnOrderOfAnotherRow(t *testing.T) {
 			s.must(l.Settle(s.Context(), out))
 		}
 		s.want(l, rows[0], filing.Placed, 0)
-		if r := s.want(l, rows[1], filing.Uncertain, cost); len(r.Items) != 0 || !strings.Contains(r.Message, "order_same") || !strings.Contains(r.Message, "row 2") {
+		if r := s.want(l, rows[1], filing.Uncertain, cost); len(r.Items) != 0 ||
+			!strings.Contains(r.Message, "order_same") || !strings.Contains(r.Message, "row 2") {
 			s.Errorf("%+v", r)
 		}
 	})
@@ -302,11 +326,13 @@ func TestARowInDoubtThatCannotBeSentIsUncertain(t *testing.T) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
-		s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
+		s.must(l.SetAside(s.Context(),
+			ledger.Aside{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
 		if ids, err := l.Sendable(s.Context(), "", 9); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent before they are due, %v", ids, err)
 		}
-		s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
+		s.must(l.SetAside(s.Context(),
+			ledger.Aside{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
 		if r := s.want(l, row, filing.Uncertain, cost); !strings.Contains(r.Message, "the company is gone") {
 			s.Errorf("%+v", r)
 		}
@@ -322,7 +348,14 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 		claim := ledger.Claim{Product: filing.CompanyRecord, Key: "company|user_1|acme|DE"}
 		in := ledger.Intent{Row: row.ID, Creating: true, Claims: []ledger.Claim{claim}}
 		begun := s.begin(l, in)
-		s.must(l.Settle(s.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Creates: true, Claims: in.Claims, Company: "comp_9", Answer: filing.Answer{Class: filing.Accepted}}))
+		s.must(l.Settle(s.Context(), ledger.Outcome{
+			Row:     row.ID,
+			Try:     begun.Try,
+			Creates: true,
+			Claims:  in.Claims,
+			Company: "comp_9",
+			Answer:  filing.Answer{Class: filing.Accepted},
+		}))
 		in.Tries = 1
 		if begun := s.begin(l, in); !begun.Lost {
 			s.Errorf("the company is created again: %+v", begun)

@@ -19,7 +19,10 @@ func scanRow(scan func(...any) error) (Row, error) {
 	var cells, faults, request, dropped string
 	var updated int64
 	var left, held, spent money.Cost
-	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount, &left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty, &r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority, &updated); err != nil {
+	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount,
+		&left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty,
+		&r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority,
+		&updated); err != nil {
 		return r, err
 	}
 	r.Cells, r.Held, r.Spent = []byte(cells), held.Amount, spent
@@ -75,7 +78,8 @@ const pageSize = 1000
 // Rows streams the rows of a batch in the order of the input, with their items.
 func (l *Ledger) Rows(ctx context.Context, batch string) iter.Seq2[Row, error] {
 	return l.pages(func(last Row) ([]Row, error) {
-		return l.page(ctx, `r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`, batch, last.Number, last.ID, pageSize)
+		return l.page(ctx, `r.batch = $1 AND (r.number, r.id) > ($2, $3) ORDER BY r.number, r.id LIMIT $4`, batch,
+			last.Number, last.ID, pageSize)
 	})
 }
 
@@ -121,7 +125,8 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 		ids[i] = r.ID
 	}
 	in, refs := list(ids)
-	items, err := l.read.QueryContext(ctx, `SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, certainty, exception, exception_note FROM items
+	items, err := l.read.QueryContext(ctx,
+		`SELECT row, product, order_type, order_id, filing_status, filing_date, subscription_status, cost, certainty, exception, exception_note FROM items
 		WHERE row IN (`+in+`) ORDER BY id`, refs...)
 	if err != nil {
 		return nil, fmt.Errorf("read items: %w", err)
@@ -130,7 +135,8 @@ func (l *Ledger) page(ctx context.Context, where string, args ...any) ([]Row, er
 	for items.Next() {
 		var row, cost int64
 		var i Item
-		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate, &i.SubscriptionStatus, &cost, &i.Cost.Certainty, &i.Exception, &i.ExceptionNote); err != nil {
+		if err := items.Scan(&row, &i.Product, &i.OrderType, &i.OrderID, &i.FilingStatus, &i.FilingDate,
+			&i.SubscriptionStatus, &cost, &i.Cost.Certainty, &i.Exception, &i.ExceptionNote); err != nil {
 			return nil, fmt.Errorf("read an item: %w", err)
 		}
 		i.Cost.Amount = money.Cents(cost)
@@ -180,7 +186,8 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 		return nil, nil
 	}
 	in, args := list(ids, millis(l.now()))
-	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+` AND r.id IN (`+in+`)) ORDER BY r.priority, r.id`, args...)
+	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+
+		` AND r.id IN (`+in+`)) ORDER BY r.priority, r.id`, args...)
 }
 
 // Sendable lists the ids of rows that may be sent now: some of every batch, so
@@ -188,7 +195,8 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 // An only batch narrows it to one.
 func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64, error) {
 	var batches []string
-	err := drain(l.read.QueryContext(ctx, `SELECT b.id FROM batches b WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' AND ($1 = '' OR b.id = $1)
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT b.id FROM batches b WHERE b.open = 1 AND b.paused = 0 AND b.canceled = 0 AND b.approval <> 'wanted' AND ($1 = '' OR b.id = $1)
 		AND EXISTS (SELECT 1 FROM rows r WHERE r.batch = b.id AND r.result = 'ready' AND r.waits = '') ORDER BY b.created_at`, only))(func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
@@ -202,7 +210,8 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 	for _, batch := range batches {
 		// Of the rows alone: with the batch in it, PostgreSQL would read and sort
 		// them all rather than take the first of their index.
-		err := drain(l.read.QueryContext(ctx, `SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
+		err := drain(l.read.QueryContext(ctx,
+			`SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
 			millis(l.now()), batch, max(limit/len(batches), 1)))(func(scan func(...any) error) error {
 			var id int64
 			err := scan(&id)
@@ -256,7 +265,8 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits = 'approval' THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row
 				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
-		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`, millis(l.now()), batch).
+		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
+		millis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {
 		return u, fmt.Errorf("see what is left of batch %s: %w", batch, err)

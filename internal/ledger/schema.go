@@ -19,7 +19,9 @@ func newer(schema, known int64, by string) error {
 	if by == "" {
 		by = "a later version"
 	}
-	return fmt.Errorf("%w: %s wrote its tables (schema %d), and this program knows schema %d at most; use that version or a newer one (back to this one: restore the backup from before the update)", ErrNewer, by, schema, known)
+	return fmt.Errorf(
+		"%w: %s wrote its tables (schema %d), and this program knows schema %d at most; use that version or a newer "+
+			"one (back to this one: restore the backup from before the update)", ErrNewer, by, schema, known)
 }
 
 // refuseUnknown refuses a ledger with a migration that this program does not have.
@@ -38,7 +40,8 @@ func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 		return wrap("look for the ledger's tables", err)
 	}
 	var unknown int64
-	err := drain(l.write.QueryContext(ctx, `SELECT version_id FROM goose_db_version ORDER BY version_id`))(func(scan func(...any) error) error {
+	err := drain(l.write.QueryContext(ctx,
+		`SELECT version_id FROM goose_db_version ORDER BY version_id`))(func(scan func(...any) error) error {
 		var version int64
 		err := scan(&version)
 		if version > 0 && !slices.Contains(known, version) {
@@ -56,7 +59,8 @@ func (l *Ledger) refuseUnknown(ctx context.Context, p *goose.Provider) error {
 
 // sign notes which program prepared the tables.
 func (l *Ledger) sign(ctx context.Context) error {
-	_, err := l.write.ExecContext(ctx, `UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, l.schema, program())
+	_, err := l.write.ExecContext(ctx,
+		`UPDATE control SET schema_version = $1, written_by = $2 WHERE schema_version < $1`, l.schema, program())
 	return wrap("note which version prepared the ledger", err)
 }
 

@@ -27,7 +27,8 @@ func TestNewerLedgerIsRefused(t *testing.T) {
 					refused.Close()
 					return
 				}
-				if text := err.Error(); !strings.Contains(text, "version 7.1") || !strings.Contains(text, "use that version or a newer one") {
+				if text := err.Error(); !strings.Contains(text, "version 7.1") ||
+					!strings.Contains(text, "use that version or a newer one") {
 					s.Errorf("it says %q", text)
 				}
 				s.exec(`DELETE FROM goose_db_version WHERE version_id = $1`, version)
@@ -46,7 +47,8 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		s.send(l, rows[0])
 		s.exec(`UPDATE control SET schema_version = schema_version + 1, written_by = 'version 7.1'`)
 		begun := s.begin(l, intent(rows[1]))
-		if begun.Try != 0 || begun.Halted.Reason != filing.ForVersion || !strings.Contains(begun.Halted.Note, "version 7.1") {
+		if begun.Try != 0 || begun.Halted.Reason != filing.ForVersion ||
+			!strings.Contains(begun.Halted.Note, "version 7.1") {
 			s.Errorf("%+v", begun)
 		}
 		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.ForVersion {

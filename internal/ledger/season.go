@@ -72,9 +72,11 @@ type Firing struct {
 
 // ErrNoSharedKey is returned for a company list that only this machine could open
 // again: the database is shared, and any of its machines may run the schedule.
-var ErrNoSharedKey = errors.New("the database is shared, and FILING_SEAL_KEY is not set: only this machine could open the " +
-	"company list again. Set FILING_SEAL_KEY to the same value on every machine: the content of sealing.key in the data " +
-	"folder where that exists, or a new key (openssl rand -hex 32)")
+var ErrNoSharedKey = errors.New(
+	"the database is shared, and FILING_SEAL_KEY is not set: only this machine could open the " +
+		"company list again. Set FILING_SEAL_KEY to the same value on every machine: the content of sealing.key in " +
+		"the data " +
+		"folder where that exists, or a new key (openssl rand -hex 32)")
 
 // KeepRoster keeps a version of a roster and returns its hash. It is no act by
 // itself: that is the change of the season which takes it. It returns
@@ -94,7 +96,8 @@ func (l *Ledger) keepRoster(ctx context.Context, r Roster) (hash string, err err
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
 	}
-	_, err = l.exclusively(unasked(ctx), `INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
+	_, err = l.exclusively(unasked(ctx),
+		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.Seal(nil, nil, r.Content, rosterPlace(hash)), r.CreatedBy, millis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
@@ -109,7 +112,9 @@ func rosterPlace(hash string) []byte { return []byte("roster|" + hash) }
 func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 	r := Roster{Hash: hash}
 	var at, sealed int64
-	err := l.read.QueryRowContext(ctx, `SELECT file, content, sealed, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File, &r.Content, &sealed, &r.CreatedBy, &at)
+	err := l.read.QueryRowContext(ctx,
+		`SELECT file, content, sealed, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
+		&r.Content, &sealed, &r.CreatedBy, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
@@ -134,13 +139,16 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 		since = l.now()
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+		n, err := affected(tx.ExecContext(ctx,
+			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			ON CONFLICT (name) DO NOTHING`,
-			s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since), s.CreatedBy, millis(l.now())))
+			s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since),
+			s.CreatedBy, millis(l.now())))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
-		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), cmp.Or(actor(ctx), s.CreatedBy), PartSchedule); err != nil {
+		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), cmp.Or(actor(ctx), s.CreatedBy),
+			PartSchedule); err != nil {
 			return err
 		}
 		return keepSeasonRoster(ctx, tx, s.Name, since)
@@ -153,14 +161,17 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 
 // keepSeasonRoster writes down which roster a season has from now on.
 func keepSeasonRoster(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, millis(since))
+	_, err := tx.ExecContext(
+		ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, millis(since))
 	return err
 }
 
 // SeasonRosters lists the rosters that a season has had, the oldest first.
 func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]SeasonRoster, error) {
 	var all []SeasonRoster
-	err := drain(l.read.QueryContext(ctx, `SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`, name))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
+		name))(func(scan func(...any) error) error {
 		var r SeasonRoster
 		var since int64
 		err := scan(&r.Hash, &since)
@@ -179,7 +190,8 @@ func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]SeasonRoster
 // changed, paused, resumed or removed it since.
 func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
+		n, err := affected(tx.ExecContext(ctx,
+			`UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
 			s.Name, s.Version, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), millis(s.Since)))
 		if err == nil && n == 0 {
 			err = ErrStale
@@ -201,16 +213,19 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 // Seasons lists all seasons by name.
 func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 	var all []Season
-	err := drain(l.read.QueryContext(ctx, `SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
 		COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
 		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
 		var s Season
 		var options string
 		var since, created, changed int64
-		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version, &s.CreatedBy, &created, &changed); err != nil {
+		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version,
+			&s.CreatedBy, &created, &changed); err != nil {
 			return err
 		}
-		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(options), moment(since), moment(created), moment(changed)
+		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(
+			options), moment(since), moment(created), moment(changed)
 		all = append(all, s)
 		return nil
 	})
@@ -224,7 +239,9 @@ func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
 // between is not made up for. It is done whatever else has changed: who pauses
 // must not be too late. It returns ErrNotFound.
 func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) error {
-	n, err := affected(l.exclusively(ctx, `UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, flag(paused), millis(l.now())))
+	n, err := affected(l.exclusively(ctx,
+		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, flag(paused),
+		millis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -260,10 +277,12 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err e
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var owner string
 		var state FiringState
-		switch err := tx.QueryRowContext(ctx, `SELECT owner, state FROM firings WHERE id = $1`, f.ID).Scan(&owner, &state); {
+		switch err := tx.QueryRowContext(ctx, `SELECT owner, state FROM firings WHERE id = $1`, f.ID).Scan(&owner,
+			&state); {
 		case errors.Is(err, sql.ErrNoRows):
 			claimed = true
-			_, err := tx.ExecContext(ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
+			_, err := tx.ExecContext(
+				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
 				f.ID, f.Season, millis(f.Due), f.Roster, f.Missed, l.owner.ID, millis(l.now()), string(FiringBegun))
 			return err
 		case err != nil:
@@ -281,7 +300,8 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err e
 			}
 		}
 		claimed = true
-		_, err = tx.ExecContext(ctx, `UPDATE firings SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID, millis(l.now()))
+		_, err = tx.ExecContext(ctx, `UPDATE firings SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID,
+			millis(l.now()))
 		return err
 	})
 	if err != nil {
@@ -292,7 +312,8 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err e
 
 // EndFiring records what a firing of this process came to.
 func (l *Ledger) EndFiring(ctx context.Context, f Firing) error {
-	_, err := l.exclusively(ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
+	_, err := l.exclusively(
+		ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, millis(l.now()), l.owner.ID)
 	if err != nil {
 		return fmt.Errorf("end the firing %s: %w", f.ID, err)
@@ -313,11 +334,14 @@ func (l *Ledger) FiringsInBrief(ctx context.Context) ([]Firing, error) {
 
 func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Firing, error) {
 	var all []Firing
-	err := drain(l.read.QueryContext(ctx, `SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest, args...))(func(scan func(...any) error) error {
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,
+		args...))(func(scan func(...any) error) error {
 		var f Firing
 		var due, began, ended int64
 		var plan string
-		if err := scan(&f.ID, &f.Season, &due, &f.Roster, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan, &f.Note); err != nil {
+		if err := scan(&f.ID, &f.Season, &due, &f.Roster, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan,
+			&f.Note); err != nil {
 			return err
 		}
 		f.Due, f.BeganAt, f.EndedAt, f.Plan = moment(due), moment(began), moment(ended), json.RawMessage(plan)
@@ -375,7 +399,15 @@ func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]H
 		}
 		for _, s := range subscribed[c.Cover] {
 			if s.Year < c.Year && s.Lapsed == "" {
-				held[c.Key] = Holding{Batch: s.Batch, Number: s.Number, Row: s.Row, Bought: true, Covers: true, Order: s.Order, Status: s.Status}
+				held[c.Key] = Holding{
+					Batch:  s.Batch,
+					Number: s.Number,
+					Row:    s.Row,
+					Bought: true,
+					Covers: true,
+					Order:  s.Order,
+					Status: s.Status,
+				}
 				break
 			}
 		}

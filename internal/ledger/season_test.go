@@ -24,28 +24,34 @@ func TestSeasons(t *testing.T) {
 		content := []byte("Company ID\ncomp_1\n\x00\xff")
 		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: content, CreatedBy: "Ana"})
 		s.must(err)
-		if again, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: content}); err != nil || again != hash {
+		if again, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: content}); err != nil ||
+			again != hash {
 			s.Error(again, err)
 		}
-		if r, err := l.Roster(ctx, hash); err != nil || string(r.Content) != string(content) || r.File != "roster.csv" || r.CreatedBy != "Ana" {
+		if r, err := l.Roster(ctx, hash); err != nil || string(r.Content) != string(content) ||
+			r.File != "roster.csv" || r.CreatedBy != "Ana" {
 			s.Errorf("%+v %v", r, err)
 		}
 		if _, err := l.Roster(ctx, "none"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 		for _, want := range []bool{true, false} {
-			if added, err := l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
+			if added, err := l.AddSeason(ctx,
+				ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
 				s.Errorf("added %v, %v; want %v", added, err, want)
 			}
 		}
 		all, err := l.Seasons(ctx)
-		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` || all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
+		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
+			all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 			s.Errorf("%+v", all)
 		}
 		change := all[0]
 		change.Options, change.Schedule, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
 		s.must(l.ChangeSeason(ctx, change))
-		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` || all[0].Schedule != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) || all[0].Version != 2 {
+		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
+			all[0].Schedule != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
+			all[0].Version != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
 		since := s.clock()
@@ -55,11 +61,13 @@ func TestSeasons(t *testing.T) {
 		change = all[0]
 		change.Roster = other
 		s.must(l.ChangeSeason(ctx, change))
-		if all, err = l.Seasons(ctx); err != nil || all[0].Roster != other || !all[0].Since.Equal(since) || !all[0].Changed.Equal(s.clock()) {
+		if all, err = l.Seasons(ctx); err != nil || all[0].Roster != other || !all[0].Since.Equal(since) ||
+			!all[0].Changed.Equal(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
 		}
 		had, err := l.SeasonRosters(ctx, "de")
-		if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other || !had[2].Since.Equal(s.clock()) {
+		if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other ||
+			!had[2].Since.Equal(s.clock()) {
 			s.Errorf("%+v", had)
 		}
 		s.must(l.PauseSeason(ctx, "de", true))
@@ -76,7 +84,8 @@ func TestSeasons(t *testing.T) {
 		if had, err := l.SeasonRosters(ctx, "de"); err != nil || len(had) != 0 {
 			s.Errorf("%+v, %v", had, err)
 		}
-		if added, err := l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+		if added, err := l.AddSeason(ctx,
+			ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
 			s.Errorf("added anew: %v, %v", added, err)
 		}
 	})
@@ -92,7 +101,8 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 			s.must(err)
 			return
 		}
-		if n := s.count(`SELECT COUNT(*) FROM rosters`); !errors.Is(err, ledger.ErrNoSharedKey) || !strings.Contains(err.Error(), "FILING_SEAL_KEY") || n != 0 {
+		if n := s.count(`SELECT COUNT(*) FROM rosters`); !errors.Is(err, ledger.ErrNoSharedKey) ||
+			!strings.Contains(err.Error(), "FILING_SEAL_KEY") || n != 0 {
 			s.Errorf("%d lists, %v", n, err)
 		}
 		s.config.SealKey = strings.Repeat("0b", 32)
@@ -145,7 +155,8 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 		}
 		before = seen()
 		s.must(l.PauseSeason(ctx, "de", true))
-		if err := l.ChangeSeason(ledger.Acting(ctx, ledger.Act{What: "season-update"}), before); !is(err, ledger.ErrStale) || !seen().Paused {
+		if err := l.ChangeSeason(ledger.Acting(ctx, ledger.Act{What: "season-update"}),
+			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}
 		if acts, err := l.Acts(ctx, ledger.ActQuery{}); err != nil || len(acts) != 0 {
@@ -167,7 +178,13 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 func TestAFiringIsClaimedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
-		f := ledger.Firing{ID: "de|2026-03-01", Season: "de", Due: s.clock(), Roster: "x", Missed: 2}
+		f := ledger.Firing{
+			ID:     "de|2026-03-01",
+			Season: "de",
+			Due:    s.clock(),
+			Roster: "x",
+			Missed: 2,
+		}
 		processes := []*ledger.Ledger{s.open(), s.open(), s.open()}
 		var claims atomic.Int32
 		var by atomic.Pointer[ledger.Ledger]
@@ -204,7 +221,8 @@ func TestAFiringIsClaimedOnce(t *testing.T) {
 			s.Error(claimed, err)
 		}
 		list, err := heir.Firings(ctx, "de")
-		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 || list[0].State != ledger.FiringDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
+			list[0].State != ledger.FiringDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
 			s.Errorf("%+v", list)
 		}
 	})
@@ -226,7 +244,14 @@ func TestHoldings(t *testing.T) {
 		want := map[filing.Key]ledger.Holding{
 			same.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true},
 			out.Key:  {Batch: "a", Number: 3, Row: rows[1].ID},
-			next.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true, Covers: true, Order: s.row(l, rows[0].ID).Items[0].OrderID},
+			next.Key: {
+				Batch:  "a",
+				Number: 2,
+				Row:    rows[0].ID,
+				Bought: true,
+				Covers: true,
+				Order:  s.row(l, rows[0].ID).Items[0].OrderID,
+			},
 		}
 		if !maps.Equal(held, want) {
 			s.Errorf("%+v, want %+v", held, want)

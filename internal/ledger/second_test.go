@@ -155,7 +155,8 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 // A row that waits for a second person goes on waiting, whatever answer to its
 // older attempt comes late, and whatever comes after that.
 func TestNoLateAnswerApprovesARow(t *testing.T) {
-	classes := []filing.Class{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError, filing.Busy,
+	classes := []filing.Class{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
+		filing.Busy,
 		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
@@ -200,7 +201,8 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		}
 		add := func(season, hash, name string) {
 			s.Helper()
-			added, err := l.AddSeason(s.by(name), ledger.Season{Name: season, Roster: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
+			added, err := l.AddSeason(s.by(name),
+				ledger.Season{Name: season, Roster: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
 			if s.must(err); !added {
 				s.Errorf("%s is there", season)
 			}
@@ -208,7 +210,8 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		fires := func(season, hash string) {
 			s.Helper()
 			s.imported(l, season, "")
-			s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('` + season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
+			s.exec(`INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state, batch) VALUES ('` +
+				season + `', '` + season + `', 1, '` + hash + `', 0, '', 1, 'done', '` + season + `')`)
 			s.must(l.OpenBatch(ctx, season))
 			for _, name := range []string{"ana", "bob"} {
 				s.wantErr(l.Approve(ctx, season, "", name), ledger.ErrSecond)
@@ -218,7 +221,8 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		hers, his := keep("ana", "hers"), keep("bob", "his")
 		add("changed", hers, "ana")
 		for i, hash := range []string{his, hers} {
-			s.must(l.ChangeSeason(s.by("bob"), ledger.Season{Name: "changed", Roster: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
+			s.must(l.ChangeSeason(s.by("bob"),
+				ledger.Season{Name: "changed", Roster: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
 		}
 		fires("changed", hers)
 		add("removed", hers, "ana")
@@ -232,7 +236,10 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 func TestThePolicyCoversWhateverARowOrders(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
-		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true, Products: []filing.Product{filing.RegisteredAgent, filing.EIN}}))
+		s.must(l.ChangePolicy(ctx, ledger.Policy{
+			Second:   true,
+			Products: []filing.Product{filing.RegisteredAgent, filing.EIN},
+		}))
 		for id, want := range map[string]bool{"plain": false, "agent": true, "left-out": false} {
 			rows := reports(id, 2)
 			if id != "plain" {

@@ -44,7 +44,8 @@ func (l *Ledger) seal(batch string, number int, secret string) (string, error) {
 // Unseal opens the Social Security number of a row that is about to be sent.
 func (l *Ledger) Unseal(ctx context.Context, r Row) (string, error) {
 	var sealed string
-	err := l.read.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch, r.Number).Scan(&sealed)
+	err := l.read.QueryRowContext(ctx, `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch,
+		r.Number).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("row %d of batch %s: %w", r.Number, r.Batch, ErrSealed)
 	}
@@ -83,7 +84,8 @@ func (g *groupWriter) forget() error {
 	if len(done) == 0 || !g.sealed {
 		return nil
 	}
-	if err := g.l.exec(g.ctx, g.tx, `DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
+	if err := g.l.exec(g.ctx, g.tx,
+		`DELETE FROM secrets WHERE EXISTS (SELECT 1 {{v}} WHERE v.batch = secrets.batch AND v.number = secrets.number)`,
 		columns{"batch text", "number bigint"}, done); err != nil {
 		return fmt.Errorf("forget numbers: %w", err)
 	}

@@ -30,7 +30,11 @@ func application(company string) ledger.Row {
 	r := report(company, "")
 	r.Request.Product = filing.EIN
 	r.Request.Order.AnnualReport = nil
-	r.Request.Order.EIN = &filing.EINItem{BusinessCategory: "Retail", ResponsiblePartySSN: ssn, ResponsiblePartyFirstName: "Grace"}
+	r.Request.Order.EIN = &filing.EINItem{
+		BusinessCategory:          "Retail",
+		ResponsiblePartySSN:       ssn,
+		ResponsiblePartyFirstName: "Grace",
+	}
 	return r
 }
 
@@ -45,7 +49,8 @@ func applicationAndReport(company string) ledger.Row {
 func (s *store) sealed(r ledger.Row) string {
 	s.Helper()
 	var text string
-	err := s.sql().QueryRowContext(s.Context(), `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch, r.Number).Scan(&text)
+	err := s.sql().QueryRowContext(s.Context(), `SELECT sealed FROM secrets WHERE batch = $1 AND number = $2`, r.Batch,
+		r.Number).Scan(&text)
 	if !errors.Is(err, sql.ErrNoRows) {
 		s.must(err)
 	}
@@ -111,7 +116,8 @@ func (s *store) everyCell(visit func(table, column, value string)) {
 func TestSealedAtRest(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"), application("comp_4"))
+		rows := s.add(l, "a", application("comp_1"), application("comp_2"), applicationAndReport("comp_3"),
+			application("comp_4"))
 		s.place(l, rows[1])
 		s.send(l, rows[2])
 		s.answer(l, rows[2], filing.NoAnswer)
@@ -133,7 +139,8 @@ func TestSealedAtRest(t *testing.T) {
 			s.Errorf("%d sealed numbers, want those of the three rows that are not placed", seen)
 		}
 		for _, r := range s.rows(l, "a") {
-			if e := r.Request.Order.EIN; e == nil || e.ResponsiblePartySSN != "" || e.ResponsiblePartyFirstName != "Grace" {
+			if e := r.Request.Order.EIN; e == nil || e.ResponsiblePartySSN != "" ||
+				e.ResponsiblePartyFirstName != "Grace" {
 				s.Errorf("row %d is stored with %+v", r.Number, e)
 			}
 		}
@@ -213,13 +220,16 @@ func TestKeyFile(t *testing.T) {
 		for _, mode := range []fs.FileMode{0o640, 0o604, 0o622} {
 			s.must(os.Chmod(s.keyFile(), mode))
 			later := s.open()
-			if _, err := later.Unseal(s.Context(), row); err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), strings.TrimSpace(string(key))) {
+			if _, err := later.Unseal(s.Context(), row); err == nil || !strings.Contains(err.Error(), "chmod 600") ||
+				strings.Contains(err.Error(), strings.TrimSpace(string(key))) {
 				s.Errorf("mode %o: %v", mode, err)
 			}
-			if _, err := later.CreateBatch(s.Context(), ledger.Batch{ID: fmt.Sprint(mode), Product: filing.EIN}); err != nil {
+			if _, err := later.CreateBatch(s.Context(),
+				ledger.Batch{ID: fmt.Sprint(mode), Product: filing.EIN}); err != nil {
 				s.Fatal(err)
 			}
-			if err := later.AddRows(s.Context(), fmt.Sprint(mode), []ledger.Row{application("comp_2")}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			if err := later.AddRows(s.Context(), fmt.Sprint(mode), []ledger.Row{application("comp_2")}); err == nil ||
+				!strings.Contains(err.Error(), "chmod 600") {
 				s.Errorf("mode %o: sealed all the same: %v", mode, err)
 			}
 		}
@@ -230,7 +240,8 @@ func TestKeyFile(t *testing.T) {
 
 // A file that is no key is not taken for one, and its content is not repeated.
 func TestBrokenKey(t *testing.T) {
-	for name, key := range map[string]string{"short": "abcdef", "not hexadecimal": strings.Repeat("xy", 32), "empty file": " \n", "too long": strings.Repeat("ab", 33)} {
+	for name, key := range map[string]string{"short": "abcdef", "not hexadecimal": strings.Repeat("xy", 32),
+		"empty file": " \n", "too long": strings.Repeat("ab", 33)} {
 		t.Run(name, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
 				s.must(os.WriteFile(s.keyFile(), []byte(key), 0o600))
@@ -238,7 +249,8 @@ func TestBrokenKey(t *testing.T) {
 				_, err := l.CreateBatch(s.Context(), ledger.Batch{ID: "a", Product: filing.EIN})
 				s.must(err)
 				err = l.AddRows(s.Context(), "a", []ledger.Row{application("comp_1")})
-				if err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") || strings.TrimSpace(key) != "" && strings.Contains(err.Error(), key) {
+				if err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") ||
+					strings.TrimSpace(key) != "" && strings.Contains(err.Error(), key) {
 					s.Error(err)
 				}
 				if s.sealed(ledger.Row{Batch: "a"}) != "" {
@@ -265,7 +277,8 @@ func TestOneKeyForAllProcesses(t *testing.T) {
 				<-begin
 				row := application(fmt.Sprintf("comp_%d", i))
 				row.Number = 2
-				if err := errors.Join(l.AddRows(ctx, fmt.Sprint(i), []ledger.Row{row}), l.OpenBatch(ctx, fmt.Sprint(i))); err != nil {
+				if err := errors.Join(l.AddRows(ctx, fmt.Sprint(i), []ledger.Row{row}),
+					l.OpenBatch(ctx, fmt.Sprint(i))); err != nil {
 					s.Error(err)
 				}
 			})
@@ -362,7 +375,8 @@ func TestErasedOnceDecided(t *testing.T) {
 		kept   bool
 	}{
 		{"waits", application, func(*store, *ledger.Ledger, ledger.Row) {}, filing.Ready, true},
-		{"under way", application, func(s *store, l *ledger.Ledger, r ledger.Row) { s.send(l, r) }, filing.Placing, true},
+		{"under way", application, func(s *store, l *ledger.Ledger, r ledger.Row) { s.send(l, r) },
+			filing.Placing, true},
 		{"placed", application, settled(filing.Accepted), filing.Placed, false},
 		{"a 409", application, settled(filing.HasItem), filing.Exists, false},
 		{"bought before", application, aside(filing.Exists), filing.Exists, false},

@@ -80,12 +80,14 @@ func csrf(secret string) string {
 
 // BeginSession signs an account in and returns the session's secret, for its
 // holder alone. It returns ErrNotFound, and ErrSession for a disabled account.
-func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Duration, from string) (secret string, err error) {
+func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Duration,
+	from string) (secret string, err error) {
 	return l.BeginProvenSession(ctx, account, life, from, Proof{})
 }
 
 // BeginProvenSession is BeginSession after a second factor or a sign-in provider.
-func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string, proof Proof) (secret string, err error) {
+func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string,
+	proof Proof) (secret string, err error) {
 	secret, hash := newSecret()
 	token := ""
 	if proof.ProviderToken != "" {
@@ -106,11 +108,14 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 		if proof.Confirmed {
 			confirmed = now
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now), millis(now.Add(-sessionIdle))); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now),
+			millis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent, confirmed_at) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
-			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent, millis(confirmed)); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent, confirmed_at) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
+			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent,
+			millis(confirmed)); err != nil {
 			return err
 		}
 		if err := provenCredentials(ctx, tx, a.ID, proof.Factor); err != nil {
@@ -133,7 +138,8 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 	var wanted bool
 	var err error
 	s.Account, err = scanAccount(func(dest ...any) error {
-		return l.read.QueryRowContext(ctx, `SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
+		return l.read.QueryRowContext(ctx,
+			`SELECT `+accountColumns+`, s.created_at, s.seen_at, s.ends_at, s.origin, s.agent, s.factor, s.confirmed_at, (SELECT second_factor FROM sign_in_rules WHERE id = 1)
 			FROM sessions s JOIN accounts a ON a.id = s.account WHERE s.hash = $1`, hashed(secret)).
 			Scan(append(dest, &created, &seen, &ends, &s.From, &s.Agent, &s.Factor, &confirmed, &wanted)...)
 	})
@@ -147,7 +153,8 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 		return Session{}, ErrSession
 	}
 	if now.Sub(moment(seen)) >= seenEvery {
-		if _, err := l.exclusively(unasked(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`, hashed(secret), millis(now)); err != nil {
+		if _, err := l.exclusively(unasked(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
+			hashed(secret), millis(now)); err != nil {
 			return Session{}, fmt.Errorf("note that a session is used: %w", err)
 		}
 		seen = millis(now)
@@ -165,7 +172,8 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 // is empty for others.
 func (l *Ledger) ProviderToken(ctx context.Context, secret string) (string, error) {
 	var sealed string
-	err := l.read.QueryRowContext(ctx, `SELECT provider_token FROM sessions WHERE hash = $1`, hashed(secret)).Scan(&sealed)
+	err := l.read.QueryRowContext(ctx, `SELECT provider_token FROM sessions WHERE hash = $1`,
+		hashed(secret)).Scan(&sealed)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && sealed == "":
 		return "", nil
@@ -207,7 +215,8 @@ func (l *Ledger) Sessions(ctx context.Context, account string) ([]Session, error
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.
 func (l *Ledger) EndSessionOf(ctx context.Context, account, id string) error {
-	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`, account, id, publicID))
+	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`,
+		account, id, publicID))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -219,13 +228,15 @@ func (l *Ledger) EndSessionOf(ctx context.Context, account, id string) error {
 // nothing. It returns how many sessions ended.
 func (l *Ledger) EndOtherSessions(ctx context.Context, account, secret, browser string) (ended int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account, hashed(secret)))
+		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
+			hashed(secret)))
 		if err != nil {
 			return err
 		}
 		ended = int(n)
 		var known []string
-		err = drain(tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`, account))(func(scan func(...any) error) error {
+		err = drain(tx.QueryContext(ctx, `SELECT hash FROM known_browsers WHERE account = $1`,
+			account))(func(scan func(...any) error) error {
 			var hash string
 			err := scan(&hash)
 			known = append(known, hash)

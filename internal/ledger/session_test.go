@@ -12,7 +12,8 @@ import (
 // session begins one for half a day and a bit.
 func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
 	s.Helper()
-	secret, err := l.BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1", ledger.Proof{Agent: "Firefox on Linux"})
+	secret, err := l.BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1",
+		ledger.Proof{Agent: "Firefox on Linux"})
 	s.must(err)
 	return secret
 }
@@ -30,16 +31,19 @@ func TestSession(t *testing.T) {
 		began := s.clock()
 		secret, second := s.session(l, ana), s.session(l, ana)
 		got, err := other.Session(ctx, secret)
-		if err != nil || got.Account.ID != ana.ID || !got.Account.May(ledger.Approver) || !got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
+		if err != nil || got.Account.ID != ana.ID || !got.Account.May(ledger.Approver) ||
+			!got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
 			!got.CreatedAt.Equal(began) || !got.SeenAt.Equal(began) || !got.EndsAt.Equal(began.Add(20*time.Hour)) {
 			s.Fatalf("%+v, %v", got, err)
 		}
 		again, _ := l.Session(ctx, secret)
 		different, _ := l.Session(ctx, second)
-		if got.CSRF != again.CSRF || got.CSRF == different.CSRF || len(got.CSRF) < 32 || strings.Contains(secret, got.CSRF) || got.CSRF == secret {
+		if got.CSRF != again.CSRF || got.CSRF == different.CSRF || len(got.CSRF) < 32 ||
+			strings.Contains(secret, got.CSRF) || got.CSRF == secret {
 			s.Errorf("tokens %q, %q, %q of the secret %q", got.CSRF, again.CSRF, different.CSRF, secret)
 		}
-		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sessions WHERE hash = $1 OR hash = $2`, secret, second) != 0 {
+		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sessions WHERE hash = $1 OR hash = $2`, secret,
+			second) != 0 {
 			s.Error("the secret is in the ledger")
 		}
 		for _, unknown := range []string{"", "x", secret + "x"} {

@@ -85,27 +85,32 @@ func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (
 		var cover, filingStatus string
 		var result filing.Result
 		var bought, heard int64
-		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Number, &s.Order, &s.Status, &filingStatus, &heard); err != nil {
+		if err := scan(&cover, &s.Year, &s.Row, &bought, &result, &s.Batch, &s.Number, &s.Order, &s.Status,
+			&filingStatus, &heard); err != nil {
 			return err
 		}
 		heard = max(heard, bought)
 		s.HeardAt, s.Lapsed = moment(heard), lapsed(s.Status, filingStatus, result, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
 		// A purchase with several items is read once for each.
-		at := slices.IndexFunc(all[cover], func(other Subscription) bool { return other.Row == s.Row && other.Year == s.Year })
+		at := slices.IndexFunc(all[cover],
+			func(other Subscription) bool { return other.Row == s.Row && other.Year == s.Year })
 		if at < 0 {
 			all[cover] = append(all[cover], s)
 			return nil
 		}
 		seen := &all[cover][at]
-		seen.Lapsed, seen.Status, seen.Order = cmp.Or(seen.Lapsed, s.Lapsed), cmp.Or(seen.Status, s.Status), cmp.Or(seen.Order, s.Order)
+		seen.Lapsed, seen.Status, seen.Order = cmp.Or(seen.Lapsed, s.Lapsed), cmp.Or(seen.Status,
+			s.Status), cmp.Or(seen.Order, s.Order)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for subscriptions: %w", err)
 	}
 	for _, of := range all {
-		slices.SortStableFunc(of, func(a, b Subscription) int { return cmp.Or(b.Year-a.Year, cmp.Compare(b.Row, a.Row)) })
+		slices.SortStableFunc(of, func(a, b Subscription) int {
+			return cmp.Or(b.Year-a.Year, cmp.Compare(b.Row, a.Row))
+		})
 	}
 	return all, nil
 }
@@ -176,7 +181,8 @@ func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 		records[i] = record{c.Batch, int64(c.Number), c.Cover, int64(c.Year), c.Opened, now}
 	}
 	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
-		return l.exec(ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
+		return l.exec(
+			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
 			WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year, opened = excluded.opened, at = excluded.at`,
 			columns{"batch text", "number bigint", "cover text", "year bigint", "opened bigint", "at bigint"}, records)
 	})
@@ -257,7 +263,8 @@ func soundest(of []Subscription, year int) Subscription {
 func (l *Ledger) coverPage(ctx context.Context, page []Row) error {
 	var ids []int64
 	for _, r := range page {
-		if (r.Result == filing.Skipped || r.Result == filing.Placed) && r.Request != nil && r.Request.Order.AnnualReport != nil {
+		if (r.Result == filing.Skipped || r.Result == filing.Placed) && r.Request != nil &&
+			r.Request.Order.AnnualReport != nil {
 			ids = append(ids, r.ID)
 		}
 	}
@@ -286,7 +293,8 @@ var ErrNoSubscription = errors.New("no annual report of this ledger has this ord
 // that an order opened: the service's word for it, and where it was seen.
 func (l *Ledger) TellSubscription(ctx context.Context, order, status string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		done, err := tx.ExecContext(ctx, `UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
+		done, err := tx.ExecContext(ctx,
+			`UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
 			order, status, millis(l.now()))
 		if err != nil {
 			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
@@ -294,7 +302,8 @@ func (l *Ledger) TellSubscription(ctx context.Context, order, status string) err
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(err, ErrNoSubscription)
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, millis(l.now()))
+		_, err = tx.ExecContext(
+			ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, millis(l.now()))
 		return err
 	})
 }
@@ -326,15 +335,18 @@ func (l *Ledger) matchRenewals(ctx context.Context, now int64) ([]Renewed, error
 		}
 		var fit []Covered
 		for _, c := range waiting {
-			if c.CompanyID == s.company && c.State == s.state && !taken[c.Row] && (s.year == "" || s.year == fmt.Sprint(c.Year)) {
+			if c.CompanyID == s.company && c.State == s.state && !taken[c.Row] &&
+				(s.year == "" || s.year == fmt.Sprint(c.Year)) {
 				fit = append(fit, c)
 			}
 		}
-		if len(fit) == 0 || s.year == "" && slices.ContainsFunc(fit, func(c Covered) bool { return c.Year != fit[0].Year }) {
+		if len(fit) == 0 || s.year == "" &&
+			slices.ContainsFunc(fit, func(c Covered) bool { return c.Year != fit[0].Year }) {
 			continue
 		}
 		var doubtful bool
-		err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`, coverOf(s.company, s.state)).Scan(&doubtful)
+		err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM purchases WHERE cover = $1 AND bought = 0)`,
+			coverOf(s.company, s.state)).Scan(&doubtful)
 		if err != nil {
 			return nil, fmt.Errorf("look for orders whose outcome is not known: %w", err)
 		}
@@ -356,7 +368,8 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var cover string
 		var year, opened int64
-		err := tx.QueryRowContext(ctx, `SELECT c.cover, c.year, c.opened FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
+		err := tx.QueryRowContext(ctx,
+			`SELECT c.cover, c.year, c.opened FROM coverage c JOIN rows r ON r.batch = c.batch AND r.number = c.number
 			WHERE r.id = $1 AND r.result IN ('skipped', 'placed') AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = 'annual-report')`, row).Scan(&cover, &year, &opened)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotCovered
@@ -365,7 +378,8 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 			return fmt.Errorf("read what covers row %d: %w", row, err)
 		}
 		var known bool
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM items WHERE order_id = $1)`, order).Scan(&known); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM items WHERE order_id = $1)`,
+			order).Scan(&known); err != nil {
 			return fmt.Errorf("look for the order %s: %w", order, err)
 		}
 		if known {
@@ -373,7 +387,11 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 		}
 		now := millis(l.now())
 		company, state := splitCover(cover)
-		o := filing.Order{CompanyID: company, FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: fmt.Sprint(year)}}
+		o := filing.Order{
+			CompanyID:    company,
+			FilingState:  state,
+			AnnualReport: &filing.AnnualReportItem{FilingYear: fmt.Sprint(year)},
+		}
 		for _, s := range []struct {
 			query string
 			args  []any
@@ -383,8 +401,14 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 			{`INSERT INTO purchases (key, row, product, cover, year, why, at, bought) VALUES ($1, $2, 'annual-report', $3, $4, '', $5, 1) ON CONFLICT (key) DO NOTHING`,
 				[]any{string(o.Keys()[filing.AnnualReport]), row, cover, year, now}},
 			{`UPDATE rows SET message = CASE WHEN result = 'skipped' THEN $2 ELSE message || '. ' || $2 END, result = CASE WHEN result = 'skipped' THEN 'exists' ELSE result END, updated_at = $3 WHERE id = $1`,
-				[]any{row, "renewed under its annual subscription as " + order + "; nothing was ordered. The service charges renewals by itself: importer deposit --adjust enters it", now}},
-			{`UPDATE items SET subscription_at = $2 WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{opened, now}},
+				[]any{
+					row, "renewed under its annual subscription as " + order +
+						"; nothing was ordered. The service charges renewals by itself: importer deposit --adjust " +
+						"enters it", now,
+				}},
+			{`UPDATE items SET subscription_at = $2 WHERE row = $1 AND product = 'annual-report' AND lower(subscription_status) IN ('', 'active')`, []any{
+				opened, now,
+			}},
 			{`UPDATE events SET state = 'new' WHERE state = 'unknown' AND order_id = $1`, []any{order}},
 		} {
 			if _, err := tx.ExecContext(ctx, s.query, s.args...); err != nil {

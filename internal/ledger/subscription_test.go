@@ -27,14 +27,17 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 		}, false, "it is past due"},
 		{"canceled after it was filed", func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "filed", s.clock())
-			s.tell(l, "evt2", orderOf(r), "annual_report", "pending", s.clock().Add(time.Second), "subscriptionStatus", "canceled")
+			s.tell(l, "evt2", orderOf(r), "annual_report", "pending", s.clock().Add(time.Second), "subscriptionStatus",
+				"canceled")
 		}, false, "it is canceled"},
 		{"past due and paid since", func(s *store, l *ledger.Ledger, r ledger.Row) {
-			s.tell(l, "evt2", orderOf(r), "annual_report", "submitted", s.clock().Add(time.Minute), "subscriptionStatus", "active")
+			s.tell(l, "evt2", orderOf(r), "annual_report", "submitted", s.clock().Add(time.Minute),
+				"subscriptionStatus", "active")
 			s.tell(l, "evt1", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "past_due")
 		}, true, ""},
 		{"an event of another type", func(s *store, l *ledger.Ledger, r ledger.Row) {
-			s.event(l, "evt", "subscription.updated", s.clock(), map[string]any{"orderId": orderOf(r), "subscriptionStatus": "CANCELED"})
+			s.event(l, "evt", "subscription.updated", s.clock(),
+				map[string]any{"orderId": orderOf(r), "subscriptionStatus": "CANCELED"})
 		}, false, "it is canceled"},
 		{"a word that nobody knows", func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.tell(l, "evt", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "suspended")
@@ -45,7 +48,8 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 		{"a person's word", func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.must(l.TellSubscription(s.Context(), orderOf(r), "past_due"))
 		}, false, "it is past due"},
-		{"silence for over a year", func(s *store, _ *ledger.Ledger, _ ledger.Row) { s.pass(401 * 24 * time.Hour) }, false, "nothing was heard of it since"},
+		{"silence for over a year", func(s *store, _ *ledger.Ledger, _ ledger.Row) { s.pass(401 * 24 * time.Hour) },
+			false, "nothing was heard of it since"},
 		{"silence for over a year, and a word", func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.pass(401 * 24 * time.Hour)
 			s.tell(l, "evt", orderOf(r), "annual_report", "submitted", s.clock(), "subscriptionStatus", "active")
@@ -67,12 +71,14 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 				}
 				lapsed, err := l.Lapsed(s.Context(), in.Claims)
 				s.must(err)
-				if got := lapsed[in.Claims[0].Key]; got.Lapsed != c.why && (c.why == "" || len(got.Lapsed) < len(c.why) || got.Lapsed[:len(c.why)] != c.why) {
+				if got := lapsed[in.Claims[0].Key]; got.Lapsed != c.why &&
+					(c.why == "" || len(got.Lapsed) < len(c.why) || got.Lapsed[:len(c.why)] != c.why) {
 					s.Errorf("why not: %q, want %q", got.Lapsed, c.why)
 				}
 				l = s.open() // the lease of before is over where time has passed
 				begun := s.begin(l, in)
-				if covered := len(begun.Taken) == 1 && begun.Taken[0].Covers; covered != c.covers || !covered && begun.Try != 1 {
+				if covered := len(begun.Taken) == 1 && begun.Taken[0].Covers; covered != c.covers ||
+					!covered && begun.Try != 1 {
 					s.Errorf("when it is sent: %+v", begun)
 				}
 			})
@@ -111,7 +117,8 @@ func TestRenewals(t *testing.T) {
 					s.must(l.Renew(ctx, r.ID, "order_renewal"))
 				}
 				s.apply(l)
-				if got := s.row(l, r.ID); got.Result != filing.Exists || orderOf(got) != "order_renewal" || got.Items[0].FilingStatus != "pending" {
+				if got := s.row(l, r.ID); got.Result != filing.Exists || orderOf(got) != "order_renewal" ||
+					got.Items[0].FilingStatus != "pending" {
 					s.Errorf("%s %+v", got.Result, got.Items)
 				}
 				if waiting, err := l.Covered(ctx, ""); err != nil || len(waiting) != 0 {
@@ -119,7 +126,8 @@ func TestRenewals(t *testing.T) {
 				}
 				s.exec(`UPDATE items SET subscription_status = 'canceled'`)
 				again := s.add(l, "c", report("comp_1", "2027"))[0]
-				if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Covers || !begun.Taken[0].Bought {
+				if begun := s.begin(l, intent(again)); len(begun.Taken) != 1 || begun.Taken[0].Covers ||
+					!begun.Taken[0].Bought {
 					s.Errorf("the renewed year again: %+v", begun)
 				}
 				for order, want := range map[string]error{"order_other": ledger.ErrNotCovered} {
@@ -140,7 +148,8 @@ func TestNoRenewalBesideADoubt(t *testing.T) {
 		r := s.cover(l, "b", "comp_1", "2028")
 		doubt := s.add(l, "c", report("comp_1", "2025"))[0]
 		s.send(l, doubt)
-		s.tell(l, "evt", "order_renewal", "annual_report", "pending", s.clock(), "companyId", "comp_1", "filingState", "DE")
+		s.tell(l, "evt", "order_renewal", "annual_report", "pending", s.clock(), "companyId", "comp_1",
+			"filingState", "DE")
 		s.apply(l)
 		if got := s.row(l, r.ID); got.Result != filing.Skipped {
 			s.Errorf("%s: %s", got.Result, got.Message)
@@ -158,7 +167,13 @@ func (s *store) cover(l *ledger.Ledger, batch, company, year string) ledger.Row 
 		s.Fatalf("not covered: %+v", begun)
 	}
 	claim := begun.Taken[0].Claim
-	s.must(l.RecordCoverage(s.Context(), ledger.Coverage{Batch: batch, Number: r.Number, Cover: claim.Cover, Year: claim.Year, Opened: begun.Taken[0].Row}))
+	s.must(l.RecordCoverage(s.Context(), ledger.Coverage{
+		Batch:  batch,
+		Number: r.Number,
+		Cover:  claim.Cover,
+		Year:   claim.Year,
+		Opened: begun.Taken[0].Row,
+	}))
 	s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: filing.Skipped, Message: "covered"}))
 	return r
 }

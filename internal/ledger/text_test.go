@@ -38,7 +38,8 @@ func spoil(v reflect.Value, text string) {
 // Whatever bytes the service answers with, the answer is recorded, and what is
 // recorded is text.
 func TestAnyTextIsRecorded(t *testing.T) {
-	texts := []string{"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "\xed\xb0\x80x", "\xc3", "\u2028", "\U0001F600", "\ufffd\x00\xff", "'; --", "\\u0000", strings.Repeat("\x00", 300)}
+	texts := []string{"\x00", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "\xed\xb0\x80x", "\xc3", "\u2028", "\U0001F600",
+		"\ufffd\x00\xff", "'; --", "\\u0000", strings.Repeat("\x00", 300)}
 	random := rand.New(rand.NewPCG(7, 11))
 	for range 20 {
 		b := make([]byte, random.IntN(40))
@@ -54,7 +55,10 @@ func TestAnyTextIsRecorded(t *testing.T) {
 			for j, class := range []filing.Class{filing.Accepted, filing.Refused, filing.NoAnswer} {
 				row := rows[3*i+j]
 				out := outcome(row, s.send(l, row), class)
-				out.Company, out.Made = "comp", &ledger.MadeCompany{Ref: fmt.Sprint("ref", i, j), Record: filing.Company{ID: "comp", LegalName: "x"}}
+				out.Company, out.Made = "comp", &ledger.MadeCompany{
+					Ref:    fmt.Sprint("ref", i, j),
+					Record: filing.Company{ID: "comp", LegalName: "x"},
+				}
 				spoil(reflect.ValueOf(&out).Elem(), text)
 				out.Owner = "" // it is ours
 				s.must(l.Settle(ctx, out))
@@ -64,7 +68,9 @@ func TestAnyTextIsRecorded(t *testing.T) {
 						t.Errorf("%q became %q", text, stored)
 					}
 				}
-				if class == filing.Accepted && (got.Result != filing.Placed || len(got.Items) != 1 || !strings.HasSuffix(got.Items[0].OrderID, "annual-report")) {
+				if class == filing.Accepted &&
+					(got.Result != filing.Placed || len(got.Items) != 1 ||
+						!strings.HasSuffix(got.Items[0].OrderID, "annual-report")) {
 					t.Errorf("%q: %+v", text, got)
 				}
 			}
@@ -84,7 +90,8 @@ func TestAnyTextIsRecorded(t *testing.T) {
 
 func itemTexts(r ledger.Row) (texts []string) {
 	for _, i := range r.Items {
-		texts = append(texts, i.OrderID, i.OrderType, i.FilingStatus, i.FilingDate, i.SubscriptionStatus, i.ExceptionNote)
+		texts = append(texts, i.OrderID, i.OrderType, i.FilingStatus, i.FilingDate, i.SubscriptionStatus,
+			i.ExceptionNote)
 	}
 	return texts
 }

@@ -203,7 +203,8 @@ func (l *Ledger) addFailure(ctx context.Context, c *counter, from string) (time.
 		case !until.IsZero():
 			return time.Time{}, &TooMany{Until: until, Scope: c.scope.name}
 		case at == 0: // there is none, or one that no longer counts
-			if _, err := l.exclusively(ctx, `DELETE FROM failures WHERE at < $1`, millis(now.Add(-forgetAfter))); err != nil {
+			if _, err := l.exclusively(ctx, `DELETE FROM failures WHERE at < $1`,
+				millis(now.Add(-forgetAfter))); err != nil {
 				return time.Time{}, fmt.Errorf("forget old failures: %w", err)
 			}
 		}
@@ -211,7 +212,8 @@ func (l *Ledger) addFailure(ctx context.Context, c *counter, from string) (time.
 		if wait := c.scope.wait(count); wait > 0 {
 			until = moment(millis(now.Add(wait)))
 		}
-		n, err := affected(l.exclusively(ctx, `INSERT INTO failures (hash, count, until, at, origin) VALUES ($1,$2,$3,$4,$5)
+		n, err := affected(l.exclusively(ctx,
+			`INSERT INTO failures (hash, count, until, at, origin) VALUES ($1,$2,$3,$4,$5)
 			ON CONFLICT (hash) DO UPDATE SET count = excluded.count, until = excluded.until, at = excluded.at, origin = excluded.origin
 			WHERE failures.count = $6 AND failures.at = $7`,
 			c.hash, count+1, millis(until), millis(now), from, was, at))
@@ -276,7 +278,8 @@ func (c *CountedTry) TakeBack(ctx context.Context) error {
 
 // takeBack counts one failure less, and unlocks what that one has locked.
 func (l *Ledger) takeBack(ctx context.Context, c counter) error {
-	_, err := l.exclusively(unasked(ctx), `UPDATE failures SET count = count - 1, until = CASE WHEN count = $2 THEN 0 ELSE until END
+	_, err := l.exclusively(unasked(ctx),
+		`UPDATE failures SET count = count - 1, until = CASE WHEN count = $2 THEN 0 ELSE until END
 		WHERE hash = $1 AND count > 0`, c.hash, c.count)
 	return wrap("take a failed attempt back", err)
 }

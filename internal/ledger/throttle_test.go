@@ -101,11 +101,19 @@ func TestStrangersDoNotLockTheOwnerOut(t *testing.T) {
 			try  ledger.Try
 			want string
 		}{
-			"the known browser, elsewhere":              {ledger.Try{Name: "Ana", From: "203.0.113.1", Browser: cookie}, "in"},
-			"another browser at the known address":      {ledger.Try{Name: "ana", From: "2001:db8:1::8"}, "in"},
-			"another browser elsewhere":                 {ledger.Try{Name: "ana", From: "203.0.113.2"}, "name"},
-			"a browser with a cookie that is not known": {ledger.Try{Name: "ana", From: "203.0.113.2", Browser: cookie + "x"}, "name"},
-			"the name of somebody else":                 {ledger.Try{Name: "bo", From: "203.0.113.2", Browser: cookie}, "wrong"},
+			"the known browser, elsewhere": {ledger.Try{
+				Name:    "Ana",
+				From:    "203.0.113.1",
+				Browser: cookie,
+			}, "in"},
+			"another browser at the known address": {ledger.Try{Name: "ana", From: "2001:db8:1::8"}, "in"},
+			"another browser elsewhere":            {ledger.Try{Name: "ana", From: "203.0.113.2"}, "name"},
+			"a browser with a cookie that is not known": {ledger.Try{
+				Name:    "ana",
+				From:    "203.0.113.2",
+				Browser: cookie + "x",
+			}, "name"},
+			"the name of somebody else": {ledger.Try{Name: "bo", From: "203.0.113.2", Browser: cookie}, "wrong"},
 		} {
 			if got := s.try(other, c.try, password); got != c.want {
 				s.Errorf("%s: %s, want %s", what, got, c.want)
@@ -320,18 +328,21 @@ func TestKnownBrowsers(t *testing.T) {
 		if !known(ana, both) || !known(bo, both) || known(bo, cookie) {
 			s.Error("the cookie of two accounts")
 		}
-		if planted := s.known(l, ana, "planted", "192.0.2.1"); known(bo, "planted") || !known(ana, planted) || !strings.HasSuffix(planted, planted[len("planted."):]) {
+		if planted := s.known(l, ana, "planted", "192.0.2.1"); known(bo, "planted") || !known(ana, planted) ||
+			!strings.HasSuffix(planted, planted[len("planted."):]) {
 			s.Error("a planted secret is taken over")
 		}
 		for range 10 { // of many accounts the last ones stay
-			both = s.known(l, s.account(l, fmt.Sprint("x", s.count(`SELECT COUNT(*) FROM accounts`))), both, "192.0.2.1")
+			both = s.known(l, s.account(l, fmt.Sprint("x", s.count(`SELECT COUNT(*) FROM accounts`))), both,
+				"192.0.2.1")
 		}
 		if n := strings.Count(both, "."); n != 3 {
 			s.Errorf("%d secrets in %s", n+1, both)
 		}
 		all, err := l.KnownBrowsers(ctx, ana, cookie)
 		s.must(err)
-		if len(all) != 2 || all[0].Current == all[1].Current || all[0].From == "" || all[0].Agent != "Firefox on Linux" {
+		if len(all) != 2 || all[0].Current == all[1].Current || all[0].From == "" ||
+			all[0].Agent != "Firefox on Linux" {
 			s.Fatalf("%+v", all)
 		}
 		for _, b := range all {
@@ -378,7 +389,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 			return all
 		}
 		for _, one := range list(ana, 3) {
-			if one.From != "192.0.2.1" || one.Agent != "Firefox on Linux" || !one.CreatedAt.Equal(s.clock()) || strings.Contains(first+second+third, one.ID) {
+			if one.From != "192.0.2.1" || one.Agent != "Firefox on Linux" || !one.CreatedAt.Equal(s.clock()) ||
+				strings.Contains(first+second+third, one.ID) {
 				s.Errorf("%+v", one)
 			}
 		}

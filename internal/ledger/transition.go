@@ -252,7 +252,13 @@ func (l *Ledger) commitTogether(group []*transition) error {
 	defer cancel()
 	err := l.commitChange(ctx, func(tx *sql.Tx, c *control) error {
 		// The time is that of the group's turn: a lease may run out in the wait for it.
-		g := &groupWriter{l: l, ctx: ctx, tx: tx, c: c, now: c.now}
+		g := &groupWriter{
+			l:   l,
+			ctx: ctx,
+			tx:  tx,
+			c:   c,
+			now: c.now,
+		}
 		return g.write(group)
 	})
 	if err == nil {

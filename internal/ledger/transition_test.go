@@ -26,7 +26,13 @@ func TestSettle(t *testing.T) {
 	}
 	back := want{result: filing.Ready, key: "free"}
 	lost := want{result: filing.Uncertain, held: cost, attempts: 1, key: "held"}
-	again := want{result: filing.Ready, held: cost, attempts: 1, doubt: true, key: "held"}
+	again := want{
+		result:   filing.Ready,
+		held:     cost,
+		attempts: 1,
+		doubt:    true,
+		key:      "held",
+	}
 	placed := want{result: filing.Placed, posted: cost, attempts: 1, key: "bought"}
 	for _, c := range []struct {
 		class      filing.Class
@@ -41,8 +47,10 @@ func TestSettle(t *testing.T) {
 		{filing.NoAnswer, lost, again},
 		{filing.Unreadable, lost, again},
 		{filing.ServerError, lost, again},
-		{filing.Refused, want{result: filing.Rejected, attempts: 1, key: "free"}, want{result: filing.Rejected, attempts: 1, key: "free"}},
-		{filing.HasItem, want{result: filing.Exists, attempts: 1, key: "bought"}, want{result: filing.Exists, attempts: 1, key: "bought"}},
+		{filing.Refused, want{result: filing.Rejected, attempts: 1, key: "free"},
+			want{result: filing.Rejected, attempts: 1, key: "free"}},
+		{filing.HasItem, want{result: filing.Exists, attempts: 1, key: "bought"},
+			want{result: filing.Exists, attempts: 1, key: "bought"}},
 	} {
 		t.Run(string(c.class), func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
@@ -56,11 +64,13 @@ func TestSettle(t *testing.T) {
 					}
 					r := s.answer(l, rows[i], c.class)
 					s.want(l, r, want.result, want.held)
-					if r.Attempts != want.attempts || r.Tries != 1 || r.Doubt != want.doubt || r.Owner != "" || r.Message != "it is "+string(c.class) {
+					if r.Attempts != want.attempts || r.Tries != 1 || r.Doubt != want.doubt || r.Owner != "" ||
+						r.Message != "it is "+string(c.class) {
 						s.Errorf("%+v", r)
 					}
 					attempts, err := l.Attempts(s.Context(), r.ID)
-					if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class || attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
+					if s.must(err); len(attempts) != 1 || attempts[0].Class != c.class ||
+						attempts[0].Message != "said the service" || attempts[0].Detail != "read tcp: reset" {
 						s.Errorf("%+v", attempts)
 					}
 					if got := s.book(l).Posted - before; got != want.posted {
@@ -157,7 +167,8 @@ func TestDoubtIsKept(t *testing.T) {
 		l := s.open()
 		s.must(l.Deposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
-		for _, class := range []filing.Class{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError, filing.NoFunds} {
+		for _, class := range []filing.Class{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
+			filing.NoFunds} {
 			s.send(l, row)
 			r := s.answer(l, row, class)
 			s.want(l, row, filing.Ready, cost)
@@ -236,7 +247,11 @@ func TestGroupIsolation(t *testing.T) {
 		var flying sync.WaitGroup
 		errs := make([]error, 44)
 		flying.Go(func() { // fails the whole statement: no such row
-			errs[40] = l.Settle(ctx, ledger.Outcome{Row: 1 << 40, Try: 1, Answer: filing.Answer{Class: filing.Accepted}})
+			errs[40] = l.Settle(ctx, ledger.Outcome{
+				Row:    1 << 40,
+				Try:    1,
+				Answer: filing.Answer{Class: filing.Accepted},
+			})
 		})
 		flying.Go(func() { // it does not say how the attempt ended
 			out := outcome(rows[0], 1, filing.Accepted)
@@ -262,7 +277,8 @@ func TestGroupIsolation(t *testing.T) {
 		flying.Wait()
 		for i, err := range errs {
 			switch {
-			case (i == 40 || i == 42) && !errors.Is(err, ledger.ErrNotFound), (i == 41 || i == 43) && !errors.Is(err, ledger.ErrTransition),
+			case (i == 40 || i == 42) && !errors.Is(err, ledger.ErrNotFound),
+				(i == 41 || i == 43) && !errors.Is(err, ledger.ErrTransition),
 				i < 40 && err != nil:
 				s.Errorf("transition %d: %v", i, err)
 			}
@@ -381,12 +397,23 @@ func TestSetAside(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 6)...)
 		for i, next := range []filing.Result{filing.Exists, filing.Skipped, filing.Rejected} {
-			s.must(l.SetAside(ctx, ledger.Aside{Row: rows[i].ID, Next: next, Message: "why", Items: []ledger.Item{{Product: filing.AnnualReport, OrderID: "order_9"}}}))
-			if r := s.want(l, rows[i], next, 0); r.Message != "why" || len(r.Items) != 1 || r.Cost != (money.Cost{}) || r.Attempts != 0 {
+			s.must(l.SetAside(ctx, ledger.Aside{
+				Row:     rows[i].ID,
+				Next:    next,
+				Message: "why",
+				Items:   []ledger.Item{{Product: filing.AnnualReport, OrderID: "order_9"}},
+			}))
+			if r := s.want(l, rows[i], next, 0); r.Message != "why" || len(r.Items) != 1 || r.Cost != (money.Cost{}) ||
+				r.Attempts != 0 {
 				s.Errorf("%+v", r)
 			}
 		}
-		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[3].ID, Next: filing.Ready, Message: "later", Due: s.clock().Add(time.Second)}))
+		s.must(l.SetAside(ctx, ledger.Aside{
+			Row:     rows[3].ID,
+			Next:    filing.Ready,
+			Message: "later",
+			Due:     s.clock().Add(time.Second),
+		}))
 		if begun := s.begin(l, intent(rows[3])); !begun.Lost {
 			s.Errorf("not due: %+v", begun)
 		}
@@ -402,7 +429,8 @@ func TestSetAside(t *testing.T) {
 				s.Errorf("%+v: %v", a, err)
 			}
 		}
-		if err := l.SetAside(ctx, ledger.Aside{Row: 1 << 40, Next: filing.Exists}); !errors.Is(err, ledger.ErrNotFound) {
+		if err := l.SetAside(ctx, ledger.Aside{Row: 1 << 40, Next: filing.Exists}); !errors.Is(err,
+			ledger.ErrNotFound) {
 			s.Error(err)
 		}
 	})

@@ -22,7 +22,10 @@ type turns struct {
 }
 
 func newTurns(dir string) *turns {
-	return &turns{next: flock.New(filepath.Join(dir, "locks", "next")), now: flock.New(filepath.Join(dir, "locks", "now"))}
+	return &turns{
+		next: flock.New(filepath.Join(dir, "locks", "next")),
+		now:  flock.New(filepath.Join(dir, "locks", "now")),
+	}
 }
 
 // take waits for this process's turn. A nil turns never waits.

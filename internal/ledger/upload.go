@@ -48,7 +48,8 @@ func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (U
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
-		_, _ = l.exclusively(unasked(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`, u.ID) // or PruneUploads does it
+		_, _ = l.exclusively(unasked(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
+			u.ID) // or PruneUploads does it
 		return u, fmt.Errorf("keep the sheet %s: %w", u.File, err)
 	}
 	return u, nil
@@ -72,7 +73,9 @@ func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		sum.Write(part[:read])
 		u.Size += int64(read)
 		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
-		if _, err := l.exclusively(unasked(ctx), `INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed, millis(u.CreatedAt)); err != nil {
+		if _, err := l.exclusively(unasked(ctx),
+			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed,
+			millis(u.CreatedAt)); err != nil {
 			return err
 		}
 		if err != nil {
@@ -85,7 +88,8 @@ func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		return err
 	}
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
+		_, err := tx.ExecContext(
+			ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
 			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, millis(u.CreatedAt))
 		if err != nil {
 			return err
@@ -123,7 +127,8 @@ func (l *Ledger) UploadContent(ctx context.Context, id string) ([]byte, error) {
 	}
 	content := bytes.NewBuffer(make([]byte, 0, u.Size))
 	n := 0
-	err = drain(l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`, id))(func(scan func(...any) error) error {
+	err = drain(l.read.QueryContext(ctx, `SELECT sealed FROM upload_parts WHERE upload = $1 ORDER BY part`,
+		id))(func(scan func(...any) error) error {
 		var sealed []byte
 		if err := scan(&sealed); err != nil {
 			return err
@@ -151,7 +156,8 @@ func (l *Ledger) scanUpload(scan func(...any) error) (Upload, error) {
 	var u Upload
 	var edits string
 	var created, changed int64
-	if err := scan(&u.ID, &u.File, &u.Size, &u.Hash, &u.Options, &edits, &u.Version, &u.Batch, &u.Quote, &u.CreatedBy, &created, &changed); err != nil {
+	if err := scan(&u.ID, &u.File, &u.Size, &u.Hash, &u.Options, &edits, &u.Version, &u.Batch, &u.Quote, &u.CreatedBy,
+		&created, &changed); err != nil {
 		return u, err
 	}
 	u.CreatedAt, u.ChangedAt = moment(created), moment(changed)
@@ -188,7 +194,8 @@ func (l *Ledger) Upload(ctx context.Context, id string) (Upload, error) {
 // their edits.
 func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
 	var all []Upload
-	err := drain(l.read.QueryContext(ctx, `SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
+	err := drain(l.read.QueryContext(ctx,
+		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
 		WHERE NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1) ORDER BY created_at DESC, id`))(func(scan func(...any) error) error {
 		u, err := l.scanUpload(scan)
 		all = append(all, u)
@@ -203,7 +210,8 @@ func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
 // KeptUploads counts the sheets of somebody that no open batch was made of, and
 // their bytes.
 func (l *Ledger) KeptUploads(ctx context.Context, by string) (n int, size int64, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
+	err = l.read.QueryRowContext(ctx,
+		`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
 		AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)`, by).Scan(&n, &size)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the sheets of %s: %w", by, err)
@@ -220,7 +228,8 @@ func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
 		return err
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
-		n, err := affected(tx.ExecContext(ctx, `UPDATE uploads SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5 WHERE id = $1 AND version = $2`,
+		n, err := affected(tx.ExecContext(ctx,
+			`UPDATE uploads SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5 WHERE id = $1 AND version = $2`,
 			u.ID, u.Version, string(u.Options), edits, millis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrStale
@@ -242,7 +251,8 @@ func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
 // PreparedUpload records the batch that was prepared of a version of a sheet,
 // and what it was quoted. It returns ErrStale where that is not the present one.
 func (l *Ledger) PreparedUpload(ctx context.Context, id string, version int, batch string, quote []byte) error {
-	n, err := affected(l.exclusively(ctx, `UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2`, id, version, batch, string(quote)))
+	n, err := affected(l.exclusively(ctx, `UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2`,
+		id, version, batch, string(quote)))
 	if err == nil && n == 0 {
 		err = ErrStale
 	}
@@ -300,7 +310,8 @@ func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, erro
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var ids []string
 		err := drain(tx.QueryContext(ctx, `SELECT id FROM uploads WHERE changed_at < $1
-			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1)`, before, yesterday))(func(scan func(...any) error) error {
+			OR changed_at < $2 AND EXISTS (SELECT 1 FROM batches b WHERE b.id = uploads.batch AND b.open = 1)`, before,
+			yesterday))(func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
 			ids = append(ids, id)
@@ -316,7 +327,8 @@ func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, erro
 		}
 		dropped = len(ids)
 		// One that is on its way has a day.
-		_, err = tx.ExecContext(ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)
+		_, err = tx.ExecContext(
+			ctx, `DELETE FROM upload_parts WHERE at < $1 AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.id = upload_parts.upload)`, yesterday)
 		return err
 	})
 	if err != nil {

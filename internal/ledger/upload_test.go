@@ -23,7 +23,12 @@ func TestUploads(t *testing.T) {
 		content := make([]byte, 3<<20+17)
 		rand.Read(content)
 		copy(content, "secret 123-45-6789")
-		u, err := l.KeepUpload(ctx, ledger.Upload{File: "a.csv", Options: []byte(`{"state":"DE"}`), Edits: []byte("987-65-4321"), CreatedBy: "ana"}, bytes.NewReader(content))
+		u, err := l.KeepUpload(ctx, ledger.Upload{
+			File:      "a.csv",
+			Options:   []byte(`{"state":"DE"}`),
+			Edits:     []byte("987-65-4321"),
+			CreatedBy: "ana",
+		}, bytes.NewReader(content))
 		if s.must(err); u.Size != int64(len(content)) || len(u.Hash) != 64 {
 			s.Errorf("%+v", u)
 		}
@@ -31,7 +36,8 @@ func TestUploads(t *testing.T) {
 		if s.must(err); !bytes.Equal(got, content) {
 			s.Error("the content came back changed")
 		}
-		if u, err = l.Upload(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" || string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
+		if u, err = l.Upload(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
+			string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
 			s.Errorf("%+v %v", u, err)
 		}
 		u.Options = []byte("{}")
@@ -54,7 +60,8 @@ func TestUploads(t *testing.T) {
 			s.Error(n, size, err)
 		}
 		s.must(l.DropUpload(ctx, u.ID))
-		for _, err := range []error{l.DropUpload(ctx, u.ID), second(l.Upload(ctx, u.ID)), second(l.UploadContent(ctx, u.ID))} {
+		for _, err := range []error{l.DropUpload(ctx, u.ID), second(l.Upload(ctx, u.ID)),
+			second(l.UploadContent(ctx, u.ID))} {
 			if !is(err, ledger.ErrNotFound) {
 				s.Error(err)
 			}
@@ -109,7 +116,8 @@ func TestAnUploadThatBreaksOff(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		broken := errors.New("broken")
-		if _, err := l.KeepUpload(ctx, ledger.Upload{File: "a.csv"}, io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), failing{broken})); !errors.Is(err, broken) {
+		if _, err := l.KeepUpload(ctx, ledger.Upload{File: "a.csv"},
+			io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), failing{broken})); !errors.Is(err, broken) {
 			s.Error(err)
 		}
 		var left int
@@ -134,7 +142,9 @@ func TestPreparedBatches(t *testing.T) {
 			if created, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"}); err != nil || !created {
 				s.Fatal(created, err)
 			}
-			s.must(l.AddRows(ctx, id, []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request}}))
+			s.must(l.AddRows(ctx, id, []ledger.Row{
+				{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_"+id, "2026").Request},
+			}))
 			s.must(l.PrepareBatch(ctx, id))
 		}
 		made(a, "b1")
@@ -159,7 +169,8 @@ func TestPreparedBatches(t *testing.T) {
 			s.Error(err)
 		}
 		got, err := b.Batch(ctx, "b1")
-		if s.must(err); !got.Open || got.Approval.State != ledger.ApprovalGiven || got.Approval.By != "ana" || got.Approval.AskedBy != "ana" {
+		if s.must(err); !got.Open || got.Approval.State != ledger.ApprovalGiven || got.Approval.By != "ana" ||
+			got.Approval.AskedBy != "ana" {
 			s.Errorf("%+v", got.Approval)
 		}
 		if ids, err := b.Sendable(ctx, "", 10); err != nil || len(ids) != 1 {
@@ -197,7 +208,9 @@ func TestASecondPerson(t *testing.T) {
 		if _, err := l.HandIn(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
 			s.Error(err)
 		}
-		s.must(l.AddRows(ctx, "b1", []ledger.Row{{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request}}))
+		s.must(l.AddRows(ctx, "b1", []ledger.Row{
+			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request},
+		}))
 		s.must(l.PrepareBatch(ctx, "b1"))
 		if waits, err := l.HandIn(ctx, "b1", "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
@@ -253,7 +266,8 @@ func TestListRows(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		cells := []string{`["<script>alert(1)</script>",2026]`, `["100% \"Real\" _ GmbH"]`, `["שלום LLC"]`, `["Plain Inc"]`, `["plain too"]`}
+		cells := []string{`["<script>alert(1)</script>",2026]`, `["100% \"Real\" _ GmbH"]`, `["שלום LLC"]`,
+			`["Plain Inc"]`, `["plain too"]`}
 		results := []filing.Result{filing.Ready, filing.Invalid, filing.Skipped, filing.Ready, filing.Ready}
 		for i := range cells {
 			row := ledger.Row{Number: i + 2, Cells: []byte(cells[i]), Result: results[i]}
@@ -273,7 +287,8 @@ func TestListRows(t *testing.T) {
 		}{
 			{"all", ledger.RowQuery{}, []int{2, 3, 4, 5, 6}},
 			{"of one result", ledger.RowQuery{Results: []filing.Result{filing.Invalid}}, []int{3}},
-			{"of several results", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Ready}}, []int{2, 3, 5, 6}},
+			{"of several results", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Ready}},
+				[]int{2, 3, 5, 6}},
 			{"of a result that is none", ledger.RowQuery{Results: []filing.Result{"' OR 1=1 --"}}, nil},
 			{"faulty", ledger.RowQuery{Faulty: true}, []int{3}},
 			{"with markup", ledger.RowQuery{Search: "<SCRIPT>"}, []int{2}},
@@ -350,9 +365,20 @@ func TestHistory(t *testing.T) {
 func TestMappings(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.KeepMapping(ctx, ledger.Mapping{Shape: "x", Headers: []string{"A", "B"}, Columns: map[string]string{"A": "Company ID", "B": ""}, CreatedBy: "ana"}))
-		s.must(l.KeepMapping(ctx, ledger.Mapping{Shape: "x", Headers: []string{"A", "B"}, Columns: map[string]string{"A": "Filing Year"}, CreatedBy: "bob"}))
-		if m, err := l.Mapping(ctx, "x"); err != nil || m.CreatedBy != "bob" || m.Columns["A"] != "Filing Year" || len(m.Columns) != 1 {
+		s.must(l.KeepMapping(ctx, ledger.Mapping{
+			Shape:     "x",
+			Headers:   []string{"A", "B"},
+			Columns:   map[string]string{"A": "Company ID", "B": ""},
+			CreatedBy: "ana",
+		}))
+		s.must(l.KeepMapping(ctx, ledger.Mapping{
+			Shape:     "x",
+			Headers:   []string{"A", "B"},
+			Columns:   map[string]string{"A": "Filing Year"},
+			CreatedBy: "bob",
+		}))
+		if m, err := l.Mapping(ctx, "x"); err != nil || m.CreatedBy != "bob" || m.Columns["A"] != "Filing Year" ||
+			len(m.Columns) != 1 {
 			s.Error(m, err)
 		}
 		if all, err := l.Mappings(ctx); err != nil || len(all) != 1 {

@@ -44,7 +44,8 @@ func OnBothRestorable(t *testing.T, suite func(*testing.T, *Restorable)) {
 		r.exec("CREATE DATABASE " + r.name)
 		t.Cleanup(func() {
 			for _, name := range []string{r.name, r.copy, r.name + "_lost"} {
-				if _, err := db.ExecContext(context.Background(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+				if _, err := db.ExecContext(context.Background(),
+					"DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -75,7 +76,8 @@ func (r *Restorable) alone(statements ...string) {
 	r.exec("ALTER DATABASE " + r.name + " WITH ALLOW_CONNECTIONS false")
 	for left := 1; left > 0; {
 		r.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + r.name + "'")
-		if err := r.server.QueryRowContext(context.Background(), "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1", r.name).Scan(&left); err != nil {
+		if err := r.server.QueryRowContext(context.Background(),
+			"SELECT COUNT(*) FROM pg_stat_activity WHERE datname = $1", r.name).Scan(&left); err != nil {
 			r.Fatal(err)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Ledger is what is read of the record.
@@ -74,26 +74,40 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	ledgerUp    = gauge("ledger_up", "1 where the ledger answered; what is read of it is left out where it did not.")
-	rows        = gauge("rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its approval are told as waiting.", "state")
-	waiting     = gauge("rows_waiting", "Of the rows in the state ready, those that wait: for funds, or for another row's purchase.", "for")
-	batches     = gauge("batches", "Batches: under import; waiting for somebody's yes; open, with rows to place; paused or canceled by a person; done, with nothing left to place.", "state")
-	dollars     = gauge("money_dollars", "The book, in dollars. Available is left out where no deposit was ever declared.", "kind")
-	declared    = gauge("money_declared", "1 where a deposit was declared: the book then gates what is sent.")
-	atLeast     = gauge("money_at_least", "1 where some costs in the book are known only in part.")
-	halted      = gauge("halted", "1 where the whole fleet stands still, by reason: funds (402), key (401, 403), rate (429, 503).", "reason")
-	haltedSince = gauge("halted_since_timestamp_seconds", "When the fleet came to stand still for funds or a key; 0 where it does not.")
-	haltedUntil = gauge("halted_until_timestamp_seconds", "When the fleet asks again; 0 where it does not stand still, or only a person can tell.")
-	attention   = gauge("attention", "What waits for a person: orders with an exception, unknown events, batches to approve; and events that wait to be applied.", "for")
-	lease       = gauge("lease_until_timestamp_seconds", "Until when this process counts as alive without a renewal: then others settle its rows.")
-	queueUp     = gauge("queue_up", "1 where Redis answered.")
-	queueTasks  = gauge("queue_tasks", "Tasks on the queue, by state. A task carries up to 16 rows.", "state")
-	breaker     = gauge("breaker_state", "1 for the state of this process's circuit breaker.", "state")
+	ledgerUp = gauge("ledger_up", "1 where the ledger answered; what is read of it is left out where it did not.")
+	rows     = gauge(
+		"rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its "+
+			"approval are told as waiting.", "state")
+	waiting = gauge("rows_waiting",
+		"Of the rows in the state ready, those that wait: for funds, or for another row's purchase.", "for")
+	batches = gauge("batches",
+		"Batches: under import; waiting for somebody's yes; open, with rows to place; paused or canceled by a "+
+			"person; done, with nothing left to place.", "state")
+	dollars = gauge("money_dollars",
+		"The book, in dollars. Available is left out where no deposit was ever declared.", "kind")
+	declared = gauge("money_declared", "1 where a deposit was declared: the book then gates what is sent.")
+	atLeast  = gauge("money_at_least", "1 where some costs in the book are known only in part.")
+	halted   = gauge(
+		"halted", "1 where the whole fleet stands still, by reason: funds (402), key (401, 403), rate (429, 503).",
+		"reason")
+	haltedSince = gauge("halted_since_timestamp_seconds",
+		"When the fleet came to stand still for funds or a key; 0 where it does not.")
+	haltedUntil = gauge("halted_until_timestamp_seconds",
+		"When the fleet asks again; 0 where it does not stand still, or only a person can tell.")
+	attention = gauge("attention",
+		"What waits for a person: orders with an exception, unknown events, batches to approve; and events that "+
+			"wait to be applied.", "for")
+	lease = gauge("lease_until_timestamp_seconds",
+		"Until when this process counts as alive without a renewal: then others settle its rows.")
+	queueUp    = gauge("queue_up", "1 where Redis answered.")
+	queueTasks = gauge("queue_tasks", "Tasks on the queue, by state. A task carries up to 16 rows.", "state")
+	breaker    = gauge("breaker_state", "1 for the state of this process's circuit breaker.", "state")
 )
 
 // Describe implements prometheus.Collector.
 func (f *Fleet) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted, haltedSince, haltedUntil, attention, lease, queueUp, queueTasks, breaker} {
+	for _, d := range []*prometheus.Desc{ledgerUp, rows, waiting, batches, dollars, declared, atLeast, halted,
+		haltedSince, haltedUntil, attention, lease, queueUp, queueTasks, breaker} {
 		ch <- d
 	}
 }
@@ -126,14 +140,16 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	set(declared, one(r.book.Declared))
 	set(atLeast, one(r.book.Unsure()))
 	for kind, amount := range map[string]money.Cents{
-		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted, "reserved": r.book.Reserved,
+		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted,
+		"reserved": r.book.Reserved,
 	} {
 		set(dollars, float64(amount)/100, kind)
 	}
 	if r.book.Declared {
 		set(dollars, float64(r.book.Available())/100, "available")
 	}
-	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate, filing.ForRestore, filing.ForVersion} {
+	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate, filing.ForRestore,
+		filing.ForVersion} {
 		set(halted, one(r.halted.Reason == reason), string(reason))
 	}
 	set(haltedSince, timestamp(r.halted.Since))
@@ -158,7 +174,14 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 
 // readRecord reads the ledger. It runs once at a time.
 func (f *Fleet) readRecord(ctx context.Context) (record, error) {
-	r := record{rows: make(map[filing.Result]int), batches: map[string]int{importing: 0, waits: 0, open: 0, paused: 0, canceled: 0, done: 0}}
+	r := record{rows: make(map[filing.Result]int), batches: map[string]int{
+		importing: 0,
+		waits:     0,
+		open:      0,
+		paused:    0,
+		canceled:  0,
+		done:      0,
+	}}
 	var err error
 	if r.halted, err = f.ledger.Standstill(ctx); err != nil {
 		return r, err

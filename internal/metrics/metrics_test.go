@@ -12,15 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/metrics"
 	"bulkfiling/internal/money"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // answering is a service that answers every order with the next of its answers,
@@ -103,9 +103,11 @@ func (queue) Depth(context.Context) (map[string]int, error) {
 func newStanding() *standing {
 	return &standing{
 		batches: []ledger.Batch{
-			{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true}, {ID: "d", CreatedAt: time.Now()},
+			{ID: "a", Open: true}, {ID: "b", Open: true}, {ID: "c", Open: true, Paused: true},
+			{ID: "d", CreatedAt: time.Now()},
 			{ID: "dry", CreatedAt: time.Now().Add(-time.Hour)}, {ID: "sheet", Prepared: true, CreatedAt: time.Now()},
-			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalWanted}}, {ID: "paused", Open: true, Paused: true}, {ID: "canceled", Open: true, Canceled: true},
+			{ID: "unapproved", Open: true, Approval: ledger.Approval{State: ledger.ApprovalWanted}},
+			{ID: "paused", Open: true, Paused: true}, {ID: "canceled", Open: true, Canceled: true},
 		},
 		progress: map[string]ledger.Progress{
 			"a": {Counts: ledger.Counts{filing.Placed: 40, filing.Exists: 2}},
@@ -127,7 +129,8 @@ func newStanding() *standing {
 func text(t *testing.T, r *prometheus.Registry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	metrics.Handler(r, slog.New(slog.NewTextHandler(io.Discard, nil))).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	metrics.Handler(r, slog.New(slog.NewTextHandler(io.Discard, nil))).ServeHTTP(w,
+		httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 {
 		t.Fatalf("a scrape is answered %d: %s", w.Code, w.Body)
 	}
@@ -152,7 +155,8 @@ func wantLines(t *testing.T, got string, lines ...string) {
 func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &answering{after: 200 * time.Millisecond}
-		for _, class := range []filing.Class{filing.Accepted, filing.Accepted, filing.NoFunds, filing.NotSent, filing.NoAnswer} {
+		for _, class := range []filing.Class{filing.Accepted, filing.Accepted, filing.NoFunds, filing.NotSent,
+			filing.NoAnswer} {
 			inner.answers = append(inner.answers, filing.Answer{Class: class})
 		}
 		s := metrics.Observe(inner)
@@ -183,8 +187,10 @@ func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
 
 func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 	for name, err := range map[string]error{
-		"ok": nil, "not_found": filingapi.ErrNotFound, "conflict": filingapi.ErrConflict, "refused": filingapi.ErrRefused,
-		"busy": filingapi.ErrBusy, "key_refused": filingapi.ErrKeyRefused, "unavailable": filingapi.ErrUnavailable, "other": context.Canceled,
+		"ok": nil, "not_found": filingapi.ErrNotFound, "conflict": filingapi.ErrConflict,
+		"refused": filingapi.ErrRefused,
+		"busy":    filingapi.ErrBusy, "key_refused": filingapi.ErrKeyRefused, "unavailable": filingapi.ErrUnavailable,
+		"other": context.Canceled,
 	} {
 		if err != nil {
 			err = fmt.Errorf("look up company comp_1: %w", err)
@@ -211,7 +217,14 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 
 func TestFleetIsReadFromTheLedger(t *testing.T) {
 	s := newStanding()
-	s.book = ledger.Book{Declared: true, Deposits: 1000_00, Adjustments: -50, Posted: 300_25, Reserved: 100_00, Certainty: money.Unknown}
+	s.book = ledger.Book{
+		Declared:    true,
+		Deposits:    1000_00,
+		Adjustments: -50,
+		Posted:      300_25,
+		Reserved:    100_00,
+		Certainty:   money.Unknown,
+	}
 	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
 	s.halted = ledger.Halted{Reason: filing.ForFunds, Note: "Acme LLC has no money", Since: since, Until: until}
 	r := prometheus.NewRegistry()
@@ -219,16 +232,23 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 	got := text(t, r)
 	wantLines(t, got,
 		`bulkfiling_ledger_up 1`,
-		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 6`, `bulkfiling_rows{state="uncertain"} 3`, `bulkfiling_rows{state="canceled"} 7`,
+		`bulkfiling_rows{state="placed"} 41`, `bulkfiling_rows{state="ready"} 6`,
+		`bulkfiling_rows{state="uncertain"} 3`, `bulkfiling_rows{state="canceled"} 7`,
 		`bulkfiling_rows{state="waiting"} 1500`,
 		`bulkfiling_rows_waiting{for="funds"} 3`, `bulkfiling_rows_waiting{for="row"} 1`,
-		`bulkfiling_batches{state="open"} 1`, `bulkfiling_batches{state="paused"} 1`, `bulkfiling_batches{state="importing"} 1`,
-		`bulkfiling_batches{state="waiting"} 3`, `bulkfiling_batches{state="canceled"} 1`, `bulkfiling_batches{state="done"} 2`,
-		`bulkfiling_money_dollars{kind="available"} 599.25`, `bulkfiling_money_dollars{kind="reserved"} 100`, `bulkfiling_money_dollars{kind="posted"} 300.25`,
+		`bulkfiling_batches{state="open"} 1`, `bulkfiling_batches{state="paused"} 1`,
+		`bulkfiling_batches{state="importing"} 1`,
+		`bulkfiling_batches{state="waiting"} 3`, `bulkfiling_batches{state="canceled"} 1`,
+		`bulkfiling_batches{state="done"} 2`,
+		`bulkfiling_money_dollars{kind="available"} 599.25`, `bulkfiling_money_dollars{kind="reserved"} 100`,
+		`bulkfiling_money_dollars{kind="posted"} 300.25`,
 		`bulkfiling_money_declared 1`, `bulkfiling_money_at_least 1`,
-		`bulkfiling_halted{reason="funds"} 1`, `bulkfiling_halted{reason="key"} 0`, `bulkfiling_halted{reason="rate"} 0`,
-		`bulkfiling_attention{for="exception"} 3`, `bulkfiling_attention{for="new-event"} 1`, `bulkfiling_attention{for="unknown-event"} 2`, `bulkfiling_attention{for="approval"} 4`,
-		`bulkfiling_lease_until_timestamp_seconds 1.9e+09`, `bulkfiling_halted_since_timestamp_seconds 1.8e+09`, `bulkfiling_halted_until_timestamp_seconds 1.8000000605e+09`,
+		`bulkfiling_halted{reason="funds"} 1`, `bulkfiling_halted{reason="key"} 0`,
+		`bulkfiling_halted{reason="rate"} 0`,
+		`bulkfiling_attention{for="exception"} 3`, `bulkfiling_attention{for="new-event"} 1`,
+		`bulkfiling_attention{for="unknown-event"} 2`, `bulkfiling_attention{for="approval"} 4`,
+		`bulkfiling_lease_until_timestamp_seconds 1.9e+09`, `bulkfiling_halted_since_timestamp_seconds 1.8e+09`,
+		`bulkfiling_halted_until_timestamp_seconds 1.8000000605e+09`,
 		`bulkfiling_breaker_state{state="closed"} 0`, `bulkfiling_breaker_state{state="half-open"} 1`,
 		`bulkfiling_queue_up 1`, `bulkfiling_queue_tasks{state="pending"} 7`,
 	)
@@ -265,7 +285,8 @@ func TestFinishedBatchesAreCountedOnce(t *testing.T) {
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`, `bulkfiling_rows{state="rejected"} 1`)
 		time.Sleep(time.Minute)
 		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 49`)
-		for batch, times := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 3, "dry": 1, "sheet": 1, "unapproved": 3} { // a rejected row may be retried
+		for batch, times := range map[string]int{"a": 1, "b": 2, "c": 3, "d": 3, "dry": 1, "sheet": 1,
+			"unapproved": 3} { // a rejected row may be retried
 			if s.asked[batch] != times {
 				t.Errorf("batch %s was counted %d times, not %d", batch, s.asked[batch], times)
 			}
@@ -286,7 +307,8 @@ func TestLedgerThatFailsOrHangsHoldsNoScrapeUp(t *testing.T) {
 			if took := time.Since(began); took > 8*time.Second {
 				t.Errorf("the scrape took %s", took)
 			}
-			wantLines(t, got, `bulkfiling_ledger_up 0`, `bulkfiling_breaker_state{state="open"} 1`, `bulkfiling_queue_up 1`)
+			wantLines(t, got, `bulkfiling_ledger_up 0`, `bulkfiling_breaker_state{state="open"} 1`,
+				`bulkfiling_queue_up 1`)
 			if strings.Contains(got, "bulkfiling_rows") || strings.Contains(got, "bulkfiling_money") {
 				t.Error("the scrape shows what was not read")
 			}
@@ -312,7 +334,8 @@ func TestABatchThatIsOpenedIsCountedAnew(t *testing.T) {
 		s.progress["sheet"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 30, filing.Placed: 270}}
 		s.progress["dry"] = ledger.Progress{Counts: ledger.Counts{filing.Ready: 20}}
 		time.Sleep(time.Minute)
-		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 311`, `bulkfiling_rows{state="ready"} 36`, `bulkfiling_rows{state="waiting"} 1020`,
+		wantLines(t, text(t, r), `bulkfiling_rows{state="placed"} 311`, `bulkfiling_rows{state="ready"} 36`,
+			`bulkfiling_rows{state="waiting"} 1020`,
 			`bulkfiling_batches{state="importing"} 2`, `bulkfiling_batches{state="open"} 2`)
 	})
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // classes are all classes of answers, so that every counter is there, at zero,
@@ -78,19 +78,22 @@ func Observe(s jobs.Service) *Service {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "bulkfiling", Name: name, Help: help}, labels)
 	}
 	m := &Service{
-		service:   s,
-		orders:    counter("orders_total", "Attempts to send an order, by the class of the answer.", "class"),
-		creations: counter("company_creations_total", "Attempts to create a company, by the class of the answer.", "class"),
-		items:     counter("order_items_total", "Filings in accepted orders, by product.", "product"),
+		service: s,
+		orders:  counter("orders_total", "Attempts to send an order, by the class of the answer.", "class"),
+		creations: counter("company_creations_total", "Attempts to create a company, by the class of the answer.",
+			"class"),
+		items: counter("order_items_total", "Filings in accepted orders, by product.", "product"),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "bulkfiling", Name: "orders_in_flight", Help: "Orders and creations that wait for their answer.",
 		}),
 		orderDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "bulkfiling", Name: "order_duration_seconds", Help: "How long the service took to answer an order that was sent.", Buckets: seconds,
+			Namespace: "bulkfiling", Name: "order_duration_seconds",
+			Help: "How long the service took to answer an order that was sent.", Buckets: seconds,
 		}),
 		calls: counter("lookups_total", "Requests about users and companies, by call and outcome.", "call", "outcome"),
 		callDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "bulkfiling", Name: "lookup_duration_seconds", Help: "How long requests about users and companies took.", Buckets: seconds,
+			Namespace: "bulkfiling", Name: "lookup_duration_seconds",
+			Help: "How long requests about users and companies took.", Buckets: seconds,
 		}, []string{"call"}),
 	}
 	for _, class := range classes {

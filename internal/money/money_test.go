@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"bulkfiling/internal/money"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/money"
 )
 
 func TestParse(t *testing.T) {
@@ -82,7 +82,9 @@ func TestAddRefusesOverflow(t *testing.T) {
 }
 
 func TestTheLessCertainSpeaksForTheSum(t *testing.T) {
-	known, estimated, unknown := money.Cost{Amount: 5000}, money.Cost{Amount: 30000, Certainty: money.Estimated}, money.Cost{Certainty: money.Unknown}
+	known, estimated, unknown := money.Cost{
+		Amount: 5000,
+	}, money.Cost{Amount: 30000, Certainty: money.Estimated}, money.Cost{Certainty: money.Unknown}
 	for _, tc := range []struct {
 		a, b money.Cost
 		want string

@@ -32,7 +32,8 @@ var special = prefixes(
 // never are the blocks that no setting allows: a link-local address is that of a
 // cloud's metadata more often than of anything that gives documents out.
 var never = prefixes(
-	"0.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4",
+	"0.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4",
+	"240.0.0.0/4",
 	"::/128", "fe80::/10", "fec0::/10", "ff00::/8", "fd00:ec2::/32", "fd20:ce::/32",
 )
 

@@ -44,7 +44,8 @@ func ParseDownloads(service, hosts string) (Downloads, error) {
 		host = strings.ToLower(host)
 		u, err := url.Parse("https://" + host)
 		if err != nil || u.Host != host || u.Hostname() == "" || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
-			return Downloads{}, fmt.Errorf("%q is not a host: write files.example.com, files.example.com:8443 or *.example.com", host)
+			return Downloads{}, fmt.Errorf(
+				"%q is not a host: write files.example.com, files.example.com:8443 or *.example.com", host)
 		}
 		d.hosts = append(d.hosts, host)
 	}
@@ -123,16 +124,19 @@ func (d Downloads) NewClient(answerWithin time.Duration, perHost int) *http.Clie
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true, // what is counted is what arrives
 	}
-	return &http.Client{Transport: checked{d, transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) > maxRedirects {
-			return fmt.Errorf("%w: it is redirected more than %d times", ErrForbidden, maxRedirects)
-		}
-		if r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
-			return fmt.Errorf("%w: it is redirected from https to %s", ErrForbidden, r.URL.Scheme)
-		}
-		r.Header.Del("Referer") // it is the link before, and whoever has that has the document
-		return nil
-	}}
+	return &http.Client{
+		Transport: checked{d, transport},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("%w: it is redirected more than %d times", ErrForbidden, maxRedirects)
+			}
+			if r.URL.Scheme != "https" && via[len(via)-1].URL.Scheme == "https" {
+				return fmt.Errorf("%w: it is redirected from https to %s", ErrForbidden, r.URL.Scheme)
+			}
+			r.Header.Del("Referer") // it is the link before, and whoever has that has the document
+			return nil
+		},
+	}
 }
 
 // checked refuses links before anything is looked up for them, redirects among
@@ -159,7 +163,8 @@ func (d Downloads) dial(ctx context.Context, network, hostPort string) (net.Conn
 	dialer := net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || !allowed(to.Addr()) {
-			return fmt.Errorf("%w: %s is at %s, which is not a public address; DOCUMENT_HOSTS may name it", ErrForbidden, hostPort, address)
+			return fmt.Errorf("%w: %s is at %s, which is not a public address; DOCUMENT_HOSTS may name it",
+				ErrForbidden, hostPort, address)
 		}
 		return nil
 	}}

@@ -63,7 +63,8 @@ func TestLinksThatMayBeFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := downloads(t, service, c.hosts).Check(u); (err == nil) != c.want || (err != nil && !errors.Is(err, ErrForbidden)) {
+		if err := downloads(t, service, c.hosts).Check(u); (err == nil) != c.want ||
+			(err != nil && !errors.Is(err, ErrForbidden)) {
 			t.Errorf("%q, %s: %v", c.hosts, c.link, err)
 		}
 	}
@@ -78,15 +79,18 @@ func TestLinksThatMayBeFollowed(t *testing.T) {
 // behind. None of them is connected to, whatever name it has.
 func TestNothingPrivateIsConnectedTo(t *testing.T) {
 	var asked int
-	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; io.WriteString(w, "SECRET") }))
+	inside := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; io.WriteString(w, "SECRET") }))
 	defer inside.Close()
 	to := inside.URL
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }))
+	service := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }))
 	defer service.Close()
 	client := downloads(t, service.URL, "").NewClient(time.Second, 1)
 	defer client.CloseIdleConnections()
 	port := inside.URL[strings.LastIndexByte(inside.URL, ':'):]
-	for _, link := range []string{inside.URL, "http://localhost" + port, "https://127.0.0.1", "https://0x7f000001/", "https://2130706433/", "https://127.1/", "https://localhost/", "https://[::ffff:127.0.0.1]/"} {
+	for _, link := range []string{inside.URL, "http://localhost" + port, "https://127.0.0.1", "https://0x7f000001/",
+		"https://2130706433/", "https://127.1/", "https://localhost/", "https://[::ffff:127.0.0.1]/"} {
 		for _, target := range []string{link, service.URL} {
 			to = link
 			res, err := client.Get(target)
@@ -105,7 +109,8 @@ func TestNothingPrivateIsConnectedTo(t *testing.T) {
 // that it had a moment before.
 func TestNameThatLeadsInside(t *testing.T) {
 	d := downloads(t, "https://service.example/v1", "")
-	for _, hostPort := range []string{"127.0.0.1:443", "[::1]:443", "localhost:443", "169.254.169.254:443", "10.255.255.1:443"} {
+	for _, hostPort := range []string{"127.0.0.1:443", "[::1]:443", "localhost:443", "169.254.169.254:443",
+		"10.255.255.1:443"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		conn, err := d.dial(ctx, "tcp", hostPort)
 		cancel()
@@ -157,7 +162,12 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 	from := &http.Request{URL: &url.URL{Scheme: "https", Host: "files.example"}}
-	if err := client.CheckRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "127.0.0.1"}, Header: http.Header{}}, []*http.Request{from}); !errors.Is(err, ErrForbidden) {
+	if err := client.CheckRedirect(&http.Request{
+		URL:    &url.URL{Scheme: "http", Host: "127.0.0.1"},
+		Header: http.Header{},
+	}, []*http.Request{
+		from,
+	}); !errors.Is(err, ErrForbidden) {
 		t.Errorf("from https to http: %v", err)
 	}
 }

@@ -8,11 +8,15 @@ import (
 
 func TestHeaders(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /static", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", "max-age=60") })
+	mux.HandleFunc("GET /static", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+	})
 	for _, encrypted := range []bool{false, true} {
-		for path, status := range map[string]int{"/static": http.StatusOK, "/nothing": http.StatusNotFound, "//": http.StatusMovedPermanently} {
+		for path, status := range map[string]int{"/static": http.StatusOK, "/nothing": http.StatusNotFound,
+			"//": http.StatusMovedPermanently} {
 			answer := httptest.NewRecorder()
-			WithHeaders(mux, encrypted).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://x.test"+path, nil))
+			WithHeaders(mux, encrypted).ServeHTTP(answer,
+				httptest.NewRequest(http.MethodGet, "http://x.test"+path, nil))
 			if answer.Code == http.StatusTemporaryRedirect {
 				status = http.StatusTemporaryRedirect // the same redirect, in newer versions of Go
 			}

@@ -28,7 +28,8 @@ func ParseProxies(text string) (Proxies, error) {
 			}
 		}
 		if err != nil {
-			return Proxies{}, fmt.Errorf("%q is not an address, such as 127.0.0.1, or a block of addresses, such as 10.42.0.0/16", one)
+			return Proxies{}, fmt.Errorf(
+				"%q is not an address, such as 127.0.0.1, or a block of addresses, such as 10.42.0.0/16", one)
 		}
 		if block.Bits() == 0 {
 			return Proxies{}, fmt.Errorf("%s is every address there is: name those of the proxy", one)

@@ -21,7 +21,8 @@ func TestClientAddress(t *testing.T) {
 		{"the proxy tells", proxy, "192.0.2.1:5", []string{"198.51.100.9"}, "198.51.100.9"},
 		{"the browser claims", proxy, "192.0.2.1:5", []string{"198.51.100.1, 198.51.100.9"}, "198.51.100.9"},
 		{"in a line of its own", proxy, "192.0.2.1:5", []string{"198.51.100.1", "198.51.100.9"}, "198.51.100.9"},
-		{"a browser claims to be the proxy", proxy, "192.0.2.1:5", []string{"203.0.113.1, 192.0.2.1, 198.51.100.9"}, "198.51.100.9"},
+		{"a browser claims to be the proxy", proxy, "192.0.2.1:5", []string{"203.0.113.1, 192.0.2.1, 198.51.100.9"},
+			"198.51.100.9"},
 		{"two proxies", farther, "192.0.2.1:5", []string{"203.0.113.1, 198.51.100.9, 10.9.0.3"}, "198.51.100.9"},
 		{"proxies alone", farther, "192.0.2.1:5", []string{"10.9.0.4, 10.9.0.3"}, "10.9.0.4"},
 		{"no address", proxy, "192.0.2.1:5", []string{"198.51.100.9, unknown"}, "192.0.2.1"},
@@ -49,7 +50,8 @@ func TestClientAddress(t *testing.T) {
 }
 
 func TestParseProxies(t *testing.T) {
-	for _, bad := range []string{"true", "proxy.example.com", "10.0.0.0/33", "10.0.0", "0.0.0.0/0", "::/0", "10.0.0.1 10.0.0.2"} {
+	for _, bad := range []string{"true", "proxy.example.com", "10.0.0.0/33", "10.0.0", "0.0.0.0/0", "::/0",
+		"10.0.0.1 10.0.0.2"} {
 		if _, err := ParseProxies(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}

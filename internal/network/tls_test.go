@@ -22,8 +22,12 @@ func TestTLS(t *testing.T) {
 		"TLS 1.3": {&tls.Config{MinVersion: tls.VersionTLS13}, true},
 		"TLS 1.2": {&tls.Config{MaxVersion: tls.VersionTLS12}, true},
 		"TLS 1.1": {&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, false},
-		"CBC":     {&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA}}, false},
-		"RSA":     {&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}, false},
+		"CBC": {&tls.Config{
+			MaxVersion:   tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA},
+		}, false},
+		"RSA": {&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+			false},
 	} {
 		c.config.InsecureSkipVerify = true
 		conn, err := tls.Dial("tcp", server.Listener.Addr().String(), c.config)

@@ -44,7 +44,11 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	if err != nil {
 		return ledger.Notice{}, err
 	}
-	n := ledger.Notice{Kind: ledger.NoticeFunds, Lasts: true, Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait"))}
+	n := ledger.Notice{
+		Kind:    ledger.NoticeFunds,
+		Lasts:   true,
+		Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait")),
+	}
 	why := "The book cannot pay for what is next."
 	if news.Halt == filing.ForFunds {
 		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
@@ -55,9 +59,11 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	}
 	next := "Top up the balance, then: importer deposit AMOUNT"
 	if book.Contradicts(news.Halt) {
-		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then record the difference: importer deposit --adjust -- AMOUNT\n" + next
+		next = "The recorded balance and the filing service disagree. Check the balance at the filing service, then " +
+			"record the difference: importer deposit --adjust -- AMOUNT\n" + next
 	}
-	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available), next)
+	n.Body = lines(why, fmt.Sprintf("Waiting: %s, %s. Available: %s.", verb(rows, "row", "rows"), cost, available),
+		next)
 	return n, nil
 }
 
@@ -118,8 +124,10 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 	if p.Counts[filing.Uncertain] > 0 {
 		next += "\nThe uncertain ones: importer resolve " + id
 	}
-	n.Subject = w.subject("%s has ended: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed], verb(p.Counts.Total(), "row", "rows"))
-	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")), fmt.Sprintf("Spent: %s.", p.Spent), next)
+	n.Subject = w.subject("%s has ended: %d of %s placed", filepath.Base(b.File), p.Counts[filing.Placed],
+		verb(p.Counts.Total(), "row", "rows"))
+	n.Body = lines(fmt.Sprintf("Batch %s: %s.", id, strings.Join(counts, ", ")),
+		fmt.Sprintf("Spent: %s.", p.Spent), next)
 	return n, nil
 }
 
@@ -140,7 +148,9 @@ func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold)
 	}
 	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
 	n.Subject = w.subject("%s uncertain in %s", verb(len(of), "row is", "rows are"), filepath.Base(b.File))
-	n.Body = lines(fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.", held),
+	n.Body = lines(
+		fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.",
+			held),
 		named, "Settle them: importer resolve "+batch)
 	return n, err
 }
@@ -154,7 +164,9 @@ func (w writer) twice(ctx context.Context, batch string, of []ledger.Untold) (le
 	}
 	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
 	n.Subject = w.subject("%s bought twice in %s", verb(len(of), "filing was", "filings were"), filepath.Base(b.File))
-	n.Body = lines("A late answer showed that the same filing was bought by two orders. Ask the filing service to refund one of the two.",
+	n.Body = lines(
+		"A late answer showed that the same filing was bought by two orders. Ask the filing service to refund one "+
+			"of the two.",
 		named, fmt.Sprintf("The rows: importer results %s -o FILE.xlsx", batch))
 	return n, err
 }
@@ -180,7 +192,8 @@ func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold
 }
 
 // named is a line for each of the first rows, and how many there are more.
-func (w writer) named(ctx context.Context, of []ledger.Untold, say func(ledger.Row, ledger.Untold) string) (string, error) {
+func (w writer) named(ctx context.Context, of []ledger.Untold,
+	say func(ledger.Row, ledger.Untold) string) (string, error) {
 	var all []string
 	for _, u := range of[:min(shown, len(of))] {
 		r, err := w.ledger.Row(ctx, u.Row)

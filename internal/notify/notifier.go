@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	every    = 5 * time.Second  // between two looks
-	steady   = 10 * time.Second // how long funds suffice before that is told: rows that are woken by a deposit wait again if it was too small
+	every = 5 * time.Second // between two looks
+	// how long funds suffice before that is told: rows that are woken by a
+	// deposit wait again if it was too small
+	steady   = 10 * time.Second
 	gather   = 30 * time.Second // how long what belongs into one message is gathered
 	apart    = 5 * time.Minute  // between two messages about the same of a batch
 	lease    = time.Minute      // how long a claimed notice is nobody else's: longer than telling takes
@@ -52,7 +54,13 @@ type Notifier struct {
 
 // New makes a notifier. One without targets does nothing.
 func New(c Config) *Notifier {
-	n := &Notifier{ledger: c.Ledger, targets: c.Targets, on: c.On, log: c.Log, seen: make(map[string]time.Time)}
+	n := &Notifier{
+		ledger:  c.Ledger,
+		targets: c.Targets,
+		on:      c.On,
+		log:     c.Log,
+		seen:    make(map[string]time.Time),
+	}
 	if n.on == nil {
 		n.on = ledger.NoticeKinds
 	}
@@ -280,10 +288,12 @@ func (n *Notifier) tell(ctx context.Context) error {
 			}
 			again = time.Now().Add(backoff(notice.Tries))
 			failure = append(failure, fmt.Sprintf("%s: %v", t, down[t]))
-			n.log.Warn("a notification was not delivered", "target", t.String(), "about", notice.Subject, "try", notice.Tries, "error", down[t])
+			n.log.Warn("a notification was not delivered", "target", t.String(), "about", notice.Subject, "try",
+				notice.Tries, "error", down[t])
 		}
 		// What a target has is recorded whatever becomes of this process.
-		if err := n.ledger.SettleNotice(context.WithoutCancel(ctx), notice, again, strings.Join(failure, "; ")); err != nil {
+		if err := n.ledger.SettleNotice(context.WithoutCancel(ctx), notice, again,
+			strings.Join(failure, "; ")); err != nil {
 			return err
 		}
 	}

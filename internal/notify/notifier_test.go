@@ -27,14 +27,20 @@ type inbox struct {
 }
 
 func (b *inbox) target(id string) *Target {
-	return &Target{id: id, name: id, hide: strings.NewReplacer(), busy: make(chan struct{}, 1), send: func(m Message) error {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.fail == nil {
-			b.told = append(b.told, m)
-		}
-		return b.fail
-	}}
+	return &Target{
+		id:   id,
+		name: id,
+		hide: strings.NewReplacer(),
+		busy: make(chan struct{}, 1),
+		send: func(m Message) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if b.fail == nil {
+				b.told = append(b.told, m)
+			}
+			return b.fail
+		},
+	}
 }
 
 func (b *inbox) set(err error) {
@@ -103,11 +109,20 @@ func (s *season) addAt(each money.Cost, id string, n int) []ledger.Row {
 	s.must(err)
 	var rows []ledger.Row
 	for i := range n {
-		rows = append(rows, ledger.Row{Number: i + 2, Cells: []byte(`["x"]`), Result: filing.Ready, Cost: each, Request: &filing.Request{
-			Product: filing.AnnualReport,
-			Company: filing.CompanyRef{Ref: fmt.Sprintf("comp_%s%d", id, i), Sheet: filing.Company{LegalName: fmt.Sprintf("Acme %d LLC", i)}},
-			Order:   filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
-		}})
+		rows = append(rows, ledger.Row{
+			Number: i + 2,
+			Cells:  []byte(`["x"]`),
+			Result: filing.Ready,
+			Cost:   each,
+			Request: &filing.Request{
+				Product: filing.AnnualReport,
+				Company: filing.CompanyRef{
+					Ref:   fmt.Sprintf("comp_%s%d", id, i),
+					Sheet: filing.Company{LegalName: fmt.Sprintf("Acme %d LLC", i)},
+				},
+				Order: filing.Order{FilingState: "DE", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+			},
+		})
 	}
 	s.must(s.AddRows(ctx, id, rows))
 	s.must(s.OpenBatch(ctx, id))
@@ -126,15 +141,28 @@ func (s *season) answer(class filing.Class, rows ...ledger.Row) {
 	for _, r := range rows {
 		r, err := s.Row(ctx, r.ID)
 		s.must(err)
-		begun, err := s.Begin(ctx, ledger.Intent{Row: r.ID, Tries: r.Tries, Cost: r.Cost, Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}}})
+		begun, err := s.Begin(ctx, ledger.Intent{
+			Row:    r.ID,
+			Tries:  r.Tries,
+			Cost:   r.Cost,
+			Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
+		})
 		s.must(err)
 		if begun.Try == 0 {
 			continue
 		}
 		a := filing.Answer{Class: class, Message: "said the service"}
-		out := ledger.Outcome{Row: r.ID, Try: begun.Try, Answer: a, Message: "no answer came in 30 s", Cost: r.Cost}
+		out := ledger.Outcome{
+			Row:     r.ID,
+			Try:     begun.Try,
+			Answer:  a,
+			Message: "no answer came in 30 s",
+			Cost:    r.Cost,
+		}
 		if class == filing.Accepted {
-			out.Items = []ledger.Item{{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost}}
+			out.Items = []ledger.Item{
+				{Product: filing.AnnualReport, OrderID: fmt.Sprintf("order_%d_%d", r.ID, begun.Try), Cost: out.Cost},
+			}
 		}
 		s.must(s.Settle(ctx, out))
 	}
@@ -151,7 +179,8 @@ func (s *season) except(code int, rows ...ledger.Row) {
 	s.must(err)
 	defer db.Close()
 	for _, r := range rows {
-		_, err := db.Exec(`UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`, code, r.ID)
+		_, err := db.Exec(`UPDATE items SET exception = $1, exception_note = 'of 123-45-6789' WHERE row = $2`,
+			code, r.ID)
 		s.must(err)
 	}
 }
@@ -187,7 +216,9 @@ func TestFundsOutAndBack(t *testing.T) {
 		box.mu.Lock()
 		body := box.told[0].Body
 		box.mu.Unlock()
-		want := "The service refused an order for want of funds, at 00:01 UTC on 1 January: \"said the service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit was ever declared.\nTop up the balance, then: importer deposit AMOUNT"
+		want := "The service refused an order for want of funds, at 00:01 UTC on 1 January: \"said the " +
+			"service\".\nWaiting: 3 rows, $225.00. Available: not known, no deposit was ever declared.\nTop up the " +
+			"balance, then: importer deposit AMOUNT"
 		if body != want {
 			s.Errorf("%s", body)
 		}
@@ -247,7 +278,8 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		s.answer(filing.Refused, rows[2])
 		time.Sleep(2 * every)
 		box.mu.Lock()
-		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NoticeBatch || !strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
+		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NoticeBatch ||
+			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
 			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nThe answers: importer results b -o FILE" {
 			s.Errorf("%+v", m)
 		}
@@ -342,14 +374,18 @@ func TestExceptionsAreGatheredByBatch(t *testing.T) {
 		box.mu.Lock()
 		for _, m := range box.told {
 			if m.Batch == "a" && m.Body != "They stand still until somebody corrects them.\n"+
-				"  row 2  Acme 0 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
-				"  row 4  Acme 2 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the earlier year's report first\n"+
+				"  row 2  Acme 0 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the "+
+				"earlier year's report first\n"+
+				"  row 4  Acme 2 LLC: exception 482: a report of an earlier year has a problem (of •••); cure the "+
+				"earlier year's report first\n"+
 				"All of them, under Needs Attention: importer results a -o FILE.xlsx" {
 				s.Errorf("%s", m.Body)
 			}
 		}
 		box.mu.Unlock()
-		if got := box.take(); len(got) != 2 || strings.Join(got, "") != "2 filings to correct in a.xlsx1 filing to correct in b.xlsx" && strings.Join(got, "") != "1 filing to correct in b.xlsx2 filings to correct in a.xlsx" {
+		if got := box.take(); len(got) != 2 ||
+			strings.Join(got, "") != "2 filings to correct in a.xlsx1 filing to correct in b.xlsx" &&
+				strings.Join(got, "") != "1 filing to correct in b.xlsx2 filings to correct in a.xlsx" {
 			s.Errorf("%q", got)
 		}
 		time.Sleep(6 * time.Minute)
@@ -392,7 +428,11 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 		s := openLedger(t, ledger.Config{Dir: ledgertest.Dir(t), Clock: time.Now, Lease: 1000 * time.Hour})
 		here, away := &inbox{}, &inbox{fail: errors.New("no route")}
 		var log strings.Builder
-		n := New(Config{Ledger: s.Ledger, Targets: []*Target{here.target("here"), away.target("away")}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		n := New(Config{
+			Ledger:  s.Ledger,
+			Targets: []*Target{here.target("here"), away.target("away")},
+			Log:     slog.New(slog.NewTextHandler(&log, nil)),
+		})
 		pass := func(d time.Duration) {
 			const step = 10 * time.Minute // as often as every few seconds would take long
 			for range d / step {

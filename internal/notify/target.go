@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
+
+	"bulkfiling/internal/ledger"
 )
 
 // Message is what a target is given.
@@ -118,7 +118,9 @@ func ParseTargets(text string) ([]*Target, error) {
 		u, err := url.Parse(strings.Trim(text[begin[2]:end], ", \t\r\n"))
 		if err != nil {
 			// Its text repeats the URL.
-			return nil, fmt.Errorf("%w: number %d cannot be read as a URL; encode what is special in its password (@ is %%40)", ErrTarget, i+1)
+			return nil, fmt.Errorf(
+				"%w: number %d cannot be read as a URL; encode what is special in its password (@ is %%40)",
+				ErrTarget, i+1)
 		}
 		targets, err := newTargets(u)
 		if err != nil {
@@ -141,13 +143,25 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"https":       {service: "generic", query: map[string]string{"template": "json"}, write: jsonForm},
-	"http":        {service: "generic", query: map[string]string{"template": "json", "disabletls": "yes"}, write: jsonForm},
-	"slack+https": {service: "generic", query: map[string]string{"template": "json", "messagekey": "text"}, write: slackForm},
-	"slack+http":  {service: "generic", query: map[string]string{"template": "json", "messagekey": "text", "disabletls": "yes"}, write: slackForm},
-	"slack":       {write: slackTitleForm},
-	"smtp":        {write: mailForm},
-	"smtps":       {service: "smtp", query: map[string]string{"encryption": "ImplicitTLS"}, write: mailForm},
+	"https": {service: "generic", query: map[string]string{"template": "json"}, write: jsonForm},
+	"http": {
+		service: "generic",
+		query:   map[string]string{"template": "json", "disabletls": "yes"},
+		write:   jsonForm,
+	},
+	"slack+https": {
+		service: "generic",
+		query:   map[string]string{"template": "json", "messagekey": "text"},
+		write:   slackForm,
+	},
+	"slack+http": {
+		service: "generic",
+		query:   map[string]string{"template": "json", "messagekey": "text", "disabletls": "yes"},
+		write:   slackForm,
+	},
+	"slack": {write: slackTitleForm},
+	"smtp":  {write: mailForm},
+	"smtps": {service: "smtp", query: map[string]string{"encryption": "ImplicitTLS"}, write: mailForm},
 }
 
 // slackHost takes Slack's own kind of JSON at https:// too.
@@ -196,7 +210,8 @@ func newTargets(u *url.URL) ([]*Target, error) {
 		service := service
 		service.RawQuery = one.Encode()
 		if _, err := open(&service); err != nil {
-			return nil, errors.New(short(hidden(&service).Replace(anyURL.ReplaceAllString(err.Error(), "…")), maxFailure))
+			return nil, errors.New(short(hidden(&service).Replace(anyURL.ReplaceAllString(err.Error(), "…")),
+				maxFailure))
 		}
 		t := &Target{id: idOf(&service), name: nameOf(u), hide: hidden(&service), busy: make(chan struct{}, 1)}
 		if len(one["to"]) > 0 && strings.HasPrefix(scheme, "smtp") {
@@ -266,7 +281,8 @@ func open(u *url.URL) (types.Service, error) {
 }
 
 // hostShown are the schemes whose host is one; elsewhere a token may stand there.
-var hostShown = []string{"http", "https", "slack+http", "slack+https", "smtp", "smtps", "generic", "generic+http", "generic+https"}
+var hostShown = []string{"http", "https", "slack+http", "slack+https", "smtp", "smtps", "generic", "generic+http",
+	"generic+https"}
 
 func nameOf(u *url.URL) string {
 	scheme := strings.ToLower(u.Scheme)

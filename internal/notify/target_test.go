@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/ledger"
-
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"bulkfiling/internal/ledger"
 )
 
 // receiver is a webhook that keeps what it is sent.
@@ -73,7 +73,12 @@ func one(t *testing.T, text string) *Target {
 	return targets[0]
 }
 
-var sample = Message{Kind: ledger.NoticeBatch, Batch: "b7k2", Subject: "Bulkfiling: café has ended", Body: "Batch b7k2: 3 placed.\nSpent: $1.00, <!channel> & more."}
+var sample = Message{
+	Kind:    ledger.NoticeBatch,
+	Batch:   "b7k2",
+	Subject: "Bulkfiling: café has ended",
+	Body:    "Batch b7k2: 3 placed.\nSpent: $1.00, <!channel> & more.",
+}
 
 func TestWebhookIsGivenAJSONObject(t *testing.T) {
 	r := newReceiver(t)
@@ -90,7 +95,8 @@ func TestWebhookIsGivenAJSONObject(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	req := r.requests[0]
-	if req.Method != http.MethodPost || req.URL.Path != "/hook" || req.Header.Get("Content-Type") != "application/json" {
+	if req.Method != http.MethodPost || req.URL.Path != "/hook" ||
+		req.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s %v", req.Method, req.URL, req.Header)
 	}
 	// Its own query stays its own, also where the library has the same words.
@@ -123,14 +129,17 @@ func TestSlacksOwnAddresses(t *testing.T) {
 	before := http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = before })
 	const path = "/services/T00000000/B00000000/xxxxxxxxxxxxxxxxxxxxxxxx"
-	for _, address := range []string{"https://hooks.slack.com" + path, "slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook"} {
+	for _, address := range []string{
+		"https://hooks.slack.com" + path, "slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook",
+	} {
 		var got []byte
 		http.DefaultTransport = transport(func(r *http.Request) (*http.Response, error) {
 			if r.URL.String() != "https://hooks.slack.com"+path {
 				t.Errorf("sent to %s", r.URL)
 			}
 			got, _ = io.ReadAll(r.Body)
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("ok")), Request: r}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("ok")), Request: r},
+				nil
 		})
 		target := one(t, address)
 		for range 2 { // what one message sets does not stay for the next
@@ -231,7 +240,8 @@ func TestMailIsSentToEachRecipient(t *testing.T) {
 	for scheme, implicit := range map[string]bool{"smtp": false, "smtps": true} {
 		t.Run(scheme, func(t *testing.T) {
 			box, address := newMailbox(t, implicit)
-			targets, err := ParseTargets(scheme + "://teller:p%40ss%2Cword@" + address + "/?from=bulk+filing@x.test&skiptlsverify=yes&to=a@x.test,nobody@x.test,b+c@x.test")
+			targets, err := ParseTargets(scheme + "://teller:p%40ss%2Cword@" + address +
+				"/?from=bulk+filing@x.test&skiptlsverify=yes&to=a@x.test,nobody@x.test,b+c@x.test")
 			if err != nil || len(targets) != 3 {
 				t.Fatalf("%v, %v", targets, err)
 			}
@@ -245,7 +255,8 @@ func TestMailIsSentToEachRecipient(t *testing.T) {
 					t.Errorf("%s: %v", target, err)
 				}
 			}
-			if len(box.mails) != 2 || box.mails[0].to != "a@x.test" || box.mails[1].to != "b+c@x.test" || !slices.Contains(box.users, "teller") {
+			if len(box.mails) != 2 || box.mails[0].to != "a@x.test" || box.mails[1].to != "b+c@x.test" ||
+				!slices.Contains(box.users, "teller") {
 				t.Fatalf("%+v for %v", box.mails, box.users)
 			}
 			got, err := mail.ReadMessage(strings.NewReader(box.mails[0].data))
@@ -256,11 +267,13 @@ func TestMailIsSentToEachRecipient(t *testing.T) {
 			if err != nil || subject != sample.Subject+" Bcc: evil@x.test" || got.Header.Get("Bcc") != "" {
 				t.Errorf("subject %q of %v, %v", subject, got.Header, err)
 			}
-			if from, err := got.Header.AddressList("From"); err != nil || from[0].String() != `"Bulkfiling" <bulk+filing@x.test>` {
+			if from, err := got.Header.AddressList("From"); err != nil ||
+				from[0].String() != `"Bulkfiling" <bulk+filing@x.test>` {
 				t.Errorf("from %v, %v", from, err)
 			}
 			body, err := io.ReadAll(got.Body)
-			if text := strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")); err != nil || text != sample.Body {
+			if text := strings.TrimSpace(strings.ReplaceAll(string(body), "\r\n", "\n")); err != nil ||
+				text != sample.Body {
 				t.Errorf("body %q, %v", text, err)
 			}
 		})
@@ -313,9 +326,12 @@ func TestSecretsOfATargetAreNeverSaid(t *testing.T) {
 		"smtp://x:" + c + "@" + post + "/?from=x@x.test&to=y@x.test&skiptlsverify=yes",
 		"smtp://x:" + a + "@" + closed + "/?from=x@x.test&to=y@x.test&auth=" + a,
 		"smtp://x:" + a + "@" + closed,
-		"slack://" + a, "slack://hook:" + a + "@webhook", "telegram://" + a + "@telegram", "discord://" + a, "ifttt://" + a + "/?x=1",
-		"nosuch://" + a, a, "https://" + a + " " + a, "https://user:" + a + "#@x", "generic://" + closed + "/" + a + "?template=" + a,
-		"generic+https://" + closed + "/" + a, "nosuch+https://" + a, "https://x/%zz" + a, "ntfy://" + a + "@" + closed + "/" + a, "gotify://" + closed + "/" + a,
+		"slack://" + a, "slack://hook:" + a + "@webhook", "telegram://" + a + "@telegram", "discord://" + a,
+		"ifttt://" + a + "/?x=1",
+		"nosuch://" + a, a, "https://" + a + " " + a, "https://user:" + a + "#@x",
+		"generic://" + closed + "/" + a + "?template=" + a,
+		"generic+https://" + closed + "/" + a, "nosuch+https://" + a, "https://x/%zz" + a,
+		"ntfy://" + a + "@" + closed + "/" + a, "gotify://" + closed + "/" + a,
 	} {
 		said := ""
 		targets, err := ParseTargets(text)
@@ -347,10 +363,14 @@ func TestTargetsAreReadFromAList(t *testing.T) {
 		"":                     "",
 		"https://a.test/x":     "https://a.test",
 		" https://a.test/x,\n": "https://a.test",
-		"https://a.test/x, https://b.test/y\nslack+https://c.test/z":                              "https://a.test https://b.test slack+https://c.test",
-		"https://a.test/x,https://a.test/x":                                                       "https://a.test", // once
-		"https://a.test/x,https://a.test/y":                                                       "https://a.test https://a.test",
-		"smtp://m.test/?from=a@x&to=b@x,c@x,https://a.test/?u=1,2":                                "smtp://m.test to b@x smtp://m.test to c@x https://a.test",
+		"https://a.test/x, https://b.test/y\nslack+https://c.test/z": "https://a.test " +
+			"https://b.test slack+https://c.test",
+		"https://a.test/x,https://a.test/x": "https://a.test",
+		// once
+		"https://a.test/x,https://a.test/y": "https://a.test " +
+			"https://a.test",
+		"smtp://m.test/?from=a@x&to=b@x,c@x,https://a.test/?u=1,2": "smtp://m.test " +
+			"to b@x smtp://m.test to c@x https://a.test",
 		"smtps://m.test/?from=a@x&toAddresses=b@x":                                                "smtps://m.test to b@x",
 		"slack://hook:T00000000-B00000000-xxxxxxxxxxxxxxxxxxxxxxxx@webhook\nntfy://ntfy.sh/topic": "slack ntfy",
 	} {
@@ -366,7 +386,8 @@ func TestTargetsAreReadFromAList(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"a.test", "mailto:a@b", "//a.test", "nosuch://x", "smtp://m.test/?to=b@x", "smtp://m.test/?from=b@x", "https://", "https:///x", ", ,"} {
+	for _, text := range []string{"a.test", "mailto:a@b", "//a.test", "nosuch://x", "smtp://m.test/?to=b@x",
+		"smtp://m.test/?from=b@x", "https://", "https:///x", ", ,"} {
 		if targets, err := ParseTargets(text); !errors.Is(err, ErrTarget) {
 			t.Errorf("%q: %v, %v", text, targets, err)
 		}
@@ -377,7 +398,8 @@ func TestTargetsAreReadFromAList(t *testing.T) {
 // change, and that a guess at it cannot be tried on.
 func TestNameOfATargetInTheLedger(t *testing.T) {
 	ids := make(map[string]string)
-	for _, text := range []string{"smtp://u:one@m.test/?from=a@x&to=b@x", "smtp://u:two@m.test/?from=a@x&to=b@x", "smtp://v:one@m.test/?from=a@x&to=b@x", "smtp://u:one@m.test/?from=a@x&to=c@x"} {
+	for _, text := range []string{"smtp://u:one@m.test/?from=a@x&to=b@x", "smtp://u:two@m.test/?from=a@x&to=b@x",
+		"smtp://v:one@m.test/?from=a@x&to=b@x", "smtp://u:one@m.test/?from=a@x&to=c@x"} {
 		ids[text] = one(t, text).id
 	}
 	distinct := slices.Compact(slices.Sorted(func(yield func(string) bool) {

@@ -39,7 +39,8 @@ const (
 )
 
 // product are words that come to everybody's mind here.
-var product = []string{"bulkfiling", "bulk", "filing", "filings", "importer", "annual", "report", "registered", "agent", "accounting"}
+var product = []string{"bulkfiling", "bulk", "filing", "filings", "importer", "annual", "report", "registered",
+	"agent", "accounting"}
 
 // Check refuses a password that is short, repeats itself, is made of common
 // passwords, words and patterns, or of words that belong to its context: names of
@@ -68,11 +69,15 @@ func Check(password string, context ...string) error {
 		left = without(left, word)
 	}
 	if left != plain && utf8.RuneCountInString(left) < minLeft {
-		return fmt.Errorf("%w: little of it is not the name of a person, the firm, this product or its address. Use several unrelated words, or a password manager", ErrWeak)
+		return fmt.Errorf(
+			"%w: little of it is not the name of a person, the firm, this product or its address. Use several "+
+				"unrelated words, or a password manager", ErrWeak)
 	}
 	for text, score := range map[string]int{plain: enough, bare: enoughBare} {
 		if text != "" && zxcvbn.PasswordStrength(text, words).Score < score {
-			return fmt.Errorf("%w: it is made of common passwords, words or patterns that are tried first. Use several unrelated words, or a password manager", ErrWeak)
+			return fmt.Errorf(
+				"%w: it is made of common passwords, words or patterns that are tried first. Use several unrelated "+
+					"words, or a password manager", ErrWeak)
 		}
 	}
 	return nil
@@ -120,7 +125,8 @@ func wordsOf(texts []string) []string {
 		}
 	}
 	for _, text := range texts {
-		parts := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) })
+		parts := strings.FieldsFunc(text,
+			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) })
 		if len(parts) < 6 {
 			add(strings.Join(parts, ""))
 		}

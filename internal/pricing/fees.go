@@ -13,12 +13,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gocarina/gocsv"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/season"
 	"bulkfiling/internal/sheet"
-
-	"github.com/gocarina/gocsv"
 )
 
 // ErrFees is returned for a file of fees that cannot be used.
@@ -40,7 +40,8 @@ const (
 	annualReportFee         charge = "annual-report"
 	formationFee            charge = "formation"
 	foreignQualificationFee charge = "foreign-qualification"
-	expeditedService        charge = "expedited-service" // the service's own charge; Assumption: its amount is not shown in the spec
+	// the service's own charge; Assumption: its amount is not shown in the spec
+	expeditedService charge = "expedited-service"
 )
 
 var charges = []charge{annualReportFee, formationFee, foreignQualificationFee, expeditedService}
@@ -252,7 +253,9 @@ func (r *feeRows) ReadAll() ([][]string, error) {
 	}
 	for _, column := range feeColumns[:needed] {
 		if !slices.Contains(header, column) {
-			return nil, fmt.Errorf("%w: %s, line 1: the column %s is missing: the header is product,state,entityType,amount and not %q", ErrFees, r.name, column, given)
+			return nil, fmt.Errorf(
+				"%w: %s, line 1: the column %s is missing: the header is product,state,entityType,amount and not %q",
+				ErrFees, r.name, column, given)
 		}
 	}
 	rows := [][]string{header}
@@ -269,7 +272,9 @@ func (r *feeRows) ReadAll() ([][]string, error) {
 		}
 		line, _ := r.reader.FieldPos(0)
 		if len(row) > len(header) {
-			return nil, fmt.Errorf("%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees, r.name, line, len(row), len(header))
+			return nil, fmt.Errorf(
+				"%w: %s, line %d: %d fields under a header of %d: an amount with a comma in it needs quotes", ErrFees,
+				r.name, line, len(row), len(header))
 		}
 		r.line = append(r.line, line)
 		rows = append(rows, row)
@@ -283,7 +288,8 @@ func (l feeLine) parse() (feeKey, season.Fee, error) {
 	wrong := func(column, value, remedy string) {
 		errs = append(errs, fmt.Errorf("%s: %q is not %s", column, value, remedy))
 	}
-	i := slices.IndexFunc(charges, func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(l.Product) })
+	i := slices.IndexFunc(charges,
+		func(c charge) bool { return filing.FoldName(string(c)) == filing.FoldName(l.Product) })
 	if i < 0 {
 		wrong("product", l.Product, "annual-report, formation, foreign-qualification or expedited-service")
 	} else {
@@ -316,12 +322,14 @@ func (l feeLine) parse() (feeKey, season.Fee, error) {
 type StateFee struct {
 	State      filing.State      `json:"state,omitempty"`
 	EntityType filing.EntityType `json:"entityType,omitempty"` // "" where it is not known, or does not matter
-	Company    string            `json:"company,omitempty"`    // domestic or foreign; "" where it is not known, or does not matter
-	Minimum    bool              `json:"minimum,omitempty"`    // the fee can be more, by facts that are not known here
-	Note       string            `json:"note,omitempty"`       // how it varies
-	Read       string            `json:"read,omitempty"`       // where an estimate was read; "" for no estimate
-	NoReport   bool              `json:"noReport,omitempty"`   // the state asks for none of such a company
-	Largest    bool              `json:"largest,omitempty"`    // the type or the home of the company is not known: the largest fee it may be
+	// domestic or foreign; "" where it is not known, or does not matter
+	Company  string `json:"company,omitempty"`
+	Minimum  bool   `json:"minimum,omitempty"`  // the fee can be more, by facts that are not known here
+	Note     string `json:"note,omitempty"`     // how it varies
+	Read     string `json:"read,omitempty"`     // where an estimate was read; "" for no estimate
+	NoReport bool   `json:"noReport,omitempty"` // the state asks for none of such a company
+	// the type or the home of the company is not known: the largest fee it may be
+	Largest bool `json:"largest,omitempty"`
 }
 
 // fee is what one charge takes of a company, as far as is known of it. Where a
@@ -352,7 +360,8 @@ func (f *Fees) fee(c charge, state filing.State, company Facts, year int) (money
 			amount, line, ok := f.find(feeKey{c, state, t, r}, year)
 			switch {
 			case !ok: // nothing at least, where it is not known
-				return money.Cost{Certainty: money.Unknown}, StateFee{State: state, EntityType: company.EntityType, Company: told.Company}
+				return money.Cost{Certainty: money.Unknown},
+					StateFee{State: state, EntityType: company.EntityType, Company: told.Company}
 			case !first && amount != cost.Amount:
 				told.Largest, cost.Certainty = true, money.Estimated
 			}

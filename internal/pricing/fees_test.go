@@ -122,7 +122,8 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 		says       []string
 	}{
 		{"empty", "", []string{"fees.csv", "header"}},
-		{"a column is missing", "product,state,amount\nannual-report,TX,1\n", []string{"line 1", "entityType is missing"}},
+		{"a column is missing", "product,state,amount\nannual-report,TX,1\n",
+			[]string{"line 1", "entityType is missing"}},
 		{"a column twice", "product,state,entityType,amount,Amount\n", []string{"line 1", "amount is there twice"}},
 		{"product", header + "annual,TX,LLC,1\n", []string{"line 2", "product", `"annual"`}},
 		{"state", header + "\n\nannual-report,Texass,LLC,1\n", []string{"line 4", "state", `"Texass"`}},
@@ -133,11 +134,14 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 		{"unquoted comma", header + "annual-report,TX,LLC,1,300\n", []string{"line 2", "5 fields"}},
 		{"negative", header + "annual-report,TX,LLC,-1\n", []string{"line 2", "amount"}},
 		{"beyond belief", header + "annual-report,TX,LLC,99999999999\n", []string{"line 2", "amount"}},
-		{"company", "product,state,entityType,amount,company\nannual-report,TX,LLC,1,alien\n", []string{"line 2", "company"}},
+		{"company", "product,state,entityType,amount,company\nannual-report,TX,LLC,1,alien\n",
+			[]string{"line 2", "company"}},
 		{"said twice", header + "annual-report,TX,LLC,1\nannual-report,Texas,llc,2\n", []string{"line 3", "line 2"}},
 		{"a quote left open", header + "annual-report,\"TX,LLC,1\n", []string{"fees.csv", "line 2"}},
-		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n", []string{"line 2", "product", "line 3", "entityType", "amount"}},
-		{"a multi-line field before", header + "annual-report,TX,LLC,1\nannual-report,\"\n\",CORP,1\nx,,,1\n", []string{"line 5"}},
+		{"all at once", header + "x,TX,LLC,1\nannual-report,TX,y,z\n",
+			[]string{"line 2", "product", "line 3", "entityType", "amount"}},
+		{"a multi-line field before", header + "annual-report,TX,LLC,1\nannual-report,\"\n\",CORP,1\nx,,,1\n",
+			[]string{"line 5"}},
 	} {
 		_, err := load(t, tc.text)
 		if !errors.Is(err, pricing.ErrFees) {
@@ -150,7 +154,8 @@ func TestErrorsOfAFileOfFeesNameThePlace(t *testing.T) {
 			}
 		}
 	}
-	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, pricing.ErrFees) {
+	if _, err := pricing.LoadFees(filepath.Join(t.TempDir(), "none.csv")); !errors.Is(err, os.ErrNotExist) ||
+		!errors.Is(err, pricing.ErrFees) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -167,7 +172,8 @@ func TestTheBuiltInTableIsWhole(t *testing.T) {
 		}
 	}
 	states := len(filing.States())
-	if count["annual-report"] != states*4 || count["formation"] != states*2 || count["foreign-qualification"] != states*2 {
+	if count["annual-report"] != states*4 || count["formation"] != states*2 ||
+		count["foreign-qualification"] != states*2 {
 		t.Errorf("got %v for %d states", count, states)
 	}
 }
@@ -192,7 +198,8 @@ func TestAFeeOfAFilingYear(t *testing.T) {
 		{own, "TX", "2026", "$2.00"},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
-		line := pricing.NewQuoter(book, tc.fees).Quote(o, pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
+		line := pricing.NewQuoter(book, tc.fees).Quote(o,
+			pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
 		if got := line.StateFee.String(); got != tc.want {
 			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
 		}
@@ -207,9 +214,12 @@ func TestAFeeSaysWhatItIs(t *testing.T) {
 		company pricing.Facts
 		want    pricing.StateFee
 	}{
-		{"DE", pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, pricing.StateFee{State: "DE", EntityType: filing.Corp, Company: "domestic", Minimum: true}},
-		{"DE", pricing.Facts{EntityType: filing.LLC, FormationState: "NV"}, pricing.StateFee{State: "DE", EntityType: filing.LLC, Company: "foreign"}},
-		{"VT", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "VT", EntityType: filing.LLC, Largest: true}},
+		{"DE", pricing.Facts{EntityType: filing.Corp, FormationState: "DE"},
+			pricing.StateFee{State: "DE", EntityType: filing.Corp, Company: "domestic", Minimum: true}},
+		{"DE", pricing.Facts{EntityType: filing.LLC, FormationState: "NV"},
+			pricing.StateFee{State: "DE", EntityType: filing.LLC, Company: "foreign"}},
+		{"VT", pricing.Facts{EntityType: filing.LLC},
+			pricing.StateFee{State: "VT", EntityType: filing.LLC, Largest: true}},
 		{"PA", pricing.Facts{}, pricing.StateFee{State: "PA"}},
 		{"PR", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "PR", EntityType: filing.LLC}},
 	} {
@@ -235,7 +245,8 @@ func TestLargeFeesAreRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pricing.LoadFees(path); !errors.Is(err, pricing.ErrFees) || !strings.Contains(err.Error(), name+".csv") {
+		if _, err := pricing.LoadFees(path); !errors.Is(err, pricing.ErrFees) ||
+			!strings.Contains(err.Error(), name+".csv") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

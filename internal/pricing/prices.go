@@ -32,9 +32,11 @@ var priceTypes = []struct {
 	names []string
 }{
 	{annualReport, []string{"annualreport", "annualreports", "annualreportfiling", "annualreportservice"}},
-	{registeredAgent, []string{"registeredagent", "registeredagents", "registeredagentservice", "registeredagentsubscription", "agent", "agentservice", "ra"}},
+	{registeredAgent, []string{"registeredagent", "registeredagents", "registeredagentservice",
+		"registeredagentsubscription", "agent", "agentservice", "ra"}},
 	{ein, []string{"ein", "einfiling", "einapplication", "federalein", "fein"}},
-	{foreignQualification, []string{"foreignqualification", "foreignqualifications", "foreignqualificationfiling", "foreignqual", "fq"}},
+	{foreignQualification, []string{"foreignqualification", "foreignqualifications", "foreignqualificationfiling",
+		"foreignqual", "fq"}},
 	{tier1, []string{"formationtier1", "tier1", "tier1formation", "formation1", "formation"}},
 	{tier2, []string{"formationtier2", "tier2", "tier2formation", "formation2", "formationein", "formationwithein"}},
 }
@@ -74,7 +76,8 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 			}
 		}
 		if overridden && len(found) == 0 {
-			return nil, fmt.Errorf("%w: the service has no price of the type given for %s; it has %s", ErrPriceTypes, known.item, types(prices))
+			return nil, fmt.Errorf("%w: the service has no price of the type given for %s; it has %s", ErrPriceTypes,
+				known.item, types(prices))
 		}
 		for _, p := range found {
 			cents, err := wholesale(p)
@@ -82,7 +85,9 @@ func NewPriceBook(prices []filing.Price, overrides string) (*PriceBook, error) {
 				continue // unknown, as if it were not in the list
 			}
 			if before, twice := book.wholesale[known.item]; twice && before != cents {
-				return nil, fmt.Errorf("%w: the service has several prices that could be the one for %s (%s): choose with FILING_PRICE_TYPES=%s=TYPE",
+				return nil, fmt.Errorf(
+					"%w: the service has several prices that could be the one for %s (%s): choose with "+
+						"FILING_PRICE_TYPES=%s=TYPE",
 					ErrPriceTypes, known.item, types(found), known.item)
 			}
 			book.wholesale[known.item] = cents
@@ -107,9 +112,11 @@ func parseOverrides(text string) (map[item]string, error) {
 		})
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("%w: %q is no item: it is one of %s", ErrPriceTypes, strings.TrimSpace(name), items())
+			return nil, fmt.Errorf("%w: %q is no item: it is one of %s", ErrPriceTypes, strings.TrimSpace(name),
+				items())
 		case filing.FoldName(theirs) == "":
-			return nil, fmt.Errorf("%w: no type is given for %s: write %s=their_type", ErrPriceTypes, priceTypes[i].item, priceTypes[i].item)
+			return nil, fmt.Errorf("%w: no type is given for %s: write %s=their_type", ErrPriceTypes,
+				priceTypes[i].item, priceTypes[i].item)
 		}
 		named[priceTypes[i].item] = filing.FoldName(theirs)
 	}

@@ -23,11 +23,13 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 	for _, types := range [][]string{
 		{"formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"},
 		{"formationTier1", "formationTier2", "EIN", "registeredAgent", "annualReport", "foreignQualification"},
-		{"Formation - Tier 1", "Formation - Tier 2", "Ein", "Registered Agent", "Annual Report", "Foreign Qualification"},
+		{"Formation - Tier 1", "Formation - Tier 2", "Ein", "Registered Agent", "Annual Report",
+			"Foreign Qualification"},
 		{"TIER1", "TIER2", "ein", "REGISTERED_AGENT_SERVICE", "ANNUAL_REPORTS", "FQ"},
 		{"formation", "formation_with_ein", "federal_ein", "agent", "annual-report-filing", "foreign-qual"},
 	} {
-		book, err := pricing.NewPriceBook(append(list(types...), filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
+		book, err := pricing.NewPriceBook(append(list(types...),
+			filing.Price{Type: "formation_tier_3", WholesaleAmount: "999"}), "")
 		if err != nil || len(book.Unknown()) > 0 {
 			t.Errorf("%v: %v, %v", types, book, err)
 			continue
@@ -35,7 +37,9 @@ func TestPriceTypesAreMatchedInAnyStyle(t *testing.T) {
 		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "$40.00" {
 			t.Errorf("%v: an EIN is %s", types, got)
 		}
-		if got := total(book, &filing.Order{RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true}}); got != "$50.00" {
+		if got := total(book, &filing.Order{
+			RegisteredAgent: &filing.RegisteredAgentItem{IsChangeOfAgent: true},
+		}); got != "$50.00" {
 			t.Errorf("%v: a change of agent is %s", types, got)
 		}
 	}
@@ -55,7 +59,8 @@ func TestAPriceThatCannotBeReadIsUnknownAndNotZero(t *testing.T) {
 		if got := total(book, &filing.Order{EIN: &filing.EINItem{}}); got != "at least $0.00" {
 			t.Errorf("%q: an EIN is %s", amount, got)
 		}
-		if got := strings.Join(book.Unknown(), " "); got != "annual-report registered-agent ein foreign-qualification formation-tier-1 formation-tier-2" {
+		if got := strings.Join(book.Unknown(),
+			" "); got != "annual-report registered-agent ein foreign-qualification formation-tier-1 formation-tier-2" {
 			t.Errorf("%q: unknown are %s", amount, got)
 		}
 	}
@@ -72,7 +77,8 @@ func TestAPriceOfNothingIsKnown(t *testing.T) {
 }
 
 func TestPriceTypesGivenByTheOperator(t *testing.T) {
-	prices := []filing.Price{{Type: "ein", WholesaleAmount: "40"}, {Type: "sku_17", WholesaleAmount: "41"}, {Type: "agent", WholesaleAmount: "50"}, {Type: "ra", WholesaleAmount: "51"}}
+	prices := []filing.Price{{Type: "ein", WholesaleAmount: "40"}, {Type: "sku_17", WholesaleAmount: "41"},
+		{Type: "agent", WholesaleAmount: "50"}, {Type: "ra", WholesaleAmount: "51"}}
 	for _, tc := range []struct {
 		overrides, ein, says string
 	}{
@@ -104,7 +110,8 @@ func TestPriceTypesGivenByTheOperator(t *testing.T) {
 }
 
 func TestTwoTypesAtOnePriceAreNoQuestion(t *testing.T) {
-	book, err := pricing.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"}, {Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
+	book, err := pricing.NewPriceBook([]filing.Price{{Type: "agent", WholesaleAmount: "50"},
+		{Type: "registered_agent", WholesaleAmount: "50.00"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

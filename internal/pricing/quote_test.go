@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
-
-	"pgregory.net/rapid"
 )
 
 const fees = `product,state,entityType,amount
@@ -26,7 +26,8 @@ expedited-service,,,50
 
 func quoter(t *testing.T, fees string) *pricing.Quoter {
 	t.Helper()
-	book, err := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	book, err := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
+		"annual_report", "foreign_qualification"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,12 @@ func TestBillingRules(t *testing.T) {
 			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}},
 			want:  "formation $105.00 + $110.00, ein $0.00 + $0.00 = $215.00"},
 		{name: "formation, EIN and agent, who is never active before",
-			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), EIN: &filing.EINItem{}, RegisteredAgent: agent}, active: in("DE"),
+			order: filing.Order{
+				FilingState:     "DE",
+				Formation:       formation("LLC", false),
+				EIN:             &filing.EINItem{},
+				RegisteredAgent: agent,
+			}, active: in("DE"),
 			want: "formation $105.00 + $110.00, ein $0.00 + $0.00, registered-agent $50.00 + $0.00 = $265.00"},
 		{name: "formation and annual report, at home",
 			order: filing.Order{FilingState: "DE", Formation: formation("LLC", false), AnnualReport: report},
@@ -96,17 +102,27 @@ func TestBillingRules(t *testing.T) {
 			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", RegisteredAgent: agent}, active: in("DE"),
 			want: "registered-agent $0.00 + $0.00 = $0.00"},
 		{name: "a qualification and the qualifying state's fee",
-			order: filing.Order{FilingState: "CA", CompanyID: "comp_1", ForeignQualification: &filing.QualificationItem{}, RegisteredAgent: agent}, company: corp,
+			order: filing.Order{
+				FilingState:          "CA",
+				CompanyID:            "comp_1",
+				ForeignQualification: &filing.QualificationItem{},
+				RegisteredAgent:      agent,
+			}, company: corp,
 			want: "foreign-qualification $60.00 + $100.00, registered-agent $50.00 + $0.00 = $210.00"},
 		{name: "a qualification of a type that is not known",
-			order: filing.Order{FilingState: "CA", CompanyID: "comp_1", ForeignQualification: &filing.QualificationItem{}},
-			want:  "foreign-qualification $60.00 + about $100.00 = about $160.00"},
+			order: filing.Order{
+				FilingState:          "CA",
+				CompanyID:            "comp_1",
+				ForeignQualification: &filing.QualificationItem{},
+			},
+			want: "foreign-qualification $60.00 + about $100.00 = about $160.00"},
 		{name: "an annual report and the state's fee",
 			order: filing.Order{FilingState: "DE", CompanyID: "comp_1", AnnualReport: report}, company: llc,
 			want: "annual-report $25.50 + $300.00 = $325.50"},
 		{name: "cents are exact",
-			order: filing.Order{FilingState: "AZ", CompanyID: "comp_1", AnnualReport: report, RegisteredAgent: agent}, company: corp,
-			want: "annual-report $25.50 + $45.25, registered-agent $50.00 + $0.00 = $120.75"},
+			order:   filing.Order{FilingState: "AZ", CompanyID: "comp_1", AnnualReport: report, RegisteredAgent: agent},
+			company: corp,
+			want:    "annual-report $25.50 + $45.25, registered-agent $50.00 + $0.00 = $120.75"},
 		{name: "a state that charges nothing, for certain",
 			order: filing.Order{FilingState: "TX", CompanyID: "comp_1", AnnualReport: report}, company: llc,
 			want: "annual-report $25.50 + $0.00 = $25.50"},
@@ -135,7 +151,10 @@ func written(q pricing.Quote) string {
 }
 
 func TestAnExpeditedChargeThatIsNotKnownIsNotZero(t *testing.T) {
-	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{FilingState: "NV", Formation: formation("LLC", true)}, pricing.Facts{}, nil)
+	q := quoter(t, "product,state,entityType,amount\n").Quote(&filing.Order{
+		FilingState: "NV",
+		Formation:   formation("LLC", true),
+	}, pricing.Facts{}, nil)
 	if got, want := written(q), "formation at least $75.00 + $550.00 = at least $625.00"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -147,9 +166,16 @@ func TestWhoeverQualifiesIsForeignAndWhoeverFormsIsAtHome(t *testing.T) {
 		"formation,CA,,3,domestic\nformation,CA,,4,foreign\n"+
 		"annual-report,CA,,5,domestic\nannual-report,CA,,6,foreign\n")
 	for want, o := range map[string]*filing.Order{
-		"foreign-qualification $60.00 + $2.00 = $62.00":                    {FilingState: "CA", ForeignQualification: &filing.QualificationItem{}},
-		"formation $75.00 + $3.00, annual-report $25.50 + $5.00 = $108.50": {FilingState: "CA", Formation: formation("LLC", false), AnnualReport: &filing.AnnualReportItem{}},
-		"annual-report $25.50 + $6.00 = $31.50":                            {FilingState: "CA", AnnualReport: &filing.AnnualReportItem{}},
+		"foreign-qualification $60.00 + $2.00 = $62.00": {
+			FilingState:          "CA",
+			ForeignQualification: &filing.QualificationItem{},
+		},
+		"formation $75.00 + $3.00, annual-report $25.50 + $5.00 = $108.50": {
+			FilingState:  "CA",
+			Formation:    formation("LLC", false),
+			AnnualReport: &filing.AnnualReportItem{},
+		},
+		"annual-report $25.50 + $6.00 = $31.50": {FilingState: "CA", AnnualReport: &filing.AnnualReportItem{}},
 	} {
 		if got := written(q.Quote(o, pricing.Facts{FormationState: "DE"}, nil)); got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -179,7 +205,10 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 		if rapid.Bool().Draw(t, "qualification") {
 			o.ForeignQualification = &filing.QualificationItem{}
 		}
-		company := pricing.Facts{EntityType: entityType.Draw(t, "type"), FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home")}
+		company := pricing.Facts{
+			EntityType:     entityType.Draw(t, "type"),
+			FormationState: rapid.SampledFrom(append(filing.States(), "")).Draw(t, "home"),
+		}
 		active := rapid.Bool().Draw(t, "active")
 		quote := q.Quote(o, company, func(filing.State) bool { return active })
 
@@ -204,7 +233,8 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 		if company.EntityType == "" {
 			for _, known := range []filing.EntityType{filing.LLC, filing.Corp} {
 				company.EntityType = known
-				if more := q.Quote(o, company, func(filing.State) bool { return active }); more.Total.Amount > quote.Total.Amount {
+				if more := q.Quote(o, company,
+					func(filing.State) bool { return active }); more.Total.Amount > quote.Total.Amount {
 					t.Fatalf("%s, and %s for a %s", quote.Total, more.Total, known)
 				}
 			}
@@ -213,9 +243,14 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 }
 
 func BenchmarkQuote(b *testing.B) {
-	book, _ := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent", "annual_report", "foreign_qualification"), "")
+	book, _ := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
+		"annual_report", "foreign_qualification"), "")
 	q := pricing.NewQuoter(book, pricing.BuiltinFees())
-	o := &filing.Order{FilingState: "FL", AnnualReport: &filing.AnnualReportItem{}, RegisteredAgent: &filing.RegisteredAgentItem{}}
+	o := &filing.Order{
+		FilingState:     "FL",
+		AnnualReport:    &filing.AnnualReportItem{},
+		RegisteredAgent: &filing.RegisteredAgentItem{},
+	}
 	for b.Loop() {
 		q.Quote(o, pricing.Facts{}, nil)
 	}

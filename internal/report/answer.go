@@ -58,7 +58,8 @@ var verdicts = map[filing.Result]verdict{
 	},
 	filing.Uncertain: {
 		meaning: "Sent without a clear answer: may have been bought, must not be sent again",
-		advice:  "Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on the page under Uncertain.",
+		advice: "Sent, and no clear answer came. Do not order it again: it is settled with importer resolve, or on " +
+			"the page under Uncertain.",
 	},
 	filing.Ready: {
 		meaning: "Checked and waiting: the same command continues with them",
@@ -145,18 +146,25 @@ func standingText(row *ledger.Row) string {
 	var texts []string
 	for _, i := range row.Items {
 		if filing.IsCanceled(i.FilingStatus) {
-			texts = append(texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"why\".", itemName(i), i.OrderID))
+			texts = append(
+				texts, fmt.Sprintf("The %s %s is canceled. To order it again, run its row with --again=\"why\".",
+					itemName(i), i.OrderID))
 		}
 	}
 	if by := row.CoveredBy; uncovered(row) {
-		texts = append(texts, fmt.Sprintf("Not covered any more: the subscription of order %s: %s. To order the report, run this row in a file of its own, such as the Needs Attention sheet.", cmp.Or(by.Order, "without an id"), by.Lapsed))
+		texts = append(
+			texts, fmt.Sprintf(
+				"Not covered any more: the subscription of order %s: %s. To order the report, run this row in a "+
+					"file of its own, such as the Needs Attention sheet.", cmp.Or(by.Order, "without an id"),
+				by.Lapsed))
 	}
 	return strings.Join(texts, " ")
 }
 
 // hasException reports whether some filing of the row stands still.
 func hasException(row *ledger.Row) bool {
-	return slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
+	return slices.ContainsFunc(row.Items,
+		func(i ledger.Item) bool { return filing.IsException(i.Exception, i.FilingStatus) })
 }
 
 // moved reports whether the row's cost is money that was spent or is held.

@@ -114,9 +114,13 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 func (c *corrections) begin() error {
 	var err error
 	c.writer, err = c.book.Sheet(attentionSheet, sheet.SheetOptions{
-		Widths:     append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth), fit(len(rowHeader), maxWidth)),
-		HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "C00000",
-		TextColumns: c.layout.textColumns(),
+		Widths: append(c.layout.widths(), fit(c.layout.answers[colMessage], messageWidth),
+			fit(len(rowHeader), maxWidth)),
+		HeaderRows:    1,
+		HeaderColumns: 1,
+		AutoFilter:    true,
+		TabColor:      "C00000",
+		TextColumns:   c.layout.textColumns(),
 	})
 	if err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/sheet"
-
-	"github.com/xuri/excelize/v2"
 )
 
 // The sheet alone is the one within the results, to the cell and the comment.
@@ -49,7 +49,12 @@ func TestTheMarkedCellTakesAYear(t *testing.T) {
 	}
 	b.batch.Fields[1] = "annualReport.filingYear"
 	fault := ledger.Fault{Column: 1, Rule: "annual-report.year", Message: "not a year"}
-	b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(text("comp_1"), date("2026-12-31")), Faults: []ledger.Fault{fault}})
+	b.rows = rows(ledger.Row{
+		Number: 2,
+		Result: filing.Invalid,
+		Cells:  cells(text("comp_1"), date("2026-12-31")),
+		Faults: []ledger.Fault{fault},
+	})
 	path := filepath.Join(t.TempDir(), "out.xlsx")
 	if err := report.WriteAttention(t.Context(), b, b.batch.ID, path); err != nil {
 		t.Fatal(err)
@@ -77,7 +82,8 @@ func TestNothingToCorrectWritesNothing(t *testing.T) {
 
 // A sheet goes in, its rows at fault come out, are corrected and go in again.
 func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
-	const header = "Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent Street,Agent City,Agent State,Agent ZIP\n"
+	const header = "Company ID,Legal Name,User Email,Filing State,Filing Year,Agent Company Name,Agent Street,Agent " +
+		"City,Agent State,Agent ZIP\n"
 	const asCSV = header +
 		"comp_1,Acme LLC,a@example.com,DE,2026,,,,,\n" +
 		"comp_2,+1 Fitness LLC,a@example.com,MA,26,Bay Agents,1 Main St,Boston,MA,02134\n" +
@@ -100,7 +106,8 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if err := errors.Join(f.SetCellValue("Needs Attention", "E2", 2026), f.SetCellStr("Needs Attention", "C3", "b@example.com"), f.Save()); err != nil {
+			if err := errors.Join(f.SetCellValue("Needs Attention", "E2", 2026),
+				f.SetCellStr("Needs Attention", "C3", "b@example.com"), f.Save()); err != nil {
 				t.Fatal(err)
 			}
 			if tally := check(t, alone, importer.Options{}); tally != (importer.Tally{Rows: 2, Ready: 2}) {
@@ -114,15 +121,19 @@ func TestWhatNeedsAttentionIsCorrectedAndFedBack(t *testing.T) {
 // column that it added included.
 func TestCorrectionsThatWereTypedComeOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in.csv")
-	if err := os.WriteFile(path, []byte("Company ID,User Email,Filing State\ncomp_1,a@example.com,DE\ncomp_2,a@example,DE\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		path, []byte("Company ID,User Email,Filing State\ncomp_1,a@example.com,DE\ncomp_2,a@example,DE\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	o := importer.Options{Edits: []importer.Edit{
-		{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"}, {Row: 3, Column: -1, Header: "Filing Year", Text: "26"}, {Row: 3, Column: 2, Text: "MA"},
+		{Row: 2, Column: -1, Header: "Filing Year", Text: "2026"},
+		{Row: 3, Column: -1, Header: "Filing Year", Text: "26"}, {Row: 3, Column: 2, Text: "MA"},
 	}}
 	alone := attention(t, path, o)
 	got := read(t, alone, "Needs Attention")
-	if len(got) != 2 || !slices.Equal(words(got[0]), []string{"Company ID", "User Email", "Filing State", "Filing Year", "Message", "Row"}) ||
+	if len(got) != 2 || !slices.Equal(words(got[0]),
+		[]string{"Company ID", "User Email", "Filing State", "Filing Year", "Message", "Row"}) ||
 		!slices.Equal(words(got[1])[:4], []string{"comp_2", "a@example", "MA", "26"}) {
 		t.Errorf("%v", got)
 	}

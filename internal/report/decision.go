@@ -119,8 +119,11 @@ func readDecisions(name string, file *sheet.File) (*Decisions, error) {
 
 func (d *Decisions) header(cells []sheet.Cell) error {
 	d.Columns = make(map[string]int)
-	for _, name := range []string{RowColumn, DecisionColumn, OrderIDsColumn, CompanyIDColumn, AttemptColumn, BatchColumn} {
-		at := slices.IndexFunc(cells, func(c sheet.Cell) bool { return filing.FoldName(c.Text) == filing.FoldName(name) })
+	for _, name := range []string{RowColumn, DecisionColumn, OrderIDsColumn, CompanyIDColumn, AttemptColumn,
+		BatchColumn} {
+		at := slices.IndexFunc(cells, func(c sheet.Cell) bool {
+			return filing.FoldName(c.Text) == filing.FoldName(name)
+		})
 		if at < 0 {
 			return fmt.Errorf("%s has no column %q: %w", d.File, name, ErrNoDecisions)
 		}
@@ -136,7 +139,12 @@ func (d *Decisions) add(row sheet.Row) {
 		}
 		return ""
 	}
-	decision := Decision{Line: row.Number, Batch: text(BatchColumn), Word: text(DecisionColumn), CompanyID: text(CompanyIDColumn)}
+	decision := Decision{
+		Line:      row.Number,
+		Batch:     text(BatchColumn),
+		Word:      text(DecisionColumn),
+		CompanyID: text(CompanyIDColumn),
+	}
 	decision.Row, _ = strconv.Atoi(text(RowColumn))
 	decision.Attempt, _ = strconv.Atoi(text(AttemptColumn))
 	decision.OrderIDs = strings.FieldsFunc(text(OrderIDsColumn), func(r rune) bool {

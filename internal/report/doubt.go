@@ -57,7 +57,8 @@ func Uncertain(ctx context.Context, l Doubts, batch string) ([]Doubt, error) {
 
 // UncertainPage gathers a page of them: those behind the row after, by Row.ID (0
 // for the first page), and how many there are in all.
-func UncertainPage(ctx context.Context, l Doubts, batch string, after int64, limit int) (page []Doubt, total int, err error) {
+func UncertainPage(ctx context.Context, l Doubts, batch string, after int64,
+	limit int) (page []Doubt, total int, err error) {
 	rows, total, err := l.UncertainPage(ctx, batch, after, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("gather the uncertain rows: %w", err)
@@ -106,7 +107,8 @@ func doubtsOf(ctx context.Context, l Doubts, rows []ledger.Row) ([]Doubt, error)
 }
 
 // othersOf are the rows that some evidence fits, by id.
-func othersOf(ctx context.Context, l Doubts, rows []ledger.Row, evidence map[int64][]*ledger.Evidence) (map[int64]ledger.Row, error) {
+func othersOf(ctx context.Context, l Doubts, rows []ledger.Row,
+	evidence map[int64][]*ledger.Evidence) (map[int64]ledger.Row, error) {
 	others, missing := make(map[int64]ledger.Row), make(map[int64]bool)
 	for _, r := range rows {
 		others[r.ID] = r
@@ -183,7 +185,8 @@ func (d *Doubt) order() string {
 
 // Products are the items that were sent: one order each.
 func (d *Doubt) Products() []filing.Product {
-	return slices.DeleteFunc(d.Row.Request.Order.Products(), func(p filing.Product) bool { return slices.Contains(d.Row.Dropped, p) })
+	return slices.DeleteFunc(d.Row.Request.Order.Products(),
+		func(p filing.Product) bool { return slices.Contains(d.Row.Dropped, p) })
 }
 
 // FormsCompany reports whether an id of a company belongs to the row's answer.
@@ -228,7 +231,9 @@ func AnswerText(a ledger.Attempt) string {
 		text += fmt.Sprintf(" (HTTP %d)", a.Status)
 	}
 	message := a.Message
-	for _, class := range []string{"sent, and no answer came: ", "not sent: "} { // an earlier version recorded it there, too
+	for _, class := range []string{
+		"sent, and no answer came: ", "not sent: ",
+	} { // an earlier version recorded it there, too
 		message = strings.TrimPrefix(message, class)
 	}
 	if message != "" {

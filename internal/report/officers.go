@@ -61,7 +61,12 @@ func (o *officers) write(ctx context.Context, l Ledger, batch ledger.Batch, book
 	}
 	p := projection{batch: batch, layout: layout}
 	w, err := book.Sheet(officersSheet, sheet.SheetOptions{
-		Widths: layout.widths(), HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "C00000", TextColumns: layout.textColumns(),
+		Widths:        layout.widths(),
+		HeaderRows:    1,
+		HeaderColumns: 1,
+		AutoFilter:    true,
+		TabColor:      "C00000",
+		TextColumns:   layout.textColumns(),
 	})
 	if err != nil {
 		return err

@@ -46,7 +46,11 @@ func (c *corrections) writeOrigin(ctx context.Context, l Ledger) error {
 func (c *corrections) note(row *ledger.Row) {
 	switch row.Result {
 	case filing.Placed, filing.Exists, filing.Uncertain, filing.Placing:
-		c.bought = append(c.bought, ledger.BoughtRow{Number: row.Number, Result: row.Result, Orders: orderIDs(row.Items)})
+		c.bought = append(c.bought, ledger.BoughtRow{
+			Number: row.Number,
+			Result: row.Result,
+			Orders: orderIDs(row.Items),
+		})
 	}
 }
 

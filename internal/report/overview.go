@@ -100,16 +100,23 @@ func (o *overview) steps() []string {
 	s := o.summary
 	var steps []string
 	if n := s.Counts[filing.Uncertain]; n > 0 {
-		steps = append(steps, fmt.Sprintf("Settle %s in doubt: importer resolve %s. Do not order them again by other means. "+
-			"They are amber on Results.", Count(n, "row"), o.batch.ID))
+		steps = append(
+			steps, fmt.Sprintf("Settle %s in doubt: importer resolve %s. Do not order them again by other means. "+
+				"They are amber on Results.", Count(n, "row"), o.batch.ID))
 	}
 	if n := s.Counts[filing.Invalid] + s.Counts[filing.Rejected]; n > 0 {
-		steps = append(steps, fmt.Sprintf("Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
-			Count(n, "row")))
+		steps = append(
+			steps, fmt.Sprintf(
+				"Correct %s on Needs Attention, save, and run this workbook: what was placed stays placed.",
+				Count(n, "row")))
 	}
 	if s.Exceptions > 0 {
-		steps = append(steps, fmt.Sprintf("Look at %s whose filing stands still, on Needs Attention: what is wrong, and what to give in the company's dashboard "+
-			"(importer magic-link USER COMPANY). They are bought: nothing orders them again.", Count(s.Exceptions, "row")))
+		steps = append(
+			steps, fmt.Sprintf(
+				"Look at %s whose filing stands still, on Needs Attention: what is wrong, and what to give in the "+
+					"company's dashboard "+
+					"(importer magic-link USER COMPANY). They are bought: nothing orders them again.",
+				Count(s.Exceptions, "row")))
 	}
 	if n := s.Ready(); n > 0 && !o.batch.Canceled {
 		verb := "run the same command again"
@@ -171,7 +178,8 @@ func (o *overview) write(book *sheet.Workbook) error {
 	var colors []string
 	for _, r := range filing.Results {
 		n := o.summary.Counts[r]
-		line := []sheet.OutCell{sheet.Str(string(r)).In(styles[r]), sheet.Int(int64(n)), {}, sheet.Str(verdicts[r].meaning)}
+		line := []sheet.OutCell{sheet.Str(string(r)).In(styles[r]), sheet.Int(int64(n)), {},
+			sheet.Str(verdicts[r].meaning)}
 		color := barColors[r]
 		if n == 0 {
 			color = ""
@@ -189,7 +197,8 @@ func (o *overview) write(book *sheet.Workbook) error {
 	if len(o.summary.Filings) > 0 {
 		lines = append(lines, heading("Filing status", "Filings", "What it means"))
 		for _, status := range o.summary.FilingStatuses() {
-			lines = append(lines, []sheet.OutCell{sheet.Str(status), sheet.Int(int64(o.summary.Filings[status])), {}, sheet.Str(statusMeanings[status])})
+			lines = append(lines, []sheet.OutCell{sheet.Str(status), sheet.Int(int64(o.summary.Filings[status])), {},
+				sheet.Str(statusMeanings[status])})
 		}
 		lines = append(lines, nil)
 	}
@@ -207,8 +216,17 @@ func (o *overview) write(book *sheet.Workbook) error {
 		}
 	}
 	book.Chart(sheet.Chart{
-		Sheet: overviewSheet, Kind: sheet.Columns, Title: "Rows by result", Labels: 0, Values: 1,
-		FirstRow: first, LastRow: last, Colors: colors, At: sheet.CellName(5, 3), Width: 480, Height: 340,
+		Sheet:    overviewSheet,
+		Kind:     sheet.Columns,
+		Title:    "Rows by result",
+		Labels:   0,
+		Values:   1,
+		FirstRow: first,
+		LastRow:  last,
+		Colors:   colors,
+		At:       sheet.CellName(5, 3),
+		Width:    480,
+		Height:   340,
 	})
 	return nil
 }

@@ -12,7 +12,10 @@ import (
 
 func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 	at := func(placed, ready int) ledger.Progress {
-		return ledger.Progress{Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready}, Spent: money.Cost{Amount: money.Cents(placed) * 1000}}
+		return ledger.Progress{
+			Counts: ledger.Counts{filing.Placed: placed, filing.Ready: ready},
+			Spent:  money.Cost{Amount: money.Cents(placed) * 1000},
+		}
 	}
 	least := at(100, 900)
 	least.Spent.Certainty = money.Unknown
@@ -27,12 +30,17 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 		left   time.Duration
 		text   string
 	}{
-		{"nothing moved yet", at(100, 900), ledger.Halted{}, time.Second, 0, 0, "100/1000  100 placed  $1,000.00 spent"},
-		{"a part of the cost is not known", least, ledger.Halted{}, time.Second, 0, 0, "100/1000  100 placed  at least $1,000.00 spent"},
+		{"nothing moved yet", at(100, 900), ledger.Halted{}, time.Second, 0, 0,
+			"100/1000  100 placed  $1,000.00 spent"},
+		{"a part of the cost is not known", least, ledger.Halted{}, time.Second, 0, 0,
+			"100/1000  100 placed  at least $1,000.00 spent"},
 		{"no time has passed", at(101, 899), ledger.Halted{}, 0, 0, 0, "101/1000  101 placed  $1,010.00 spent"},
-		{"what was there before is not counted in", at(200, 800), ledger.Halted{}, 10 * time.Second, 10, 80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1m20s left"},
-		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.ForFunds}, 10 * time.Second, 0, 0, "200/1000  200 placed  $2,000.00 spent"},
-		{"at its end nothing is left", at(1000, 0), ledger.Halted{}, 90 * time.Second, 10, 0, "1000/1000  1000 placed  $10,000.00 spent  10/s"},
+		{"what was there before is not counted in", at(200, 800), ledger.Halted{}, 10 * time.Second, 10,
+			80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1m20s left"},
+		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.ForFunds}, 10 * time.Second, 0, 0,
+			"200/1000  200 placed  $2,000.00 spent"},
+		{"at its end nothing is left", at(1000, 0), ledger.Halted{}, 90 * time.Second, 10, 0,
+			"1000/1000  1000 placed  $10,000.00 spent  10/s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := m.Read(c.now, c.halted, began.Add(c.after))

@@ -47,7 +47,11 @@ func (p *projection) resultsOptions() sheet.SheetOptions {
 		widths = append(widths, fit(chars, most))
 	}
 	return sheet.SheetOptions{
-		Widths: widths, HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "1F3864",
+		Widths:        widths,
+		HeaderRows:    1,
+		HeaderColumns: 1,
+		AutoFilter:    true,
+		TabColor:      "1F3864",
 	}
 }
 
@@ -111,7 +115,8 @@ func costCell(row *ledger.Row) sheet.OutCell {
 // missingFee is what is not known of a cost: the service's own price, where no
 // state charges for what is ordered.
 func missingFee(row *ledger.Row) string {
-	if r := row.Request; r != nil && r.Order.AnnualReport == nil && r.Order.Formation == nil && r.Order.ForeignQualification == nil {
+	if r := row.Request; r != nil && r.Order.AnnualReport == nil && r.Order.Formation == nil &&
+		r.Order.ForeignQualification == nil {
 		return "service fee"
 	}
 	return "state fee"
@@ -124,7 +129,8 @@ func costText(row *ledger.Row) string {
 	case row.Cost.IsUnknown():
 		who := ""
 		if row.Request != nil && missingFee(row) == "state fee" {
-			who = strings.TrimSpace(string(row.Request.Order.FilingState) + " " + string(row.Request.Company.Sheet.EntityType))
+			who = strings.TrimSpace(string(row.Request.Order.FilingState) + " " +
+				string(row.Request.Company.Sheet.EntityType))
 		}
 		return row.Cost.Without(who)
 	case !row.Cost.IsKnown():

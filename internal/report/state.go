@@ -67,7 +67,8 @@ func HaltText(h ledger.Halted) string {
 	case filing.ForRate:
 		return "the service asked for a pause until " + clock(h)
 	case filing.ForRestore:
-		return fmt.Sprintf("the ledger went back in time (%s): what was sent since may look unsent, so nothing is sent", h.Note)
+		return fmt.Sprintf(
+			"the ledger went back in time (%s): what was sent since may look unsent, so nothing is sent", h.Note)
 	case filing.ForVersion:
 		return h.Note
 	}
@@ -75,7 +76,8 @@ func HaltText(h ledger.Halted) string {
 }
 
 // AfterRestore is what to do about a ledger that went back in time.
-const AfterRestore = "hold the rows that may have been sent since and go on: importer resolve --all --doubt (where no process that is gone can have sent any: importer resolve --restored)"
+const AfterRestore = "hold the rows that may have been sent since and go on: importer resolve --all --doubt (where " +
+	"no process that is gone can have sent any: importer resolve --restored)"
 
 // DisagreeText says that the service has refused an order for insufficient funds
 // although the recorded balance has some; "" where the two do not disagree. How to
@@ -84,7 +86,9 @@ func DisagreeText(h ledger.Halted, book ledger.Book) string {
 	if !book.Contradicts(h.Reason) {
 		return ""
 	}
-	return fmt.Sprintf("The recorded balance is %s, but the filing service says that its balance is too low: the two disagree", book.Available().Dollars())
+	return fmt.Sprintf(
+		"The recorded balance is %s, but the filing service says that its balance is too low: the two disagree",
+		book.Available().Dollars())
 }
 
 // HaltWords is HaltText in two or three words.
@@ -149,7 +153,8 @@ func (s Summary) Lines() []Line {
 	}
 	if s.Uncovered > 0 {
 		lines = append(lines, Line{Result: filing.Skipped, Rows: s.Uncovered, Tone: Bad,
-			Text: "not covered any more: the subscription is not sound (" + strings.TrimPrefix(invalid, "invalid under Result: ") + ")"})
+			Text: "not covered any more: the subscription is not sound (" + strings.TrimPrefix(invalid,
+				"invalid under Result: ") + ")"})
 	}
 	return lines
 }

@@ -75,7 +75,9 @@ func TestExitCode(t *testing.T) {
 
 func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 	s := report.Summary{
-		Batch: "b1", Rows: 45, Output: "/tmp/out.xlsx",
+		Batch:  "b1",
+		Rows:   45,
+		Output: "/tmp/out.xlsx",
 		Counts: ledger.Counts{
 			filing.Placed: 1, filing.Exists: 2, filing.Invalid: 3, filing.Rejected: 4, filing.Uncertain: 5,
 			filing.Ready: 6, filing.Placing: 7, filing.Skipped: 8, filing.Canceled: 9,
@@ -99,14 +101,19 @@ func TestSummaryIsTheLastLineOfJSON(t *testing.T) {
 // A sheet is named only where there is one.
 func TestLinesSayWhereToCorrect(t *testing.T) {
 	for _, c := range []struct{ output, invalid, rejected string }{
-		{"out.xlsx", "to correct; never sent (sheet Needs Attention)", "rejected; nothing was ordered (sheet Needs Attention)"},
+		{"out.xlsx", "to correct; never sent (sheet Needs Attention)",
+			"rejected; nothing was ordered (sheet Needs Attention)"},
 		{"", "to correct; never sent (sheet Needs Attention)", "rejected; nothing was ordered (sheet Needs Attention)"},
 		{"/tmp/OUT.CSV", "to correct; never sent (invalid under Result: correct those rows and run the file again)",
 			"rejected; nothing was ordered (rejected under Result: correct those rows and run the file again)"},
 	} {
-		s := report.Summary{Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2}, Output: c.output}
+		s := report.Summary{
+			Counts: ledger.Counts{filing.Placed: 3, filing.Invalid: 1, filing.Rejected: 2},
+			Output: c.output,
+		}
 		lines := s.Lines()
-		if len(lines) != 3 || lines[0].Text != "placed" || lines[1].Text != c.invalid || lines[1].Rows != 1 || lines[2].Text != c.rejected || lines[2].Rows != 2 {
+		if len(lines) != 3 || lines[0].Text != "placed" || lines[1].Text != c.invalid || lines[1].Rows != 1 ||
+			lines[2].Text != c.rejected || lines[2].Rows != 2 {
 			t.Errorf("%q: %+v", c.output, lines)
 		}
 	}

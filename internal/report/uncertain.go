@@ -44,11 +44,18 @@ var uncertainColumns = []struct {
 	{RowColumn, "", 7, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Number)) }},
 	{"Company", "", 30, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
 	{"Ordered", "", 26, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
-	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18, dashboardCell},
-	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.evidenceText()) }},
-	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell { return toFill(true) }},
-	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26, func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating || d.Supposed()) }},
-	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20, func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
+	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18,
+		dashboardCell},
+	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44,
+		func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.evidenceText()) }},
+	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends " +
+		"it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell {
+		return toFill(true)
+	}},
+	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26,
+		func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating || d.Supposed()) }},
+	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20,
+		func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.answer()) }},
 	{"Money Held", "", 13, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Held)) }},
@@ -228,8 +235,12 @@ func uncertainOptions(l *layout, doubts []Doubt) sheet.SheetOptions {
 		switch c.header {
 		case DecisionColumn:
 			o.Choices = append(o.Choices, sheet.Choice{
-				Column: i, FirstRow: 2, LastRow: 1 + len(doubts), Strict: true,
-				Values: []string{DecidedPlaced, DecidedNotPlaced, DecidedLeave}, Prompt: c.note,
+				Column:   i,
+				FirstRow: 2,
+				LastRow:  1 + len(doubts),
+				Strict:   true,
+				Values:   []string{DecidedPlaced, DecidedNotPlaced, DecidedLeave},
+				Prompt:   c.note,
 			})
 		case OrderIDsColumn, CompanyIDColumn, BatchColumn:
 			o.TextColumns = append(o.TextColumns, i)

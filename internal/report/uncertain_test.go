@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xuri/excelize/v2"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
-
-	"github.com/xuri/excelize/v2"
 )
 
 // doubts are uncertain rows in memory. Rows 2 and 3 are of annual reports, row
@@ -27,7 +27,8 @@ type doubts struct {
 }
 
 func (d doubts) UncertainRows(_ context.Context, batch string) ([]ledger.Row, error) {
-	return slices.DeleteFunc(slices.Clone(d.rows), func(r ledger.Row) bool { return batch != "" && r.Batch != batch }), nil
+	return slices.DeleteFunc(slices.Clone(d.rows), func(r ledger.Row) bool { return batch != "" && r.Batch != batch }),
+		nil
 }
 
 func (d doubts) UncertainPage(ctx context.Context, batch string, after int64, limit int) ([]ledger.Row, int, error) {
@@ -93,7 +94,8 @@ func TestUncertainPage(t *testing.T) {
 		t.Error(numbers)
 	}
 	page, _, err := report.UncertainPage(t.Context(), d, "b7k2", 0, 1)
-	if err != nil || len(page) != 1 || len(page[0].Evidence) == 0 || len(page[0].Evidence[0].Also) != 1 || page[0].Evidence[0].Also[0].Number != 3 {
+	if err != nil || len(page) != 1 || len(page[0].Evidence) == 0 || len(page[0].Evidence[0].Also) != 1 ||
+		page[0].Evidence[0].Also[0].Number != 3 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -110,36 +112,77 @@ func inDoubt() (ledger.Batch, doubts) {
 	batch := ledger.Batch{
 		ID: "b7k2", File: "roster.xlsx",
 		Columns: []string{"Client No", "Company ID", "Entity Name", "Principal City", "Filing State", "SSN"},
-		Fields:  []string{"", "companyId", "company.legalName", "company.principalAddress.city", "filingState", "ein.responsiblePartySsn"},
+		Fields: []string{"", "companyId", "company.legalName", "company.principalAddress.city", "filingState",
+			"ein.responsiblePartySsn"},
 	}
 	row := func(n int64, r filing.Request) ledger.Row {
 		return ledger.Row{
-			ID: n, Batch: "b7k2", Number: int(n), Request: &r, Result: filing.Uncertain, Held: 16375, Tries: 1, UpdatedAt: noon,
-			Company: r.Company.Ref, Message: "sent, but no answer came",
-			Cells: cells(text("007"), text(r.Company.Ref), text(r.Company.Sheet.LegalName), text("Dover"), text("FL"), text("078-05-1120")),
+			ID:        n,
+			Batch:     "b7k2",
+			Number:    int(n),
+			Request:   &r,
+			Result:    filing.Uncertain,
+			Held:      16375,
+			Tries:     1,
+			UpdatedAt: noon,
+			Company:   r.Company.Ref,
+			Message:   "sent, but no answer came",
+			Cells: cells(text("007"), text(r.Company.Ref), text(r.Company.Sheet.LegalName), text("Dover"),
+				text("FL"), text("078-05-1120")),
 		}
 	}
-	report := filing.Order{FilingState: "FL", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}, RegisteredAgent: &filing.RegisteredAgentItem{}}
-	named := func(ref, name string, o filing.Order) filing.Request {
-		return filing.Request{Product: o.Products()[0], Company: filing.CompanyRef{Ref: ref, Sheet: filing.Company{LegalName: name}}, Order: o}
+	report := filing.Order{
+		FilingState:     "FL",
+		AnnualReport:    &filing.AnnualReportItem{FilingYear: "2026"},
+		RegisteredAgent: &filing.RegisteredAgentItem{},
 	}
-	tern := filing.Order{FilingState: "DE", Formation: &filing.FormationItem{Company: filing.Company{LegalName: "Tern Tide LLC"}}}
+	named := func(ref, name string, o filing.Order) filing.Request {
+		return filing.Request{
+			Product: o.Products()[0],
+			Company: filing.CompanyRef{Ref: ref, Sheet: filing.Company{LegalName: name}},
+			Order:   o,
+		}
+	}
+	tern := filing.Order{
+		FilingState: "DE",
+		Formation:   &filing.FormationItem{Company: filing.Company{LegalName: "Tern Tide LLC"}},
+	}
 	d := doubts{rows: []ledger.Row{
 		row(2, named("comp_2", "=Harbor & Light LLC", report)), row(3, named("comp_3", "", report)),
 		row(4, named("", "Granite Bay LLC", report)), row(5, named("", "", tern)),
 	}}
 	d.rows[2].Creating, d.rows[2].Held = true, 0
 	d.rows[1].Dropped = []filing.Product{filing.RegisteredAgent}
-	failed := ledger.Attempt{Try: 2, StartedAt: noon.Add(time.Minute), EndedAt: noon.Add(2 * time.Minute), Class: filing.ServerError, Status: 502, Message: "bad gateway"}
+	failed := ledger.Attempt{
+		Try:       2,
+		StartedAt: noon.Add(time.Minute),
+		EndedAt:   noon.Add(2 * time.Minute),
+		Class:     filing.ServerError,
+		Status:    502,
+		Message:   "bad gateway",
+	}
 	d.attempts = map[int64][]ledger.Attempt{
 		2: {{Try: 1, StartedAt: noon, Class: filing.NotSent, Message: "refused"}, failed},
-		3: {{Try: 1, StartedAt: noon, EndedAt: noon, Class: filing.NoAnswer, Message: "sent, and no answer came: connection reset"}},
+		3: {{
+			Try:       1,
+			StartedAt: noon,
+			EndedAt:   noon,
+			Class:     filing.NoAnswer,
+			Message:   "sent, and no answer came: connection reset",
+		}},
 	}
 	event := func(id, order, status string, at time.Time) ledger.Event {
-		return ledger.Event{Event: filing.Event{ID: id, OrderID: order, OrderType: "annual_report", FilingStatus: status, CreatedAt: at}}
+		return ledger.Event{Event: filing.Event{
+			ID:           id,
+			OrderID:      order,
+			OrderType:    "annual_report",
+			FilingStatus: status,
+			CreatedAt:    at,
+		}}
 	}
 	both := []ledger.Event{
-		event("evt_2", "order_81", "pending", noon.Add(time.Hour)), event("evt_1", "order_81", "submitted", noon.Add(time.Minute)),
+		event("evt_2", "order_81", "pending", noon.Add(time.Hour)),
+		event("evt_1", "order_81", "submitted", noon.Add(time.Minute)),
 	}
 	d.evidence = map[int64][]ledger.Event{2: append(both, event("evt_3", "order_82", "submitted", noon)), 3: both}
 	return batch, d
@@ -169,16 +212,22 @@ func TestDoubtSaysWhatIsKnown(t *testing.T) {
 		told = append(told, e.Event+": "+e.String())
 	}
 	want := []string{
-		"evt_2: order_81, annual report, pending, first heard of 2026-03-01 12:31:15 UTC; it fits row 3 of batch b7k2, too",
+		"evt_2: order_81, annual report, pending, first heard of 2026-03-01 12:31:15 UTC; it fits row 3 of batch " +
+			"b7k2, too",
 		"evt_3: order_82, annual report, submitted, first heard of 2026-03-01 12:30:15 UTC",
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("evidence %q, want %q", told, want)
 	}
-	if sent := all[0].Sent(); len(sent) != 1 || report.AnswerText(sent[0]) != "the service failed (HTTP 502): bad gateway" {
+	if sent := all[0].Sent(); len(sent) != 1 ||
+		report.AnswerText(sent[0]) != "the service failed (HTTP 502): bad gateway" {
 		t.Errorf("sent %+v", sent)
 	}
-	if got := report.AnswerText(ledger.Attempt{Class: filing.NotSent, Message: "the address of the service takes no connections", Detail: "dial tcp"}); got != "not sent: the address of the service takes no connections" {
+	if got := report.AnswerText(ledger.Attempt{
+		Class:   filing.NotSent,
+		Message: "the address of the service takes no connections",
+		Detail:  "dial tcp",
+	}); got != "not sent: the address of the service takes no connections" {
 		t.Errorf("%q", got)
 	}
 	// As an earlier version recorded it.
@@ -198,7 +247,8 @@ func filled(t *testing.T, values map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all[0].Dashboard, all[1].NoLink = "https://dash.example/link_1", "no link: the user or the company is not known by id"
+	all[0].Dashboard, all[1].NoLink = "https://dash.example/link_1", "no link: the user or the company is not "+
+		"known by id"
 	path := filepath.Join(t.TempDir(), "uncertain.xlsx")
 	if err := report.WriteUncertain(batch, all, path); err != nil {
 		t.Fatal(err)
@@ -222,24 +272,29 @@ func TestUncertainWorkbookIsFitToBeFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := "Row,Company,Ordered,Dashboard,Evidence,Decision,Order IDs,Company ID,Sent,Answer,Money Held,Attempt,Batch,Client No,Company ID,Entity Name,Filing State"
+	header := "Row,Company,Ordered,Dashboard,Evidence,Decision,Order IDs,Company ID,Sent,Answer,Money " +
+		"Held,Attempt,Batch,Client No,Company ID,Entity Name,Filing State"
 	if got := strings.Join(rows[0], ","); got != header {
 		t.Errorf("header %s, want %s", got, header)
 	}
 	for cell, want := range map[string]string{
-		"A2": "2", "B2": "comp_2  =Harbor & Light LLC", "D2": "open the dashboard", "F2": "", "I2": "2026-03-01 12:31 UTC",
-		"J2": "the service failed (HTTP 502): bad gateway", "K2": "$163.75", "L2": "1", "M2": "b7k2", "N2": "007", "P2": "=Harbor & Light LLC", "Q2": "FL",
+		"A2": "2", "B2": "comp_2  =Harbor & Light LLC", "D2": "open the dashboard", "F2": "",
+		"I2": "2026-03-01 12:31 UTC",
+		"J2": "the service failed (HTTP 502): bad gateway", "K2": "$163.75", "L2": "1", "M2": "b7k2", "N2": "007",
+		"P2": "=Harbor & Light LLC", "Q2": "FL",
 		"D3": "no link: the user or the company is not known by id", "K4": "$0.00",
 	} {
 		if got, err := book.GetCellValue(report.UncertainSheet, cell); err != nil || got != want {
 			t.Errorf("%s is %q, want %q (%v)", cell, got, want, err)
 		}
 	}
-	if linked, url, err := book.GetCellHyperLink(report.UncertainSheet, "D2"); err != nil || !linked || url != "https://dash.example/link_1" {
+	if linked, url, err := book.GetCellHyperLink(report.UncertainSheet, "D2"); err != nil || !linked ||
+		url != "https://dash.example/link_1" {
 		t.Errorf("the dashboard's link: %v %q %v", linked, url, err)
 	}
 	lists, err := book.GetDataValidations(report.UncertainSheet)
-	if err != nil || len(lists) != 1 || lists[0].Sqref != "F2:F5" || lists[0].Formula1 != `"placed,not placed,leave"` || !lists[0].ShowErrorMessage {
+	if err != nil || len(lists) != 1 || lists[0].Sqref != "F2:F5" ||
+		lists[0].Formula1 != `"placed,not placed,leave"` || !lists[0].ShowErrorMessage {
 		t.Errorf("drop lists %+v, %v", lists, err)
 	}
 	content, err := os.ReadFile(path)
@@ -250,7 +305,8 @@ func TestUncertainWorkbookIsFitToBeFilledIn(t *testing.T) {
 
 func TestDecisionsAreReadFromWhereverTheyStand(t *testing.T) {
 	path := filled(t, map[string]any{
-		"F2": "Placed", "G2": "order_81, order_82;order_83\norder_84", "F3": "NOT-PLACED", "F4": "leave", "F5": "perhaps", "H5": " comp_9 ",
+		"F2": "Placed", "G2": "order_81, order_82;order_83\norder_84", "F3": "NOT-PLACED", "F4": "leave",
+		"F5": "perhaps", "H5": " comp_9 ",
 		"A9": "", "B9": "12 of 14 done", // a note below
 	})
 	book := open(t, path)
@@ -293,7 +349,8 @@ func TestUncertainCSVHoldsWhatTheWorkbookDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := read(t, path, "")
-	if got := words(lines[1]); got[3] != "https://dash.example/link_1" || got[8] != "2026-03-01T12:31:15Z" || got[10] != "163.75" || got[13] != "007" {
+	if got := words(lines[1]); got[3] != "https://dash.example/link_1" || got[8] != "2026-03-01T12:31:15Z" ||
+		got[10] != "163.75" || got[13] != "007" {
 		t.Errorf("%q", got)
 	}
 	back, err := report.ReadDecisions(path)
@@ -312,7 +369,8 @@ func TestWhatIsNoSheetOfDecisionsIsRefused(t *testing.T) {
 	if err := book.SaveAs(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := report.ReadDecisions(path); !errors.Is(err, report.ErrNoDecisions) || !strings.Contains(err.Error(), `no column "Decision"`) {
+	if _, err := report.ReadDecisions(path); !errors.Is(err, report.ErrNoDecisions) ||
+		!strings.Contains(err.Error(), `no column "Decision"`) {
 		t.Errorf("error %v", err)
 	}
 }

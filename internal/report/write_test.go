@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xuri/excelize/v2"
+	"pgregory.net/rapid"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/sheet"
-
-	"github.com/xuri/excelize/v2"
-	"pgregory.net/rapid"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 30, 15, 0, time.UTC)
@@ -48,7 +48,8 @@ func write(t testing.TB, b book, name string) (string, report.Summary) {
 	return path, s
 }
 
-// read reads a sheet back as the importer would, every row padded to the width of the first.
+// read reads a sheet back as the importer would, every row padded to the width
+// of the first.
 func read(t testing.TB, path, name string) [][]sheet.Cell {
 	t.Helper()
 	f, err := sheet.Open(path, sheet.Limits{})
@@ -111,8 +112,14 @@ func season() book {
 	}
 	row := func(n int, r filing.Result, cost money.Cost, more ...ledger.Item) ledger.Row {
 		return ledger.Row{
-			Number: n, Result: r, Cost: cost, Items: more, Attempts: 1, UpdatedAt: noon,
-			Cells: cells(text(fmt.Sprintf("comp_%d", n)), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01")),
+			Number:    n,
+			Result:    r,
+			Cost:      cost,
+			Items:     more,
+			Attempts:  1,
+			UpdatedAt: noon,
+			Cells: cells(text(fmt.Sprintf("comp_%d", n)), text("+1 Fitness LLC"), text("02134"), number("2026"),
+				date("2019-04-01")),
 		}
 	}
 	invalid := row(4, filing.Invalid, dollars(0))
@@ -130,13 +137,20 @@ func season() book {
 	least := row(3, filing.Placed, money.Cost{Amount: 5000, Certainty: money.Unknown}, items("order_3")...)
 	return book{
 		batch: ledger.Batch{
-			ID: "b7k2", File: "roster.xlsx", Sheet: "Companies", Product: filing.AnnualReport, Open: true, CreatedAt: noon,
-			Columns: []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date"},
+			ID:        "b7k2",
+			File:      "roster.xlsx",
+			Sheet:     "Companies",
+			Product:   filing.AnnualReport,
+			Open:      true,
+			CreatedAt: noon,
+			Columns:   []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date"},
 		},
 		funds: ledger.Book{Declared: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
 		rows: rows(filed, least, invalid,
-			row(5, filing.Rejected, dollars(225)), row(6, filing.Uncertain, dollars(300)), row(7, filing.Ready, dollars(200)),
-			row(8, filing.Placing, dollars(300)), row(9, filing.Skipped, dollars(0)), row(10, filing.Canceled, dollars(225)),
+			row(5, filing.Rejected, dollars(225)), row(6, filing.Uncertain, dollars(300)),
+			row(7, filing.Ready, dollars(200)),
+			row(8, filing.Placing, dollars(300)), row(9, filing.Skipped, dollars(0)),
+			row(10, filing.Canceled, dollars(225)),
 			row(11, filing.Exists, dollars(225), items("order_9")...),
 		),
 	}
@@ -145,16 +159,19 @@ func season() book {
 func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	path, s := write(t, season(), "out.xlsx")
 	f := open(t, path)
-	if got, want := f.GetSheetList(), []string{"Results", "Needs Attention", "Summary", "Bulkfiling"}; !slices.Equal(got, want) {
+	if got, want := f.GetSheetList(), []string{"Results", "Needs Attention", "Summary",
+		"Bulkfiling"}; !slices.Equal(got, want) {
 		t.Errorf("sheets %q, want %q", got, want)
 	}
-	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Held != dollars(600) || s.Needed != dollars(200) {
+	if s.Rows != 10 || s.Spent != (money.Cost{Amount: 27500, Certainty: money.Unknown}) || s.Held != dollars(600) ||
+		s.Needed != dollars(200) {
 		t.Errorf("summary %+v", s)
 	}
 	got := read(t, path, "Results")
 	if want := []string{
 		"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date",
-		"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At", "Subscription",
+		"Result", "Message", "Order IDs", "Filing Status", "Filing Date", "Cost", "Attempts", "Updated At",
+		"Subscription",
 	}; !slices.Equal(words(got[0]), want) {
 		t.Fatalf("columns %q\nwant %q", words(got[0]), want)
 	}
@@ -177,7 +194,8 @@ func TestResultsAreTheInputAndItsAnswers(t *testing.T) {
 	if panes, err := f.GetPanes("Results"); err != nil || !panes.Freeze || panes.YSplit != 1 {
 		t.Errorf("the header is not frozen: %+v (%v)", panes, err)
 	}
-	if content := unzip(t, path)["xl/worksheets/sheet1.xml"]; !bytes.Contains(content, []byte(`<autoFilter ref="$A$1:$N$11"`)) &&
+	if content := unzip(t, path)["xl/worksheets/sheet1.xml"]; !bytes.Contains(content,
+		[]byte(`<autoFilter ref="$A$1:$N$11"`)) &&
 		!bytes.Contains(content, []byte(`<autoFilter ref="A1:N11"`)) {
 		t.Error("the results cannot be filtered")
 	}
@@ -214,7 +232,8 @@ func TestCostIsMoneyThatMovedOrMayHave(t *testing.T) {
 		t.Errorf("the column adds up to %v, want spent and held, %v", sum, moved)
 	}
 	f := open(t, path)
-	for cell, want := range map[string]string{"K2": "$225.00", "K3": "50.00 + state fee", "M2": "2026-03-01 12:30 UTC"} {
+	for cell, want := range map[string]string{"K2": "$225.00", "K3": "50.00 + state fee",
+		"M2": "2026-03-01 12:30 UTC"} {
 		if got, err := f.GetCellValue("Results", cell); err != nil || got != want {
 			t.Errorf("cell %s shows %q (%v), want %q", cell, got, err, want)
 		}
@@ -225,7 +244,11 @@ func TestCostIsMoneyThatMovedOrMayHave(t *testing.T) {
 // what is not known in part is a text in both.
 func TestCostSaysHowCertainItIs(t *testing.T) {
 	row := func(amount money.Cents, certainty money.Certainty, order filing.Order) *ledger.Row {
-		r := &ledger.Row{Result: filing.Placed, Cost: money.Cost{Amount: amount, Certainty: certainty}, Request: &filing.Request{Order: order}}
+		r := &ledger.Row{
+			Result:  filing.Placed,
+			Cost:    money.Cost{Amount: amount, Certainty: certainty},
+			Request: &filing.Request{Order: order},
+		}
 		r.Request.Company.Sheet.EntityType = filing.LLC
 		return r
 	}
@@ -237,9 +260,12 @@ func TestCostSaysHowCertainItIs(t *testing.T) {
 		number     bool
 	}{
 		{row(325_00, money.Known, annual), "325.00", "$325.00", "", true},
-		{row(325_00, money.Estimated, annual), "325.00", "about $325.00 (the state fee is an estimate)", `"about $"#,##0.00`, true},
-		{row(25_00, money.Unknown, annual), "25.00 + state fee", "$25.00 + state fee (not known for TX LLC)", "", false},
-		{row(0, money.Unknown, filing.Order{EIN: &filing.EINItem{}}), "0.00 + service fee", "at least $0.00", "", false},
+		{row(325_00, money.Estimated, annual), "325.00", "about $325.00 (the state fee is an estimate)",
+			`"about $"#,##0.00`, true},
+		{row(25_00, money.Unknown, annual), "25.00 + state fee", "$25.00 + state fee (not known for TX LLC)", "",
+			false},
+		{row(0, money.Unknown, filing.Order{EIN: &filing.EINItem{}}), "0.00 + service fee", "at least $0.00", "",
+			false},
 	} {
 		cell := report.CostCell(tc.row)
 		want := sheet.Str(tc.cell)
@@ -268,7 +294,8 @@ func TestResultsAreColoured(t *testing.T) {
 		}
 		fills[line[5].Text] = strings.Join(style.Fill.Color, "")
 	}
-	for _, pair := range [][2]string{{"placed", "exists"}, {"ready", "placing"}, {"skipped", "canceled"}, {"invalid", "rejected"}} {
+	for _, pair := range [][2]string{{"placed", "exists"}, {"ready", "placing"}, {"skipped", "canceled"},
+		{"invalid", "rejected"}} {
 		if fills[pair[0]] != fills[pair[1]] {
 			t.Errorf("%s is %q and %s is %q, want one colour", pair[0], fills[pair[0]], pair[1], fills[pair[1]])
 		}
@@ -285,13 +312,15 @@ func TestResultsAreColoured(t *testing.T) {
 func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
 	path, _ := write(t, season(), "out.xlsx")
 	got := read(t, path, "Needs Attention")
-	if want := []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date", "Message", "Row"}; !slices.Equal(words(got[0]), want) {
+	if want := []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date", "Message",
+		"Row"}; !slices.Equal(words(got[0]), want) {
 		t.Fatalf("columns %q, want %q", words(got[0]), want)
 	}
 	if len(got) != 3 || got[1][0].Text != "comp_4" || got[2][0].Text != "comp_5" {
 		t.Fatalf("rows %v, want the invalid and the rejected one", got[1:])
 	}
-	if want := []sheet.Cell{text("comp_5"), text("+1 Fitness LLC"), text("02134"), number("2026"), date("2019-04-01")}; !slices.Equal(got[2][:5], want) {
+	if want := []sheet.Cell{text("comp_5"), text("+1 Fitness LLC"), text("02134"), number("2026"),
+		date("2019-04-01")}; !slices.Equal(got[2][:5], want) {
 		t.Errorf("row  %v\nwant %v", got[2][:5], want)
 	}
 	if got[1][2].Kind != sheet.Blank {
@@ -313,7 +342,8 @@ func TestNeedsAttentionIsFitToBeFedBack(t *testing.T) {
 		}
 		said[c.Cell] += c.Text
 	}
-	for cell, want := range map[string]string{"B2": "Is this the legal name?", "C2": "The postal code is missing.", "D2": "Write the year with four digits."} {
+	for cell, want := range map[string]string{"B2": "Is this the legal name?", "C2": "The postal code is missing.",
+		"D2": "Write the year with four digits."} {
 		if !strings.Contains(said[cell], want) {
 			t.Errorf("the comment of %s is %q, want %q", cell, said[cell], want)
 		}
@@ -338,7 +368,8 @@ func TestNeedsAttentionWithoutRowsIsOneFriendlyLine(t *testing.T) {
 	b := season()
 	b.rows = rows(ledger.Row{Number: 2, Result: filing.Uncertain, Cells: cells(text("comp_1"))})
 	path, _ := write(t, b, "out.xlsx")
-	if got := read(t, path, "Needs Attention"); len(got) != 1 || len(got[0]) != 1 || got[0][0].Text != "Nothing to correct." {
+	if got := read(t, path, "Needs Attention"); len(got) != 1 || len(got[0]) != 1 ||
+		got[0][0].Text != "Nothing to correct." {
 		t.Errorf("it holds %v", got)
 	}
 }
@@ -355,18 +386,29 @@ func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 	}{
 		{"results", fedBack("Company ID"), []string{"Company ID"}, "Results"},
 		{"results as CSV", fedBack("Company ID"), []string{"Company ID"}, ""},
-		{"results with a column at the end", []string{"Company ID", "Result", "Message", "Order IDs", "Cost", "Notes"}, []string{"Company ID", "Notes"}, ""},
-		{"results with a column among them", []string{"Company ID", "Result", "Notes", "Message", "Order IDs", "Cost"}, []string{"Company ID", "Notes"}, ""},
-		{"results in another case", []string{"company_id", "RESULT", "message", "orderIds"}, []string{"company_id"}, ""},
-		{"results of a roster with words of its own", fedBack("RESULT", "Company ID", "COST", "MESSAGE"), []string{"RESULT", "Company ID", "COST", "MESSAGE"}, "Results"},
-		{"results with a word of their own behind", append(fedBack("Company ID"), "COST"), []string{"Company ID", "COST"}, "Results"},
+		{"results with a column at the end", []string{"Company ID", "Result", "Message", "Order IDs", "Cost", "Notes"},
+			[]string{"Company ID", "Notes"}, ""},
+		{"results with a column among them", []string{"Company ID", "Result", "Notes", "Message", "Order IDs", "Cost"},
+			[]string{"Company ID", "Notes"}, ""},
+		{"results in another case", []string{"company_id", "RESULT", "message", "orderIds"},
+			[]string{"company_id"}, ""},
+		{"results of a roster with words of its own", fedBack("RESULT", "Company ID", "COST", "MESSAGE"),
+			[]string{"RESULT", "Company ID", "COST", "MESSAGE"}, "Results"},
+		{"results with a word of their own behind", append(fedBack("Company ID"), "COST"),
+			[]string{"Company ID", "COST"}, "Results"},
 		{"needs attention", []string{"Company ID", "ZIP", "Message"}, []string{"Company ID", "ZIP"}, "Needs Attention"},
-		{"needs attention of a roster with a message", []string{"Company ID", "MESSAGE", "Message"}, []string{"Company ID", "MESSAGE"}, "Needs Attention"},
-		{"needs attention of such a roster as CSV", []string{"Company ID", "MESSAGE", "Message"}, []string{"Company ID", "MESSAGE"}, ""},
-		{"a roster with a message", []string{"Company ID", "ZIP", "MESSAGE"}, []string{"Company ID", "ZIP", "MESSAGE"}, ""},
-		{"a workbook with a message", []string{"Company ID", "ZIP", "MESSAGE"}, []string{"Company ID", "ZIP", "MESSAGE"}, "Companies"},
-		{"a roster with words of its own", []string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"}, []string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"}, ""},
-		{"a roster with words of its own in another order", []string{"ORDER IDS", "RESULT", "COST", "MESSAGE"}, []string{"ORDER IDS", "RESULT", "COST", "MESSAGE"}, ""},
+		{"needs attention of a roster with a message", []string{"Company ID", "MESSAGE", "Message"},
+			[]string{"Company ID", "MESSAGE"}, "Needs Attention"},
+		{"needs attention of such a roster as CSV", []string{"Company ID", "MESSAGE", "Message"},
+			[]string{"Company ID", "MESSAGE"}, ""},
+		{"a roster with a message", []string{"Company ID", "ZIP", "MESSAGE"},
+			[]string{"Company ID", "ZIP", "MESSAGE"}, ""},
+		{"a workbook with a message", []string{"Company ID", "ZIP", "MESSAGE"},
+			[]string{"Company ID", "ZIP", "MESSAGE"}, "Companies"},
+		{"a roster with words of its own", []string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"},
+			[]string{"Company ID", "COST", "MESSAGE", "RESULT", "ZIP"}, ""},
+		{"a roster with words of its own in another order", []string{"ORDER IDS", "RESULT", "COST", "MESSAGE"},
+			[]string{"ORDER IDS", "RESULT", "COST", "MESSAGE"}, ""},
 		{"no columns at all", nil, nil, ""},
 	} {
 		b := season()
@@ -376,7 +418,12 @@ func TestAFileOfOursFedBackGetsItsAnswersAnew(t *testing.T) {
 			given = append(given, text("in "+name))
 		}
 		fault := ledger.Fault{Column: len(c.columns) - 1, Message: "Look here."}
-		b.rows = rows(ledger.Row{Number: 2, Result: filing.Invalid, Cells: cells(given...), Faults: []ledger.Fault{fault}})
+		b.rows = rows(ledger.Row{
+			Number: 2,
+			Result: filing.Invalid,
+			Cells:  cells(given...),
+			Faults: []ledger.Fault{fault},
+		})
 		path, _ := write(t, b, "out.xlsx")
 		got := read(t, path, "Results")
 		if header := words(got[0]); !slices.Equal(header, slices.Concat(c.want, report.Columns)) {
@@ -407,7 +454,8 @@ func TestAColumnThatWasGivenAFieldIsKept(t *testing.T) {
 	b.batch.Fields = []string{"companyId", "filingState"}
 	b.rows = rows(ledger.Row{Number: 2, Result: filing.Ready, Cells: cells(text("comp_1"), text("DE"))})
 	path, _ := write(t, b, "out.xlsx")
-	if got := read(t, path, "Results"); !slices.Equal(words(got[0]), fedBack("Company ID", "Message")) || got[1][1] != text("DE") {
+	if got := read(t, path, "Results"); !slices.Equal(words(got[0]), fedBack("Company ID", "Message")) ||
+		got[1][1] != text("DE") {
 		t.Errorf("%v", got)
 	}
 }
@@ -416,10 +464,12 @@ func TestAColumnThatWasGivenAFieldIsKept(t *testing.T) {
 // is added for ever.
 func TestResultsOfResultsAreStable(t *testing.T) {
 	for _, given := range [][]string{
-		{"Company ID", "ZIP"}, {"Company ID", "MESSAGE"}, {"Company ID", "COST"}, {"COST", "RESULT", "Company ID", "ORDER IDS", "MESSAGE"},
+		{"Company ID", "ZIP"}, {"Company ID", "MESSAGE"}, {"Company ID", "COST"},
+		{"COST", "RESULT", "Company ID", "ORDER IDS", "MESSAGE"},
 	} {
 		for _, c := range []struct{ file, read, sheet string }{
-			{"out.xlsx", "Results", "Results"}, {"out.csv", "", ""}, {"out.xlsx", "Needs Attention", "Needs Attention"}, {"out.xlsx", "Needs Attention", ""},
+			{"out.xlsx", "Results", "Results"}, {"out.csv", "", ""},
+			{"out.xlsx", "Needs Attention", "Needs Attention"}, {"out.xlsx", "Needs Attention", ""},
 		} {
 			b := season()
 			b.batch.Columns, b.batch.Sheet = given, "Companies"
@@ -445,18 +495,24 @@ func TestCellsBeyondTheHeaderAreKept(t *testing.T) {
 	b := season()
 	b.rows = rows(
 		ledger.Row{Number: 2, Result: filing.Ready, Cells: cells(text("comp_1"))},
-		ledger.Row{Number: 3, Result: filing.Ready, Cells: cells(text("a"), text("b"), text("c"), text("d"), text("e"), text("beyond"))},
+		ledger.Row{
+			Number: 3,
+			Result: filing.Ready,
+			Cells:  cells(text("a"), text("b"), text("c"), text("d"), text("e"), text("beyond")),
+		},
 		ledger.Row{Number: 4, Result: filing.Ready},
 	)
 	path, _ := write(t, b, "out.xlsx")
 	got := read(t, path, "Results")
-	if got[0][5].Text != "" || got[0][6].Text != "Result" || got[2][5].Text != "beyond" || got[2][6].Text != "ready" || got[3][6].Text != "ready" {
+	if got[0][5].Text != "" || got[0][6].Text != "Result" || got[2][5].Text != "beyond" || got[2][6].Text != "ready" ||
+		got[3][6].Text != "ready" {
 		t.Errorf("rows %v", got)
 	}
 }
 
 var traps = []string{
-	"=cmd|'/c calc'!A1", "+1 Fitness LLC", "@Home Health Corp", "-", "-5", "=1+1", "\tTab Corp", "'Quoted LLC", "''", "02134",
+	"=cmd|'/c calc'!A1", "+1 Fitness LLC", "@Home Health Corp", "-", "-5", "=1+1", "\tTab Corp", "'Quoted LLC", "''",
+	"02134",
 	"1e5", "TRUE", "2026-03-01", "#N/A", "Café Rosalía, \"Ltd\"",
 }
 
@@ -466,8 +522,11 @@ func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
 	var all []ledger.Row
 	for i, trap := range traps {
 		all = append(all, ledger.Row{
-			Number: i + 2, Result: filing.Rejected, Message: "=HYPERLINK(\"" + trap + "\")", Cells: cells(text("comp"), text(trap)),
-			Items: []ledger.Item{{OrderID: "=order", FilingStatus: "+filed", FilingDate: "@soon"}},
+			Number:  i + 2,
+			Result:  filing.Rejected,
+			Message: "=HYPERLINK(\"" + trap + "\")",
+			Cells:   cells(text("comp"), text(trap)),
+			Items:   []ledger.Item{{OrderID: "=order", FilingStatus: "+filed", FilingDate: "@soon"}},
 		})
 	}
 	b.rows = rows(all...)
@@ -477,7 +536,8 @@ func TestTextThatLooksLikeAFormulaStaysText(t *testing.T) {
 		if name == "out.xlsx" {
 			table = "Results"
 			for part, content := range unzip(t, path) {
-				if strings.HasPrefix(part, "xl/worksheets/") && (bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
+				if strings.HasPrefix(part, "xl/worksheets/") &&
+					(bytes.Contains(content, []byte("<f>")) || bytes.Contains(content, []byte("<f "))) {
 					t.Errorf("%s holds a formula", part)
 				}
 			}
@@ -534,10 +594,18 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 	b := season()
 	b.batch.Columns = []string{"Company ID", "Responsible Party SSN", "Social Security No.", "File No."}
 	b.rows = rows(
-		ledger.Row{Number: 2, Result: filing.Invalid, Message: "The SSN 123-45-6789 is wrong.",
-			Cells:  cells(text("comp_1"), text("123-45-6789"), number("123456789"), text("302-555-0100")),
-			Faults: []ledger.Fault{{Column: 1, Message: "123-45-6789 is not nine digits."}}},
-		ledger.Row{Number: 3, Result: filing.Placed, Cells: cells(text("comp_2"), text("123 45 6789"), text("see 123-45-6789"), text("123456789"))},
+		ledger.Row{
+			Number:  2,
+			Result:  filing.Invalid,
+			Message: "The SSN 123-45-6789 is wrong.",
+			Cells:   cells(text("comp_1"), text("123-45-6789"), number("123456789"), text("302-555-0100")),
+			Faults:  []ledger.Fault{{Column: 1, Message: "123-45-6789 is not nine digits."}},
+		},
+		ledger.Row{
+			Number: 3,
+			Result: filing.Placed,
+			Cells:  cells(text("comp_2"), text("123 45 6789"), text("see 123-45-6789"), text("123456789")),
+		},
 	)
 	for _, name := range []string{"out.xlsx", "out.csv"} {
 		path, _ := write(t, b, name)
@@ -556,7 +624,8 @@ func TestNoSocialSecurityNumberLeaves(t *testing.T) {
 			for _, run := range comments[0].Paragraph {
 				said.WriteString(run.Text)
 			}
-			if got := said.String() + comments[0].Text; !strings.Contains(got, "is not nine digits") || !strings.Contains(got, "again") {
+			if got := said.String() + comments[0].Text; !strings.Contains(got, "is not nine digits") ||
+				!strings.Contains(got, "again") {
 				t.Errorf("the comment says %q, want the fault and that the number is to be typed again", got)
 			}
 		}
@@ -605,7 +674,8 @@ func TestCSVIsTheResultsTable(t *testing.T) {
 	}
 	want := []string{
 		"comp_3", "+1 Fitness LLC", "02134", "2026", "2019-04-01", "placed",
-		"Ordered. Cost: at least $50.00.", "order_3", "submitted", "", "50.00 + state fee", "1", "2026-03-01T12:30:15Z", "",
+		"Ordered. Cost: at least $50.00.", "order_3", "submitted", "", "50.00 + state fee", "1",
+		"2026-03-01T12:30:15Z", "",
 	}
 	if !slices.Equal(words(got[2]), want) {
 		t.Errorf("row  %q\nwant %q", words(got[2]), want)
@@ -641,9 +711,11 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 	t.Run("declared", func(t *testing.T) {
 		figures, all := find(t, season())
 		for name, want := range map[string]string{
-			"placed": "2", "exists": "1", "invalid": "1", "rejected": "1", "uncertain": "1", "ready": "1", "placing": "1",
-			"skipped": "1", "canceled": "1", "total": "10", "File": "roster.xlsx", "Batch": "b7k2", "Product": "Annual report",
-			"Spent": "275", "Held": "600", "Still needed": "200", "Funds available": "125", "To be deposited": "75",
+			"placed": "2", "exists": "1", "invalid": "1", "rejected": "1", "uncertain": "1", "ready": "1",
+			"placing": "1",
+			"skipped": "1", "canceled": "1", "total": "10", "File": "roster.xlsx", "Batch": "b7k2",
+			"Product": "Annual report",
+			"Spent":   "275", "Held": "600", "Still needed": "200", "Funds available": "125", "To be deposited": "75",
 		} {
 			if figures[name] != want {
 				t.Errorf("%s: %q, want %q", name, figures[name], want)
@@ -678,7 +750,8 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{
-			"Spent": "at least $275.00", "Held": "$600.00", "Funds available": "at most $125.00", "To be deposited": "at least $75.00",
+			"Spent": "at least $275.00", "Held": "$600.00", "Funds available": "at most $125.00",
+			"To be deposited": "at least $75.00",
 		} {
 			if figures[name] != want {
 				t.Errorf("%s is shown as %q, want %q", name, figures[name], want)
@@ -705,13 +778,18 @@ func TestFilingStatusIsOneWordWhereTheFilingsAgree(t *testing.T) {
 		status, date string
 	}{
 		{"none", nil, "", ""},
-		{"an appointment is no filing", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.RegisteredAgent, "submitted", "")}, "filed", "2026-03-01"},
+		{"an appointment is no filing", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"),
+			item(filing.RegisteredAgent, "submitted", "")}, "filed", "2026-03-01"},
 		{"an appointment alone speaks", []ledger.Item{item(filing.RegisteredAgent, "submitted", "")}, "submitted", ""},
 		{"a change of agent is a filing", []ledger.Item{item(filing.AgentChange, "pending", "")}, "pending", ""},
-		{"two that agree", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.ForeignQualification, "filed", "2026-03-01")}, "filed", "2026-03-01"},
-		{"two that do not", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"), item(filing.ForeignQualification, "pending", "2026-04-01")},
-			"filed (annual report), pending (foreign qualification)", "2026-03-01 (annual report), 2026-04-01 (foreign qualification)"},
-		{"a type that is not known", []ledger.Item{{OrderType: "boi", FilingStatus: "queued"}, item(filing.EIN, "filed", "soon")}, "queued (boi), filed (EIN)", "soon"},
+		{"two that agree", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"),
+			item(filing.ForeignQualification, "filed", "2026-03-01")}, "filed", "2026-03-01"},
+		{"two that do not", []ledger.Item{item(filing.AnnualReport, "filed", "2026-03-01"),
+			item(filing.ForeignQualification, "pending", "2026-04-01")},
+			"filed (annual report), pending (foreign qualification)",
+			"2026-03-01 (annual report), 2026-04-01 (foreign qualification)"},
+		{"a type that is not known", []ledger.Item{{OrderType: "boi", FilingStatus: "queued"},
+			item(filing.EIN, "filed", "soon")}, "queued (boi), filed (EIN)", "soon"},
 	} {
 		b := season()
 		b.rows = rows(ledger.Row{Number: 2, Result: filing.Placed, Items: c.items})
@@ -746,7 +824,8 @@ func TestAnErrorLeavesTheOldFile(t *testing.T) {
 					}
 				}
 			}
-			if _, err := report.Write(t.Context(), b, "b7k2", path); !errors.Is(err, broken) || !strings.Contains(err.Error(), "b7k2") {
+			if _, err := report.Write(t.Context(), b, "b7k2", path); !errors.Is(err, broken) ||
+				!strings.Contains(err.Error(), "b7k2") {
 				t.Errorf("%s, reading %d: error %v", name, pass, err)
 			}
 			content, err := os.ReadFile(path)
@@ -761,7 +840,8 @@ func TestAnErrorLeavesTheOldFile(t *testing.T) {
 func TestACellThatCannotBeReadNamesItsRow(t *testing.T) {
 	b := season()
 	b.rows = rows(ledger.Row{Number: 17, Cells: []byte(`[{"nonsense":1}]`)})
-	if _, err := report.Write(t.Context(), b, "b7k2", filepath.Join(t.TempDir(), "out.xlsx")); err == nil || !strings.Contains(err.Error(), "row 17") {
+	if _, err := report.Write(t.Context(), b, "b7k2", filepath.Join(t.TempDir(), "out.xlsx")); err == nil ||
+		!strings.Contains(err.Error(), "row 17") {
 		t.Errorf("error %v, want one of row 17", err)
 	}
 }
@@ -840,8 +920,13 @@ func TestMemoryIsBounded(t *testing.T) {
 	b.rows = func(yield func(ledger.Row, error) bool) {
 		reads++
 		for i := range total {
-			row := ledger.Row{Number: i + 2, Result: filing.Results[i%len(filing.Results)], Cells: encoded, UpdatedAt: noon,
-				Faults: []ledger.Fault{{Column: i % 14, Message: fmt.Sprintf("fault of row %d", i)}}}
+			row := ledger.Row{
+				Number:    i + 2,
+				Result:    filing.Results[i%len(filing.Results)],
+				Cells:     encoded,
+				UpdatedAt: noon,
+				Faults:    []ledger.Fault{{Column: i % 14, Message: fmt.Sprintf("fault of row %d", i)}},
+			}
 			if !yield(row, nil) {
 				return
 			}
@@ -871,16 +956,35 @@ func TestMemoryIsBounded(t *testing.T) {
 // wrong, and says what to do; one that is filed is nothing to look at.
 func TestExceptionsNeedAttention(t *testing.T) {
 	ein := func(n, code int, note string) ledger.Row {
-		return ledger.Row{Number: n, Result: filing.Placed, Message: "placed: EIN", Cost: dollars(40), UpdatedAt: noon,
-			Cells: cells(text(fmt.Sprintf("comp_%d", n)), text("Bay LLC"), text("•••"), text("Grace")),
-			Items: []ledger.Item{{Product: filing.EIN, OrderID: fmt.Sprintf("order_%d", n), FilingStatus: "pending", Exception: code, ExceptionNote: note}}}
+		return ledger.Row{
+			Number:    n,
+			Result:    filing.Placed,
+			Message:   "placed: EIN",
+			Cost:      dollars(40),
+			UpdatedAt: noon,
+			Cells:     cells(text(fmt.Sprintf("comp_%d", n)), text("Bay LLC"), text("•••"), text("Grace")),
+			Items: []ledger.Item{{
+				Product:       filing.EIN,
+				OrderID:       fmt.Sprintf("order_%d", n),
+				FilingStatus:  "pending",
+				Exception:     code,
+				ExceptionNote: note,
+			}},
+		}
 	}
 	filed := ein(5, 0, "")
 	filed.Items[0].FilingStatus, filed.Items[0].FilingDate = "filed", "2026-03-15"
 	b := book{
-		batch: ledger.Batch{ID: "b7k2", File: "eins.xlsx", Product: filing.EIN, Open: true, CreatedAt: noon,
-			Columns: []string{"Company ID", "Legal Name", "SSN", "First"},
-			Fields:  []string{"companyId", "company.legalName", "ein.responsiblePartySsn", "ein.responsiblePartyFirstName"}},
+		batch: ledger.Batch{
+			ID:        "b7k2",
+			File:      "eins.xlsx",
+			Product:   filing.EIN,
+			Open:      true,
+			CreatedAt: noon,
+			Columns:   []string{"Company ID", "Legal Name", "SSN", "First"},
+			Fields: []string{"companyId", "company.legalName", "ein.responsiblePartySsn",
+				"ein.responsiblePartyFirstName"},
+		},
 		rows: rows(ein(2, 483, "123-45-6789 is an ITIN"), ein(3, 484, ""), ein(4, 999, ""), filed),
 	}
 	path, s := write(t, b, "out.xlsx")
@@ -893,7 +997,8 @@ func TestExceptionsNeedAttention(t *testing.T) {
 	}
 	for i, want := range []string{"exception 483", "exception 484", "exception 999"} {
 		message := got[i+1][4].Text
-		if !strings.HasPrefix(message, want) || !strings.Contains(message, "dashboard") || strings.Contains(message, "123-45-6789") || strings.Contains(message, "Type the number again") {
+		if !strings.HasPrefix(message, want) || !strings.Contains(message, "dashboard") ||
+			strings.Contains(message, "123-45-6789") || strings.Contains(message, "Type the number again") {
 			t.Error(message)
 		}
 	}

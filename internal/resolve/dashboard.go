@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/report"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // linksAtOnce are few: links are for a person to look at, and the service has

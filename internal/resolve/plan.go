@@ -38,8 +38,12 @@ func (p *Plan) Orders() (all []string) {
 // Plan checks the decisions on a batch against each other and against the ledger.
 func (d *Desk) Plan(ctx context.Context, batch string, decisions *report.Decisions) (*Plan, error) {
 	p := &Plan{
-		decisions: decisions, doubts: make(map[int]report.Doubt), rows: make(map[int]ledger.Row),
-		owners: make(map[string]ledger.Row), seen: make(map[int]int), given: make(map[string]int),
+		decisions: decisions,
+		doubts:    make(map[int]report.Doubt),
+		rows:      make(map[int]ledger.Row),
+		owners:    make(map[string]ledger.Row),
+		seen:      make(map[int]int),
+		given:     make(map[string]int),
 	}
 	doubts, err := report.Uncertain(ctx, d.Ledger, batch)
 	if err != nil {
@@ -109,7 +113,8 @@ func (p *Plan) problem(d report.Decision, column, format string, args ...any) {
 	if p.decisions.Sheet != "" {
 		where = p.decisions.Sheet + "!" + where
 	}
-	p.Problems = append(p.Problems, fmt.Sprintf("%s  %s  %s: %s", p.decisions.File, where, column, fmt.Sprintf(format, args...)))
+	p.Problems = append(p.Problems, fmt.Sprintf("%s  %s  %s: %s", p.decisions.File, where, column,
+		fmt.Sprintf(format, args...)))
 }
 
 func (p *Plan) note(format string, args ...any) {
@@ -142,7 +147,8 @@ func (p *Plan) check(batch string, d report.Decision) *Settlement {
 	case twice:
 		p.problem(d, report.RowColumn, "row %d is decided on in line %d already", d.Row, first)
 	case d.Attempt <= 0:
-		p.problem(d, report.AttemptColumn, "the number that was here is missing: it tells which attempt the decision is about")
+		p.problem(d, report.AttemptColumn,
+			"the number that was here is missing: it tells which attempt the decision is about")
 	}
 	if len(p.Problems) > before {
 		return nil
@@ -159,7 +165,8 @@ func (p *Plan) check(batch string, d report.Decision) *Settlement {
 // doubt: the same decision as before is fine.
 func (p *Plan) settled(d report.Decision, verdict string, row ledger.Row) {
 	switch {
-	case verdict == report.DecidedNotPlaced && (row.Tries > d.Attempt || row.Result == filing.Ready || row.Result == filing.Canceled):
+	case verdict == report.DecidedNotPlaced &&
+		(row.Tries > d.Attempt || row.Result == filing.Ready || row.Result == filing.Canceled):
 		p.note("Row %d was settled as not placed before, and is %s now.", d.Row, row.Result)
 	case row.Result == filing.Uncertain:
 		p.problem(d, report.AttemptColumn, "the row was sent again since this sheet was written: write it anew")
@@ -207,9 +214,12 @@ func (p *Plan) doubted(d report.Decision, verdict string) *Settlement {
 		case twice && first == d.Line:
 			continue // written twice in one cell
 		case twice:
-			p.problem(d, report.OrderIDsColumn, "%s is given in line %d already: one order cannot be that of two rows", id, first)
+			p.problem(d, report.OrderIDsColumn, "%s is given in line %d already: one order cannot be that of two rows",
+				id, first)
 		case taken:
-			p.problem(d, report.OrderIDsColumn, "%s is the order of row %d of batch %s: one order cannot be that of two rows", id, owner.Number, owner.Batch)
+			p.problem(d, report.OrderIDsColumn,
+				"%s is the order of row %d of batch %s: one order cannot be that of two rows", id, owner.Number,
+				owner.Batch)
 		}
 		p.given[id] = d.Line
 		s.Orders = append(s.Orders, id)

@@ -57,11 +57,18 @@ func (s *Settlement) fault() error {
 	case row.Creating && len(s.Orders) > 0 && !s.Doubt.Supposed():
 		return &Fault{report.OrderIDsColumn, ledger.ErrCreating.Error()}
 	case row.Creating && len(s.Orders) > 0 && s.Company == "":
-		return &Fault{report.CompanyIDColumn, "the id of the company that was created is missing beside the order's (comp_…)"}
+		return &Fault{
+			report.CompanyIDColumn, "the id of the company that was created is missing beside the order's (comp_…)",
+		}
 	case len(s.Orders) > len(s.Doubt.Products()):
-		return &Fault{report.OrderIDsColumn, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(s.Orders), s.Doubt.Ordered())}
+		return &Fault{
+			report.OrderIDsColumn, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(s.Orders),
+				s.Doubt.Ordered()),
+		}
 	case s.Company != "" && !s.Doubt.FormsCompany():
-		return &Fault{report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+		return &Fault{
+			report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number),
+		}
 	case s.Company != "" && !filing.IsCompanyID(s.Company):
 		return &Fault{report.CompanyIDColumn, fmt.Sprintf("%q is not a company id: it looks like comp_…", s.Company)}
 	case s.Company != "" && !row.Creating && len(s.Orders) == 0:
@@ -78,7 +85,8 @@ func (f *Fault) Error() string { return f.Message }
 
 func isOrderID(id string) bool {
 	rest, found := strings.CutPrefix(id, "order_")
-	return found && rest != "" && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	return found && rest != "" && strings.Trim(rest,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 // find has a look at a company that is said to have been created, or formed: what
@@ -114,7 +122,10 @@ func (d *Desk) company(ctx context.Context, id, name string, others ...string) (
 			return found, nil
 		}
 	}
-	return found, &Fault{report.CompanyIDColumn, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", found.ID, found.LegalName, name)}
+	return found, &Fault{
+		report.CompanyIDColumn, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", found.ID,
+			found.LegalName, name),
+	}
 }
 
 // Told is what the service told of orders that nobody knows, by order.
@@ -148,14 +159,22 @@ func (t Told) Against(s *Settlement) []string {
 		if more := len(orders) + s.Doubt.More - someOrders; more > 0 {
 			which += fmt.Sprintf(" or one of %d others", more)
 		}
-		return []string{fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, which)}
+		return []string{
+			fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", row.Number, which),
+		}
 	}
 	var why []string
 	if nameless := t.nameless(s); len(nameless) > 0 {
-		why = append(why, fmt.Sprintf("row %d ordered %s, and no order id is given for the %s: that is recorded as placed without one.", row.Number, s.Doubt.Ordered(), strings.Join(nameless, " and the ")))
+		why = append(
+			why, fmt.Sprintf(
+				"row %d ordered %s, and no order id is given for the %s: that is recorded as placed without one.",
+				row.Number, s.Doubt.Ordered(), strings.Join(nameless, " and the ")))
 	}
 	if row.Creating && len(s.Orders) == 0 && s.Doubt.Supposed() {
-		why = append(why, fmt.Sprintf("row %d may have sent its order as well as made the company: with the company alone, its order is sent now.", row.Number))
+		why = append(
+			why, fmt.Sprintf(
+				"row %d may have sent its order as well as made the company: with the company alone, its order is "+
+					"sent now.", row.Number))
 	}
 	for _, id := range s.Orders {
 		for _, e := range t[id] {
@@ -182,7 +201,8 @@ func (t Told) nameless(s *Settlement) []string {
 	others := 0
 	for _, id := range s.Orders {
 		at := slices.IndexFunc(left, func(ordered filing.Product) bool {
-			return slices.ContainsFunc(t[id], func(e ledger.Event) bool { p, known := e.Product(); return known && p == ordered })
+			return slices.ContainsFunc(t[id],
+				func(e ledger.Event) bool { p, known := e.Product(); return known && p == ordered })
 		})
 		if at < 0 {
 			others++
@@ -205,7 +225,8 @@ const clockSkew = time.Minute
 func (s *Settlement) contradicts(e ledger.Event) string {
 	row := &s.Doubt.Row
 	ordered := s.Doubt.Products()
-	if p, known := e.Product(); known && !slices.Contains(ordered, p) && !(p == filing.RegisteredAgent && slices.Contains(ordered, filing.AgentChange)) {
+	if p, known := e.Product(); known && !slices.Contains(ordered, p) &&
+		!(p == filing.RegisteredAgent && slices.Contains(ordered, filing.AgentChange)) {
 		return "is of another product: " + p.Title()
 	}
 	if company := cmp.Or(s.Company, row.Company); e.CompanyID != "" && company != "" && e.CompanyID != company {
@@ -214,10 +235,12 @@ func (s *Settlement) contradicts(e ledger.Event) string {
 	if state := row.Request.Order.FilingState; e.FilingState != "" && state != "" && e.FilingState != state {
 		return "is of another state: " + string(e.FilingState)
 	}
-	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" && e.FilingYear != report.FilingYear {
+	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" &&
+		e.FilingYear != report.FilingYear {
 		return "is of another year: " + e.FilingYear
 	}
-	if sent := s.Doubt.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() && e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
+	if sent := s.Doubt.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() &&
+		e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
 		return "was there before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
 	}
 	return ""
@@ -229,23 +252,33 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 	switch {
 	case !s.placed():
-		if err := d.Ledger.ResolveNotPlaced(ctx, row.ID, row.Tries, "not placed, says "+by+"; it may be sent again"); err != nil {
+		if err := d.Ledger.ResolveNotPlaced(ctx, row.ID, row.Tries,
+			"not placed, says "+by+"; it may be sent again"); err != nil {
 			return "", err
 		}
 		return d.freed(ctx, row)
 	case row.Creating && len(s.Orders) > 0:
-		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.found.ID, row.Held.Dollars()),
-			d.Ledger.ResolveMade(ctx, row.ID, row.Tries, s.Orders, s.found, ledger.FormedClaims(&row.Request.Order, s.found.ID), "placed: found by "+by+", for the new company "+s.found.ID)
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+				row.Number, s.found.ID, row.Held.Dollars()),
+			d.Ledger.ResolveMade(ctx, row.ID, row.Tries, s.Orders, s.found,
+				ledger.FormedClaims(&row.Request.Order, s.found.ID),
+				"placed: found by "+by+", for the new company "+s.found.ID)
 	case row.Creating:
-		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number, s.found.ID),
+		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number,
+				s.found.ID),
 			d.Ledger.ResolveCreated(ctx, row.ID, row.Tries, s.found, "the company was found as "+s.found.ID+" by "+by)
 	case s.Company != "":
-		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.", row.Number, s.Company, row.Held.Dollars()),
-			d.Ledger.ResolveFormed(ctx, row.ID, row.Tries, s.Orders, s.Company, ledger.FormedClaims(&row.Request.Order, s.Company), "placed: found by "+by+"; the new company is "+s.Company)
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+				row.Number, s.Company, row.Held.Dollars()),
+			d.Ledger.ResolveFormed(ctx, row.ID, row.Tries, s.Orders, s.Company,
+				ledger.FormedClaims(&row.Request.Order, s.Company),
+				"placed: found by "+by+"; the new company is "+s.Company)
 	}
 	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
 	if row.Request.Order.Formation != nil {
-		said += fmt.Sprintf(" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID", row.Batch, row.Number)
+		said += fmt.Sprintf(
+			" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID",
+			row.Batch, row.Number)
 	}
 	return said, d.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, s.Orders, "placed: found by "+by)
 }
@@ -255,7 +288,9 @@ func (d *Desk) Settle(ctx context.Context, s *Settlement) (string, error) {
 func (d *Desk) NameCompany(ctx context.Context, row ledger.Row, company string) (string, error) {
 	switch {
 	case row.Request == nil || row.Request.Order.Formation == nil:
-		return "", &Fault{report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+		return "", &Fault{
+			report.CompanyIDColumn, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number),
+		}
 	case !filing.IsCompanyID(company):
 		return "", &Fault{report.CompanyIDColumn, fmt.Sprintf("%q is not a company id: it looks like comp_…", company)}
 	}
@@ -266,7 +301,8 @@ func (d *Desk) NameCompany(ctx context.Context, row ledger.Row, company string) 
 	}
 	by := d.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
 	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
-		d.Ledger.NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID), "placed; the new company is "+found.ID+", says "+by)
+		d.Ledger.NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID),
+			"placed; the new company is "+found.ID+", says "+by)
 }
 
 // freed says what became of a row that was never made: one of a batch that was
@@ -277,7 +313,10 @@ func (d *Desk) freed(ctx context.Context, row *ledger.Row) (string, error) {
 		return "", err
 	}
 	if now.Result == filing.Canceled {
-		return fmt.Sprintf("Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held for it is free.", row.Number, row.Held.Dollars()), nil
+		return fmt.Sprintf(
+			"Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held "+
+				"for it is free.", row.Number, row.Held.Dollars()), nil
 	}
-	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.", row.Number, row.Held.Dollars()), nil
+	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.",
+		row.Number, row.Held.Dollars()), nil
 }

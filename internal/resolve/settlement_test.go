@@ -39,17 +39,34 @@ func TestWhatIsWrongWithASettlement(t *testing.T) {
 		s            Settlement
 		column, says string
 	}{
-		"placed":                     {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}, "", ""},
-		"never made":                 {Settlement{Doubt: inDoubt(annual)}, "", ""},
-		"formed":                     {Settlement{Doubt: inDoubt(formation), Orders: []string{"order_1"}, Company: "comp_9"}, "", ""},
-		"created":                    {Settlement{Doubt: creating, Company: "comp_9"}, "", ""},
-		"no order id":                {Settlement{Doubt: inDoubt(annual), Orders: []string{"doc_1"}}, report.OrderIDsColumn, "is not an order id"},
-		"the same id twice":          {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_1"}}, report.OrderIDsColumn, "given twice"},
-		"more ids than items":        {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_2"}}, report.OrderIDsColumn, "2 order ids are too many"},
-		"an order of a creation":     {Settlement{Doubt: creating, Orders: []string{"order_1"}}, report.OrderIDsColumn, "give the company's id"},
-		"a company of a report":      {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}, Company: "comp_9"}, report.CompanyIDColumn, "forms no company"},
-		"no company id":              {Settlement{Doubt: inDoubt(formation), Orders: []string{"order_1"}, Company: "acme"}, report.CompanyIDColumn, "is not a company id"},
-		"a formation without orders": {Settlement{Doubt: inDoubt(formation), Company: "comp_9"}, report.OrderIDsColumn, "is missing"},
+		"placed":     {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}, "", ""},
+		"never made": {Settlement{Doubt: inDoubt(annual)}, "", ""},
+		"formed": {Settlement{
+			Doubt:   inDoubt(formation),
+			Orders:  []string{"order_1"},
+			Company: "comp_9",
+		}, "", ""},
+		"created": {Settlement{Doubt: creating, Company: "comp_9"}, "", ""},
+		"no order id": {Settlement{Doubt: inDoubt(annual), Orders: []string{"doc_1"}},
+			report.OrderIDsColumn, "is not an order id"},
+		"the same id twice": {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_1"}},
+			report.OrderIDsColumn, "given twice"},
+		"more ids than items": {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_2"}},
+			report.OrderIDsColumn, "2 order ids are too many"},
+		"an order of a creation": {Settlement{Doubt: creating, Orders: []string{"order_1"}}, report.OrderIDsColumn,
+			"give the company's id"},
+		"a company of a report": {Settlement{
+			Doubt:   inDoubt(annual),
+			Orders:  []string{"order_1"},
+			Company: "comp_9",
+		}, report.CompanyIDColumn, "forms no company"},
+		"no company id": {Settlement{
+			Doubt:   inDoubt(formation),
+			Orders:  []string{"order_1"},
+			Company: "acme",
+		}, report.CompanyIDColumn, "is not a company id"},
+		"a formation without orders": {Settlement{Doubt: inDoubt(formation), Company: "comp_9"}, report.OrderIDsColumn,
+			"is missing"},
 	} {
 		err := c.s.fault()
 		if c.says == "" {
@@ -67,7 +84,13 @@ func TestWhatIsWrongWithASettlement(t *testing.T) {
 
 func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 	told := func(orderType, company string, at time.Time) Told {
-		return Told{"order_1": {{Event: filing.Event{ID: "evt_1", OrderID: "order_1", OrderType: orderType, CompanyID: company, CreatedAt: at}}}}
+		return Told{"order_1": {{Event: filing.Event{
+			ID:        "evt_1",
+			OrderID:   "order_1",
+			OrderType: orderType,
+			CompanyID: company,
+			CreatedAt: at,
+		}}}}
 	}
 	ofAnother := func(state filing.State, year string) Told {
 		t := told("annual_report", "comp_1", noon)
@@ -91,20 +114,24 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 		told Told
 		says string
 	}{
-		"nothing was told":               {placed, nil, ""},
-		"it fits":                        {placed, told("annual_report", "comp_1", noon.Add(time.Second)), ""},
-		"a clock that is a little slow":  {placed, told("annual_report", "", noon.Add(-clockSkew)), ""},
-		"a type that nobody knows":       {placed, told("something", "", noon), ""},
-		"another product":                {placed, told("ein", "", noon), "is of another product"},
-		"another company":                {placed, told("annual_report", "comp_2", noon), "is of another company: comp_2"},
-		"another state":                  {placed, ofAnother("DE", "2026"), "is of another state: DE"},
-		"another year":                   {placed, ofAnother("FL", "2025"), "is of another year: 2025"},
-		"there before the row was sent":  {placed, told("annual_report", "", noon.Add(-2*clockSkew)), "was there before this row was sent"},
+		"nothing was told":              {placed, nil, ""},
+		"it fits":                       {placed, told("annual_report", "comp_1", noon.Add(time.Second)), ""},
+		"a clock that is a little slow": {placed, told("annual_report", "", noon.Add(-clockSkew)), ""},
+		"a type that nobody knows":      {placed, told("something", "", noon), ""},
+		"another product":               {placed, told("ein", "", noon), "is of another product"},
+		"another company": {placed, told("annual_report", "comp_2", noon),
+			"is of another company: comp_2"},
+		"another state": {placed, ofAnother("DE", "2026"), "is of another state: DE"},
+		"another year":  {placed, ofAnother("FL", "2025"), "is of another year: 2025"},
+		"there before the row was sent": {placed, told("annual_report", "", noon.Add(-2*clockSkew)),
+			"was there before this row was sent"},
 		"an order that may be the row's": {never, nil, "it would be bought twice"},
-		"many that may be":               {many, nil, "as order_0 or order_1 or order_2 or one of 297 others: sent again"},
-		"an item without an id":          {half, nil, "no order id is given for the registered agent"},
-		"another item without an id":     {half, told("registered_agent", "comp_1", noon), "no order id is given for the annual report"},
-		"a company, and perhaps more":    {supposed, nil, "may have sent its order as well"},
+		"many that may be": {many, nil,
+			"as order_0 or order_1 or order_2 or one of 297 others: sent again"},
+		"an item without an id": {half, nil, "no order id is given for the registered agent"},
+		"another item without an id": {half, told("registered_agent", "comp_1", noon),
+			"no order id is given for the annual report"},
+		"a company, and perhaps more": {supposed, nil, "may have sent its order as well"},
 	} {
 		against := strings.Join(c.told.Against(&c.s), "\n")
 		if c.says == "" && against != "" || !strings.Contains(against, c.says) {
@@ -116,7 +143,8 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 // The company beside a formation's order is looked at, once, before what came
 // with it counts as that company's for ever: by itself, and in a sheet.
 func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
-	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC", "comp_wrong": "Harbor Light LLC"}
+	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC",
+		"comp_wrong": "Harbor Light LLC"}
 	var asked atomic.Int64
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -148,13 +176,22 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		} {
 			batch, order := fmt.Sprint("b", i), fmt.Sprint("order_", i)
 			doubt := formationInDoubt(t, l, batch)
-			sheet := &report.Decisions{All: []report.Decision{{Line: 2, Batch: batch, Row: 2, Attempt: 1, Word: "placed", OrderIDs: []string{order}, CompanyID: c.company}}}
+			sheet := &report.Decisions{All: []report.Decision{{
+				Line:      2,
+				Batch:     batch,
+				Row:       2,
+				Attempt:   1,
+				Word:      "placed",
+				OrderIDs:  []string{order},
+				CompanyID: c.company,
+			}}}
 			asked.Store(0)
 			p, err := desk.Plan(t.Context(), batch, sheet)
 			if err != nil || asked.Load() != 1 {
 				t.Fatalf("%s: %v, asked %d times", c.company, err, asked.Load())
 			}
-			if said := strings.Join(p.Problems, "\n"); (c.says == "") != (said == "") || !strings.Contains(said, c.says) || (len(p.Settlements) == 1) != (c.says == "") {
+			if said := strings.Join(p.Problems, "\n"); (c.says == "") != (said == "") ||
+				!strings.Contains(said, c.says) || (len(p.Settlements) == 1) != (c.says == "") {
 				t.Errorf("%s in a sheet: %q, %d settlements", c.company, said, len(p.Settlements))
 			}
 			s := &Settlement{Doubt: doubt, Orders: []string{order}, Company: c.company}
@@ -165,7 +202,8 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			}
 			if c.says != "" {
 				var fault *Fault
-				if !errors.As(err, &fault) || fault.Column != report.CompanyIDColumn || !strings.Contains(fault.Message, c.says) {
+				if !errors.As(err, &fault) || fault.Column != report.CompanyIDColumn ||
+					!strings.Contains(fault.Message, c.says) {
 					t.Errorf("%s: %v", c.company, err)
 				}
 				continue
@@ -177,7 +215,8 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			if err != nil || !strings.Contains(said, "its company is "+c.company) || asked.Load() != 1 {
 				t.Errorf("%q, %v, asked %d times", said, err, asked.Load())
 			}
-			if row, err := l.Row(t.Context(), doubt.Row.ID); err != nil || row.Result != filing.Placed || row.Company != c.company {
+			if row, err := l.Row(t.Context(), doubt.Row.ID); err != nil || row.Result != filing.Placed ||
+				row.Company != c.company {
 				t.Errorf("%+v, %v", row, err)
 			}
 		}
@@ -192,7 +231,8 @@ func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt
 	t.Helper()
 	ctx := t.Context()
 	order := filing.Order{UserID: "user_" + batch, FilingState: "DE", Formation: &filing.FormationItem{
-		Company: filing.Company{LegalName: "Blue Heron LLC", EntityType: "LLC", FormationState: "DE"}, AlternativeNames: []string{"Red Heron LLC"},
+		Company:          filing.Company{LegalName: "Blue Heron LLC", EntityType: "LLC", FormationState: "DE"},
+		AlternativeNames: []string{"Red Heron LLC"},
 	}}
 	must := func(err error) {
 		t.Helper()
@@ -202,7 +242,14 @@ func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt
 	}
 	_, err := l.CreateBatch(ctx, ledger.Batch{ID: batch, Product: filing.Formation, Columns: []string{"Legal Name"}})
 	must(err)
-	must(l.AddRows(ctx, batch, []ledger.Row{{Number: 2, Cells: []byte(`["x"]`), Result: filing.Ready, Request: &filing.Request{Product: filing.Formation, Order: order}}}))
+	must(l.AddRows(ctx, batch, []ledger.Row{
+		{
+			Number:  2,
+			Cells:   []byte(`["x"]`),
+			Result:  filing.Ready,
+			Request: &filing.Request{Product: filing.Formation, Order: order},
+		},
+	}))
 	must(l.OpenBatch(ctx, batch))
 	row, err := l.RowNumbered(ctx, batch, 2)
 	must(err)

@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrNotHandedIn is returned for a batch of which nothing can have been sent
@@ -77,12 +77,15 @@ func (d *Desk) Suspect(ctx context.Context, b ledger.Batch, numbers []int, since
 		at, supposed := before[row.ID]
 		switch {
 		case row.Result == filing.Placing && named:
-			return nil, fmt.Errorf("row %d of batch %s is at the service now: wait for its answer, or stop what places it", row.Number, b.ID)
+			return nil, fmt.Errorf(
+				"row %d of batch %s is at the service now: wait for its answer, or stop what places it",
+				row.Number, b.ID)
 		case row.Result == filing.Placing:
 			s.AtService++
 		case row.Result == filing.Uncertain:
 		case row.Result != filing.Ready && named:
-			return nil, fmt.Errorf("row %d of batch %s is %s: only a ready row is suspected", row.Number, b.ID, row.Result)
+			return nil, fmt.Errorf("row %d of batch %s is %s: only a ready row is suspected", row.Number, b.ID,
+				row.Result)
 		case row.Result != filing.Ready:
 		case supposed && !at.Before(since):
 			s.Settled++
@@ -131,7 +134,10 @@ func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
 			intents = append(intents, jobs.Intent(row, s.Batch, user, company))
 		}
 	}
-	why := fmt.Sprintf("may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's dashboard, then settle the row, on the page under Uncertain or with importer resolve; it is not sent by itself",
+	why := fmt.Sprintf(
+		"may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's "+
+			"dashboard, then settle the row, on the page under Uncertain or with importer resolve; it is not sent "+
+			"by itself",
 		s.Since.UTC().Format("2006-01-02 15:04 MST"), d.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
 		said, err := d.Ledger.Doubt(ctx, intents, s.Since, why)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// handleAdmin serves the controls. They take JSON only, which no page of another site can post without asking first.
+// handleAdmin serves the controls. They take JSON only, which no page of
+// another site can post without asking first.
 func (s *Service) handleAdmin(mux *http.ServeMux) {
 	for pattern, do := range map[string]func(*call) (any, error){
 		"POST /admin/deposit":          s.adminDeposit,
@@ -175,8 +176,8 @@ func (s *Service) adminClearWebhookFaults(c *call) (any, error) {
 	return s.adminListWebhookFaults(c)
 }
 
-// adminDown begins an outage, which ends by itself after seconds where given. Refused connections need an end: the
-// controls cannot be reached meanwhile.
+// adminDown begins an outage, which ends by itself after seconds where given.
+// Refused connections need an end: the controls cannot be reached meanwhile.
 func (s *Service) adminDown(c *call) (any, error) {
 	mode := c.body.text("mode")
 	c.body.oneOf("mode", mode, []string{"up", string(Outage503), string(OutageRefuse)})
@@ -224,7 +225,8 @@ func moved(events []Event, n int) map[string]any {
 	return map[string]any{"moved": n, "events": ids}
 }
 
-// adminAdvance moves one filing, or with all every filing that is not at its end, by one step or to a status.
+// adminAdvance moves one filing, or with all every filing that is not at its
+// end, by one step or to a status.
 func (s *Service) adminAdvance(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	status, _ := c.body.maybeText("status")
@@ -239,8 +241,8 @@ func (s *Service) adminAdvance(c *call) (any, error) {
 	return moved(events, 1), err
 }
 
-// adminException raises an exception of one filing, or with all of every filing that can have it. Without a code it is
-// one that fits the product.
+// adminException raises an exception of one filing, or with all of every filing
+// that can have it. Without a code it is one that fits the product.
 func (s *Service) adminException(c *call) (any, error) {
 	orderID, all := whichOrders(c)
 	code := 0
@@ -268,7 +270,8 @@ func (s *Service) adminMail(c *call) (any, error) {
 	return map[string]any{"eventId": e.ID}, err
 }
 
-// adminRedeliver hands one event out again, or all: from the newest on when reversed, each twice when asked so.
+// adminRedeliver hands one event out again, or all: from the newest on when
+// reversed, each twice when asked so.
 func (s *Service) adminRedeliver(c *call) (any, error) {
 	id, _ := c.body.maybeText("eventId")
 	all, _ := c.body.maybeFlag("all")

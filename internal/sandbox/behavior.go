@@ -10,14 +10,16 @@ import (
 	"strconv"
 )
 
-// Behavior is one way in which the real service may differ from what a client believes. The document rules none of them
-// out.
+// Behavior is one way in which the real service may differ from what a client
+// believes. The document rules none of them out.
 type Behavior string
 
 const (
-	// SlowAgents: agent service becomes active when its filing is filed. An order for it before that buys it again.
+	// SlowAgents: agent service becomes active when its filing is filed. An
+	// order for it before that buys it again.
 	SlowAgents Behavior = "slow-agents"
-	// PartialConflicts: a 409 over one product of an order leaves the other products ordered and charged.
+	// PartialConflicts: a 409 over one product of an order leaves the other
+	// products ordered and charged.
 	PartialConflicts Behavior = "partial-conflicts"
 	// EINsExist: every company that appears by itself has an EIN already.
 	EINsExist Behavior = "eins-exist"
@@ -27,22 +29,27 @@ const (
 	PriceRise Behavior = "price-rise"
 	// RefundCanceled: a canceled filing is paid back.
 	RefundCanceled Behavior = "refund-canceled"
-	// ChargeWhenFiled: only agent service is charged when it is ordered, everything else when it is filed.
+	// ChargeWhenFiled: only agent service is charged when it is ordered,
+	// everything else when it is filed.
 	ChargeWhenFiled Behavior = "charge-when-filed"
 	// NotFound400: an unknown id is answered with 400 in place of 404.
 	NotFound400 Behavior = "not-found-400"
 	// DottedIDs: the ids of new orders and documents have dots and colons.
 	DottedIDs Behavior = "dotted-ids"
-	// ExactEmails: users are found by their e-mail exactly as it was written at their creation.
+	// ExactEmails: users are found by their e-mail exactly as it was written at
+	// their creation.
 	ExactEmails Behavior = "exact-emails"
-	// NoReportWithFormation: an order of a formation together with an annual report is refused.
+	// NoReportWithFormation: an order of a formation together with an annual
+	// report is refused.
 	NoReportWithFormation Behavior = "no-report-with-formation"
-	// EventDetails: events name the company, the filing state, the filing year and the status of the subscription. A
-	// change of a subscription is told by an event.
+	// EventDetails: events name the company, the filing state, the filing year
+	// and the status of the subscription. A change of a subscription is told by
+	// an event.
 	EventDetails Behavior = "event-details"
 )
 
-var behaviors = []Behavior{SlowAgents, PartialConflicts, EINsExist, Surcharge, PriceRise, RefundCanceled, ChargeWhenFiled,
+var behaviors = []Behavior{SlowAgents, PartialConflicts, EINsExist, Surcharge, PriceRise, RefundCanceled,
+	ChargeWhenFiled,
 	NotFound400, DottedIDs, ExactEmails, NoReportWithFormation, EventDetails}
 
 // Known reports whether b is one of the behaviors above.
@@ -72,7 +79,8 @@ func (s *Service) raised(b Behavior, cents int64) int64 {
 	return cents + cents/10
 }
 
-// makeRest makes what a refused order asks for besides the product that is in conflict. The caller holds s.mu.
+// makeRest makes what a refused order asks for besides the product that is in
+// conflict. The caller holds s.mu.
 func (s *Service) makeRest(c *call, req *orderRequest, rec *company) {
 	rest := *req
 	if req.ein != nil && (rec.EIN != "" || rec.EINRequested) {
@@ -99,8 +107,9 @@ func (s *Service) SetEIN(companyID, ein string) error {
 	return nil
 }
 
-// SetSubscription changes the subscription that an order established, one per product, company and state, without a
-// change of its filing. With EventDetails an event tells of it. Source: spec section 2, subscriptionStatus.
+// SetSubscription changes the subscription that an order established, one per
+// product, company and state, without a change of its filing. With EventDetails
+// an event tells of it. Source: spec section 2, subscriptionStatus.
 func (s *Service) SetSubscription(ctx context.Context, orderID, status string) ([]Event, error) {
 	s.mu.Lock()
 	item := s.items[orderID]
@@ -123,8 +132,9 @@ func (s *Service) SetSubscription(ctx context.Context, orderID, status string) (
 	return values(events), nil
 }
 
-// Renew makes the next year's report under the subscription of an annual report, charges it and tells of it as pending.
-// Its order id is one that no client has seen. Source: spec section 4, order rule 9.
+// Renew makes the next year's report under the subscription of an annual
+// report, charges it and tells of it as pending. Its order id is one that no
+// client has seen. Source: spec section 4, order rule 9.
 func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, error) {
 	s.mu.Lock()
 	was := s.items[orderID]
@@ -156,12 +166,15 @@ func (s *Service) Renew(ctx context.Context, orderID string) (Item, []Event, err
 	return renewed, values(events), nil
 }
 
-// oddBytes is what an answer may hold in any text: NUL, a control sequence of terminals, a byte that is no UTF-8, half of
-// a surrogate pair, a byte order mark and an override of the writing direction.
+// oddBytes is what an answer may hold in any text: NUL, a control sequence of
+// terminals, a byte that is no UTF-8, half of a surrogate pair, a byte order
+// mark and an override of the writing direction.
 var oddBytes = []byte(`\u0000\u001b[31m` + "\xff" + `\ud800` + "\ufeff\u202e")
 
-// oddFields are texts that a person reads. Ids and enumerations are left alone: without them an answer means nothing.
-var oddFields = []string{"message", "filingStatus", "orderType", "legalName", "tradeName", "fullName", "name", "description",
+// oddFields are texts that a person reads. Ids and enumerations are left alone:
+// without them an answer means nothing.
+var oddFields = []string{"message", "filingStatus", "orderType", "legalName", "tradeName", "fullName", "name",
+	"description",
 	"documentType"}
 
 // odd puts odd bytes into every text of a JSON value that a person reads.
@@ -290,7 +303,8 @@ func (s *Service) adminRenew(c *call) (any, error) {
 	})
 }
 
-// eachSubscription does something with one order, or with the newest annual report of every active subscription.
+// eachSubscription does something with one order, or with the newest annual
+// report of every active subscription.
 func (s *Service) eachSubscription(orderID string, all bool, do func(id string) ([]Event, error)) (any, error) {
 	if !all {
 		events, err := do(orderID)
@@ -326,7 +340,8 @@ func sum(items []Item) (total int64) {
 	return total
 }
 
-// chargeFiled takes the money of an item that is paid when it is filed. The caller holds s.mu.
+// chargeFiled takes the money of an item that is paid when it is filed. The
+// caller holds s.mu.
 func (s *Service) chargeFiled(item *Item) {
 	s.balance -= item.owed
 	s.charged += item.owed

@@ -24,21 +24,24 @@ func TestSpoiltSuccess(t *testing.T) {
 		charged int64    // of both orders
 		ok      func(first, second answer) bool
 	}{
-		{FaultListsFirst, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00), func(_, a answer) bool {
-			return len(a.Items) == 1 && a.Items[0].OrderType == registeredAgent && a.Items[0].OrderID != ""
-		}},
+		{FaultListsFirst, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00),
+			func(_, a answer) bool {
+				return len(a.Items) == 1 && a.Items[0].OrderType == registeredAgent && a.Items[0].OrderID != ""
+			}},
 		{FaultMakesFirst, []string{registeredAgent}, 25_00 + 300_00 + 2*50_00, func(_, a answer) bool {
 			return len(a.Items) == 1 && a.Items[0].OrderType == registeredAgent && a.Items[0].OrderID != ""
 		}},
 		{FaultNoLastID, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00), func(_, a answer) bool {
 			return len(a.Items) == 2 && a.Items[0].OrderID != "" && a.Items[1].OrderID == ""
 		}},
-		{FaultRepeatedID, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00), func(first, a answer) bool {
-			return a.Items[0].OrderID == first.Items[0].OrderID && a.Items[1].OrderID == first.Items[0].OrderID
-		}},
-		{FaultOtherCompany, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00), func(_, a answer) bool {
-			return a.CompanyID != "" && a.CompanyID != "comp_filed"
-		}},
+		{FaultRepeatedID, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00),
+			func(first, a answer) bool {
+				return a.Items[0].OrderID == first.Items[0].OrderID && a.Items[1].OrderID == first.Items[0].OrderID
+			}},
+		{FaultOtherCompany, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00),
+			func(_, a answer) bool {
+				return a.CompanyID != "" && a.CompanyID != "comp_filed"
+			}},
 		{FaultOddText, []string{registeredAgent, annualReport}, 2 * (25_00 + 300_00 + 50_00), func(_, a answer) bool {
 			return strings.Contains(a.Items[0].FilingStatus, "\x00") && a.Items[0].OrderID != ""
 		}},
@@ -62,7 +65,10 @@ func TestSpoiltSuccess(t *testing.T) {
 		})
 	}
 	t.Run("odd bytes in a refusal and in an event", func(t *testing.T) {
-		b := newBench(t, Config{Faults: []Fault{{Kind: FaultOddText}}, WebhookFaults: []WebhookFault{{Kind: WebhookOddText}}})
+		b := newBench(t, Config{
+			Faults:        []Fault{{Kind: FaultOddText}},
+			WebhookFaults: []WebhookFault{{Kind: WebhookOddText}},
+		})
 		if r := b.order(`"companyId":"comp_none",` + report2026); r.status != 404 || !bytes.Contains(r.body, oddBytes) {
 			t.Errorf("got %d %q", r.status, r.body)
 		}
@@ -97,7 +103,8 @@ func TestBehaviors(t *testing.T) {
 			}
 			return b.Books().Charged
 		}, int64(0), int64(50_00)},
-		{Surcharge, func(b *bench) any { b.mustOrder(held + report2026); return b.Books().Charged }, int64(325_00), int64(357_50)},
+		{Surcharge, func(b *bench) any { b.mustOrder(held + report2026); return b.Books().Charged }, int64(325_00),
+			int64(357_50)},
 		{PriceRise, func(b *bench) any {
 			b.mustOrder(held + report2026)
 			var list struct {
@@ -145,7 +152,8 @@ func TestBehaviors(t *testing.T) {
 			if err := json.Unmarshal(events[0].Body, &e); err != nil {
 				t.Error(err)
 			}
-			return [4]any{e.Data["companyId"], e.Data["filingState"], e.Data["filingYear"], e.Data["subscriptionStatus"]}
+			return [4]any{e.Data["companyId"], e.Data["filingState"], e.Data["filingYear"],
+				e.Data["subscriptionStatus"]}
 		}, 0, [4]any{"comp_held", "DE", "2026", "past_due"}},
 	} {
 		tried[tt.behavior] = true
@@ -164,7 +172,8 @@ func TestBehaviors(t *testing.T) {
 			Faults: []Fault{{Kind: FaultReset, After: true, Nth: 1}}})
 		_, _ = b.raw(orderBody(`"companyId":"comp_new",` + einOrder))
 		r := b.order(`"companyId":"comp_new",` + einOrder)
-		if r.status != http.StatusConflict || r.message(t) != "EIN already exists for this company" || len(b.Books().Orders) != 0 {
+		if r.status != http.StatusConflict || r.message(t) != "EIN already exists for this company" ||
+			len(b.Books().Orders) != 0 {
 			t.Errorf("got %d %s", r.status, r.body)
 		}
 		b.SetBehavior(EINsExist, false)
@@ -183,14 +192,16 @@ func TestBehaviors(t *testing.T) {
 	}
 }
 
-// TestRenewal looks at a report that the service makes by itself, for the year after the newest.
+// TestRenewal looks at a report that the service makes by itself, for the year
+// after the newest.
 func TestRenewal(t *testing.T) {
 	b := newBench(t, Config{})
 	b.mustOrder(`"companyId":"comp_held",` + report2026)
 	bought := b.Books().Items()[0]
 	for _, year := range []string{"2027", "2028"} {
 		item, events, err := b.Renew(t.Context(), bought.ID)
-		if err != nil || item.Year != year || item.Status != pending || item.ID == bought.ID || len(events) != 1 || events[0].OrderID != item.ID {
+		if err != nil || item.Year != year || item.Status != pending || item.ID == bought.ID || len(events) != 1 ||
+			events[0].OrderID != item.ID {
 			t.Errorf("got %+v, %v, %v", item, events, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
-// bill returns the items of an order with what each costs. Source: spec section 4, billing rules and order rules 6, 8.
+// bill returns the items of an order with what each costs. Source: spec section
+// 4, billing rules and order rules 6, 8.
 func (s *Service) bill(req *orderRequest, rec *company) []Item {
 	var items []Item
 	entityType := ""

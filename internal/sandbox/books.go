@@ -32,10 +32,18 @@ func (s *Service) Books() Books {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := Books{
-		Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
-		Orders:   make([]Order, len(s.orders)),
-		Requests: maps.Clone(s.requests), Lookups: maps.Clone(s.lookups), Refused: maps.Clone(s.refused),
-		Faults: maps.Clone(s.faultsFired), InFlight: s.inFlight, MaxInFlight: s.mostFlying, MaxFlying: maps.Clone(s.mostBy),
+		Opening:     s.cfg.OpeningBalance,
+		Deposited:   s.deposits,
+		Charged:     s.charged,
+		Balance:     s.balance,
+		Orders:      make([]Order, len(s.orders)),
+		Requests:    maps.Clone(s.requests),
+		Lookups:     maps.Clone(s.lookups),
+		Refused:     maps.Clone(s.refused),
+		Faults:      maps.Clone(s.faultsFired),
+		InFlight:    s.inFlight,
+		MaxInFlight: s.mostFlying,
+		MaxFlying:   maps.Clone(s.mostBy),
 	}
 	for i, o := range s.orders {
 		b.Orders[i] = o.copy()
@@ -49,7 +57,8 @@ func (o *Order) copy() Order {
 	return c
 }
 
-// Items returns everything that was bought, oldest first. Service that was active already is not among it.
+// Items returns everything that was bought, oldest first. Service that was
+// active already is not among it.
 func (b Books) Items() []Item {
 	var items []Item
 	for _, o := range b.Orders {
@@ -68,8 +77,9 @@ type Duplicate struct {
 	OrderIDs []string `json:"orderIds"`
 }
 
-// Duplicates lists the filings bought more than once, canceled ones aside, in the order of their first purchase. The
-// service itself refuses no second annual report and no second formation; this is how a test finds them.
+// Duplicates lists the filings bought more than once, canceled ones aside, in
+// the order of their first purchase. The service itself refuses no second
+// annual report and no second formation; this is how a test finds them.
 func (b Books) Duplicates() []Duplicate {
 	at := make(map[string]int)
 	var bought []Duplicate
@@ -112,8 +122,8 @@ type Violation struct {
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`
 	Body    []byte    `json:"-"`
-	// Hidden says that the client could not have known: the rule rests on records that no endpoint shows, such as the
-	// agent on record.
+	// Hidden says that the client could not have known: the rule rests on
+	// records that no endpoint shows, such as the agent on record.
 	Hidden bool `json:"hidden"`
 }
 
@@ -123,7 +133,8 @@ func (v Violation) String() string {
 
 const maxViolations = 10_000 // a client that goes wrong in a loop must not fill the memory
 
-// Violations returns what clients sent that the spec forbids, oldest first, up to the first 10,000.
+// Violations returns what clients sent that the spec forbids, oldest first, up
+// to the first 10,000.
 func (s *Service) Violations() []Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +151,14 @@ func (s *Service) note(c *call, r *refusal) {
 			return
 		}
 		s.violations = append(s.violations, Violation{
-			At: s.cfg.Now(), Rule: p.rule, Message: p.message, Status: r.status, Hidden: p.hidden,
-			Method: c.request.Method, Path: c.request.URL.Path, Body: c.raw,
+			At:      s.cfg.Now(),
+			Rule:    p.rule,
+			Message: p.message,
+			Status:  r.status,
+			Hidden:  p.hidden,
+			Method:  c.request.Method,
+			Path:    c.request.URL.Path,
+			Body:    c.raw,
 		})
 	}
 }

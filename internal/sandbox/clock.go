@@ -2,8 +2,9 @@ package sandbox
 
 import "time"
 
-// schedule lets the clock move a filing one step on when its time has come. The caller holds s.mu. The time depends on
-// the seed through the order's id and on nothing else, so that no other choice of the seed shifts.
+// schedule lets the clock move a filing one step on when its time has come. The
+// caller holds s.mu. The time depends on the seed through the order's id and on
+// nothing else, so that no other choice of the seed shifts.
 func (s *Service) schedule(item *Item) {
 	if s.cfg.Advance <= 0 || next(item) == "" {
 		return
@@ -12,8 +13,9 @@ func (s *Service) schedule(item *Item) {
 	time.AfterFunc(time.Duration(jitter*float64(s.cfg.Advance)), func() { s.tick(item) })
 }
 
-// tick is one step of the clock: on to the next status, or, once for the configured share of filings, an exception in
-// place of the last one. A filing with an exception stands until somebody cures it by advancing it.
+// tick is one step of the clock: on to the next status, or, once for the
+// configured share of filings, an exception in place of the last one. A filing
+// with an exception stands until somebody cures it by advancing it.
 func (s *Service) tick(item *Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +25,8 @@ func (s *Service) tick(item *Item) {
 	}
 	if item.Status != exception {
 		s.send(s.change(item, func() {
-			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions && raise(item, 0) == nil {
+			if !item.struck && status == filed && share("exception "+item.ID) < s.cfg.Exceptions &&
+				raise(item, 0) == nil {
 				item.struck = true
 			} else {
 				item.Status = status

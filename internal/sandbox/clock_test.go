@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestTheClockMovesEveryFiling: one step each interval, give or take a quarter, with the events that a command brings.
+// TestTheClockMovesEveryFiling: one step each interval, give or take a quarter,
+// with the events that a command brings.
 func TestTheClockMovesEveryFiling(t *testing.T) {
 	const step = time.Minute
 	for _, tt := range []struct {
@@ -21,7 +22,8 @@ func TestTheClockMovesEveryFiling(t *testing.T) {
 		{"formation", llc(), []string{"filed", ""}},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed", ""}},
 		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"filed", ""}},
-		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, []string{"filed", ""}},
+		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`,
+			[]string{"filed", ""}},
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +115,12 @@ func TestTheClockRaisesExceptions(t *testing.T) {
 		s, in := withInbox(t, Config{Advance: time.Minute, Exceptions: 0.1, OpeningBalance: 10_000_000_00})
 		for i := range n {
 			id := fmt.Sprintf("comp_%d", i)
-			s.AddCompany(Company{ID: id, EntityType: "LLC", FormationState: "DE", Agents: map[string]Agent{"DE": ActiveService}})
+			s.AddCompany(Company{
+				ID:             id,
+				EntityType:     "LLC",
+				FormationState: "DE",
+				Agents:         map[string]Agent{"DE": ActiveService},
+			})
 			place(t, s, `"companyId":"`+id+`",`+report2026)
 		}
 		time.Sleep(time.Hour)
@@ -133,7 +140,8 @@ func TestTheClockRaisesExceptions(t *testing.T) {
 		}
 		for i, id := range stand { // a person cures them, to the end or to where the clock goes on
 			status := []string{"", pending}[i%2]
-			if events, err := s.Advance(t.Context(), id, status); err != nil || strings.Contains(string(events[0].Body), "exception") {
+			if events, err := s.Advance(t.Context(), id, status); err != nil ||
+				strings.Contains(string(events[0].Body), "exception") {
 				t.Errorf("cure %s: %s, %v", id, events, err)
 			}
 		}
@@ -171,7 +179,8 @@ func TestExceptionCodes(t *testing.T) {
 				t.Errorf("a code that the spec does not name: %v", err)
 			}
 			_, err := b.Raise(t.Context(), id, 0)
-			if got := b.Books().Items()[0].Exception; len(tt.own) == 0 && !errors.Is(err, ErrNoException) || len(tt.own) > 0 && !slices.Contains(tt.own, got) {
+			if got := b.Books().Items()[0].Exception; len(tt.own) == 0 && !errors.Is(err, ErrNoException) ||
+				len(tt.own) > 0 && !slices.Contains(tt.own, got) {
 				t.Errorf("by itself: %d, %v", got, err)
 			}
 			if _, err := b.Advance(t.Context(), id, filed); err != nil {
@@ -186,13 +195,15 @@ func TestExceptionCodes(t *testing.T) {
 		b := newBench(t, Config{})
 		b.mustOrder(`"companyId":"comp_bare",` + einOrder + `,` + newAgent + `,` + report2026)
 		b.mustOrder(heldReport)
-		if r := b.do("POST", "/admin/exception", `{"all":true,"code":482}`); !strings.Contains(string(r.body), `"moved":2`) {
+		if r := b.do("POST", "/admin/exception", `{"all":true,"code":482}`); !strings.Contains(string(r.body),
+			`"moved":2`) {
 			t.Errorf("got %s", r.body)
 		}
 		if r := b.do("POST", "/admin/exception", `{"all":true}`); !strings.Contains(string(r.body), `"moved":3`) {
 			t.Errorf("got %s", r.body)
 		}
-		if r := b.do("POST", "/admin/advance", `{"all":true,"status":"filed"}`); !strings.Contains(string(r.body), `"moved":4`) {
+		if r := b.do("POST", "/admin/advance", `{"all":true,"status":"filed"}`); !strings.Contains(string(r.body),
+			`"moved":4`) {
 			t.Errorf("got %s", r.body)
 		}
 	})

@@ -33,7 +33,8 @@ const (
 	OrderedService Agent = "ordered"
 )
 
-// Company is a company on record. Source: spec section 2; from Slug on it is what the service knows and does not show.
+// Company is a company on record. Source: spec section 2; from Slug on it is
+// what the service knows and does not show.
 type Company struct {
 	ID, LegalName, TradeName, EIN string
 	EntityType                    string // LLC, CORP or empty
@@ -80,15 +81,27 @@ type companyAnswer struct {
 
 func (c *company) answer() companyAnswer {
 	return companyAnswer{
-		ID: c.ID, LegalName: c.LegalName, TradeName: c.TradeName, EIN: c.EIN, EntityType: c.EntityType,
-		StructureType: c.StructureType, TaxElection: c.TaxElection, FiscalEndMonth: c.FiscalEndMonth,
-		FormationDate: c.FormationDate, FormationState: c.FormationState, PrincipalAddress: c.PrincipalAddress,
-		MailingAddress: c.MailingAddress, CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
+		ID:               c.ID,
+		LegalName:        c.LegalName,
+		TradeName:        c.TradeName,
+		EIN:              c.EIN,
+		EntityType:       c.EntityType,
+		StructureType:    c.StructureType,
+		TaxElection:      c.TaxElection,
+		FiscalEndMonth:   c.FiscalEndMonth,
+		FormationDate:    c.FormationDate,
+		FormationState:   c.FormationState,
+		PrincipalAddress: c.PrincipalAddress,
+		MailingAddress:   c.MailingAddress,
+		CreatedAt:        stamp(c.CreatedAt),
+		UpdatedAt:        stamp(c.UpdatedAt),
 	}
 }
 
-// AddCompany puts a company on record, filling in its id, slug and times where they are empty, and returns it. What else
-// is empty stays so: companies without a type or a state are completed by a client, and one without a name is nobody's.
+// AddCompany puts a company on record, filling in its id, slug and times where
+// they are empty, and returns it. What else is empty stays so: companies
+// without a type or a state are completed by a client, and one without a name
+// is nobody's.
 func (s *Service) AddCompany(c Company) Company {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,11 +148,19 @@ func (s *Service) addCompany(c Company) *company {
 	return rec
 }
 
-// heldService is the registered agent order of a company that had it before the books were opened.
+// heldService is the registered agent order of a company that had it before the
+// books were opened.
 func (s *Service) heldService(c *company, state string) *Item {
 	item := &Item{
-		ID: s.id("order"), Product: registeredAgent, CompanyID: c.ID, UserID: c.UserID, State: state,
-		Status: filed, FilingDate: c.CreatedAt, Subscription: "active", At: c.CreatedAt,
+		ID:           s.id("order"),
+		Product:      registeredAgent,
+		CompanyID:    c.ID,
+		UserID:       c.UserID,
+		State:        state,
+		Status:       filed,
+		FilingDate:   c.CreatedAt,
+		Subscription: "active",
+		At:           c.CreatedAt,
 	}
 	s.items[item.ID] = item
 	return item
@@ -177,7 +198,11 @@ func (s *Service) findCompany(key string) *company {
 	}
 	seed.FormationDate = fmt.Sprintf("20%02d-%02d-%02d", 5+hash(key)%18, 1+hash(key+"m")%12, 1+hash(key+"d")%28)
 	seed.PrincipalAddress = &Address{
-		Line1: fmt.Sprintf("%d Market Street", 1+hash(key)%990), City: "Wilmington", State: "DE", PostalCode: "19801", Country: "US",
+		Line1:      fmt.Sprintf("%d Market Street", 1+hash(key)%990),
+		City:       "Wilmington",
+		State:      "DE",
+		PostalCode: "19801",
+		Country:    "US",
 	}
 	seed.MailingAddress = seed.PrincipalAddress
 	rec := s.addCompany(seed)
@@ -185,8 +210,9 @@ func (s *Service) findCompany(key string) *company {
 	return rec
 }
 
-// settleAuto decides what agent a company that appeared by itself has in a state, when it is first ordered for: active
-// service, unless the order asks for the agent, which then is bought.
+// settleAuto decides what agent a company that appeared by itself has in a
+// state, when it is first ordered for: active service, unless the order asks
+// for the agent, which then is bought.
 func (s *Service) settleAuto(c *company, state string, ordersAgent bool) {
 	if _, settled := c.Agents[state]; !c.auto || settled {
 		return
@@ -219,8 +245,9 @@ func companyKey(key string) error {
 	return forbidden(http.StatusNotFound, "2 identifiers", "%q is neither a company id nor a slug", key)
 }
 
-// createCompany reads the fields that the spec lists. Assumption: legalName and userId are required; which are is not
-// shown in the spec, and an order can complete nothing but entityType and formationState.
+// createCompany reads the fields that the spec lists. Assumption: legalName and
+// userId are required; which are is not shown in the spec, and an order can
+// complete nothing but entityType and formationState.
 func (s *Service) createCompany(c *call) (any, error) {
 	rec := Company{LegalName: c.body.text("legalName"), UserID: c.body.text("userId")}
 	c.body.matches("userId", rec.UserID, userID, "a user id (user_…)")
@@ -240,8 +267,9 @@ func (s *Service) createCompany(c *call) (any, error) {
 	return s.addCompany(rec).answer(), nil
 }
 
-// patchCompany changes the fields given. Assumption: they are those of the company that the service does not set
-// itself; the update body is not shown in the spec.
+// patchCompany changes the fields given. Assumption: they are those of the
+// company that the service does not set itself; the update body is not shown in
+// the spec.
 func (s *Service) patchCompany(c *call) (any, error) {
 	if err := companyKey(c.id); err != nil {
 		return nil, err
@@ -333,7 +361,8 @@ func readAddressInto(o *object, name string, to **Address) {
 	}
 }
 
-// readAddress reads an address. Assumption: line1, city and country are required, being in every sample.
+// readAddress reads an address. Assumption: line1, city and country are
+// required, being in every sample.
 func readAddress(o *object) *Address {
 	a := &Address{Line1: o.text("line1"), City: o.text("city"), Country: o.text("country")}
 	a.Line2, _ = o.maybeText("line2")
@@ -391,7 +420,8 @@ var titles = map[string][]string{
 	"CORP": {"President", "Vice President", "Secretary", "Treasurer", "CEO", "CFO", "COO"},
 }
 
-// checkOfficers holds officers to the title and primary rules. Source: spec section 4, order rule 3.
+// checkOfficers holds officers to the title and primary rules. Source: spec
+// section 4, order rule 3.
 func checkOfficers(rule, entityType string, officers []officer, found *problems) {
 	if len(officers) == 0 {
 		found.add(rule, "officers must have at least one officer")
@@ -404,7 +434,8 @@ func checkOfficers(rule, entityType string, officers []officer, found *problems)
 		}
 		member = member || of.title == "Member" || of.title == "Managing Member"
 		if allowed := titles[entityType]; allowed != nil && of.title != "" && !slices.Contains(allowed, of.title) {
-			found.add(rule, "officers[%d].title of a %s must be one of %s, not %q", i, entityType, strings.Join(allowed, ", "), of.title)
+			found.add(rule, "officers[%d].title of a %s must be one of %s, not %q", i, entityType,
+				strings.Join(allowed, ", "), of.title)
 		}
 	}
 	if primary != 1 {
@@ -458,8 +489,9 @@ func (s *Service) Companies() []Company {
 	return all
 }
 
-// ReadCompanies reads a list of companies: a CSV whose first line names the columns id, legalName, entityType,
-// formationState, and as may be tradeName, formationDate, slug and userId. Only the id or the slug is required.
+// ReadCompanies reads a list of companies: a CSV whose first line names the
+// columns id, legalName, entityType, formationState, and as may be tradeName,
+// formationDate, slug and userId. Only the id or the slug is required.
 func ReadCompanies(r io.Reader) ([]Company, error) {
 	lines := csv.NewReader(r)
 	lines.FieldsPerRecord = -1
@@ -503,7 +535,9 @@ func ReadCompanies(r io.Reader) ([]Company, error) {
 			case "userId":
 				c.UserID = cell
 			default:
-				return nil, fmt.Errorf("the list of companies has a column %q, which is none of id, legalName, entityType, formationState, tradeName, formationDate, slug and userId", head[i])
+				return nil, fmt.Errorf(
+					"the list of companies has a column %q, which is none of id, legalName, entityType, "+
+						"formationState, tradeName, formationDate, slug and userId", head[i])
 			}
 		}
 		switch {

@@ -35,7 +35,8 @@ func (s *Service) Deliveries() []Delivery {
 	return slices.Clone(s.deliveries)
 }
 
-// Waiting is how many deliveries are not at their end: queued, in flight, held back by a fault, or to be tried again.
+// Waiting is how many deliveries are not at their end: queued, in flight, held
+// back by a fault, or to be tried again.
 func (s *Service) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +72,8 @@ func (r *receipt) tick() {
 	}
 }
 
-// send puts events on their way to every endpoint that wants them, and returns at once. The caller holds s.mu.
+// send puts events on their way to every endpoint that wants them, and returns
+// at once. The caller holds s.mu.
 func (s *Service) send(events ...*Event) *receipt {
 	r := &receipt{open: 1, done: make(chan struct{})}
 	for _, e := range events {
@@ -94,7 +96,8 @@ func (s *Service) wait(ctx context.Context, r *receipt) {
 	}
 }
 
-// dispatch sends one event to one endpoint, in the way that the faults in force will have it.
+// dispatch sends one event to one endpoint, in the way that the faults in force
+// will have it.
 func (s *Service) dispatch(hook *webhook, e *Event, r *receipt) {
 	for _, kind := range []WebhookKind{WebhookGarbage, WebhookHuge} {
 		if f := s.strike(kind); f != nil {
@@ -181,8 +184,13 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 	hook.attempts++
 	if d.Forged && d.Taken() && len(s.violations) < maxViolations {
 		s.violations = append(s.violations, Violation{
-			At: d.At, Rule: "5.5", Message: "A delivery with a bad signature was taken", Status: d.Status,
-			Method: http.MethodPost, Path: hook.url, Body: p.body,
+			At:      d.At,
+			Rule:    "5.5",
+			Message: "A delivery with a bad signature was taken",
+			Status:  d.Status,
+			Method:  http.MethodPost,
+			Path:    hook.url,
+			Body:    p.body,
 		})
 	}
 	p.first.tick()
@@ -205,7 +213,8 @@ func (s *Service) tried(hook *webhook, p *parcel, d Delivery) {
 	}
 }
 
-// backoff is how long an event waits for its next try: twice as long as before, with a quarter of jitter.
+// backoff is how long an event waits for its next try: twice as long as before,
+// with a quarter of jitter.
 func (s *Service) backoff(p *parcel) time.Duration {
 	wait := s.cfg.RetryAfter
 	for range p.tries - 1 {

@@ -25,7 +25,8 @@ type post struct {
 	data   map[string]any
 }
 
-// inbox is an endpoint without a network, for tests on a made-up clock. It is the Client's transport.
+// inbox is an endpoint without a network, for tests on a made-up clock. It is
+// the Client's transport.
 type inbox struct {
 	service *Service
 	hook    Webhook
@@ -43,7 +44,8 @@ func (in *inbox) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var e heard
 	_ = json.Unmarshal(body, &e) // rubbish has no id
-	p := post{time.Since(in.made), e.ID, string(body), "", r.Header.Get(SignatureHeader) == Sign(in.hook.Secret, body), e.Data}
+	p := post{time.Since(in.made), e.ID, string(body), "", r.Header.Get(SignatureHeader) == Sign(in.hook.Secret, body),
+		e.Data}
 	p.status, _ = e.Data["filingStatus"].(string)
 	in.mu.Lock()
 	in.posts = append(in.posts, p)
@@ -150,7 +152,8 @@ func TestAnEventIsTriedUntilItIsTaken(t *testing.T) {
 					}
 				}
 				got := s.told(10).Endpoints[0]
-				if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) || s.Waiting() != 0 {
+				if got.Waiting != 0 || got.Lost != tt.lost || got.Taken != 1-tt.lost || got.Attempts != len(posts) ||
+					s.Waiting() != 0 {
 					t.Errorf("the books say %+v", got)
 				}
 			})
@@ -158,7 +161,8 @@ func TestAnEventIsTriedUntilItIsTaken(t *testing.T) {
 	}
 }
 
-// TestDeliveriesAreBounded: an endpoint that hangs is sent eight events and no more, and holds nobody else up.
+// TestDeliveriesAreBounded: an endpoint that hangs is sent eight events and no
+// more, and holds nobody else up.
 func TestDeliveriesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := withInbox(t, Config{})
@@ -213,20 +217,26 @@ func TestWebhookFaults(t *testing.T) {
 		{"none", nil, []string{first, second}, nil},
 		{"duplicate", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}}, []string{first, first, second}, nil},
 		{"reorder", []WebhookFault{{Kind: WebhookReorder, Times: 1}}, []string{second, first}, nil},
-		{"reorder the last", []WebhookFault{{Kind: WebhookReorder}}, []string{second, first}, []time.Duration{time.Second, time.Second}},
-		{"delay", []WebhookFault{{Kind: WebhookDelay, Times: 1}}, []string{second, first}, []time.Duration{0, 5 * time.Second}},
-		{"delay for", []WebhookFault{{Kind: WebhookDelay, For: time.Minute, Times: 1}}, []string{second, first}, []time.Duration{0, time.Minute}},
-		{"bad signature", []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}, []string{"!" + first, second, first}, []time.Duration{0, 0, time.Second}},
+		{"reorder the last", []WebhookFault{{Kind: WebhookReorder}}, []string{second, first},
+			[]time.Duration{time.Second, time.Second}},
+		{"delay", []WebhookFault{{Kind: WebhookDelay, Times: 1}}, []string{second, first},
+			[]time.Duration{0, 5 * time.Second}},
+		{"delay for", []WebhookFault{{Kind: WebhookDelay, For: time.Minute, Times: 1}}, []string{second, first},
+			[]time.Duration{0, time.Minute}},
+		{"bad signature", []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}, []string{"!" + first, second, first},
+			[]time.Duration{0, 0, time.Second}},
 		{"garbage", []WebhookFault{{Kind: WebhookGarbage, Times: 1}}, []string{"-", first, second}, nil},
 		{"huge", []WebhookFault{{Kind: WebhookHuge, Times: 1}}, []string{"-", first, second}, nil},
-		{"all at once", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}, {Kind: WebhookGarbage, Times: 1}, {Kind: WebhookReorder, Times: 1}},
+		{"all at once", []WebhookFault{{Kind: WebhookDuplicate, Times: 1}, {Kind: WebhookGarbage, Times: 1},
+			{Kind: WebhookReorder, Times: 1}},
 			[]string{"-", first, second, first}, nil},
 		{"early has no part in it", []WebhookFault{{Kind: WebhookEarly}}, []string{first, second}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, in := withInbox(t, Config{DeliveriesAtOnce: 1, WebhookFaults: tt.faults})
-				names := map[string]string{s.TestDelivery(t.Context()).ID: first, s.TestDelivery(t.Context()).ID: second}
+				names := map[string]string{s.TestDelivery(t.Context()).ID: first,
+					s.TestDelivery(t.Context()).ID: second}
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				var got []string
@@ -289,7 +299,8 @@ func TestWebhookFaults(t *testing.T) {
 	})
 }
 
-// TestEventsBeforeTheAnswer: the endpoint hears of an order before the client has its answer, and of more than it says.
+// TestEventsBeforeTheAnswer: the endpoint hears of an order before the client
+// has its answer, and of more than it says.
 func TestEventsBeforeTheAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name, fields string
@@ -299,7 +310,8 @@ func TestEventsBeforeTheAnswer(t *testing.T) {
 		{"formation", llc(), []string{"submitted"}},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"submitted"}},
 		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"submitted"}},
-		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, []string{"submitted"}},
+		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`,
+			[]string{"submitted"}},
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, nil},
 		{"agent that is there already", `"companyId":"comp_held",` + newAgent, nil},
 		{"two products", `"companyId":"comp_bare",` + newAgent + `,` + report2026, []string{"submitted", "pending"}},
@@ -316,7 +328,10 @@ func TestEventsBeforeTheAnswer(t *testing.T) {
 					var got []string
 					for _, p := range in.take() {
 						got = append(got, p.status)
-						if p.after != 5*time.Second || !slices.ContainsFunc(o.Items, func(i orderItem) bool { return i.OrderID == p.data["orderId"] }) {
+						if p.after != 5*time.Second ||
+							!slices.ContainsFunc(o.Items, func(i orderItem) bool {
+								return i.OrderID == p.data["orderId"]
+							}) {
 							t.Errorf("told after %s: %s", p.after, p.body)
 						}
 					}
@@ -369,7 +384,8 @@ func TestEventsBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-// TestEndpointsHaveTheirOwnSecrets: every endpoint is told under its own, of what it asked for.
+// TestEndpointsHaveTheirOwnSecrets: every endpoint is told under its own, of
+// what it asked for.
 func TestEndpointsHaveTheirOwnSecrets(t *testing.T) {
 	b := newBench(t, Config{})
 	both := `"filing.status_changed","document.uploaded"`

@@ -1,6 +1,8 @@
-// Package sandbox is the remote filing service, whole and in memory: a second reading of its document, made apart from
-// the client so that the two can disagree. It is stricter than the real service is likely to be: whatever the document
-// does not allow is refused, and noted as a [Violation] that a test can look for.
+// Package sandbox is the remote filing service, whole and in memory: a second
+// reading of its document, made apart from the client so that the two can
+// disagree. It is stricter than the real service is likely to be: whatever the
+// document does not allow is refused, and noted as a [Violation] that a test
+// can look for.
 //
 //	s := sandbox.New(sandbox.Config{OpeningBalance: 1_000_00})
 //	user := s.AddUser(sandbox.User{})
@@ -10,7 +12,8 @@
 //
 // # Beside the API
 //
-// The books, for a person at / and for a program at /books.json. Controls that take JSON, with amounts in dollars:
+// The books, for a person at / and for a program at /books.json. Controls that
+// take JSON, with amounts in dollars:
 //
 //	POST   /admin/deposit         {"amount": 250.5}
 //	GET    /admin/faults
@@ -33,12 +36,14 @@
 //	POST   /admin/subscription    {"orderId": "order_…" or "all": true, "status": "past_due"}
 //	POST   /admin/renew           {"orderId": "order_…" or "all": true}
 //
-// Only kind, mode, amount and the ids are required. Document links lead to /files/, magic links to /dashboard/.
+// Only kind, mode, amount and the ids are required. Document links lead to
+// /files/, magic links to /dashboard/.
 //
 // # Where the document is silent
 //
-// Whatever follows is one reading. The faults spoil answers, and each [Behavior] turns one reading into another that the
-// document allows as well, so that no belief of a client goes unquestioned.
+// Whatever follows is one reading. The faults spoil answers, and each
+// [Behavior] turns one reading into another that the document allows as well,
+// so that no belief of a client goes unquestioned.
 //
 //   - A created thing answers 201, everything else 200 ([Config].Success); a broken rule 400 ([Config].Invalid), an
 //     unknown id 404, a bad key 401, another content type 415, a body over 1 MiB 413.

@@ -20,7 +20,8 @@ const (
 	magicLinkLife = 7 * 24 * time.Hour
 )
 
-// Document is a file that a filing or an agent's mail brought. Source: spec section 2; its fields are not shown there.
+// Document is a file that a filing or an agent's mail brought. Source: spec
+// section 2; its fields are not shown there.
 type Document struct {
 	ID, CompanyID, OrderID string
 	Type                   string // registered_agent for agent mail; other values are not shown in the spec
@@ -28,7 +29,8 @@ type Document struct {
 	Elsewhere              bool // of another organization: never shown
 }
 
-// AddDocument puts a document on record, filling in its id and time where they are empty, and returns it.
+// AddDocument puts a document on record, filling in its id and time where they
+// are empty, and returns it.
 func (s *Service) AddDocument(d Document) Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +60,8 @@ type documentAnswer struct {
 	ExpiresAt    stamp  `json:"expiresAt"`
 }
 
-// getDocument answers a fresh link to /files/{id}. Another one before it stays good for its own time.
+// getDocument answers a fresh link to /files/{id}. Another one before it stays
+// good for its own time.
 func (s *Service) getDocument(c *call) (any, error) {
 	if !documentID.MatchString(c.id) {
 		return nil, forbidden(http.StatusNotFound, "2 identifiers", "%q is not a document id", c.id)
@@ -70,10 +73,16 @@ func (s *Service) getDocument(c *call) (any, error) {
 		return nil, refuse(http.StatusNotFound, "Document not found")
 	}
 	expires := s.cfg.Now().Add(s.cfg.DownloadLife)
-	query := url.Values{"expires": {strconv.FormatInt(expires.Unix(), 10)}, "signature": {s.fileSignature(d.ID, expires)}}
+	query := url.Values{"expires": {strconv.FormatInt(expires.Unix(), 10)},
+		"signature": {s.fileSignature(d.ID, expires)}}
 	return documentAnswer{
-		ID: d.ID, CompanyID: d.CompanyID, OrderID: d.OrderID, DocumentType: d.Type, CreatedAt: stamp(d.At),
-		URL: base(c.request) + "/files/" + url.PathEscape(d.ID) + "?" + query.Encode(), ExpiresAt: stamp(expires),
+		ID:           d.ID,
+		CompanyID:    d.CompanyID,
+		OrderID:      d.OrderID,
+		DocumentType: d.Type,
+		CreatedAt:    stamp(d.At),
+		URL:          base(c.request) + "/files/" + url.PathEscape(d.ID) + "?" + query.Encode(),
+		ExpiresAt:    stamp(expires),
 	}, nil
 }
 
@@ -83,10 +92,12 @@ func (s *Service) fileSignature(id string, expires time.Time) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// fileEndpoint is the place of the downloads by the name that a Fault gives it. It needs no key: the link is the right.
+// fileEndpoint is the place of the downloads by the name that a Fault gives it.
+// It needs no key: the link is the right.
 const fileEndpoint = "GET /files/{id}"
 
-// serveFile answers a download link, whole or in ranges. A link whose time is up answers 403, as object stores do.
+// serveFile answers a download link, whole or in ranges. A link whose time is
+// up answers 403, as object stores do.
 func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	unix, err := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
@@ -114,7 +125,8 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 
-	file := pdf(strings.ReplaceAll(d.Type, "_", " "), name, "company "+d.CompanyID, "order "+d.OrderID, "document "+d.ID,
+	file := pdf(strings.ReplaceAll(d.Type, "_", " "), name, "company "+d.CompanyID, "order "+d.OrderID,
+		"document "+d.ID,
 		d.At.UTC().Format(time.RFC1123), "Made by the sandbox: nothing was filed anywhere.")
 	c := &call{request: r, endpoint: fileEndpoint, id: id}
 	if fault := s.pick(c); fault != nil {
@@ -130,7 +142,8 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", d.At, bytes.NewReader(file))
 }
 
-// halfWriter lets half of an announced body through, be it the whole file or a range of it, and then breaks off.
+// halfWriter lets half of an announced body through, be it the whole file or a
+// range of it, and then breaks off.
 type halfWriter struct {
 	http.ResponseWriter
 	left int
@@ -166,7 +179,8 @@ type magicLink struct {
 	expires   time.Time
 }
 
-// createMagicLink answers a link to the company's dashboard. Assumption: the URL is in the field url.
+// createMagicLink answers a link to the company's dashboard. Assumption: the
+// URL is in the field url.
 func (s *Service) createMagicLink(c *call) (any, error) {
 	user, comp := c.body.text("userId"), c.body.text("companyId")
 	c.body.matches("userId", user, userID, "a user id (user_…)")

@@ -12,10 +12,16 @@ import (
 	"testing"
 )
 
-// file registers a document of a company with an awkward name and returns a fresh link to it.
+// file registers a document of a company with an awkward name and returns a
+// fresh link to it.
 func (b *bench) file() (link string) {
 	b.t.Helper()
-	b.AddCompany(Company{ID: "comp_name", LegalName: `Café (Blue) \ Heron ☃ LLC`, EntityType: "LLC", FormationState: "DE"})
+	b.AddCompany(Company{
+		ID:             "comp_name",
+		LegalName:      `Café (Blue) \ Heron ☃ LLC`,
+		EntityType:     "LLC",
+		FormationState: "DE",
+	})
 	d := b.AddDocument(Document{CompanyID: "comp_name", OrderID: "order_1", Type: "annual_report"})
 	var a struct{ URL string }
 	b.do("GET", "/v1/documents/"+d.ID, "").decode(b.t, &a)
@@ -48,10 +54,13 @@ func TestFilesAreFetchedWholeOrInRanges(t *testing.T) {
 	b := newBench(t, Config{})
 	link := b.file()
 	whole, err := b.get(link, "", "")
-	if err != nil || whole.status != 200 || whole.header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(whole.body, []byte("%PDF-1.")) {
+	if err != nil || whole.status != 200 || whole.header.Get("Content-Type") != "application/pdf" ||
+		!bytes.HasPrefix(whole.body, []byte("%PDF-1.")) {
 		t.Fatalf("got %d %v %v", whole.status, whole.header, err)
 	}
-	if got := whole.header.Get("Content-Disposition"); !regexp.MustCompile(`^attachment; filename="annual_report-doc_[0-9a-f]+\.pdf"$`).MatchString(got) {
+	if got := whole.header.Get(
+		"Content-Disposition"); !regexp.MustCompile(`^attachment; filename="annual_report-doc_[0-9a-f]+\.pdf"$`).
+		MatchString(got) {
 		t.Errorf("Content-Disposition %s", got)
 	}
 	size := len(whole.body)
@@ -111,7 +120,8 @@ func TestADownloadGoesWrong(t *testing.T) {
 	})
 	t.Run("a page of some proxy", func(t *testing.T) {
 		b := newBench(t, on(Fault{Kind: FaultHTML}))
-		if got, err := b.get(b.file(), "", ""); err != nil || got.status != 200 || !bytes.HasPrefix(got.body, []byte("<!doctype")) {
+		if got, err := b.get(b.file(), "", ""); err != nil || got.status != 200 ||
+			!bytes.HasPrefix(got.body, []byte("<!doctype")) {
 			t.Errorf("got %d %s, %v", got.status, got.body, err)
 		}
 	})
@@ -120,7 +130,8 @@ func TestADownloadGoesWrong(t *testing.T) {
 	})
 }
 
-// TestPDF: the table of a PDF points at its objects, and the text is what was said, escaped.
+// TestPDF: the table of a PDF points at its objects, and the text is what was
+// said, escaped.
 func TestPDF(t *testing.T) {
 	file := pdf("annual report", `Café (Blue) \ Heron ☃ LLC`)
 	start, err := strconv.Atoi(string(regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(file)[1]))

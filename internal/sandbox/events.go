@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Event is what endpoints are told. Body is delivered byte for byte, however often. Source: spec section 6.
+// Event is what endpoints are told. Body is delivered byte for byte, however
+// often. Source: spec section 6.
 type Event struct {
 	ID, Type string
 	OrderID  string
@@ -28,7 +29,8 @@ var (
 	ErrNoException = errors.New("not an exception of this product")
 )
 
-// filingStatus values. canceled is ours: the spec speaks of cancelled attempts and shows no value for them.
+// filingStatus values. canceled is ours: the spec speaks of cancelled attempts
+// and shows no value for them.
 const (
 	submitted = "submitted"
 	pending   = "pending"
@@ -37,13 +39,18 @@ const (
 	exception = "exception" // Assumption: how an exception is reported is not shown
 )
 
-// documentTypes that a filing brings when it is filed. Assumption: the names are not shown in the spec.
+// documentTypes that a filing brings when it is filed. Assumption: the names
+// are not shown in the spec.
 var documentTypes = map[string]string{
-	formation: "articles", ein: "ein_letter", annualReport: "annual_report", foreignQualification: "certificate",
-	registeredAgent: "state_confirmation",
+	formation:            "articles",
+	ein:                  "ein_letter",
+	annualReport:         "annual_report",
+	foreignQualification: "certificate",
+	registeredAgent:      "state_confirmation",
 }
 
-// exceptionCodes by product. Source: spec section 7; it has none for registered agent service.
+// exceptionCodes by product. Source: spec section 7; it has none for registered
+// agent service.
 var exceptionCodes = map[string][]int{
 	formation: {463, 464, 465}, annualReport: {482}, ein: {483, 484}, foreignQualification: {487},
 }
@@ -54,7 +61,8 @@ func plausible(item *Item) int {
 	return codes[hash("code "+item.ID)%uint64(len(codes))]
 }
 
-// next is the status that follows a filing's present one, or "" at the end. Source: spec section 3.
+// next is the status that follows a filing's present one, or "" at the end.
+// Source: spec section 3.
 func next(item *Item) string {
 	switch item.Status {
 	case submitted:
@@ -68,10 +76,12 @@ func next(item *Item) string {
 	return ""
 }
 
-// Advance moves a filing on to status, or to its next one when status is empty, delivers the events of that, and
-// returns them when every endpoint was tried once. A new agent appointment moves without events; a filing with an
-// exception is cured and moves on. A status of "canceled" undoes the hold of an order on its company, so that it can be
-// ordered again; no money comes back. Source: spec section 3.
+// Advance moves a filing on to status, or to its next one when status is empty,
+// delivers the events of that, and returns them when every endpoint was tried
+// once. A new agent appointment moves without events; a filing with an
+// exception is cured and moves on. A status of "canceled" undoes the hold of an
+// order on its company, so that it can be ordered again; no money comes back.
+// Source: spec section 3.
 func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event, error) {
 	return s.move(ctx, orderID, func(item *Item) error {
 		if item.Status = cmp.Or(status, next(item)); item.Status == "" {
@@ -81,7 +91,8 @@ func (s *Service) Advance(ctx context.Context, orderID, status string) ([]Event,
 	})
 }
 
-// AdvanceAll moves every filing that is not at its end, as Advance does each, and returns how many those are.
+// AdvanceAll moves every filing that is not at its end, as Advance does each,
+// and returns how many those are.
 func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) {
 	return s.moveAll(ctx, func(item *Item) bool {
 		item.Status = cmp.Or(status, next(item))
@@ -89,8 +100,9 @@ func (s *Service) AdvanceAll(ctx context.Context, status string) ([]Event, int) 
 	})
 }
 
-// Raise reports an exception of a filing, such as 482, or with 0 one that fits its product. A code that the spec gives
-// to another product is ErrNoException, a filing at its end ErrAtEnd. Source: spec section 7.
+// Raise reports an exception of a filing, such as 482, or with 0 one that fits
+// its product. A code that the spec gives to another product is ErrNoException,
+// a filing at its end ErrAtEnd. Source: spec section 7.
 func (s *Service) Raise(ctx context.Context, orderID string, code int) ([]Event, error) {
 	return s.move(ctx, orderID, func(item *Item) error {
 		if next(item) == "" {
@@ -165,8 +177,8 @@ func (s *Service) moveAll(ctx context.Context, to func(*Item) bool) ([]Event, in
 	return values(events), moved
 }
 
-// change lets a filing move and returns the events of it. An exception that is not raised anew is cured. The caller
-// holds s.mu.
+// change lets a filing move and returns the events of it. An exception that is
+// not raised anew is cured. The caller holds s.mu.
 func (s *Service) change(item *Item, to func()) []*Event {
 	was, had := item.Status, item.Exception
 	to()
@@ -220,8 +232,8 @@ func (s *Service) settle(item *Item) []*Event {
 	return events
 }
 
-// tell returns the event of a filing's present status. A new appointment has none: section 6 lists the change of agent
-// only.
+// tell returns the event of a filing's present status. A new appointment has
+// none: section 6 lists the change of agent only.
 func (s *Service) tell(item *Item) []*Event {
 	if item.Product == registeredAgent && !item.Change {
 		return nil
@@ -254,9 +266,10 @@ func (s *Service) statusEvent(item *Item) *Event {
 	return s.event(statusChanged, item, data)
 }
 
-// announce tells of an order before its answer has left: that its filings are submitted, and of annual reports that they
-// are pending already, which the answer does not know. It returns when every endpoint was tried once, or after two
-// seconds: an endpoint must not hold an order up.
+// announce tells of an order before its answer has left: that its filings are
+// submitted, and of annual reports that they are pending already, which the
+// answer does not know. It returns when every endpoint was tried once, or after
+// two seconds: an endpoint must not hold an order up.
 func (s *Service) announce(ctx context.Context, o *Order) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -326,8 +339,8 @@ func (s *Service) Events() []Event {
 	return values(s.events)
 }
 
-// Redeliver hands events out once more, in the order given, each the same bytes under the same id. It returns when
-// every endpoint was tried once.
+// Redeliver hands events out once more, in the order given, each the same bytes
+// under the same id. It returns when every endpoint was tried once.
 func (s *Service) Redeliver(ctx context.Context, eventIDs ...string) error {
 	s.mu.Lock()
 	events := make([]*Event, len(eventIDs))

@@ -82,8 +82,10 @@ func TestEvents(t *testing.T) {
 		{"annual report", `"companyId":"comp_held",` + report2026, []string{"pending", "filed"}, "annual_report", nil},
 		{"formation", llc(), []string{"filed"}, "articles", nil},
 		{"EIN", `"companyId":"comp_bare",` + einOrder, []string{"filed"}, "ein_letter", nil},
-		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"filed"}, "certificate", nil},
-		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, []string{"filed"}, "state_confirmation", "change_of_agent"},
+		{"foreign qualification", `"companyId":"comp_filed","foreignQualification":true`, []string{"filed"},
+			"certificate", nil},
+		{"change of agent", `"companyId":"comp_bare","registeredAgent":{"isChangeOfAgent":true}`, []string{"filed"},
+			"state_confirmation", "change_of_agent"},
 		{"new appointment", `"companyId":"comp_bare",` + newAgent, []string{""}, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,17 +107,20 @@ func TestEvents(t *testing.T) {
 					continue
 				}
 				d := got[0].Data
-				if _, err := time.Parse("2006-01-02T15:04:05.000Z", got[0].CreatedAt); err != nil || !strings.HasPrefix(got[0].ID, "evt_") {
+				if _, err := time.Parse("2006-01-02T15:04:05.000Z", got[0].CreatedAt); err != nil ||
+					!strings.HasPrefix(got[0].ID, "evt_") {
 					t.Errorf("envelope %+v: %v", got[0], err)
 				}
-				if got[0].Type != statusChanged || d["orderId"] != id || d["filingStatus"] != status || d["filingType"] != tt.filingType ||
+				if got[0].Type != statusChanged || d["orderId"] != id || d["filingStatus"] != status ||
+					d["filingType"] != tt.filingType ||
 					(d["filingDate"] != nil) != (status == "filed") {
 					t.Errorf("told %+v", got[0])
 				}
 				if status != "filed" {
 					continue
 				}
-				if len(got) != 2 || got[1].Type != documentUploaded || got[1].Data["orderId"] != id || got[1].Data["documentType"] != tt.document {
+				if len(got) != 2 || got[1].Type != documentUploaded || got[1].Data["orderId"] != id ||
+					got[1].Data["documentType"] != tt.document {
 					t.Errorf("told %+v", got)
 				}
 			}
@@ -133,7 +138,8 @@ func TestEvents(t *testing.T) {
 		if _, err := b.Advance(t.Context(), id, ""); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 || r.message(t) != "EIN already exists for this company" {
+		if r := b.order(`"companyId":"comp_bare",` + einOrder); r.status != 409 ||
+			r.message(t) != "EIN already exists for this company" {
 			t.Errorf("got %d %s", r.status, r.body)
 		}
 	})
@@ -203,7 +209,8 @@ func TestLinks(t *testing.T) {
 		expired                         int
 	}{
 		{"document", "GET", "/v1/documents/" + d.ID, "", "comp_held", time.Hour, 403},
-		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, "annual_report 2026", 7 * 24 * time.Hour, 410},
+		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`,
+			"annual_report 2026", 7 * 24 * time.Hour, 410},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var link struct{ URL, ExpiresAt string }

@@ -56,18 +56,21 @@ func KindNames() []string {
 	return names
 }
 
-// Fault makes answers go wrong. The first fault in force that matches a request and fires decides its fate.
+// Fault makes answers go wrong. The first fault in force that matches a request
+// and fires decides its fate.
 type Fault struct {
 	Kind   Kind
 	Status int // of FaultStatus
 
-	// After lets the order be made first, and then loses its answer. No status is honest: a gateway may answer anything
-	// while the service behind it goes on.
+	// After lets the order be made first, and then loses its answer. No status
+	// is honest: a gateway may answer anything while the service behind it goes
+	// on.
 	After bool
 
-	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET /companies/{id}" and so on by the paths of
-	// section 4; a trailing * stands for any rest, so "GET *" is every look-up and "*" everything. The downloads of
-	// documents are "GET /files/{id}".
+	// Endpoint is whom it befalls: "POST /orders" (also when empty), "GET
+	// /companies/{id}" and so on by the paths of section 4; a trailing * stands
+	// for any rest, so "GET *" is every look-up and "*" everything. The
+	// downloads of documents are "GET /files/{id}".
 	Endpoint string
 	Company  string                                  // only requests that name this company, as the client writes it
 	Match    func(r *http.Request, body []byte) bool // only requests of which this is true
@@ -137,7 +140,8 @@ func (s *Service) ClearFaults() {
 	s.faults = nil
 }
 
-// Outage is how the whole service is away. The books and the controls stay reachable under Outage503.
+// Outage is how the whole service is away. The books and the controls stay
+// reachable under Outage503.
 type Outage string
 
 const (
@@ -251,7 +255,9 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	case FaultSlowBody:
 		writeSlowly(w, c, f, a)
 	case FaultListsFirst:
-		write(w, answer{a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any { return items[:1] })})
+		write(w, answer{
+			a.status, rewriteItems(a.body, func(items []map[string]any) []map[string]any { return items[:1] }),
+		})
 	case FaultMakesFirst:
 		write(w, a) // the order was made so
 	case FaultNoLastID:
@@ -262,7 +268,9 @@ func (s *Service) fail(w http.ResponseWriter, c *call, f *Fault, a answer) {
 	case FaultRepeatedID:
 		write(w, answer{a.status, s.repeatOrderID(a.body)})
 	case FaultOtherCompany:
-		write(w, answer{a.status, bytes.ReplaceAll(a.body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`))})
+		write(w, answer{
+			a.status, bytes.ReplaceAll(a.body, []byte(`"companyId":"`), []byte(`"companyId":"comp_other_`)),
+		})
 	case FaultOddText:
 		write(w, answer{a.status, odd(a.body)})
 	case FaultStatus:

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// raw sends one order over a bare connection and returns what came back until its end, and how that came.
+// raw sends one order over a bare connection and returns what came back until
+// its end, and how that came.
 func (b *bench) raw(body string) (string, error) {
 	b.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
@@ -93,8 +94,11 @@ func TestFaults(t *testing.T) {
 		{name: "503", fault: Fault{Kind: FaultStatus, Status: 503}, ok: retry(503, none)},
 		{name: "503 with seconds", fault: Fault{Kind: FaultStatus, Status: 503, RetryAfter: 1500 * time.Millisecond},
 			ok: retry(503, func(h string) bool { return h == "2" })},
-		{name: "429 with a date", fault: Fault{Kind: FaultStatus, Status: 429, RetryAfter: 4 * time.Second, RetryDate: true},
-			ok: retry(429, inTheFuture)},
+		{
+			name:  "429 with a date",
+			fault: Fault{Kind: FaultStatus, Status: 429, RetryAfter: 4 * time.Second, RetryDate: true},
+			ok:    retry(429, inTheFuture),
+		},
 		{name: "429", fault: Fault{Kind: FaultStatus, Status: 429}, ok: retry(429, none)},
 		{name: "401", fault: Fault{Kind: FaultStatus, Status: 401}, ok: status(401)},
 		{name: "403", fault: Fault{Kind: FaultStatus, Status: 403}, ok: status(403)},
@@ -154,13 +158,16 @@ func TestFaultChoice(t *testing.T) {
 		{"all", []Fault{bad}, []int{500, 500, 500, 500}},
 		{"times", []Fault{with(func(f *Fault) { f.Times = 2 })}, []int{500, 500, 201, 201}},
 		{"the nth", []Fault{with(func(f *Fault) { f.Nth = 3 })}, []int{201, 201, 500, 201}},
-		{"script", []Fault{with(func(f *Fault) { f.Nth = 1 }), with(func(f *Fault) { f.Nth, f.Status = 3, 503 })}, []int{500, 201, 503, 201}},
+		{"script", []Fault{with(func(f *Fault) { f.Nth = 1 }), with(func(f *Fault) { f.Nth, f.Status = 3, 503 })},
+			[]int{500, 201, 503, 201}},
 		{"company", []Fault{with(func(f *Fault) { f.Company = "comp_bare" })}, []int{201, 500, 201, 500}},
-		{"nth of a company", []Fault{with(func(f *Fault) { f.Company, f.Nth = "comp_bare", 2 })}, []int{201, 201, 201, 500}},
+		{"nth of a company", []Fault{with(func(f *Fault) { f.Company, f.Nth = "comp_bare", 2 })},
+			[]int{201, 201, 201, 500}},
 		{"match", []Fault{with(func(f *Fault) {
 			f.Match = func(_ *http.Request, body []byte) bool { return strings.Contains(string(body), "comp_held") }
 		})}, []int{500, 201, 500, 201}},
-		{"first that fires", []Fault{with(func(f *Fault) { f.Times = 1 }), with(func(f *Fault) { f.Status = 502 })}, []int{500, 502, 502, 502}},
+		{"first that fires", []Fault{with(func(f *Fault) { f.Times = 1 }), with(func(f *Fault) { f.Status = 502 })},
+			[]int{500, 502, 502, 502}},
 		{"other endpoint", []Fault{with(func(f *Fault) { f.Endpoint = "GET *" })}, []int{201, 201, 201, 201}},
 		{"everything", []Fault{with(func(f *Fault) { f.Endpoint = "*" })}, []int{500, 500, 500, 500}},
 	} {
@@ -184,7 +191,8 @@ func TestFaultChoice(t *testing.T) {
 			{Kind: FaultStatus, Status: 502, Endpoint: "GET /users/{id}"},
 			{Kind: FaultGarbage, Endpoint: "GET /companies/{id}", Company: "comp_bare"},
 		}})
-		for path, want := range map[string]int{"/v1/users/user_1": 502, "/v1/companies/comp_held": 200, "/v1/organization": 200} {
+		for path, want := range map[string]int{"/v1/users/user_1": 502, "/v1/companies/comp_held": 200,
+			"/v1/organization": 200} {
 			if r := b.do("GET", path, ""); r.status != want || want == 200 && !json.Valid(r.body) {
 				t.Errorf("%s: got %d %s", path, r.status, r.body)
 			}

@@ -116,7 +116,8 @@ func readFormation(o *object) *formationPart {
 				c.fail(name, "is required")
 			}
 		}
-		readCompany(c, &part.company, "entityType", "structureType", "taxElection", "fiscalEndMonth", "principalAddress", "mailingAddress")
+		readCompany(c, &part.company, "entityType", "structureType", "taxElection", "fiscalEndMonth",
+			"principalAddress", "mailingAddress")
 		if part.company.FiscalEndMonth == "" {
 			part.company.FiscalEndMonth = "December"
 		}
@@ -129,7 +130,8 @@ func readFormation(o *object) *formationPart {
 	return part
 }
 
-// readSupplied reads the optional registeredAgent of a product. Source: spec section 2, supplied registered agent.
+// readSupplied reads the optional registeredAgent of a product. Source: spec
+// section 2, supplied registered agent.
 func readSupplied(o *object) *suppliedAgent {
 	a := o.child("registeredAgent", false)
 	if a == nil {
@@ -148,8 +150,8 @@ func readSupplied(o *object) *suppliedAgent {
 var applicationReasons = []string{"Started a new business", "Hired employee(s)", "Banking purposes",
 	"Changed type of organization", "Purchased active business"}
 
-// readEIN reads the ein object, whose rules of shape are order rule 7. The set of business categories is not shown in
-// the spec: any is taken.
+// readEIN reads the ein object, whose rules of shape are order rule 7. The set
+// of business categories is not shown in the spec: any is taken.
 func readEIN(o *object) *einPart {
 	o.rule = "4.7"
 	part := &einPart{}
@@ -158,7 +160,8 @@ func readEIN(o *object) *einPart {
 		o.text(name)
 	}
 	o.oneOf("applicationReason", o.text("applicationReason"), applicationReasons)
-	for _, name := range []string{"vehicle55kPounds", "gamblingWagering", "fileForm720", "alcoholTobaccoFirearms", "fileForm944"} {
+	for _, name := range []string{"vehicle55kPounds", "gamblingWagering", "fileForm720", "alcoholTobaccoFirearms",
+		"fileForm944"} {
 		o.flag(name)
 	}
 	part.w2 = o.flag("isW2Expected")
@@ -249,7 +252,8 @@ type orderAnswer struct {
 	Items     []itemAnswer `json:"items"`
 }
 
-// createOrder makes an order whole or not at all: shape, rules, conflicts, balance, then the books.
+// createOrder makes an order whole or not at all: shape, rules, conflicts,
+// balance, then the books.
 func (s *Service) createOrder(c *call) (any, error) {
 	req := readOrder(c.body)
 	if err := s.invalid(c.found); err != nil {
@@ -316,12 +320,20 @@ func conflict(req *orderRequest, rec *company) error {
 	return nil
 }
 
-// book enters an order that is sure to be made, and moves the money and the company's records with it.
+// book enters an order that is sure to be made, and moves the money and the
+// company's records with it.
 func (s *Service) book(req *orderRequest, rec *company, items []Item, total int64, raw []byte) *Order {
 	now := s.cfg.Now()
 	o := &Order{
-		Number: len(s.orders) + 1, At: now, UserID: req.userID, CompanyID: rec.ID, CompanyName: rec.LegalName,
-		State: req.state, Items: items, Total: total, Raw: raw,
+		Number:      len(s.orders) + 1,
+		At:          now,
+		UserID:      req.userID,
+		CompanyID:   rec.ID,
+		CompanyName: rec.LegalName,
+		State:       req.state,
+		Items:       items,
+		Total:       total,
+		Raw:         raw,
 	}
 	for i := range items {
 		item := &items[i]
@@ -377,8 +389,11 @@ func (s *Service) orderAnswer(o *Order) orderAnswer {
 	a := orderAnswer{CompanyID: o.CompanyID, Items: make([]itemAnswer, len(o.Items))}
 	for i, item := range o.Items {
 		a.Items[i] = itemAnswer{
-			OrderType: s.cfg.OrderTypes.write(item.Product), OrderID: item.ID, CreatedAt: stamp(item.At),
-			FilingDate: stamp(item.FilingDate), FilingStatus: item.Status,
+			OrderType:    s.cfg.OrderTypes.write(item.Product),
+			OrderID:      item.ID,
+			CreatedAt:    stamp(item.At),
+			FilingDate:   stamp(item.FilingDate),
+			FilingStatus: item.Status,
 		}
 		if item.Subscription != "" {
 			a.Items[i].SubscriptionStatus = &item.Subscription

@@ -85,8 +85,15 @@ func (s *Service) told(most int) told {
 		if len(t.Deliveries) == most {
 			continue
 		}
-		one := toldDelivery{At: d.At, EventID: d.EventID, Endpoint: d.EndpointID, Try: d.Try, Status: d.Status,
-			TookMS: d.Took.Milliseconds(), Forged: d.Forged}
+		one := toldDelivery{
+			At:       d.At,
+			EventID:  d.EventID,
+			Endpoint: d.EndpointID,
+			Try:      d.Try,
+			Status:   d.Status,
+			TookMS:   d.Took.Milliseconds(),
+			Forged:   d.Forged,
+		}
 		if d.Err != nil {
 			one.Error = d.Err.Error()
 		}
@@ -117,7 +124,8 @@ type pageData struct {
 	Controls   [][2]string
 }
 
-// controls are the examples that the page gives; the whole of them is in the package's documentation.
+// controls are the examples that the page gives; the whole of them is in the
+// package's documentation.
 var controls = [][2]string{
 	{"POST /admin/deposit", `{"amount": 250.5}`},
 	{"POST /admin/faults", `{"kind": "reset", "after": true, "rate": 0.05}`},
@@ -145,10 +153,19 @@ func (s *Service) servePage(w http.ResponseWriter, _ *http.Request) {
 	told := s.told(50)
 	s.mu.Lock()
 	d := pageData{
-		Told:  told,
-		Title: "Sandbox books", Made: len(s.orders), Outage: s.outage, Controls: controls,
-		Books: Books{Opening: s.cfg.OpeningBalance, Deposited: s.deposits, Charged: s.charged, Balance: s.balance,
-			InFlight: s.inFlight, MaxInFlight: s.mostFlying},
+		Told:     told,
+		Title:    "Sandbox books",
+		Made:     len(s.orders),
+		Outage:   s.outage,
+		Controls: controls,
+		Books: Books{
+			Opening:     s.cfg.OpeningBalance,
+			Deposited:   s.deposits,
+			Charged:     s.charged,
+			Balance:     s.balance,
+			InFlight:    s.inFlight,
+			MaxInFlight: s.mostFlying,
+		},
 	}
 	for i := len(s.orders) - 1; i >= 0 && len(d.Orders) < newest; i-- {
 		d.Orders = append(d.Orders, s.orders[i].copy())

@@ -9,19 +9,26 @@ import (
 
 func TestPage(t *testing.T) {
 	b := newBench(t, Config{Faults: []Fault{{Kind: FaultReset, After: true, Rate: 0.25, Endpoint: "GET *"}}})
-	b.AddCompany(Company{ID: "comp_script", LegalName: `<script>alert(1)</script> & Sons`, EntityType: "LLC", FormationState: "WY",
-		Agents: map[string]Agent{"DE": ActiveService}})
+	b.AddCompany(Company{
+		ID:             "comp_script",
+		LegalName:      `<script>alert(1)</script> & Sons`,
+		EntityType:     "LLC",
+		FormationState: "WY",
+		Agents:         map[string]Agent{"DE": ActiveService},
+	})
 	b.mustOrder(`"companyId":"comp_script",` + report2026)
 	b.order(`"companyId":"comp_held"`)
 	r := b.do("GET", "/", "")
 	page := string(r.body)
-	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt; &amp; Sons", "$9675.00", "annual_report 2026", "400 Bad Request",
+	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt; &amp; Sons", "$9675.00", "annual_report 2026",
+		"400 Bad Request",
 		"names no product", "reset after", "GET *", "0.25"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Contains(page, "<script") || !strings.HasPrefix(r.header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if strings.Contains(page, "<script") ||
+		!strings.HasPrefix(r.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("the page may run scripts: %v", r.header)
 	}
 	if r := b.do("GET", "/none", ""); r.status != 404 {
@@ -45,7 +52,8 @@ func TestBooksJSON(t *testing.T) {
 		Violations []struct{ Rule string }
 	}
 	r.decode(t, &books)
-	if len(books.Orders) != 1 || books.Charged != 40_00 || books.Balance != 9_960_00 || len(books.Violations) != 1 || books.Violations[0].Rule != "4.7" {
+	if len(books.Orders) != 1 || books.Charged != 40_00 || books.Balance != 9_960_00 || len(books.Violations) != 1 ||
+		books.Violations[0].Rule != "4.7" {
 		t.Errorf("got %+v", books)
 	}
 	if raw := string(b.Books().Orders[0].Raw); !json.Valid([]byte(raw)) || !strings.Contains(raw, "123456789") {
@@ -53,7 +61,8 @@ func TestBooksJSON(t *testing.T) {
 	}
 }
 
-// TestToldBooks: the page and the books for a program say what endpoints were told, without their secrets.
+// TestToldBooks: the page and the books for a program say what endpoints were
+// told, without their secrets.
 func TestToldBooks(t *testing.T) {
 	b := newBench(t, Config{Retries: -1, WebhookFaults: []WebhookFault{{Kind: WebhookBadSignature, Times: 1}}})
 	hook := b.AddWebhook("http://127.0.0.1:1/in")
@@ -63,7 +72,8 @@ func TestToldBooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	page, raw := string(b.do("GET", "/", "").body), string(b.do("GET", "/books.json", "").body)
-	for _, want := range []string{"http://127.0.0.1:1/in", events[0].ID, "Filings with an exception", "connection refused", "(bad signature)", "482"} {
+	for _, want := range []string{"http://127.0.0.1:1/in", events[0].ID, "Filings with an exception",
+		"connection refused", "(bad signature)", "482"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -79,7 +89,8 @@ func TestToldBooks(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), &books); err != nil {
 		t.Fatal(err)
 	}
-	if len(books.Endpoints) != 1 || books.Endpoints[0].Lost != 1 || len(books.Events) != 1 || books.Events[0].Body.ID != events[0].ID ||
+	if len(books.Endpoints) != 1 || books.Endpoints[0].Lost != 1 || len(books.Events) != 1 ||
+		books.Events[0].Body.ID != events[0].ID ||
 		len(books.Deliveries) != 1 || books.Deliveries[0].EventID != events[0].ID || books.Deliveries[0].Error == "" {
 		t.Errorf("got %+v", books)
 	}
@@ -96,8 +107,10 @@ func TestAdmin(t *testing.T) {
 		{"deposit of fractions", "POST", "/admin/deposit", `{"amount":0.001}`, 400, "whole cents"},
 		{"deposit and more", "POST", "/admin/deposit", `{"amount":1,"x":1}`, 400, "not a field"},
 		{"list no faults", "GET", "/admin/faults", "", 200, `{"faults":[]}`},
-		{"add a fault", "POST", "/admin/faults", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200, `"name":"reset after"`},
-		{"add a status", "POST", "/admin/faults", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200, `"name":"503 before"`},
+		{"add a fault", "POST", "/admin/faults", `{"kind":"reset","after":true,"rate":0.1,"times":3}`, 200,
+			`"name":"reset after"`},
+		{"add a status", "POST", "/admin/faults", `{"kind":"status","status":503,"retryAfterSeconds":2}`, 200,
+			`"name":"503 before"`},
 		{"add a status of success", "POST", "/admin/faults", `{"kind":"status","status":200}`, 400, "from 300 to 599"},
 		{"add no status", "POST", "/admin/faults", `{"kind":"status"}`, 400, "status is required"},
 		{"add an unknown kind", "POST", "/admin/faults", `{"kind":"gremlin"}`, 400, "kind must be one of"},
@@ -117,14 +130,17 @@ func TestAdmin(t *testing.T) {
 		{"exception of all of none", "POST", "/admin/exception", `{"all":true,"code":482}`, 200, `"moved":0`},
 		{"mail of an unknown order", "POST", "/admin/mail", `{"orderId":"order_none"}`, 404, "no such order"},
 		{"list no webhook faults", "GET", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
-		{"add a webhook fault", "POST", "/admin/webhook-faults", `{"kind":"delay","rate":0.1,"times":3,"forSeconds":2}`, 200, `"name":"delay","rate":0.1,"times":3`},
-		{"add an unknown webhook fault", "POST", "/admin/webhook-faults", `{"kind":"reset"}`, 400, "kind must be one of duplicate"},
+		{"add a webhook fault", "POST", "/admin/webhook-faults",
+			`{"kind":"delay","rate":0.1,"times":3,"forSeconds":2}`, 200, `"name":"delay","rate":0.1,"times":3`},
+		{"add an unknown webhook fault", "POST", "/admin/webhook-faults", `{"kind":"reset"}`, 400,
+			"kind must be one of duplicate"},
 		{"clear webhook faults", "DELETE", "/admin/webhook-faults", "", 200, `{"faults":[]}`},
 		{"test delivery", "POST", "/admin/test-delivery", `{}`, 200, `"eventId":"evt_`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, Config{})
-			if r := b.do(tt.method, tt.path, tt.body); r.status != tt.status || !strings.Contains(string(r.body), tt.want) {
+			if r := b.do(tt.method, tt.path, tt.body); r.status != tt.status ||
+				!strings.Contains(string(r.body), tt.want) {
 				t.Errorf("got %d %s, want %d with %q", r.status, r.body, tt.status, tt.want)
 			}
 		})

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// pdf is a page of text as a PDF file, small and whole, that every viewer opens. The first line is its heading.
-// Characters outside Latin-1 become question marks: the fonts that need no embedding have no others.
+// pdf is a page of text as a PDF file, small and whole, that every viewer
+// opens. The first line is its heading. Characters outside Latin-1 become
+// question marks: the fonts that need no embedding have no others.
 func pdf(lines ...string) []byte {
 	var text strings.Builder
 	text.WriteString("BT 72 720 Td 20 TL /F1 18 Tf ")
@@ -25,7 +26,8 @@ func pdf(lines ...string) []byte {
 	for i, object := range []string{
 		"<< /Type /Catalog /Pages 2 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 " +
+			"R >> >> >>",
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", text.Len(), text.String()),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
 	} {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The products of the price list. An order item of a formation is billed as one of the tiers.
+// The products of the price list. An order item of a formation is billed as one
+// of the tiers.
 const (
 	formation            = "formation"
 	formationTier        = "formation_tier_" // followed by 1, 2 or 3
@@ -37,13 +38,55 @@ func (p Price) floor() int64 {
 // DefaultPrices is a plausible price list; the spec shows no amounts.
 func DefaultPrices() []Price {
 	return []Price{
-		{Type: formationTier + "1", Name: "Formation", Description: "Formation of an LLC or CORP", Default: 149_00, Wholesale: 75_00},
-		{Type: formationTier + "2", Name: "Formation with EIN", Description: "Bundles the EIN; registered agent subscription added", Default: 249_00, Wholesale: 105_00},
-		{Type: formationTier + "3", Name: "Formation with EIN and DBA", Description: "Bundles the EIN and a DBA; registered agent subscription added", Default: 349_00, Wholesale: 155_00},
-		{Type: ein, Name: "EIN", Description: "Federal employer identification number", Default: 79_00, Wholesale: 40_00},
-		{Type: registeredAgent, Name: "Registered agent", Description: "Yearly subscription, per state", Default: 119_00, Wholesale: 50_00},
-		{Type: annualReport, Name: "Annual report", Description: "Per state and filing year", Default: 99_00, Wholesale: 25_00},
-		{Type: foreignQualification, Name: "Foreign qualification", Description: "Per state", Default: 179_00, Wholesale: 60_00},
+		{
+			Type:        formationTier + "1",
+			Name:        "Formation",
+			Description: "Formation of an LLC or CORP",
+			Default:     149_00,
+			Wholesale:   75_00,
+		},
+		{
+			Type:        formationTier + "2",
+			Name:        "Formation with EIN",
+			Description: "Bundles the EIN; registered agent subscription added",
+			Default:     249_00,
+			Wholesale:   105_00,
+		},
+		{
+			Type:        formationTier + "3",
+			Name:        "Formation with EIN and DBA",
+			Description: "Bundles the EIN and a DBA; registered agent subscription added",
+			Default:     349_00,
+			Wholesale:   155_00,
+		},
+		{
+			Type:        ein,
+			Name:        "EIN",
+			Description: "Federal employer identification number",
+			Default:     79_00,
+			Wholesale:   40_00,
+		},
+		{
+			Type:        registeredAgent,
+			Name:        "Registered agent",
+			Description: "Yearly subscription, per state",
+			Default:     119_00,
+			Wholesale:   50_00,
+		},
+		{
+			Type:        annualReport,
+			Name:        "Annual report",
+			Description: "Per state and filing year",
+			Default:     99_00,
+			Wholesale:   25_00,
+		},
+		{
+			Type:        foreignQualification,
+			Name:        "Foreign qualification",
+			Description: "Per state",
+			Default:     179_00,
+			Wholesale:   60_00,
+		},
 	}
 }
 
@@ -86,7 +129,8 @@ func feeTable(fees []Fee) map[feeKey]int64 {
 
 // fee returns the closest line of the table.
 func (s *Service) fee(product, state, entityType string) int64 {
-	for _, k := range []feeKey{{product, state, entityType}, {product, state, ""}, {product, "", entityType}, {product, "", ""}} {
+	for _, k := range []feeKey{{product, state, entityType}, {product, state, ""}, {product, "", entityType},
+		{product, "", ""}} {
 		if cents, ok := s.fees[k]; ok {
 			return cents
 		}
@@ -115,8 +159,12 @@ type priceAnswer struct {
 
 func (s *Service) priceAnswer(p Price) priceAnswer {
 	a := priceAnswer{
-		Type: s.cfg.OrderTypes.write(p.Type), Name: p.Name, Description: p.Description,
-		DefaultAmount: dollars(p.Default), WholesaleAmount: dollars(s.raised(PriceRise, p.floor())), Enabled: !p.Disabled,
+		Type:            s.cfg.OrderTypes.write(p.Type),
+		Name:            p.Name,
+		Description:     p.Description,
+		DefaultAmount:   dollars(p.Default),
+		WholesaleAmount: dollars(s.raised(PriceRise, p.floor())),
+		Enabled:         !p.Disabled,
 	}
 	if p.Retail != 0 {
 		retail := dollars(p.Retail)
@@ -135,7 +183,8 @@ func (s *Service) getPrices(*call) (any, error) {
 	return map[string]any{"prices": list}, nil
 }
 
-// putPrice sets the retail price of a product. Source: spec section 4, set price rules 1 to 3.
+// putPrice sets the retail price of a product. Source: spec section 4, set
+// price rules 1 to 3.
 func (s *Service) putPrice(c *call) (any, error) {
 	retail, hasRetail := c.body.maybeDollars("retailAmount")
 	enabled, hasEnabled := c.body.maybeFlag("enabled")
@@ -148,7 +197,8 @@ func (s *Service) putPrice(c *call) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.prices, func(p Price) bool { return c.id == p.Type || c.id == s.cfg.OrderTypes.write(p.Type) })
+	i := slices.IndexFunc(s.prices,
+		func(p Price) bool { return c.id == p.Type || c.id == s.cfg.OrderTypes.write(p.Type) })
 	if i < 0 {
 		return nil, refuse(http.StatusNotFound, "There is no price of type %q", c.id)
 	}

@@ -1,7 +1,8 @@
 package sandbox
 
-// orderRule is one of the order rules of section 4 as far as it goes beyond the shape of a field. broken returns what
-// is wrong, or "". rec is nil when the order names no company.
+// orderRule is one of the order rules of section 4 as far as it goes beyond the
+// shape of a field. broken returns what is wrong, or "". rec is nil when the
+// order names no company.
 type orderRule struct {
 	name   string
 	hidden bool // what it asks about is on record, and no endpoint shows it
@@ -132,14 +133,16 @@ var orderRules = []orderRule{
 		return ""
 	}},
 	{name: "4.10", hidden: true, broken: func(req *orderRequest, rec *company) string {
-		if req.foreign == nil || rec == nil || req.foreign.supplied != nil || req.agent != nil || rec.Agents[req.state] != "" {
+		if req.foreign == nil || rec == nil || req.foreign.supplied != nil || req.agent != nil ||
+			rec.Agents[req.state] != "" {
 			return ""
 		}
 		return "A foreign qualification needs a registered agent in the qualifying state"
 	}},
 }
 
-// breaches returns every rule that an order breaks. Officers have a list of their own: order rule 3.
+// breaches returns every rule that an order breaks. Officers have a list of
+// their own: order rule 3.
 func breaches(req *orderRequest, rec *company) problems {
 	var found problems
 	if f := req.formation; f != nil {

@@ -23,8 +23,9 @@ type Config struct {
 	// OpeningBalance is the prepaid balance in cents.
 	OpeningBalance int64
 
-	// Latency is how long every request takes; Jitter adds up to as much again, evenly spread. An order is made when
-	// half of that time has passed, whether or not the client is still there.
+	// Latency is how long every request takes; Jitter adds up to as much again,
+	// evenly spread. An order is made when half of that time has passed,
+	// whether or not the client is still there.
 	Latency, Jitter time.Duration
 	// HangLimit bounds a time-out fault for a client that never leaves. 0: two minutes.
 	HangLimit time.Duration
@@ -33,14 +34,16 @@ type Config struct {
 	Organization Organization
 	// Prices is the price list; nil: DefaultPrices.
 	Prices []Price
-	// Fees are the state fees; nil: DefaultFees. A fee that is not listed is 0 in the books.
+	// Fees are the state fees; nil: DefaultFees. A fee that is not listed is 0
+	// in the books.
 	Fees []Fee
 	// ExpeditedService is the service charge of an expedited formation in cents. 0: 5000.
 	ExpeditedService int64
 
 	// OrderTypes is the style of order and price types. Empty: Snake.
 	OrderTypes Style
-	// Success is the status of a successful POST. 0: 201. Everything else succeeds with 200.
+	// Success is the status of a successful POST. 0: 201. Everything else
+	// succeeds with 200.
 	Success int
 	// Invalid is the status of a request that breaks a rule. 0: 400.
 	Invalid int
@@ -54,13 +57,15 @@ type Config struct {
 	// Now is the clock of the records. nil: time.Now. Latency always takes real time.
 	Now func() time.Time
 
-	// AutoSeed makes an unknown but well-formed user or company appear when it is first named.
+	// AutoSeed makes an unknown but well-formed user or company appear when it
+	// is first named.
 	AutoSeed bool
-	// Companies are on record from the start, whatever AutoSeed says. They have the agents that a company which appears
-	// by itself has. See ReadCompanies.
+	// Companies are on record from the start, whatever AutoSeed says. They have
+	// the agents that a company which appears by itself has. See ReadCompanies.
 	Companies []Company
-	// AutoEntityType and AutoFormationState are given to companies that appear by themselves. Empty: LLC, DE. Such a
-	// company has no legal name: nobody told it, and one that is made up would be another company's.
+	// AutoEntityType and AutoFormationState are given to companies that appear
+	// by themselves. Empty: LLC, DE. Such a company has no legal name: nobody
+	// told it, and one that is made up would be another company's.
 	AutoEntityType, AutoFormationState string
 
 	// Behaviors are on from the start.
@@ -69,23 +74,30 @@ type Config struct {
 	Faults        []Fault
 	WebhookFaults []WebhookFault
 
-	// Advance is how often a clock moves every filing one step on, give or take a quarter. 0: filings stand until they
-	// are advanced, as they do in the test environment.
+	// Advance is how often a clock moves every filing one step on, give or take
+	// a quarter. 0: filings stand until they are advanced, as they do in the
+	// test environment.
 	Advance time.Duration
-	// Exceptions is the share of filings, 0 to 1, that hit an exception on the clock's last step and then stand.
+	// Exceptions is the share of filings, 0 to 1, that hit an exception on the
+	// clock's last step and then stand.
 	Exceptions float64
 
 	// EventsFirst tells of every order before its answer leaves: WebhookEarly for all.
 	EventsFirst bool
-	// EventCompany puts the companyId into the data of events. Whether it is there is not shown in the spec.
+	// EventCompany puts the companyId into the data of events. Whether it is
+	// there is not shown in the spec.
 	EventCompany bool
-	// Retries is how often an event is tried again that an endpoint did not answer with 2xx. 0: 12; negative: never.
+	// Retries is how often an event is tried again that an endpoint did not
+	// answer with 2xx. 0: 12; negative: never.
 	Retries int
-	// RetryAfter is the wait before the first of them; each next is twice as long, up to a minute. 0: one second.
+	// RetryAfter is the wait before the first of them; each next is twice as
+	// long, up to a minute. 0: one second.
 	RetryAfter time.Duration
-	// DeliveriesAtOnce is how many deliveries to one endpoint are in flight. 0: 8. With 1 events come in order.
+	// DeliveriesAtOnce is how many deliveries to one endpoint are in flight. 0:
+	// 8. With 1 events come in order.
 	DeliveriesAtOnce int
-	// Client delivers events. nil: one with a time-out of ten seconds that follows no redirects.
+	// Client delivers events. nil: one with a time-out of ten seconds that
+	// follows no redirects.
 	Client *http.Client
 
 	// DownloadLife is how long a download link lives. 0: an hour, as section 8 says.
@@ -111,7 +123,8 @@ func (s Style) write(name string) string {
 	return strings.Join(words, "")
 }
 
-// ErrorShape is how an error body looks; the spec shows no more than that there is a message.
+// ErrorShape is how an error body looks; the spec shows no more than that there
+// is a message.
 type ErrorShape string
 
 const (
@@ -119,7 +132,8 @@ const (
 	NestedErrors ErrorShape = "nested" // {"error": {"message": "…"}}
 )
 
-// Service is the whole remote service in memory. All methods may be called at any time from any goroutine.
+// Service is the whole remote service in memory. All methods may be called at
+// any time from any goroutine.
 type Service struct {
 	cfg   Config
 	life  context.Context // ends the clock and the deliveries
@@ -262,8 +276,9 @@ func New(cfg Config) *Service {
 // Close ends the clock and the deliveries. The API goes on answering.
 func (s *Service) Close() { s.close() }
 
-// id returns a new identifier. The numbers are scattered so that no client comes to rely on their order, and still the
-// same for the same seed. The caller holds s.mu.
+// id returns a new identifier. The numbers are scattered so that no client
+// comes to rely on their order, and still the same for the same seed. The
+// caller holds s.mu.
 func (s *Service) id(prefix string) string {
 	s.lastID++
 	z := s.cfg.Seed + s.lastID*0x9e3779b97f4a7c15 // splitmix64: a bijection, so no two are equal
@@ -276,7 +291,8 @@ func (s *Service) id(prefix string) string {
 	return fmt.Sprintf("%s_%016x", prefix, z)
 }
 
-// SetKeys replaces the API keys accepted; a client's key is refused from the next request on. None: any sk_test_ key.
+// SetKeys replaces the API keys accepted; a client's key is refused from the
+// next request on. None: any sk_test_ key.
 func (s *Service) SetKeys(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +315,8 @@ type endpoint struct {
 
 func (e endpoint) name() string { return e.method + " " + e.path }
 
-// Source: spec section 4. The path of "set price" is not shown; ours is /organization/prices/{id}.
+// Source: spec section 4. The path of "set price" is not shown; ours is
+// /organization/prices/{id}.
 var endpoints = []endpoint{
 	{"POST", "/orders", (*Service).createOrder},
 	{"POST", "/companies", (*Service).createCompany},
@@ -383,7 +400,8 @@ type answer struct {
 
 const maxBody = 1 << 20
 
-// Handler serves the API under /v1/, the books at / and /books.json, the controls under /admin/.
+// Handler serves the API under /v1/, the books at / and /books.json, the
+// controls under /admin/.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range endpoints {
@@ -439,7 +457,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	write(w, a)
 }
 
-// enter counts a request in and returns how long it shall take, and the function that counts it out.
+// enter counts a request in and returns how long it shall take, and the
+// function that counts it out.
 func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -464,7 +483,8 @@ func (s *Service) enter(r *http.Request, e endpoint) (time.Duration, func()) {
 	}
 }
 
-// waitUntil returns at t, or at once when the client is gone: the service goes on without it.
+// waitUntil returns at t, or at once when the client is gone: the service goes
+// on without it.
 func waitUntil(ctx context.Context, t time.Time) {
 	d := time.Until(t)
 	if d <= 0 {
@@ -478,7 +498,8 @@ func waitUntil(ctx context.Context, t time.Time) {
 	}
 }
 
-// parse reads the body of a request that has one, and refuses one where there should be none.
+// parse reads the body of a request that has one, and refuses one where there
+// should be none.
 func (c *call) parse(readErr error) error {
 	r := c.request
 	switch {
@@ -575,8 +596,9 @@ func write(w http.ResponseWriter, a answer) {
 	_, _ = w.Write(a.body) // a client that left is not our loss
 }
 
-// Serve answers on ln until ctx ends. During a refusing outage the listener is closed and every connection with it, so
-// that clients are really refused; afterwards the same address is listened on again.
+// Serve answers on ln until ctx ends. During a refusing outage the listener is
+// closed and every connection with it, so that clients are really refused;
+// afterwards the same address is listened on again.
 func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 	addr := ln.Addr()
 	handler := s.Handler()
@@ -600,7 +622,8 @@ func (s *Service) Serve(ctx context.Context, ln net.Listener) error {
 	}
 }
 
-// waitFor waits until connections are refused, or no longer are. It returns false when serving ended or ctx did.
+// waitFor waits until connections are refused, or no longer are. It returns
+// false when serving ended or ctx did.
 func (s *Service) waitFor(ctx context.Context, served <-chan error, refusing bool) (bool, error) {
 	for {
 		s.mu.Lock()
@@ -633,7 +656,8 @@ func (d dollars) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%s%d.%02d", sign, c/100, c%100), nil
 }
 
-// stamp writes a time as the service does: ISO 8601, UTC, milliseconds; null when it is not set.
+// stamp writes a time as the service does: ISO 8601, UTC, milliseconds; null
+// when it is not set.
 type stamp time.Time
 
 func (t stamp) MarshalJSON() ([]byte, error) {

@@ -40,7 +40,13 @@ func seeded(t testing.TB, cfg Config) *Service {
 	s.AddUser(User{ID: "user_1", Email: "ann@example.com", PhoneNumber: "+13025550100"})
 	s.AddUser(User{ID: "user_else", Email: "else@example.com", PhoneNumber: "+13025550199", Elsewhere: true})
 	de := func(id string) Company {
-		return Company{ID: id, LegalName: id, EntityType: "LLC", FormationState: "DE", UserID: "user_1"}
+		return Company{
+			ID:             id,
+			LegalName:      id,
+			EntityType:     "LLC",
+			FormationState: "DE",
+			UserID:         "user_1",
+		}
 	}
 	held := de("comp_held")
 	held.Agents = map[string]Agent{"DE": ActiveService}
@@ -50,7 +56,12 @@ func seeded(t testing.TB, cfg Config) *Service {
 	filed.Agents = map[string]Agent{"DE": OtherAgent, "CA": OtherAgent}
 	filed.EIN, filed.Qualified = "12-3456789", []string{"CA"}
 	s.AddCompany(filed)
-	s.AddCompany(Company{ID: "comp_blank", LegalName: "comp_blank", UserID: "user_1", Agents: map[string]Agent{"DE": ActiveService}})
+	s.AddCompany(Company{
+		ID:        "comp_blank",
+		LegalName: "comp_blank",
+		UserID:    "user_1",
+		Agents:    map[string]Agent{"DE": ActiveService},
+	})
 	s.AddCompany(Company{ID: "comp_else", EntityType: "LLC", FormationState: "DE", Elsewhere: true})
 	return s
 }
@@ -149,12 +160,16 @@ const (
 	report2026   = `"annualReport":{"filingYear":"2026"}`
 	newAgent     = `"registeredAgent":{"isChangeOfAgent":false}`
 	agentAddress = `"addressStreet":"1 Main St","addressCity":"Dover","addressZip":"19901"`
-	deAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress + `,"addressState":"DE"}`
-	nvAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress + `,"addressState":"NV"}`
-	address      = `{"line1":"1 Main St","city":"Dover","state":"DE","postalCode":"19901","country":"US"}`
-	member       = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"Member","isPrimary":true,"address":` + address + `}`
-	president    = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"President","isPrimary":true,"address":` + address + `}`
-	einFields    = `"businessCategory":"Consulting","businessPurpose":"advice","applicationReason":"Banking purposes",
+	deAgent      = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress +
+		`,"addressState":"DE"}`
+	nvAgent = `"registeredAgent":{"type":"COMPANY","companyName":"Agents Inc",` + agentAddress +
+		`,"addressState":"NV"}`
+	address = `{"line1":"1 Main St","city":"Dover","state":"DE","postalCode":"19901","country":"US"}`
+	member  = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"Member","isPrimary":true,"address":` +
+		address + `}`
+	president = `{"type":"PERSON","firstName":"Ann","lastName":"Lee","title":"President","isPrimary":true,"address":` +
+		address + `}`
+	einFields = `"businessCategory":"Consulting","businessPurpose":"advice","applicationReason":"Banking purposes",
 		"vehicle55kPounds":false,"gamblingWagering":false,"fileForm720":false,"alcoholTobaccoFirearms":false,"fileForm944":false,
 		"responsiblePartyFirstName":"Ann","responsiblePartyLastName":"Lee","responsiblePartyTitle":"Member"`
 	einParty = `"responsiblePartySsn":"123456789","responsiblePartyPhoneNumber":"3025550100"`
@@ -164,13 +179,15 @@ const (
 
 // llc is a formation object of a valid LLC with replacements made, in pairs of old and new.
 func llc(replace ...string) string {
-	f := `"formation":{"expedited":false,` + deAgent + `,"company":{"legalName":"Blue Heron LLC","entityType":"LLC","structureType":"MEMBER",
+	f := `"formation":{"expedited":false,` + deAgent +
+		`,"company":{"legalName":"Blue Heron LLC","entityType":"LLC","structureType":"MEMBER",
 		"principalAddress":` + address + `,"mailingAddress":` + address + `,"officers":[` + member + `]}}`
 	return edit(f, replace...)
 }
 
 func corp(replace ...string) string {
-	f := edit(llc(), `"entityType":"LLC","structureType":"MEMBER"`, `"entityType":"CORP","taxElection":"S Corporation"`, member, president)
+	f := edit(llc(), `"entityType":"LLC","structureType":"MEMBER"`,
+		`"entityType":"CORP","taxElection":"S Corporation"`, member, president)
 	return edit(f, replace...)
 }
 
@@ -192,50 +209,74 @@ func TestRequests(t *testing.T) {
 		status                   int
 		want                     string // part of the answer
 	}{
-		{"create user", "POST", "/v1/users", `{"fullName":"Bo","email":"bo@example.com","phoneNumber":"+13025550101"}`, 201, `"email":"bo@example.com"`},
-		{"create user without phone", "POST", "/v1/users", `{"fullName":"Cy","email":"cy@example.com"}`, 201, `"id":"user_`},
+		{"create user", "POST", "/v1/users", `{"fullName":"Bo","email":"bo@example.com","phoneNumber":"+13025550101"}`,
+			201, `"email":"bo@example.com"`},
+		{"create user without phone", "POST", "/v1/users", `{"fullName":"Cy","email":"cy@example.com"}`, 201,
+			`"id":"user_`},
 		{"get user by id", "GET", "/v1/users/user_1", "", 200, `"email":"ann@example.com"`},
 		{"get user by e-mail", "GET", "/v1/users/ann@example.com", "", 200, `"id":"user_1"`},
 		{"get user by escaped e-mail", "GET", "/v1/users/ANN%40example.com", "", 200, `"id":"user_1"`},
 		{"unknown user", "GET", "/v1/users/user_none", "", 404, "not found"},
 		{"user of another organization", "GET", "/v1/users/else@example.com", "", 404, "not found"},
 		{"e-mail taken", "POST", "/v1/users", `{"fullName":"Ann","email":"Ann@Example.com"}`, 409, "email"},
-		{"phone taken", "POST", "/v1/users", `{"fullName":"Ann","email":"x@example.com","phoneNumber":"+13025550100"}`, 409, "phone"},
+		{"phone taken", "POST", "/v1/users", `{"fullName":"Ann","email":"x@example.com","phoneNumber":"+13025550100"}`,
+			409, "phone"},
 		{"e-mail taken elsewhere", "POST", "/v1/users", `{"fullName":"E","email":"else@example.com"}`, 409, "email"},
-		{"phone not E.164", "POST", "/v1/users", `{"fullName":"E","email":"e@example.com","phoneNumber":"302-555-0100"}`, 400, "E.164"},
-		{"create company", "POST", "/v1/companies", `{"legalName":"Cedar Ridge LLC","userId":"user_1","entityType":"LLC","formationState":"DE","formationDate":"2020-02-29","principalAddress":` + address + `,"mailingAddress":` + address + `,"officers":[` + member + `]}`, 201, `"formationDate":"2020-02-29"`},
-		{"create company with little", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1"}`, 201, `"id":"comp_`},
-		{"create company of a wrong type", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1","entityType":"LP"}`, 400, "entityType must be one of LLC, CORP"},
-		{"create company with two primaries", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1","officers":[` + member + `,` + member + `]}`, 400, "exactly one"},
-		{"create company of an unknown user", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_none"}`, 404, "User not found"},
+		{"phone not E.164", "POST", "/v1/users",
+			`{"fullName":"E","email":"e@example.com","phoneNumber":"302-555-0100"}`, 400, "E.164"},
+		{"create company", "POST", "/v1/companies",
+			`{"legalName":"Cedar Ridge LLC","userId":"user_1","entityType":"LLC","formationState":"DE","formationDate":"2020-02-29","principalAddress":` + address + `,"mailingAddress":` + address + `,"officers":[` + member + `]}`, 201, `"formationDate":"2020-02-29"`},
+		{"create company with little", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_1"}`, 201,
+			`"id":"comp_`},
+		{"create company of a wrong type", "POST", "/v1/companies",
+			`{"legalName":"Small","userId":"user_1","entityType":"LP"}`, 400, "entityType must be one of LLC, CORP"},
+		{"create company with two primaries", "POST", "/v1/companies",
+			`{"legalName":"Small","userId":"user_1","officers":[` + member + `,` + member + `]}`, 400, "exactly one"},
+		{"create company of an unknown user", "POST", "/v1/companies", `{"legalName":"Small","userId":"user_none"}`,
+			404, "User not found"},
 		{"get company by id", "GET", "/v1/companies/comp_held", "", 200, `"legalName":"comp_held"`},
 		{"get company by slug", "GET", "/v1/companies/cedar-ridge-llc", "", 200, `"legalName":"Cedar Ridge LLC"`},
 		{"unknown company", "GET", "/v1/companies/comp_none", "", 404, "not found"},
 		{"company of another organization", "GET", "/v1/companies/comp_else", "", 404, "not found"},
 		{"neither id nor slug", "GET", "/v1/companies/Some%20Name", "", 404, "neither"},
-		{"patch company", "PATCH", "/v1/companies/cedar-ridge-llc", `{"tradeName":"Cedar","fiscalEndMonth":"June"}`, 200, `"tradeName":"Cedar"`},
+		{"patch company", "PATCH", "/v1/companies/cedar-ridge-llc", `{"tradeName":"Cedar","fiscalEndMonth":"June"}`,
+			200, `"tradeName":"Cedar"`},
 		{"patch keeps the rest", "GET", "/v1/companies/cedar-ridge-llc", "", 200, `"formationState":"DE"`},
 		{"patch of a read-only field", "PATCH", "/v1/companies/comp_held", `{"id":"comp_2"}`, 400, "id is not a field"},
-		{"patch of structureType of a CORP", "PATCH", "/v1/companies/comp_held", `{"entityType":"CORP","structureType":"MEMBER"}`, 400, "for an LLC"},
+		{"patch of structureType of a CORP", "PATCH", "/v1/companies/comp_held",
+			`{"entityType":"CORP","structureType":"MEMBER"}`, 400, "for an LLC"},
 		{"get organization", "GET", "/v1/organization", "", 200, `"billedUsers":"admin"`},
-		{"patch organization", "PATCH", "/v1/organization", `{"name":"New","notifications":{"filingStatusEmail":true}}`, 200, `"filingStatusEmail":true`},
+		{"patch organization", "PATCH", "/v1/organization",
+			`{"name":"New","notifications":{"filingStatusEmail":true}}`, 200, `"filingStatusEmail":true`},
 		{"patch changes only what is given", "GET", "/v1/organization", "", 200, `"domain":"harbor.example"`},
 		{"billedUsers without onboarding", "PATCH", "/v1/organization", `{"billedUsers":"owner"}`, 400, "onboarded"},
 		{"get prices", "GET", "/v1/organization/prices", "", 200, `"type":"annual_report"`},
-		{"set price", "PUT", "/v1/organization/prices/annual_report", `{"retailAmount":45.5}`, 200, `"retailAmount":45.50`},
-		{"set price 1: at the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":40}`, 200, `"retailAmount":40`},
-		{"set price 2: below the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":39.99}`, 400, `"minimumAmount":40`},
-		{"set price 3: only tiers", "PUT", "/v1/organization/prices/ein", `{"enabled":false}`, 400, "Only formation tiers"},
-		{"set price 3: a tier", "PUT", "/v1/organization/prices/formation_tier_1", `{"enabled":false}`, 200, `"enabled":false`},
-		{"set price 3: a second tier", "PUT", "/v1/organization/prices/formation_tier_2", `{"enabled":false}`, 200, `"enabled":false`},
-		{"set price 3: the last tier", "PUT", "/v1/organization/prices/formation_tier_3", `{"enabled":false}`, 400, "At least one"},
+		{"set price", "PUT", "/v1/organization/prices/annual_report", `{"retailAmount":45.5}`, 200,
+			`"retailAmount":45.50`},
+		{"set price 1: at the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":40}`, 200,
+			`"retailAmount":40`},
+		{"set price 2: below the floor", "PUT", "/v1/organization/prices/ein", `{"retailAmount":39.99}`, 400,
+			`"minimumAmount":40`},
+		{"set price 3: only tiers", "PUT", "/v1/organization/prices/ein", `{"enabled":false}`, 400,
+			"Only formation tiers"},
+		{"set price 3: a tier", "PUT", "/v1/organization/prices/formation_tier_1", `{"enabled":false}`, 200,
+			`"enabled":false`},
+		{"set price 3: a second tier", "PUT", "/v1/organization/prices/formation_tier_2", `{"enabled":false}`, 200,
+			`"enabled":false`},
+		{"set price 3: the last tier", "PUT", "/v1/organization/prices/formation_tier_3", `{"enabled":false}`, 400,
+			"At least one"},
 		{"set price of nothing", "PUT", "/v1/organization/prices/dba", `{"retailAmount":40}`, 404, "no price"},
 		{"unknown document", "GET", "/v1/documents/doc_none", "", 404, "not found"},
-		{"create webhook endpoint", "POST", "/v1/webhook-endpoints", `{"url":"https://example.com/in","eventTypes":["document.uploaded"]}`, 201, `"signingSecret":"whsec_`},
-		{"webhook of an unknown event", "POST", "/v1/webhook-endpoints", `{"url":"https://example.com/in","eventTypes":["order.created"]}`, 400, "eventTypes"},
-		{"webhook of no address", "POST", "/v1/webhook-endpoints", `{"url":"example.com","eventTypes":["document.uploaded"]}`, 400, "url"},
-		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, 201, `"url":"http://`},
-		{"magic link to another organization", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_else"}`, 404, "Company not found"},
+		{"create webhook endpoint", "POST", "/v1/webhook-endpoints",
+			`{"url":"https://example.com/in","eventTypes":["document.uploaded"]}`, 201, `"signingSecret":"whsec_`},
+		{"webhook of an unknown event", "POST", "/v1/webhook-endpoints",
+			`{"url":"https://example.com/in","eventTypes":["order.created"]}`, 400, "eventTypes"},
+		{"webhook of no address", "POST", "/v1/webhook-endpoints",
+			`{"url":"example.com","eventTypes":["document.uploaded"]}`, 400, "url"},
+		{"magic link", "POST", "/v1/auth/magic-link", `{"userId":"user_1","companyId":"comp_held"}`, 201,
+			`"url":"http://`},
+		{"magic link to another organization", "POST", "/v1/auth/magic-link",
+			`{"userId":"user_1","companyId":"comp_else"}`, 404, "Company not found"},
 		{"no such endpoint", "GET", "/v1/orders", "", 404, "no GET /v1/orders"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -256,13 +297,19 @@ func TestStrict(t *testing.T) {
 		want                    string
 	}{
 		{"unknown key", edit(good, `{"userId"`, `{"note":"","userId"`), "", 400, "note is not a field"},
-		{"unknown nested key", edit(good, `"filingYear"`, `"tier":1,"filingYear"`), "", 400, "annualReport.tier is not a field"},
+		{"unknown nested key", edit(good, `"filingYear"`, `"tier":1,"filingYear"`), "", 400,
+			"annualReport.tier is not a field"},
 		{"key in another case", edit(good, `"userId"`, `"userid"`), "", 400, "userid is not a field"},
-		{"key given twice", edit(good, `{"userId"`, `{"filingState":"NV","userId"`), "", 400, `"filingState" is given twice`},
-		{"nested key given twice", edit(good, `"filingYear":"2026"`, `"filingYear":"2026","filingYear":"2026"`), "", 400, "given twice"},
-		{"number for a string", edit(good, `"2026"`, `2026`), "", 400, "annualReport.filingYear must be a string, not a number"},
-		{"string for a boolean", orderBody(`"companyId":"comp_held","registeredAgent":{"isChangeOfAgent":"true"}`), "", 400, "must be a boolean, not a string"},
-		{"null for an optional object", edit(good, `{"userId"`, `{"formation":null,"userId"`), "", 400, "formation must be an object, not null"},
+		{"key given twice", edit(good, `{"userId"`, `{"filingState":"NV","userId"`), "", 400,
+			`"filingState" is given twice`},
+		{"nested key given twice", edit(good, `"filingYear":"2026"`, `"filingYear":"2026","filingYear":"2026"`), "",
+			400, "given twice"},
+		{"number for a string", edit(good, `"2026"`, `2026`), "", 400,
+			"annualReport.filingYear must be a string, not a number"},
+		{"string for a boolean", orderBody(`"companyId":"comp_held","registeredAgent":{"isChangeOfAgent":"true"}`), "",
+			400, "must be a boolean, not a string"},
+		{"null for an optional object", edit(good, `{"userId"`, `{"formation":null,"userId"`), "", 400,
+			"formation must be an object, not null"},
 		{"missing key", edit(good, `"userId":"user_1",`, ``), "", 400, "userId is required"},
 		{"blank string", edit(good, `"user_1"`, `" "`), "", 400, "userId must not be empty"},
 		{"e-mail for a user id", edit(good, `"user_1"`, `"ann@example.com"`), "", 400, "userId must be a user id"},
@@ -301,7 +348,8 @@ func TestStrict(t *testing.T) {
 			if res.StatusCode != tt.status || !strings.Contains(fmt.Sprint(message), tt.want) {
 				t.Errorf("got %d %s, want %d with %q", res.StatusCode, body, tt.status, tt.want)
 			}
-			if refused := tt.status >= 400; refused != (len(b.Violations()) > 0) || refused != (len(b.Books().Orders) == 0) {
+			if refused := tt.status >= 400; refused != (len(b.Violations()) > 0) ||
+				refused != (len(b.Books().Orders) == 0) {
 				t.Errorf("violations %v, orders %d", b.Violations(), len(b.Books().Orders))
 			}
 		})
@@ -344,7 +392,8 @@ func TestAuthentication(t *testing.T) {
 			}
 			res.Body.Close()
 			if res.StatusCode != tt.status || len(b.Violations()) != tt.violations {
-				t.Errorf("got %d and %v, want %d and %d violations", res.StatusCode, b.Violations(), tt.status, tt.violations)
+				t.Errorf("got %d and %v, want %d and %d violations", res.StatusCode, b.Violations(), tt.status,
+					tt.violations)
 			}
 		})
 	}
@@ -369,7 +418,8 @@ func TestLatency(t *testing.T) {
 	if took := time.Since(start); took < 60*time.Millisecond || took > time.Second {
 		t.Errorf("20 requests side by side took %v", took)
 	}
-	if got := b.Books(); got.MaxInFlight < 2 || got.MaxInFlight > 20 || got.MaxFlying["GET /organization"] != got.MaxInFlight {
+	if got := b.Books(); got.MaxInFlight < 2 || got.MaxInFlight > 20 ||
+		got.MaxFlying["GET /organization"] != got.MaxInFlight {
 		t.Errorf("in flight, most: %d", got.MaxInFlight)
 	}
 }
@@ -403,7 +453,8 @@ func eventually(t testing.TB, done func() bool) {
 	}
 }
 
-// TestServe: an outage under Serve refuses connections for real, and ends on the same address.
+// TestServe: an outage under Serve refuses connections for real, and ends on
+// the same address.
 func TestServe(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -452,7 +503,8 @@ func TestAutoSeed(t *testing.T) {
 		{"/v1/users/me@example.com", 200, `"id":"user_`},
 	} {
 		first, second := b.do("GET", tt.path, ""), b.do("GET", tt.path, "")
-		if first.status != tt.status || !strings.Contains(string(first.body), tt.want) || !bytes.Equal(first.body, second.body) {
+		if first.status != tt.status || !strings.Contains(string(first.body), tt.want) ||
+			!bytes.Equal(first.body, second.body) {
 			t.Errorf("%s: got %d %s, then %s", tt.path, first.status, first.body, second.body)
 		}
 	}
@@ -485,7 +537,12 @@ func TestIndependence(t *testing.T) {
 func BenchmarkOrder(b *testing.B) {
 	s := New(Config{OpeningBalance: 1 << 50})
 	s.AddUser(User{ID: "user_1"})
-	s.AddCompany(Company{ID: "comp_held", EntityType: "LLC", FormationState: "DE", Agents: map[string]Agent{"DE": ActiveService}})
+	s.AddCompany(Company{
+		ID:             "comp_held",
+		EntityType:     "LLC",
+		FormationState: "DE",
+		Agents:         map[string]Agent{"DE": ActiveService},
+	})
 	h := s.Handler()
 	body := orderBody(`"companyId":"comp_held",` + report2026)
 	b.ReportAllocs()
@@ -500,11 +557,13 @@ func BenchmarkOrder(b *testing.B) {
 	}
 }
 
-// FuzzOrder: whatever is sent, the answer is one of the documented ones, the money adds up, and what is sold is sold
-// to a request that the strict reader has read to its end.
+// FuzzOrder: whatever is sent, the answer is one of the documented ones, the
+// money adds up, and what is sold is sold to a request that the strict reader
+// has read to its end.
 func FuzzOrder(f *testing.F) {
 	for _, fields := range []string{`"companyId":"comp_held",` + report2026, llc() + "," + einOrder, corp(),
-		`"companyId":"comp_bare",` + newAgent + `,"foreignQualification":true`, `"companyId":"comp_filed","foreignQualification":{` + deAgent + `}`} {
+		`"companyId":"comp_bare",` + newAgent + `,"foreignQualification":true`,
+		`"companyId":"comp_filed","foreignQualification":{` + deAgent + `}`} {
 		f.Add([]byte(orderBody(fields)))
 	}
 	f.Add([]byte(`{"userId":"user_1","annualReport":{"filingYear":"2026","filingYear":null}}`))

@@ -12,9 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// The reader of request bodies. encoding/json is lenient where a test of a client wants the opposite: it folds the case
-// of keys, keeps the last of two equal keys, drops unknown ones and takes null for anything. So a body is first parsed
-// into a tree, and every field is then asked for by its exact name and type; what nobody asked for is a problem.
+// The reader of request bodies. encoding/json is lenient where a test of a
+// client wants the opposite: it folds the case of keys, keeps the last of two
+// equal keys, drops unknown ones and takes null for anything. So a body is
+// first parsed into a tree, and every field is then asked for by its exact name
+// and type; what nobody asked for is a problem.
 
 const maxDepth = 12 // nothing in the spec nests deeper than six
 
@@ -31,7 +33,8 @@ func (p *problems) add(rule, format string, args ...any) {
 	*p = append(*p, problem{rule: rule, message: fmt.Sprintf(format, args...)})
 }
 
-// parseBody returns the top object of a JSON body. The error is a problem of the JSON itself.
+// parseBody returns the top object of a JSON body. The error is a problem of
+// the JSON itself.
 func parseBody(body []byte, found *problems) (*object, error) {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
@@ -111,8 +114,9 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// object is one JSON object of a request. Its readers note what is wrong and return the zero value, so that a request
-// is read to its end and every problem is told at once.
+// object is one JSON object of a request. Its readers note what is wrong and
+// return the zero value, so that a request is read to its end and every problem
+// is told at once.
 type object struct {
 	path   string // "" for the top, else ending in "."
 	rule   string // the rule that a problem of shape is filed under
@@ -203,7 +207,8 @@ func (o *object) share(name string) float64 {
 	return f
 }
 
-// maybeDollars reads an optional amount in dollars and returns cents. It must be exact to the cent.
+// maybeDollars reads an optional amount in dollars and returns cents. It must
+// be exact to the cent.
 func (o *object) maybeDollars(name string) (int64, bool) {
 	v, ok := field[json.Number](o, name, "a number", false)
 	if !ok {

@@ -12,7 +12,8 @@ type User struct {
 	PhoneNumber          string // E.164, or empty
 	CreatedAt, UpdatedAt time.Time
 
-	// Elsewhere says that the user belongs to another organization: never shown, and yet its e-mail and phone are taken.
+	// Elsewhere says that the user belongs to another organization: never
+	// shown, and yet its e-mail and phone are taken.
 	Elsewhere bool
 }
 
@@ -92,7 +93,8 @@ func (s *Service) getUser(c *call) (any, error) {
 	return u.answer(), nil
 }
 
-// createUser refuses an e-mail or phone number that any organization's user has. Source: spec sections 2 and 7.
+// createUser refuses an e-mail or phone number that any organization's user
+// has. Source: spec sections 2 and 7.
 func (s *Service) createUser(c *call) (any, error) {
 	u := User{FullName: c.body.text("fullName"), Email: c.body.text("email")}
 	c.body.matches("email", u.Email, emailLike, "an e-mail address")

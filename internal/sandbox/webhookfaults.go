@@ -36,10 +36,13 @@ func WebhookKindNames() []string {
 	return names
 }
 
-// WebhookFault makes deliveries go wrong. Faults of different kinds add up; of one kind the first that fires counts.
+// WebhookFault makes deliveries go wrong. Faults of different kinds add up; of
+// one kind the first that fires counts.
 type WebhookFault struct {
-	Kind  WebhookKind
-	Rate  float64       // the share that is hit: of events to an endpoint, of attempts, of orders, or of all events; 0: all
+	Kind WebhookKind
+	// the share that is hit: of events to an endpoint, of attempts, of orders,
+	// or of all events; 0: all
+	Rate  float64
 	Times int           // how often it fires at most; 0: no limit
 	For   time.Duration // of WebhookDelay and WebhookReorder
 }
@@ -81,7 +84,8 @@ func (s *Service) InjectWebhook(faults ...WebhookFault) {
 	}
 }
 
-// ClearWebhookFaults takes all faults of deliveries back. What is held back already comes when its time is up.
+// ClearWebhookFaults takes all faults of deliveries back. What is held back
+// already comes when its time is up.
 func (s *Service) ClearWebhookFaults() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

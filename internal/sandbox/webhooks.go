@@ -18,8 +18,9 @@ const (
 
 var eventTypes = []string{statusChanged, documentUploaded}
 
-// SignatureHeader carries the lower-case hex HMAC-SHA256 of the raw body under the endpoint's signing secret.
-// Source: spec section 5, rule 5 (the name). Assumption: the algorithm is not shown.
+// SignatureHeader carries the lower-case hex HMAC-SHA256 of the raw body under
+// the endpoint's signing secret. Source: spec section 5, rule 5 (the name).
+// Assumption: the algorithm is not shown.
 const SignatureHeader = "Service-Signature"
 
 // Webhook is an endpoint as it was registered.
@@ -76,7 +77,8 @@ func (s *Service) createWebhook(c *call) (any, error) {
 	return webhookAnswer{hook.id, hook.url, hook.types, stamp(hook.at), hook.secret}, nil
 }
 
-// register gives an endpoint its id and a secret of its own. The same address may be registered more than once.
+// register gives an endpoint its id and a secret of its own. The same address
+// may be registered more than once.
 func (s *Service) register(hook *webhook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,8 @@ func (r Roster) Calendar(from, to Date) (due, rest []Entry) {
 
 // ByDay orders a calendar: by day, company and state. Sort stably with it.
 func ByDay(a, b Entry) int {
-	return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName), cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
+	return cmp.Or(EarliestFirst(a, b), cmp.Compare(a.Row.LegalName, b.Row.LegalName),
+		cmp.Compare(a.Row.Facts.State, b.Row.Facts.State))
 }
 
 // ByMonth groups entries that stand in the order of their dates, by the first

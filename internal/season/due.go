@@ -238,9 +238,15 @@ func merge(dues []Due, f Facts) Due {
 // due applies one line.
 func (l *Line) due(f Facts, year int) Due {
 	d := Due{
-		What: l.What, Estimate: l.DateEstimate, Why: l.Words,
-		FeeVaries: l.FeeVaries, FeeMinimum: l.FeeMinimum, FeeEstimate: l.FeeEstimate, FeeNote: l.FeeNote,
-		Source: l.Source, Confidence: l.Confidence,
+		What:        l.What,
+		Estimate:    l.DateEstimate,
+		Why:         l.Words,
+		FeeVaries:   l.FeeVaries,
+		FeeMinimum:  l.FeeMinimum,
+		FeeEstimate: l.FeeEstimate,
+		FeeNote:     l.FeeNote,
+		Source:      l.Source,
+		Confidence:  l.Confidence,
 	}
 	if l.rule.base != never {
 		d.Fee, d.FeeKnown = l.Fee.At(l.reportYear(year), Date{Year: year, Month: time.December, Day: endOfMonth})
@@ -270,7 +276,8 @@ func (l *Line) due(f Facts, year int) Due {
 		o := l.rule.in(year, month, max(since.Day, 1))
 		falls, sure := l.frequency.falls(year, o.counted, since.Year)
 		switch {
-		case l.rule.base == fiscalYearEnd && o.end.Before(begun), l.rule.base != fiscalYearEnd && o.counted <= begun.Year:
+		case l.rule.base == fiscalYearEnd && o.end.Before(begun),
+			l.rule.base != fiscalYearEnd && o.counted <= begun.Year:
 			why = fmt.Sprintf("the company's first falls due after %d", year)
 		case !falls:
 			why = fmt.Sprintf("%d is not one of its years", year)

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
 )
 
 func day(text string) Date {
@@ -65,54 +65,76 @@ func TestDueByHand(t *testing.T) {
 		{"the anniversary of a leap day", home("OR", filing.LLC, "2020-02-29"), 2027, "2027-02-28", ""},
 		{"the anniversary of a leap day in a leap year", home("OR", filing.LLC, "2020-02-29"), 2028, "2028-02-29", ""},
 		{"the anniversary of a registration", away("MA", filing.LLC, "2021-11-30"), 2027, "2027-11-30", ""},
-		{"an unknown registration, where the anniversary counts", away("MA", filing.LLC, ""), 2027, "about 2027-01-01", ""},
+		{"an unknown registration, where the anniversary counts", away("MA", filing.LLC, ""), 2027,
+			"about 2027-01-01", ""},
 
 		{"end of the anniversary month", home("ID", filing.LLC, "2019-02-03"), 2027, "2027-02-28", ""},
 		{"end of the anniversary month in a leap year", home("NJ", filing.LLC, "2019-02-03"), 2028, "2028-02-29", ""},
-		{"end of the month, unknown", Facts{State: "NV", EntityType: filing.LLC, FormationState: "NV"}, 2027, "about 2027-01-31", ""},
+		{"end of the month, unknown", Facts{State: "NV", EntityType: filing.LLC, FormationState: "NV"}, 2027,
+			"about 2027-01-31", ""},
 		{"first day of the anniversary month", home("WY", filing.Corp, "2019-02-03"), 2027, "2027-02-01", ""},
 		{"before the first day of the anniversary month", home("IL", filing.LLC, "2019-03-20"), 2027, "2027-02-28", ""},
-		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027, "2027-12-31", ""},
-		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027, "2027-12-31", ""},
-		{"before the first anniversary month there is none", home("IL", filing.LLC, "2027-03-20"), 2027, "not this year", ""},
-		{"first day of the anniversary month, early by two", home("SD", filing.Corp, "2019-02-03"), 2027, "2027-02-01", "2026-12-01"},
+		{"before the first day of January, of the next year's anniversary", home("IL", filing.LLC, "2019-01-20"), 2027,
+			"2027-12-31", ""},
+		{"before the first day of January, in the year of the formation", home("IL", filing.LLC, "2027-01-20"), 2027,
+			"2027-12-31", ""},
+		{"before the first anniversary month there is none", home("IL", filing.LLC, "2027-03-20"), 2027,
+			"not this year", ""},
+		{"first day of the anniversary month, early by two", home("SD", filing.Corp, "2019-02-03"), 2027, "2027-02-01",
+			"2026-12-01"},
 		{"first day of November", home("SD", filing.Corp, "2019-11-03"), 2027, "2027-11-01", "2027-09-01"},
-		{"two months behind an anniversary of the year before, too early", home("CO", filing.Corp, "2026-11-03"), 2027, "not this year", ""},
-		{"three months from the first of the anniversary month, two months early", home("CO", filing.LLC, "2019-03-20"), 2027, "2027-05-31", "2027-01-01"},
+		{"two months behind an anniversary of the year before, too early", home("CO", filing.Corp, "2026-11-03"), 2027,
+			"not this year", ""},
+		{"three months from the first of the anniversary month, two months early",
+			home("CO", filing.LLC, "2019-03-20"), 2027, "2027-05-31", "2027-01-01"},
 		{"three months from December", home("CO", filing.LLC, "2019-12-20"), 2027, "2027-02-28", "2026-10-01"},
 		{"quarter of the anniversary", home("WI", filing.LLC, "2019-05-20"), 2027, "2027-06-30", ""},
-		{"quarter of the anniversary, not verified", home("HI", filing.Corp, "2019-12-01"), 2027, "about 2027-12-31", ""},
+		{"quarter of the anniversary, not verified", home("HI", filing.Corp, "2019-12-01"), 2027,
+			"about 2027-12-31", ""},
 		{"foreign where the domestic one is by quarter", away("WI", filing.LLC, ""), 2027, "2027-03-31", ""},
-		{"assigned by the state, about the anniversary", home("AZ", filing.Corp, "2019-05-20"), 2027, "about 2027-05-20", ""},
+		{"assigned by the state, about the anniversary", home("AZ", filing.Corp, "2019-05-20"), 2027,
+			"about 2027-05-20", ""},
 		{"a month, no day", home("CT", filing.Corp, "2019-05-20"), 2027, "2027-05-31", ""},
 
-		{"first day of the 4th month after the fiscal year", ending(home("TN", filing.LLC, "2019-02-03"), time.December), 2027, "2027-04-01", ""},
+		{"first day of the 4th month after the fiscal year",
+			ending(home("TN", filing.LLC, "2019-02-03"), time.December), 2027, "2027-04-01", ""},
 		{"the same of a year to June", ending(home("TN", filing.LLC, "2019-02-03"), time.June), 2027, "2027-10-01", ""},
-		{"the same of a year to October", ending(home("TN", filing.LLC, "2019-02-03"), time.October), 2027, "2027-02-01", ""},
+		{"the same of a year to October", ending(home("TN", filing.LLC, "2019-02-03"), time.October), 2027,
+			"2027-02-01", ""},
 		{"no fiscal year known", home("TN", filing.LLC, "2019-02-03"), 2027, "about 2027-04-01", ""},
-		{"15th day of the 4th month", ending(home("NC", filing.Corp, "2019-02-03"), time.December), 2027, "2027-04-15", ""},
-		{"15th day of the 4th month after June", ending(home("NC", filing.Corp, "2019-02-03"), time.June), 2027, "2027-10-15", ""},
+		{"15th day of the 4th month", ending(home("NC", filing.Corp, "2019-02-03"), time.December), 2027,
+			"2027-04-15", ""},
+		{"15th day of the 4th month after June", ending(home("NC", filing.Corp, "2019-02-03"), time.June), 2027,
+			"2027-10-15", ""},
 		{"2.5 months", ending(home("MA", filing.Corp, "2019-02-03"), time.December), 2027, "2027-03-15", ""},
-		{"2.5 months after September", ending(home("VT", filing.Corp, "2019-02-03"), time.September), 2027, "2027-12-15", ""},
-		{"within 3 months after November", ending(home("VT", filing.LLC, "2019-02-03"), time.November), 2027, "2027-02-28", ""},
-		{"the first fiscal year has not ended", ending(home("NC", filing.Corp, "2027-02-03"), time.December), 2027, "not this year", ""},
-		{"the first fiscal year ended", ending(home("NC", filing.Corp, "2027-02-03"), time.June), 2027, "2027-10-15", ""},
+		{"2.5 months after September", ending(home("VT", filing.Corp, "2019-02-03"), time.September), 2027,
+			"2027-12-15", ""},
+		{"within 3 months after November", ending(home("VT", filing.LLC, "2019-02-03"), time.November), 2027,
+			"2027-02-28", ""},
+		{"the first fiscal year has not ended", ending(home("NC", filing.Corp, "2027-02-03"), time.December), 2027,
+			"not this year", ""},
+		{"the first fiscal year ended", ending(home("NC", filing.Corp, "2027-02-03"), time.June), 2027,
+			"2027-10-15", ""},
 
 		{"even-numbered years", home("IA", filing.Corp, "2019-02-03"), 2028, "2028-04-01", "2028-01-01"},
 		{"even-numbered years, an odd one", home("IA", filing.Corp, "2019-02-03"), 2027, "not this year", ""},
 		{"odd-numbered years", home("NE", filing.LLC, "2019-02-03"), 2027, "2027-04-01", ""},
 		{"parity of an odd formation year", home("AK", filing.LLC, "2023-02-03"), 2025, "2025-01-02", ""},
-		{"parity of an odd formation year, an even one", home("AK", filing.LLC, "2023-02-03"), 2024, "not this year", ""},
+		{"parity of an odd formation year, an even one", home("AK", filing.LLC, "2023-02-03"), 2024,
+			"not this year", ""},
 		{"parity of the registration year", away("AK", filing.Corp, "2022-02-03"), 2028, "2028-01-02", ""},
-		{"parity of the formation year, not verified", home("KS", filing.LLC, "2020-02-03"), 2028, "about 2028-04-15", ""},
-		{"statement of information, window of six months", home("CA", filing.LLC, "2023-02-03"), 2027, "2027-02-28", "2026-09-01"},
+		{"parity of the formation year, not verified", home("KS", filing.LLC, "2020-02-03"), 2028,
+			"about 2028-04-15", ""},
+		{"statement of information, window of six months", home("CA", filing.LLC, "2023-02-03"), 2027, "2027-02-28",
+			"2026-09-01"},
 		{"statement of information, the other year", home("CA", filing.LLC, "2023-02-03"), 2026, "not this year", ""},
 		{"a corporation's is annual", home("CA", filing.Corp, "2023-02-03"), 2026, "2026-02-28", "2025-09-01"},
 		{"the calendar month, not before it", home("NY", filing.Corp, "2023-02-03"), 2027, "2027-02-28", "2027-02-01"},
 		{"every 2nd year from the formation", home("IN", filing.LLC, "2024-07-09"), 2026, "2026-07-31", ""},
 		{"the year after registration, then every 2nd", home("DC", filing.LLC, "2024-07-09"), 2025, "2025-04-01", ""},
 		{"the year after registration, two years on", home("DC", filing.LLC, "2024-07-09"), 2026, "not this year", ""},
-		{"every 2nd year, which is not known", ending(home("NM", filing.Corp, "2024-07-09"), time.December), 2027, "about 2027-04-15", ""},
+		{"every 2nd year, which is not known", ending(home("NM", filing.Corp, "2024-07-09"), time.December), 2027,
+			"about 2027-04-15", ""},
 		{"parity of an unknown registration", away("CA", filing.LLC, ""), 2027, "about 2027-01-31", ""},
 
 		{"no report", home("OH", filing.LLC, "2019-02-03"), 2027, "not required", ""},
@@ -122,9 +144,12 @@ func TestDueByHand(t *testing.T) {
 
 		{"no entity type, and the types differ", home("PA", "", "2019-02-03"), 2027, "about 2027-06-30", "2027-01-01"},
 		{"no entity type, and the types agree", home("TX", "", "2019-02-03"), 2027, "2027-05-15", ""},
-		{"no entity type, and one of them is asked for nothing", home("AZ", "", "2019-05-20"), 2027, "about 2027-05-20", ""},
+		{"no entity type, and one of them is asked for nothing", home("AZ", "", "2019-05-20"), 2027,
+			"about 2027-05-20", ""},
 		{"no entity type, and one of them is not verified", home("ID", "", "2019-02-03"), 2027, "about 2027-02-28", ""},
-		{"a foreign company cannot have registered before it was formed", Facts{State: "FL", EntityType: filing.LLC, FormationState: "DE", Formed: day("2027-01-02")}, 2027, "not this year", ""},
+		{"a foreign company cannot have registered before it was formed",
+			Facts{State: "FL", EntityType: filing.LLC, FormationState: "DE", Formed: day("2027-01-02")}, 2027,
+			"not this year", ""},
 		{"no formation state", Facts{State: "DE", EntityType: filing.Corp}, 2027, "about 2027-03-01", ""},
 		{"nothing but the state", Facts{State: "FL"}, 2027, "2027-05-01", "2027-01-01"},
 		{"nothing", Facts{}, 2027, "see the state", ""},
@@ -134,7 +159,8 @@ func TestDueByHand(t *testing.T) {
 	for _, test := range tests {
 		due, ok := Builtin().Due(test.facts, test.year)
 		if due.When() != test.want || due.Opens.String() != test.opens || ok != (due.Verdict == Dated) {
-			t.Errorf("%s: %s %s in %d is %q, opens %q; want %q, opens %q (%s)", test.rule, test.facts.State, test.facts.EntityType, test.year,
+			t.Errorf("%s: %s %s in %d is %q, opens %q; want %q, opens %q (%s)", test.rule, test.facts.State,
+				test.facts.EntityType, test.year,
 				due.When(), due.Opens, test.want, test.opens, due.Why)
 		}
 		if due.Why == "" {
@@ -171,7 +197,8 @@ func TestDueSaysWhatIsMissing(t *testing.T) {
 	}{
 		{away("NV", filing.LLC, ""), "the date of registration in Nevada is not known", false},
 		{Facts{State: "CA", EntityType: filing.LLC, FormationState: "CA"}, "the date of formation is not known", true},
-		{Facts{State: "CA", EntityType: filing.LLC, FormationState: "CA", Formed: Date{Year: 2025}}, "the date of formation is not known", false},
+		{Facts{State: "CA", EntityType: filing.LLC, FormationState: "CA", Formed: Date{Year: 2025}},
+			"the date of formation is not known", false},
 		{home("NC", filing.Corp, "2019-02-03"), "the fiscal year is taken to end in December", false},
 		{Facts{State: "DE", Formed: day("2019-02-03")}, "not known: entity type and formation state", false},
 		{home("NM", filing.Corp, "2020-02-03"), "whether 2027 is one of its years is not known", true},
@@ -180,7 +207,8 @@ func TestDueSaysWhatIsMissing(t *testing.T) {
 	for _, test := range tests {
 		due, ok := Builtin().Due(test.facts, 2027)
 		if !ok || !due.Estimate || !strings.Contains(due.Why, test.want) || due.EitherYear != test.either {
-			t.Errorf("%s: %s, either year %t, because %q; want an estimate because %q, either year %t", test.facts.State, due.When(), due.EitherYear, due.Why, test.want, test.either)
+			t.Errorf("%s: %s, either year %t, because %q; want an estimate because %q, either year %t",
+				test.facts.State, due.When(), due.EitherYear, due.Why, test.want, test.either)
 		}
 	}
 }
@@ -208,7 +236,8 @@ func TestABuiltinFeeIsAnEstimate(t *testing.T) {
 	}
 	for _, test := range tests {
 		if due, _ := Builtin().Due(test.facts, test.year); due.Price() != test.want {
-			t.Errorf("%s %s in %d: the fee is %s, want %s", test.facts.State, test.facts.EntityType, test.year, due.Price(), test.want)
+			t.Errorf("%s %s in %d: the fee is %s, want %s", test.facts.State, test.facts.EntityType, test.year,
+				due.Price(), test.want)
 		}
 	}
 }
@@ -251,8 +280,10 @@ func TestAFeeHoldsForItsPeriods(t *testing.T) {
 
 func TestASourceInAFewWords(t *testing.T) {
 	for _, test := range []struct{ source, basis, want string }{
-		{"https://www.upcounsel.com/x ; https://sos.ga.gov/how-to", "copy of statute, state page or state form read", "sos.ga.gov"},
-		{"github.com/a/b data.json (2026-10-10, cites https://www.commerce.alaska.gov/web/x.pdf)", "3 transcriptions of state pages", "commerce.alaska.gov, as others copied it"},
+		{"https://www.upcounsel.com/x ; https://sos.ga.gov/how-to", "copy of statute, state page or state form read",
+			"sos.ga.gov"},
+		{"github.com/a/b data.json (2026-10-10, cites https://www.commerce.alaska.gov/web/x.pdf)",
+			"3 transcriptions of state pages", "commerce.alaska.gov, as others copied it"},
 		{"https://www.upcounsel.com/x", "third-party page read + transcription", "upcounsel.com"},
 		{"a public data file", "2 transcriptions of state pages", "2 transcriptions of state pages"},
 		{"", "", "general knowledge"},
@@ -264,12 +295,26 @@ func TestASourceInAFewWords(t *testing.T) {
 }
 
 func TestFactsOfACompany(t *testing.T) {
-	got := FactsOf("NC", filing.Company{EntityType: filing.Corp, FormationState: "DE", FormationDate: "2019-02-03", FiscalEndMonth: "June"})
-	want := Facts{State: "NC", EntityType: filing.Corp, FormationState: "DE", Formed: day("2019-02-03"), FiscalEnd: time.June}
+	got := FactsOf("NC", filing.Company{
+		EntityType:     filing.Corp,
+		FormationState: "DE",
+		FormationDate:  "2019-02-03",
+		FiscalEndMonth: "June",
+	})
+	want := Facts{
+		State:          "NC",
+		EntityType:     filing.Corp,
+		FormationState: "DE",
+		Formed:         day("2019-02-03"),
+		FiscalEnd:      time.June,
+	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := FactsOf("NC", filing.Company{FormationDate: "last summer", FiscalEndMonth: "13"}); got != (Facts{State: "NC"}) {
+	if got := FactsOf("NC", filing.Company{
+		FormationDate:  "last summer",
+		FiscalEndMonth: "13",
+	}); got != (Facts{State: "NC"}) {
 		t.Errorf("what is not readable became %+v", got)
 	}
 }
@@ -332,7 +377,8 @@ func TestDueOfAnyCompany(t *testing.T) {
 		gap := 0
 		for y := year; y < year+12; y++ {
 			due, ok := Builtin().Due(f, y)
-			if ok != (due.Verdict == Dated) || ok == due.Date.IsZero() || !slices.Contains(verdicts, due.Verdict) || due.Why == "" {
+			if ok != (due.Verdict == Dated) || ok == due.Date.IsZero() || !slices.Contains(verdicts, due.Verdict) ||
+				due.Why == "" {
 				t.Fatalf("%d: %t and %+v", y, ok, due)
 			}
 			if !ok {
@@ -378,7 +424,8 @@ func TestEstimateIsTheEarliestItCanBe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		f.FiscalEnd = time.December // what is taken where it is not known
-		f.Formed, f.Registered = day("2001-05-05"), day("2002-01-01").AddDays(rapid.IntRange(0, 800).Draw(t, "registered"))
+		f.Formed, f.Registered = day("2001-05-05"), day("2002-01-01").AddDays(rapid.IntRange(0, 800).Draw(t,
+			"registered"))
 		less := f
 		switch rapid.IntRange(0, 3).Draw(t, "forgotten") {
 		case 0:

@@ -54,19 +54,33 @@ type CalendarLine struct {
 // Line is the entry as programs read it.
 func (e Entry) Line() CalendarLine {
 	return CalendarLine{
-		Due: e.Due.Date, Estimate: e.Due.Estimate, Verdict: string(e.Due.Verdict), State: string(e.Row.Facts.State),
-		CompanyID: e.Row.CompanyID, Company: e.Row.LegalName, Row: e.Row.Number, What: e.Due.What, Opens: e.Due.Opens,
-		Fee: e.Due.Price(), Why: e.Due.Why, Source: e.Due.Source, Confidence: e.Due.Confidence,
+		Due:        e.Due.Date,
+		Estimate:   e.Due.Estimate,
+		Verdict:    string(e.Due.Verdict),
+		State:      string(e.Row.Facts.State),
+		CompanyID:  e.Row.CompanyID,
+		Company:    e.Row.LegalName,
+		Row:        e.Row.Number,
+		What:       e.Due.What,
+		Opens:      e.Due.Opens,
+		Fee:        e.Due.Price(),
+		Why:        e.Due.Why,
+		Source:     e.Due.Source,
+		Confidence: e.Due.Confidence,
 	}
 }
 
 // WriteCSV writes entries with everything that is known of them.
 func WriteCSV(w io.Writer, entries []Entry) error {
 	table := csv.NewWriter(w)
-	lines := [][]string{{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why", "Source", "Confidence"}}
+	lines := [][]string{
+		{"Due", "Estimate", "Verdict", "State", "Company ID", "Legal Name", "Row", "What", "Opens", "Fee", "Why",
+			"Source", "Confidence"},
+	}
 	for _, e := range entries {
 		l := e.Line()
-		line := []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, l.Company, strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence}
+		line := []string{l.Due.String(), strconv.FormatBool(l.Estimate), l.Verdict, l.State, l.CompanyID, l.Company,
+			strconv.Itoa(l.Row), l.What, l.Opens.String(), l.Fee, l.Why, l.Source, l.Confidence}
 		for i := range line {
 			line[i] = guarded(line[i])
 		}

@@ -20,7 +20,8 @@ func TestSpanIsAYearFromTodayWhereNothingElseIsSaid(t *testing.T) {
 		{"2027-12-31", "2027-01-01", "2027-12-31 2027-01-01", true},
 	} {
 		first, last, err := ParseSpan(c.from, c.to, today)
-		if got := first.String() + " " + last.String(); got != c.want || errors.Is(err, ErrSpan) != c.refused || !c.refused && err != nil {
+		if got := first.String() + " " + last.String(); got != c.want || errors.Is(err, ErrSpan) != c.refused ||
+			!c.refused && err != nil {
 			t.Errorf("%q to %q: %s, %v; want %s", c.from, c.to, got, err, c.want)
 		}
 	}
@@ -35,7 +36,8 @@ func TestCalendarAsCSVHasNoFormulas(t *testing.T) {
 	if err := WriteCSV(&b, []Entry{{Row: row, Due: Due{Verdict: NotRequired}}}); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(b.String(), "\n"); len(lines) != 3 || !strings.HasPrefix(lines[1], ",false,not required,FL,'\t=cmd,'=1+1 LLC,3,") {
+	if lines := strings.Split(b.String(), "\n"); len(lines) != 3 ||
+		!strings.HasPrefix(lines[1], ",false,not required,FL,'\t=cmd,'=1+1 LLC,3,") {
 		t.Errorf("%q", b.String())
 	}
 }

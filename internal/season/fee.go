@@ -28,7 +28,8 @@ type edge struct {
 func (e edge) isZero() bool { return e == edge{} }
 
 // feeForms is what a wrong fee is answered with.
-const feeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, such as 300 until 2025; 400"
+const feeForms = "an amount in dollars, such as 138.75, or amounts with the filing years or the days they hold for, " +
+	"such as 300 until 2025; 400"
 
 // ParseFee reads "138.75", "300 until 2025; 400" or "0 from 2026 until 2027; 20":
 // the first period that holds counts. An empty text is a fee that is not known.

@@ -30,7 +30,9 @@ var leadText = regexp.MustCompile(`^(\d{1,3}) (day|week|month)s?( before)?( the 
 func ParseLead(text string) (Lead, error) {
 	m := leadText.FindStringSubmatch(strings.ToLower(strings.Join(strings.Fields(text), " ")))
 	if m == nil {
-		return Lead{}, fmt.Errorf("%w: %q is not a time before a due date: use 30 days before, 6 weeks before, 2 months before, or 30 days before the first", ErrSchedule, text)
+		return Lead{}, fmt.Errorf(
+			"%w: %q is not a time before a due date: use 30 days before, 6 weeks before, 2 months before, or 30 "+
+				"days before the first", ErrSchedule, text)
 	}
 	n, _ := strconv.Atoi(m[1]) // three digits
 	if most := leadUnits[m[2]]; n > most {
@@ -132,7 +134,8 @@ func (l Lead) Schedule(r Roster, zone *time.Location) *Schedule {
 				break
 			}
 			d := days(year)
-			if i, _ := slices.BinarySearchFunc(d, tomorrow, Date.Compare); i < len(d) && (next.IsZero() || d[i].Before(next)) {
+			if i, _ := slices.BinarySearchFunc(d, tomorrow, Date.Compare); i < len(d) &&
+				(next.IsZero() || d[i].Before(next)) {
 				next = d[i]
 			}
 		}

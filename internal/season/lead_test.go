@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
 )
 
 func mustLead(t testing.TB, text string) Lead {
@@ -38,7 +38,9 @@ func TestLeadIsReadAndWritten(t *testing.T) {
 			t.Errorf("%q is %q and %s, want %q and %s", test.text, l, got, test.want, test.before)
 		}
 	}
-	for _, text := range []string{"", "days before", "-3 days before", "30 days after", "1.5 weeks before", "12 months before", "365 days before", "53 weeks before", "2 years before", "30 days before the last", "1000 days before"} {
+	for _, text := range []string{"", "days before", "-3 days before", "30 days after", "1.5 weeks before",
+		"12 months before", "365 days before", "53 weeks before", "2 years before", "30 days before the last",
+		"1000 days before"} {
 		if l, err := ParseLead(text); !errors.Is(err, ErrSchedule) {
 			t.Errorf("%q is read as %q", text, l)
 		}
@@ -101,15 +103,18 @@ func TestLeadFiresAsReportsComeIntoTheWindow(t *testing.T) {
 			"2027-02-11: DE CORP 2027-03-01",
 			"2027-04-03: TX LLC 2027-05-15, TX CORP 2027-05-15",
 		}},
-		{"what is due on the day itself is filed the day after", "30 days before", "2027-03-01", "2027-03-31", roster, []string{
-			"2027-03-02: DE CORP 2027-03-01",
-		}},
+		{"what is due on the day itself is filed the day after", "30 days before", "2027-03-01", "2027-03-31", roster,
+			[]string{
+				"2027-03-02: DE CORP 2027-03-01",
+			}},
 		{"what was due before is not the season's", "30 days before", "2027-03-02", "2027-03-31", roster, nil},
-		{"a window that opens in the year before", "30 days before", "2026-06-01", "2027-03-01", []Facts{home("AK", filing.Corp, "2023-06-06")}, []string{
-			"2026-12-03: AK CORP 2027-01-02",
-		}},
+		{"a window that opens in the year before", "30 days before", "2026-06-01", "2027-03-01",
+			[]Facts{home("AK", filing.Corp, "2023-06-06")}, []string{
+				"2026-12-03: AK CORP 2027-01-02",
+			}},
 		{"not before the state takes it", "200 days before", "2026-06-01", "2027-06-30", []Facts{
-			home("FL", filing.LLC, "2019-02-03"), home("NY", filing.LLC, "2023-05-05"), home("TX", filing.LLC, "2019-02-03"),
+			home("FL", filing.LLC, "2019-02-03"), home("NY", filing.LLC, "2023-05-05"),
+			home("TX", filing.LLC, "2019-02-03"),
 		}, []string{
 			"2026-10-27: TX LLC 2027-05-15",
 			"2027-01-01: FL LLC 2027-05-01",
@@ -121,19 +126,23 @@ func TestLeadFiresAsReportsComeIntoTheWindow(t *testing.T) {
 			"2026-10-13: TX LLC 2027-05-15",
 			"2027-01-01: FL LLC 2027-05-01",
 		}},
-		{"the new year's before the old one's, which the state takes late", "60 days before", "2026-10-01", "2026-12-31", []Facts{
-			home("NY", filing.LLC, "2024-12-05"), home("AK", filing.Corp, "2023-06-06"),
-		}, []string{
-			"2026-11-03: AK CORP 2027-01-02",
-			"2026-12-01: NY LLC 2026-12-31",
-		}},
-		{"every other year", "1 month before", "2026-06-01", "2030-12-31", []Facts{home("DC", filing.LLC, "2025-05-05")}, []string{
-			"2028-03-01: DC LLC 2028-04-01", "2030-03-01: DC LLC 2030-04-01",
-		}},
-		{"on the day of the year's last", "0 days before", "2026-12-31", "2027-12-30", []Facts{home("MN", filing.LLC, "2019-02-03")}, []string{
-			"2027-01-01: MN LLC 2026-12-31",
-		}},
-		{"nothing is due of anybody", "30 days before", "2026-06-01", "2050-01-01", []Facts{home("OH", filing.LLC, "2019-02-03")}, nil},
+		{"the new year's before the old one's, which the state takes late", "60 days before", "2026-10-01",
+			"2026-12-31", []Facts{
+				home("NY", filing.LLC, "2024-12-05"), home("AK", filing.Corp, "2023-06-06"),
+			}, []string{
+				"2026-11-03: AK CORP 2027-01-02",
+				"2026-12-01: NY LLC 2026-12-31",
+			}},
+		{"every other year", "1 month before", "2026-06-01", "2030-12-31",
+			[]Facts{home("DC", filing.LLC, "2025-05-05")}, []string{
+				"2028-03-01: DC LLC 2028-04-01", "2030-03-01: DC LLC 2030-04-01",
+			}},
+		{"on the day of the year's last", "0 days before", "2026-12-31", "2027-12-30",
+			[]Facts{home("MN", filing.LLC, "2019-02-03")}, []string{
+				"2027-01-01: MN LLC 2026-12-31",
+			}},
+		{"nothing is due of anybody", "30 days before", "2026-06-01", "2050-01-01",
+			[]Facts{home("OH", filing.LLC, "2019-02-03")}, nil},
 		{"nobody", "30 days before", "2026-06-01", "2050-01-01", nil, nil},
 	}
 	for _, test := range tests {
@@ -145,7 +154,8 @@ func TestLeadFiresAsReportsComeIntoTheWindow(t *testing.T) {
 }
 
 func TestReadyAfterADowntimeHasWhatFellDueMeanwhile(t *testing.T) {
-	r := aRoster("2026-12-01", home("TX", filing.LLC, "2019-02-03"), home("DE", filing.Corp, "2019-02-03"), home("DE", filing.LLC, "2019-02-03"))
+	r := aRoster("2026-12-01", home("TX", filing.LLC, "2019-02-03"), home("DE", filing.Corp, "2019-02-03"),
+		home("DE", filing.LLC, "2019-02-03"))
 	l := mustLead(t, "30 days before")
 	f, ok := l.Schedule(r, time.UTC).Between(day("2026-12-01").wall(), day("2027-04-20").wall())
 	if !ok || f.Date != day("2027-04-15") || f.Missed != 1 {
@@ -169,13 +179,15 @@ func TestReadyAfterADowntimeHasWhatFellDueMeanwhile(t *testing.T) {
 // A change of the roster puts what is near or overdue off to the day after, and
 // makes nothing of it vanish.
 func TestAChangeOfTheRosterKeepsWhatIsOverdue(t *testing.T) {
-	r := aRoster("2026-12-01", home("FL", filing.LLC, "2019-02-03"), home("TX", filing.LLC, "2019-02-03"), home("DE", filing.LLC, "2019-02-03"))
+	r := aRoster("2026-12-01", home("FL", filing.LLC, "2019-02-03"), home("TX", filing.LLC, "2019-02-03"),
+		home("DE", filing.LLC, "2019-02-03"))
 	r.Changed = day("2027-05-05") // nobody was there in April
 	for _, test := range []struct{ lead, on, next, want string }{
 		{"30 days before", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01, TX LLC 2027-05-15, DE LLC 2027-06-01"},
 		{"1 week before", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01"},
 		{"1 week before", "2027-05-08", "2027-05-08", "FL LLC 2027-05-01, TX LLC 2027-05-15"},
-		{"30 days before the first", "2027-05-06", "2027-05-06", "FL LLC 2027-05-01, TX LLC 2027-05-15, DE LLC 2027-06-01"},
+		{"30 days before the first", "2027-05-06", "2027-05-06",
+			"FL LLC 2027-05-01, TX LLC 2027-05-15, DE LLC 2027-06-01"},
 	} {
 		l := mustLead(t, test.lead)
 		if got := told(l.Ready(r, r.Since, day(test.on))); got != test.want {
@@ -215,7 +227,10 @@ func TestEveryReportIsReadyOnce(t *testing.T) {
 		for i := range rapid.IntRange(0, 6).Draw(t, "rows") {
 			r.Rows = append(r.Rows, Row{Number: i, Facts: anyFacts(t)})
 		}
-		l := Lead{rapid.IntRange(0, 11).Draw(t, "n"), rapid.SampledFrom([]string{"day", "week", "month"}).Draw(t, "unit"), rapid.Bool().Draw(t, "first")}
+		l := Lead{
+			rapid.IntRange(0, 11).Draw(t, "n"), rapid.SampledFrom([]string{"day", "week", "month"}).Draw(t, "unit"),
+			rapid.Bool().Draw(t, "first"),
+		}
 		end := r.Since.AddDays(1200)
 		s := l.Schedule(r, time.UTC)
 		type report struct {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
 )
 
 func company(id, name string, state filing.State, hash string) Row {
@@ -23,23 +23,36 @@ func TestPlanAgainstLastSeason(t *testing.T) {
 		want       string // new changed unchanged repeated missing
 	}{
 		{"a first season", []Row{company("comp_1", "Acme LLC", "DE", "a")}, nil, "1 0 0 0 0"},
-		{"the same again", []Row{company("comp_1", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 1 0 0"},
-		{"another content", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"another name of one id", []Row{company("comp_1", "Apex LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"another state", []Row{company("comp_1", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "FL", "a")}, "1 0 0 0 1"},
+		{"the same again", []Row{company("comp_1", "Acme LLC", "DE", "a")},
+			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 1 0 0"},
+		{"another content", []Row{company("comp_1", "Acme LLC", "DE", "b")},
+			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"another name of one id", []Row{company("comp_1", "Apex LLC", "DE", "b")},
+			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
+		{"another state", []Row{company("comp_1", "Acme LLC", "DE", "a")},
+			[]Row{company("comp_1", "Acme LLC", "FL", "a")}, "1 0 0 0 1"},
 		{"gone", nil, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 0 0 0 1"},
-		{"by the name folded", []Row{company("", "ACME, L.L.C.", "DE", "a")}, []Row{company("", "Acme Limited Liability Company", "DE", "a")}, "0 0 1 0 0"},
-		{"an id since", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"no id any more", []Row{company("", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "0 1 0 0 0"},
-		{"two ids of one name are two", []Row{company("comp_2", "Acme LLC", "DE", "a")}, []Row{company("comp_1", "Acme LLC", "DE", "a")}, "1 0 0 0 1"},
-		{"one of two with the name it had", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_2", "Acme LLC", "DE", "a")}, []Row{company("", "Acme LLC", "DE", "a")}, "1 0 1 0 0"},
-		{"twice this season", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_1", "", "DE", "a")}, []Row{company("comp_1", "", "DE", "a")}, "0 0 1 1 0"},
-		{"twice last season, and gone", nil, []Row{company("comp_1", "", "DE", "a"), company("comp_1", "", "DE", "b")}, "0 0 0 0 1"},
+		{"by the name folded", []Row{company("", "ACME, L.L.C.", "DE", "a")},
+			[]Row{company("", "Acme Limited Liability Company", "DE", "a")}, "0 0 1 0 0"},
+		{"an id since", []Row{company("comp_1", "Acme LLC", "DE", "b")}, []Row{company("", "Acme LLC", "DE", "a")},
+			"0 1 0 0 0"},
+		{"no id any more", []Row{company("", "Acme LLC", "DE", "b")}, []Row{company("comp_1", "Acme LLC", "DE", "a")},
+			"0 1 0 0 0"},
+		{"two ids of one name are two", []Row{company("comp_2", "Acme LLC", "DE", "a")},
+			[]Row{company("comp_1", "Acme LLC", "DE", "a")}, "1 0 0 0 1"},
+		{"one of two with the name it had",
+			[]Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_2", "Acme LLC", "DE", "a")},
+			[]Row{company("", "Acme LLC", "DE", "a")}, "1 0 1 0 0"},
+		{"twice this season", []Row{company("comp_1", "Acme LLC", "DE", "a"), company("comp_1", "", "DE", "a")},
+			[]Row{company("comp_1", "", "DE", "a")}, "0 0 1 1 0"},
+		{"twice last season, and gone", nil, []Row{company("comp_1", "", "DE", "a"), company("comp_1", "", "DE", "b")},
+			"0 0 0 0 1"},
 		{"neither id nor name", []Row{company("", "", "DE", "a")}, []Row{company("", "", "DE", "a")}, "1 0 0 0 1"},
 	}
 	for _, test := range tests {
 		p := Compare(test.this, test.last)
-		if got := fmt.Sprint(len(p.New), len(p.Changed), len(p.Unchanged), len(p.Repeated), len(p.Missing)); got != test.want {
+		if got := fmt.Sprint(len(p.New), len(p.Changed), len(p.Unchanged), len(p.Repeated),
+			len(p.Missing)); got != test.want {
 			t.Errorf("%s: %s (new changed unchanged repeated missing), want %s", test.name, got, test.want)
 		}
 	}
@@ -104,7 +117,8 @@ func TestEarliestDueIsFiledFirst(t *testing.T) {
 		entries = append(entries, Entry{row, due})
 	}
 	slices.SortStableFunc(entries, EarliestFirst)
-	want := "MD LLC 2027-04-15, MD CORP 2027-04-15, MS CORP about 2027-04-15, TX LLC 2027-05-15, WV LLC 2027-06-30, OK CORP see the state, OH LLC not required"
+	want := "MD LLC 2027-04-15, MD CORP 2027-04-15, MS CORP about 2027-04-15, TX LLC 2027-05-15, WV LLC 2027-06-30, " +
+		"OK CORP see the state, OH LLC not required"
 	if got := told(entries); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
@@ -119,20 +133,24 @@ func TestCalendarHasEveryRow(t *testing.T) {
 		home("DE", filing.LLC, "2019-02-03"),
 	)
 	due, rest := r.Calendar(day("2027-03-01"), day("2028-03-31"))
-	if got, want := told(due), "DE CORP 2027-03-01, TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE CORP 2028-03-01"; got != want {
+	if got, want := told(due), "DE CORP 2027-03-01, TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE "+
+		"CORP 2028-03-01"; got != want {
 		t.Errorf("due\n got %s\nwant %s", got, want)
 	}
 	if got, want := told(rest), "OH LLC not required"; got != want {
 		t.Errorf("rest\n got %s\nwant %s", got, want)
 	}
-	if _, rest := r.Calendar(day("2027-03-02"), day("2027-05-14")); told(rest) != "TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE CORP 2028-03-01, OH LLC not required" {
+	if _, rest := r.Calendar(day("2027-03-02"),
+		day("2027-05-14")); told(rest) != "TX LLC 2027-05-15, DE LLC 2027-06-01, CA LLC 2028-02-29, DE CORP "+
+		"2028-03-01, OH LLC not required" {
 		t.Errorf("with nothing within: %s", told(rest))
 	}
 	var months []string
 	for month, entries := range ByMonth(due) {
 		months = append(months, fmt.Sprint(month, " ", len(entries)))
 	}
-	if got, want := strings.Join(months, ", "), "2027-03-01 1, 2027-05-01 1, 2027-06-01 1, 2028-02-01 1, 2028-03-01 1"; got != want {
+	if got, want := strings.Join(months,
+		", "), "2027-03-01 1, 2027-05-01 1, 2027-06-01 1, 2028-02-01 1, 2028-03-01 1"; got != want {
 		t.Errorf("months %s, want %s", got, want)
 	}
 	for month := range ByMonth(due) {

@@ -34,7 +34,8 @@ var frequencies = map[string]frequency{
 }
 
 // frequencyForms is what a wrong frequency is answered with.
-const frequencyForms = "none, annual, biennial, biennial even, biennial odd, biennial formation, biennial formation+1 or decennial 1 (the last digit of its years)"
+const frequencyForms = "none, annual, biennial, biennial even, biennial odd, biennial formation, biennial " +
+	"formation+1 or decennial 1 (the last digit of its years)"
 
 func parseFrequency(text string) (frequency, bool) {
 	if digit, ok := strings.CutPrefix(text, "decennial "); ok && len(digit) == 1 && digit[0] >= '0' && digit[0] <= '9' {
@@ -103,7 +104,8 @@ type rule struct {
 }
 
 // ruleForms is what a wrong rule is answered with.
-const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, fiscal-year-end +4 15 (each may end in opens 01-01, or opens -5 first), see-state or none"
+const ruleForms = "fixed 04-15, anniversary-date, anniversary-month +2 first, anniversary-quarter last, " +
+	"fiscal-year-end +4 15 (each may end in opens 01-01, or opens -5 first), see-state or none"
 
 func parseRule(text string) (rule, bool) {
 	due, opens, hasOpens := strings.Cut(text, " opens ")

@@ -130,7 +130,8 @@ func (r *Rules) Lines() []Line {
 		lines = append(lines, *l)
 	}
 	slices.SortFunc(lines, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(a.State, b.State), -cmp.Compare(a.EntityType, b.EntityType), cmp.Compare(a.Company(), b.Company()))
+		return cmp.Or(cmp.Compare(a.State, b.State), -cmp.Compare(a.EntityType, b.EntityType),
+			cmp.Compare(a.Company(), b.Company()))
 	})
 	return lines
 }
@@ -245,7 +246,8 @@ func parseRules(data []byte) (*Rules, error) {
 		n, _ := reader.FieldPos(0)
 		line, err := readLine(row, at)
 		if err == nil && len(row) > len(header) {
-			err = fmt.Errorf("%d fields under a header of %d: a text with a comma in it needs quotes", len(row), len(header))
+			err = fmt.Errorf("%d fields under a header of %d: a text with a comma in it needs quotes", len(row),
+				len(header))
 		}
 		if err == nil && seen[line.key()] != 0 {
 			err = fmt.Errorf("it says again what line %d says", seen[line.key()])

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/filing"
-
 	"pgregory.net/rapid"
+
+	"bulkfiling/internal/filing"
 )
 
 func TestBuiltinHasEveryKindOfCompanyOnce(t *testing.T) {
@@ -21,7 +21,8 @@ func TestBuiltinHasEveryKindOfCompanyOnce(t *testing.T) {
 	}
 	i := 0
 	for _, state := range filing.States() {
-		for _, key := range []lineKey{{state, filing.LLC, false}, {state, filing.LLC, true}, {state, filing.Corp, false}, {state, filing.Corp, true}} {
+		for _, key := range []lineKey{{state, filing.LLC, false}, {state, filing.LLC, true},
+			{state, filing.Corp, false}, {state, filing.Corp, true}} {
 			if i >= len(lines) || lines[i].key() != key {
 				t.Fatalf("line %d is not that of %v", i, key)
 			}
@@ -61,7 +62,8 @@ var wordings = []struct{ words, due string }{
 	{`First day of the 4th month after fiscal year end`, `fiscal-year-end +4 first`},
 	{`^First day of the anniversary month \(may be filed 2 months before`, `anniversary-month first opens -2 first`},
 	{`from 2 months before to 2 months after the periodic report month`, `anniversary-month +2 last opens -2 first`},
-	{`by the end of the anniversary month \(window: that month and the 5 before`, `anniversary-month last opens -5 first`},
+	{`by the end of the anniversary month \(window: that month and the 5 before`,
+		`anniversary-month last opens -5 first`},
 	{`During the calendar month of original filing.* not before that month`, `anniversary-month last opens first`},
 	{`^Anniversary date|assigned to each corporation, in its anniversary month`, `anniversary-date`},
 	{`^(Last day|End) of the (anniversary month|month of)`, `anniversary-month last`},
@@ -71,7 +73,8 @@ var wordings = []struct{ words, due string }{
 	{`quarter that holds the registration anniversary`, `anniversary-quarter last`},
 }
 
-var dayWords = regexp.MustCompile(`(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2})\b`)
+var dayWords = regexp.MustCompile(
+	`(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2})\b`)
 
 func TestMachineFormSaysWhatTheWordsSay(t *testing.T) {
 	for _, l := range Builtin().Lines() {
@@ -136,7 +139,8 @@ func checkFrequency(t *testing.T, name string, l Line) {
 		want = "biennial even"
 	case strings.Contains(w, "year after registration, then every 2nd"):
 		want = "biennial formation+1"
-	case strings.Contains(w, "parity"), strings.Contains(w, "month") && strings.Contains(w, "every 2nd year") && l.rule.base != fiscalYearEnd:
+	case strings.Contains(w, "parity"), strings.Contains(w, "month") && strings.Contains(w, "every 2nd year") &&
+		l.rule.base != fiscalYearEnd:
 		want = "biennial formation"
 	case strings.Contains(w, "every 2nd year"):
 		want = "biennial"
@@ -154,7 +158,8 @@ func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2031); !ok || due.When() != "2031-07-01" || due.Price() != "$1.00" || due.What != "annual report" {
+	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2031); !ok || due.When() != "2031-07-01" ||
+		due.Price() != "$1.00" || due.What != "annual report" {
 		t.Errorf("Delaware in 2031: %+v", due)
 	}
 	if due, ok := rules.Due(home("DE", filing.LLC, "2019-02-03"), 2030); ok {
@@ -169,7 +174,9 @@ func TestLoadGoesOverTheBuiltinRules(t *testing.T) {
 	if due, _ := Builtin().Due(home("DE", filing.LLC, "2019-02-03"), 2030); due.When() != "2030-06-01" {
 		t.Errorf("the built-in rules were changed: %+v", due)
 	}
-	if _, err := Load(strings.NewReader(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n", ",", ";"))); err != nil {
+	if _, err := Load(
+		strings.NewReader(strings.ReplaceAll(header+"DE,LLC,domestic,annual,fixed 07-01,July 1,,1,no,none,,\n", ",",
+			";"))); err != nil {
 		t.Errorf("with semicolons: %v", err)
 	}
 }
@@ -222,7 +229,8 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 		{line("words", `a "b`), "line 2"},
 	}
 	for _, test := range tests {
-		if _, err := Load(strings.NewReader(test.file)); !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), test.want) {
+		if _, err := Load(strings.NewReader(test.file)); !errors.Is(err, ErrRules) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", strings.TrimPrefix(test.file, header), err, test.want)
 		}
 	}
@@ -235,7 +243,8 @@ func TestLoadNamesLineAndColumn(t *testing.T) {
 // Every second year is counted from anniversary to anniversary, also where the
 // due date is in the year behind.
 func TestSecondYearOfADateBehindTheAnniversary(t *testing.T) {
-	rules, err := Load(strings.NewReader(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
+	rules, err := Load(
+		strings.NewReader(header + "SD,LLC,domestic,biennial formation,anniversary-month +2 first,x,,,no,none,,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +261,8 @@ func TestAnyRuleFallsInItsYear(t *testing.T) {
 		if sign != "" {
 			sign = fmt.Sprintf(sign, rapid.IntRange(0, 11).Draw(t, "months"))
 		}
-		text := rapid.SampledFrom([]string{"anniversary-month ", "anniversary-quarter ", "fiscal-year-end "}).Draw(t, "base") +
+		text := rapid.SampledFrom([]string{"anniversary-month ", "anniversary-quarter ", "fiscal-year-end "}).Draw(t,
+			"base") +
 			sign + rapid.SampledFrom([]string{"first", "last", "15", "30"}).Draw(t, "day")
 		r, ok := parseRule(text)
 		if !ok {

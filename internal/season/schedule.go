@@ -85,7 +85,8 @@ func parseSpec(expression, zone string) (*cron.SpecSchedule, string, error) {
 				continue
 			}
 			if zone != "" && zone != name {
-				return nil, "", fmt.Errorf("%w: %q has another zone than %q: give one of them", ErrSchedule, expression, zone)
+				return nil, "", fmt.Errorf("%w: %q has another zone than %q: give one of them", ErrSchedule,
+					expression, zone)
 			}
 			zone, fields = name, fields[1:]
 			break
@@ -93,15 +94,19 @@ func parseSpec(expression, zone string) (*cron.SpecSchedule, string, error) {
 	}
 	rest := strings.Join(fields, " ")
 	if strings.Contains(rest, "=") { // the parser panics at a second zone
-		return nil, "", fmt.Errorf("%w: %q: the zone stands once, in front: CRON_TZ=America/New_York 0 6 15 1 *", ErrSchedule, expression)
+		return nil, "", fmt.Errorf("%w: %q: the zone stands once, in front: CRON_TZ=America/New_York 0 6 15 1 *",
+			ErrSchedule, expression)
 	}
 	parsed, err := cronParser.Parse(rest)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: %q: %w: an example is \"0 6 15 1 *\", the 15th of January at six", ErrSchedule, expression, err)
+		return nil, "", fmt.Errorf("%w: %q: %w: an example is \"0 6 15 1 *\", the 15th of January at six", ErrSchedule,
+			expression, err)
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok || !one(spec.Minute) || !one(spec.Hour) {
-		return nil, "", fmt.Errorf("%w: %q fires more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule, expression)
+		return nil, "", fmt.Errorf(
+			"%w: %q fires more than once a day: give one minute and one hour, such as \"0 6 * * 1\"", ErrSchedule,
+			expression)
 	}
 	spec.Location = time.UTC
 	// The five years that cron looks ahead have every day there is.

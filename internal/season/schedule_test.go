@@ -38,29 +38,39 @@ func TestAtFiresByTheWallClock(t *testing.T) {
 		{"the 29th of February", "0 6 29 2 *", "UTC", "2025-03-01T00:00:00Z", "2028-02-29T06:00:00Z", "2028-02-29"},
 		{"a word", "@monthly", "UTC", "2027-03-01T00:00:00Z", "2027-04-01T00:00:00Z", "2027-04-01"},
 		{"a zone", "0 6 * * *", "America/New_York", "2027-01-01T11:00:00Z", "2027-01-02T11:00:00Z", "2027-01-02"},
-		{"a zone in front", "CRON_TZ=America/New_York 0 6 * * *", "", "2027-01-01T10:00:00Z", "2027-01-01T11:00:00Z", "2027-01-01"},
-		{"the same zone twice", "TZ=Asia/Tokyo 0 6 * * *", "Asia/Tokyo", "2027-01-01T20:00:00Z", "2027-01-01T21:00:00Z", "2027-01-02"},
+		{"a zone in front", "CRON_TZ=America/New_York 0 6 * * *", "", "2027-01-01T10:00:00Z", "2027-01-01T11:00:00Z",
+			"2027-01-01"},
+		{"the same zone twice", "TZ=Asia/Tokyo 0 6 * * *", "Asia/Tokyo", "2027-01-01T20:00:00Z",
+			"2027-01-01T21:00:00Z", "2027-01-02"},
 		{"summer time", "0 6 * * *", "America/New_York", "2027-06-01T00:00:00Z", "2027-06-01T10:00:00Z", "2027-06-01"},
 
 		// On 2027-03-14 clocks in New York go from 02:00 to 03:00, at 07:00Z.
-		{"an hour left out fires when the clock goes on", "30 2 * * *", "America/New_York", "2027-03-14T00:00:00-05:00", "2027-03-14T07:00:00Z", "2027-03-14"},
+		{"an hour left out fires when the clock goes on", "30 2 * * *", "America/New_York",
+			"2027-03-14T00:00:00-05:00", "2027-03-14T07:00:00Z", "2027-03-14"},
 		{"and once", "30 2 * * *", "America/New_York", "2027-03-14T07:00:00Z", "2027-03-15T06:30:00Z", "2027-03-15"},
 		// On 2027-11-07 they go from 02:00 to 01:00, at 06:00Z.
-		{"an hour shown twice fires the first time", "30 1 * * *", "America/New_York", "2027-11-07T00:00:00-04:00", "2027-11-07T05:30:00Z", "2027-11-07"},
-		{"and not the second", "30 1 * * *", "America/New_York", "2027-11-07T05:30:00Z", "2027-11-08T06:30:00Z", "2027-11-08"},
-		{"asked between the two", "30 1 * * *", "America/New_York", "2027-11-07T06:10:00Z", "2027-11-08T06:30:00Z", "2027-11-08"},
+		{"an hour shown twice fires the first time", "30 1 * * *", "America/New_York", "2027-11-07T00:00:00-04:00",
+			"2027-11-07T05:30:00Z", "2027-11-07"},
+		{"and not the second", "30 1 * * *", "America/New_York", "2027-11-07T05:30:00Z", "2027-11-08T06:30:00Z",
+			"2027-11-08"},
+		{"asked between the two", "30 1 * * *", "America/New_York", "2027-11-07T06:10:00Z", "2027-11-08T06:30:00Z",
+			"2027-11-08"},
 		// On 2027-04-04 clocks on Lord Howe go back by half an hour, from 02:00 to 01:30.
-		{"half an hour shown twice", "45 1 4 4 *", "Australia/Lord_Howe", "2027-04-01T00:00:00Z", "2027-04-03T14:45:00Z", "2027-04-04"},
+		{"half an hour shown twice", "45 1 4 4 *", "Australia/Lord_Howe", "2027-04-01T00:00:00Z",
+			"2027-04-03T14:45:00Z", "2027-04-04"},
 		// On 2023-04-28 clocks in Cairo went from midnight to one.
-		{"a day that begins at one", "0 0 * * *", "Africa/Cairo", "2023-04-27T12:00:00Z", "2023-04-27T22:00:00Z", "2023-04-28"},
+		{"a day that begins at one", "0 0 * * *", "Africa/Cairo", "2023-04-27T12:00:00Z", "2023-04-27T22:00:00Z",
+			"2023-04-28"},
 		// Samoa left the 30th of December 2011 out.
 		{"a day left out", "0 9 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z", "2011-12-30"},
-		{"the day behind it is another", "0 9 * * *", "Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-30T19:00:00Z", "2011-12-31"},
+		{"the day behind it is another", "0 9 * * *", "Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-30T19:00:00Z",
+			"2011-12-31"},
 	}
 	for _, test := range tests {
 		got, ok := mustAt(t, test.expression, test.zone).Next(at(t, test.after))
 		if !ok || !got.At.Equal(at(t, test.want)) || got.Date.String() != test.date {
-			t.Errorf("%s: after %s comes %s for %s, want %s for %s", test.name, test.after, got.At.UTC().Format(time.RFC3339), got.Date, test.want, test.date)
+			t.Errorf("%s: after %s comes %s for %s, want %s for %s", test.name, test.after,
+				got.At.UTC().Format(time.RFC3339), got.Date, test.want, test.date)
 		}
 	}
 }
@@ -113,7 +123,8 @@ func TestBetweenFiresOnceForAllThatWereMissed(t *testing.T) {
 	for _, test := range tests {
 		got, ok := daily.Between(at(t, test.last), at(t, test.now))
 		if ok != (test.date != "") || got.Date.String() != test.date || got.Missed != test.missed {
-			t.Errorf("%s: %s with %d missed, %t; want %q with %d", test.name, got.Date, got.Missed, ok, test.date, test.missed)
+			t.Errorf("%s: %s with %d missed, %t; want %q with %d", test.name, got.Date, got.Missed, ok, test.date,
+				test.missed)
 		}
 		if ok && got.ID("delaware") != "delaware@"+test.date {
 			t.Errorf("%s: its id is %s", test.name, got.ID("delaware"))
@@ -126,7 +137,8 @@ func TestBetweenFiresOnceForAllThatWereMissed(t *testing.T) {
 
 // A season fires once a day that its schedule names, whatever the zone does.
 func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
-	zones := []string{"UTC", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe", "Africa/Cairo", "Pacific/Apia", "America/Scoresbysund", "Asia/Beirut", "America/Sao_Paulo"}
+	zones := []string{"UTC", "America/New_York", "America/Los_Angeles", "Australia/Lord_Howe", "Africa/Cairo",
+		"Pacific/Apia", "America/Scoresbysund", "Asia/Beirut", "America/Sao_Paulo"}
 	rapid.Check(t, func(t *rapid.T) {
 		zone := rapid.SampledFrom(zones).Draw(t, "zone")
 		minute, hour := rapid.IntRange(0, 59).Draw(t, "minute"), rapid.IntRange(0, 23).Draw(t, "hour")
@@ -141,7 +153,8 @@ func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
 			}
 			return next
 		}}
-		start := time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 25*365*24*60).Draw(t, "start")) * time.Minute)
+		start := time.Date(2005, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 25*365*24*60).Draw(t,
+			"start")) * time.Minute)
 		first, _ := s.Next(start)
 		last := first
 		for i := range 400 {
@@ -152,12 +165,14 @@ func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
 			if f.Date != last.Date.AddDays(1) && f.Date != last.Date.AddDays(2) {
 				t.Fatalf("after the firing for %s comes that for %s", last.Date, f.Date)
 			}
-			if shown := wallClock(f.At, location); DateOf(shown) == f.Date && shown.Hour() == hour && shown.Minute() == minute {
+			if shown := wallClock(f.At, location); DateOf(shown) == f.Date && shown.Hour() == hour &&
+				shown.Minute() == minute {
 				// The clock shows it for the first time.
 				if again := f.At.Add(-time.Hour); wallClock(again, location).Equal(shown) {
 					t.Fatalf("%s is the second time", f.At)
 				}
-			} else if shown.Before(f.Date.wall().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)) {
+			} else if shown.Before(
+				f.Date.wall().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)) {
 				t.Fatalf("%s is before the hour of %s", f.At, f.Date)
 			}
 			if i < 5 {
@@ -171,7 +186,8 @@ func TestAnyScheduleFiresOnceForEachDay(t *testing.T) {
 }
 
 func TestParseAtOfAnyTextDoesNotPanic(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"*", "0", "6", "*/5", "1-5", "mon", ",", "-", "/", "?", " ", "  ", "TZ=", "CRON_TZ=", "UTC", "@", "@daily", "@every", "1h", "99999999999999999999", "L", "#"})
+	piece := rapid.SampledFrom([]string{"*", "0", "6", "*/5", "1-5", "mon", ",", "-", "/", "?", " ", "  ", "TZ=",
+		"CRON_TZ=", "UTC", "@", "@daily", "@every", "1h", "99999999999999999999", "L", "#"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := ""
 		for _, p := range rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces") {

@@ -24,7 +24,8 @@ func FilingYear(text string, on Date) (int, error) {
 	}
 	year, err := strconv.ParseUint(strings.TrimSpace(text), 10, 16)
 	if err != nil || year < 1000 || len(strings.TrimSpace(text)) != 4 {
-		return 0, fmt.Errorf("read the filing year: %q is not this, next, last or four digits such as %d", text, on.Year)
+		return 0, fmt.Errorf("read the filing year: %q is not this, next, last or four digits such as %d", text,
+			on.Year)
 	}
 	return int(year), nil
 }

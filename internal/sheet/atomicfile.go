@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// atomicFile is a file that appears under its name only when it is whole: it is written beside its target, synced and
-// renamed.
+// atomicFile is a file that appears under its name only when it is whole: it is
+// written beside its target, synced and renamed.
 type atomicFile struct {
 	*os.File
 	target string
@@ -23,12 +23,14 @@ func createAtomic(target string) (*atomicFile, error) {
 	return &atomicFile{file, target}, nil
 }
 
-// TempBeside makes an empty file in the folder of a target that is to be renamed to it. It may be read and changed by
-// whom the umask lets: os.CreateTemp's is its owner's alone, and so would the target be.
+// TempBeside makes an empty file in the folder of a target that is to be
+// renamed to it. It may be read and changed by whom the umask lets:
+// os.CreateTemp's is its owner's alone, and so would the target be.
 func TempBeside(target string) (*os.File, error) {
 	dir, name := filepath.Split(target)
 	for {
-		file, err := os.OpenFile(filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		file, err := os.OpenFile(filepath.Join(dir, "."+name+"."+rand.Text()[:10]+".tmp"),
+			os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
 			return file, err
 		}
@@ -49,7 +51,8 @@ func (f *atomicFile) commit() error {
 		os.Remove(f.Name())
 		return err
 	}
-	// The rename itself is durable once the folder is. Not every system can sync a folder, and the file is whole anyway.
+	// The rename itself is durable once the folder is. Not every system can
+	// sync a folder, and the file is whole anyway.
 	if folder, err := os.Open(filepath.Dir(f.target)); err == nil {
 		folder.Sync()
 		folder.Close()

@@ -29,8 +29,10 @@ func TestMain(m *testing.M) {
 }
 
 var benchHeader = []string{
-	"Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "Principal Line 1", "Principal City",
-	"Principal State", "Principal Postal Code", "Principal Country", "User Email", "Filing State", "Filing Year", "Order Registered Agent",
+	"Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "Principal Line 1",
+	"Principal City",
+	"Principal State", "Principal Postal Code", "Principal Country", "User Email", "Filing State", "Filing Year",
+	"Order Registered Agent",
 }
 
 func benchRecord(i int) []string {
@@ -41,8 +43,8 @@ func benchRecord(i int) []string {
 	}
 }
 
-// benchXLSX writes the file with a number and a date among the texts, which are shared, as Excel does it, or inline, as
-// programs do.
+// benchXLSX writes the file with a number and a date among the texts, which are
+// shared, as Excel does it, or inline, as programs do.
 func benchXLSX(shared bool) (string, error) {
 	folder, err := benchFolder()
 	if err != nil {
@@ -63,7 +65,8 @@ func benchXLSX(shared bool) (string, error) {
 		}
 		return i
 	}
-	sheet.WriteString(`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:N100001"/><sheetData>`)
+	sheet.WriteString(
+		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:N100001"/><sheetData>`)
 	for row := 1; row <= benchRows+1; row++ {
 		record := benchHeader
 		if row > 1 {
@@ -90,7 +93,8 @@ func benchXLSX(shared bool) (string, error) {
 	sheet.WriteString("</sheetData></worksheet>")
 	return path, writePackage(path, map[string]string{
 		"xl/worksheets/sheet1.xml": sheet.String(),
-		"xl/sharedStrings.xml":     `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` + table.String() + `</sst>`,
+		"xl/sharedStrings.xml": `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+			table.String() + `</sst>`,
 		"xl/styles.xml": `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts count="1"><numFmt numFmtId="164" formatCode="00000"/></numFmts>` +
 			`<cellXfs count="3"><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
 	})
@@ -173,7 +177,8 @@ func BenchmarkReadXLSX(b *testing.B) {
 	benchBoth(b, func(b *testing.B, path string) { benchRead(b, path, benchRows) })
 }
 
-// BenchmarkExcelizeRows is the least that excelize can be asked for: iterate, and take the columns as they come.
+// BenchmarkExcelizeRows is the least that excelize can be asked for: iterate,
+// and take the columns as they come.
 func BenchmarkExcelizeRows(b *testing.B) {
 	benchBoth(b, func(b *testing.B, path string) {
 		b.ReportAllocs()

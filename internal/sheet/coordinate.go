@@ -16,7 +16,8 @@ func ColumnName(i int) string {
 	return string(letters[at:])
 }
 
-// ColumnIndex is the column that letters name, in either case: "A" is 0, "aa" is 26. It is not ok for what no sheet has.
+// ColumnIndex is the column that letters name, in either case: "A" is 0, "aa"
+// is 26. It is not ok for what no sheet has.
 func ColumnIndex(letters string) (i int, ok bool) {
 	if len(letters) == 0 || len(letters) > 3 {
 		return 0, false
@@ -30,12 +31,14 @@ func ColumnIndex(letters string) (i int, ok bool) {
 	return i - 1, true
 }
 
-// CellName is the address of a cell as a spreadsheet program shows it: CellName(2, 5) is "C5". The column is counted from
-// 0, the row from 1.
+// CellName is the address of a cell as a spreadsheet program shows it:
+// CellName(2, 5) is "C5". The column is counted from 0, the row from 1.
 func CellName(col, row int) string { return ColumnName(col) + strconv.Itoa(row) }
 
-// parseCellName reads an address such as "C5" or "$C$5". Column and row are returned as CellName takes them. A row that is
-// missing or zero, or anything else out of order, is not ok. Values are bounded, but not by the size of a sheet.
+// parseCellName reads an address such as "C5" or "$C$5". Column and row are
+// returned as CellName takes them. A row that is missing or zero, or anything
+// else out of order, is not ok. Values are bounded, but not by the size of a
+// sheet.
 func parseCellName(name []byte) (col, row int, ok bool) {
 	i := 0
 	if i < len(name) && name[i] == '$' {

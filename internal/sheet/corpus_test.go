@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// corpusVariable names the folder of real files that this test reads. They are not part of the project.
+// corpusVariable names the folder of real files that this test reads. They are
+// not part of the project.
 const corpusVariable = "BULKFILING_CORPUS"
 
 // corpusExceptions are the files on which the index and this package do not agree, and why.
@@ -30,7 +31,8 @@ var corpusExceptions = map[string]string{
 	"frictionless/wide.csv":                  "9,074 columns are possible",
 }
 
-// The index speaks of a whole importer. These errors are for whoever gives the cells a meaning.
+// The index speaks of a whole importer. These errors are for whoever gives the
+// cells a meaning.
 var meaningErrors = []string{"no rows", "no data rows", "required columns", "naming the duplicates", "as above"}
 
 // expectation is what the index of the corpus says of a file.
@@ -104,7 +106,8 @@ func TestCorpus(t *testing.T) {
 			}
 			found := ""
 			switch {
-			case strings.Contains(e.verdict, "lear error or"), strings.Contains(e.verdict, "or clear"), strings.Contains(e.verdict, "as above"):
+			case strings.Contains(e.verdict, "lear error or"), strings.Contains(e.verdict, "or clear"),
+				strings.Contains(e.verdict, "as above"):
 			case e.refused && err == nil:
 				found = fmt.Sprintf("%d rows", len(rows))
 			case !e.refused && err != nil:

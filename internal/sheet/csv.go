@@ -26,7 +26,13 @@ type csvBody struct {
 }
 
 func openCSV(owner *File, file io.ReaderAt, size int64, limits Limits) (*csvBody, error) {
-	c := &csvBody{owner: owner, file: file, size: size, limits: limits, comma: ','}
+	c := &csvBody{
+		owner:  owner,
+		file:   file,
+		size:   size,
+		limits: limits,
+		comma:  ',',
+	}
 	head, err := readHead(file, size)
 	if err != nil {
 		return nil, err
@@ -61,7 +67,9 @@ func (c *csvBody) noteFindings(head string) {
 	switch c.charset.name {
 	case "UTF-8":
 	case "Windows-1252":
-		c.owner.note("Read as Windows-1252 text, for it is not UTF-8. If accented letters look wrong, save the sheet as CSV UTF-8.")
+		c.owner.note(
+			"Read as Windows-1252 text, for it is not UTF-8. If accented letters look wrong, save the sheet as " +
+				"CSV UTF-8.")
 	default:
 		c.owner.note("Read as " + c.charset.name + " text.")
 	}
@@ -91,10 +99,12 @@ func sepLine(text string) (rune, bool) {
 	return sep, true
 }
 
-// findDelimiter chooses the delimiter under which most records of the text agree on a number of fields. The earlier two
-// such records follow each other the better, because a header is divided by the delimiter but hardly ever by anything else,
-// and a title above it may be, but not into as many; then the more fields lie in agreeing records the better. Where no
-// delimiter has a majority, it is the one that divides a record into the most fields.
+// findDelimiter chooses the delimiter under which most records of the text
+// agree on a number of fields. The earlier two such records follow each other
+// the better, because a header is divided by the delimiter but hardly ever by
+// anything else, and a title above it may be, but not into as many; then the
+// more fields lie in agreeing records the better. Where no delimiter has a
+// majority, it is the one that divides a record into the most fields.
 func findDelimiter(text string) rune {
 	best, bestFirst, bestFields := ',', -1, 0
 	widest, width := ',', 1
@@ -161,8 +171,8 @@ func fieldCounts(text string, comma byte) []int {
 	return counts
 }
 
-// endsWithCR reports whether lines end with carriage returns alone. Line feeds inside quotes do not matter: such a text has
-// them within its cells.
+// endsWithCR reports whether lines end with carriage returns alone. Line feeds
+// inside quotes do not matter: such a text has them within its cells.
 func endsWithCR(text string) bool {
 	returns, quoted := 0, false
 	for i := range len(text) {
@@ -269,11 +279,16 @@ func (s *csvSource) record(b *Block) error {
 	s.nextLine = line + lines
 	row := Row{Number: s.number, Line: line + s.skippedLines}
 	if row.Number > s.limits.Rows {
-		return &FormatError{Reason: fmt.Sprintf("there are more than %d rows", s.limits.Rows), Remedy: remedySplit, tooLarge: true}
+		return &FormatError{
+			Reason:   fmt.Sprintf("there are more than %d rows", s.limits.Rows),
+			Remedy:   remedySplit,
+			tooLarge: true,
+		}
 	}
 	if len(fields) > s.limits.Columns {
 		return &FormatError{
-			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line, len(fields), s.limits.Columns),
+			Reason: fmt.Sprintf("row %d (line %d) has %d columns; at most %d are possible", row.Number, row.Line,
+				len(fields), s.limits.Columns),
 			Remedy: "Check the delimiter and the line ends of the file",
 
 			tooLarge: true,
@@ -283,8 +298,9 @@ func (s *csvSource) record(b *Block) error {
 	for i, field := range fields {
 		if len(field) > s.limits.CellBytes {
 			return &FormatError{
-				Cell:   CellName(i, row.Number),
-				Reason: fmt.Sprintf("the text is longer than a cell can be (%s, on line %d)", byteCount(int64(len(field))), row.Line),
+				Cell: CellName(i, row.Number),
+				Reason: fmt.Sprintf("the text is longer than a cell can be (%s, on line %d)",
+					byteCount(int64(len(field))), row.Line),
 				Remedy: "Check whether a quotation mark before it is never closed",
 			}
 		}
@@ -303,8 +319,9 @@ func (s *csvSource) record(b *Block) error {
 
 const noteUnreadable = "Some letters were lost before and show as \uFFFD."
 
-// clean takes off the apostrophe that guards text which looks like a formula, and makes white space plain. It allocates
-// only where there is something to change.
+// clean takes off the apostrophe that guards text which looks like a formula,
+// and makes white space plain. It allocates only where there is something to
+// change.
 func (s *csvSource) clean(field string) string {
 	field = unguarded(field)
 	if isPlain(field) {
@@ -328,9 +345,10 @@ func unguarded(field string) string {
 	return field
 }
 
-// looksLikeFormula reports whether a spreadsheet program that opens a CSV may take the text for a formula. Apostrophes in
-// front count as nothing, so that a text which has them by nature is guarded, and read back, like any other. Programs of
-// East Asia take the full-width signs for the others.
+// looksLikeFormula reports whether a spreadsheet program that opens a CSV may
+// take the text for a formula. Apostrophes in front count as nothing, so that a
+// text which has them by nature is guarded, and read back, like any other.
+// Programs of East Asia take the full-width signs for the others.
 func looksLikeFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	first, _ := utf8.DecodeRuneInString(text)
@@ -339,14 +357,16 @@ func looksLikeFormula(text string) bool {
 
 func (s *csvSource) unclosed(line int) error {
 	return &FormatError{
-		Reason: fmt.Sprintf("a quotation mark is opened on or after line %d and not properly closed", line+s.skippedLines),
+		Reason: fmt.Sprintf("a quotation mark is opened on or after line %d and not properly closed",
+			line+s.skippedLines),
 		Remedy: `Close it, or double it ("") where it belongs to the text`,
 	}
 }
 
-// readLoosely reads a record again that encoding/csv refused because of its quotation marks, and tells its first line and
-// how many it has. What is refused still is a quotation that runs over several lines and does not end as it should: it may
-// have swallowed rows.
+// readLoosely reads a record again that encoding/csv refused because of its
+// quotation marks, and tells its first line and how many it has. What is
+// refused still is a quotation that runs over several lines and does not end as
+// it should: it may have swallowed rows.
 func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, lines int, _ error) {
 	var refused *csv.ParseError
 	switch {
@@ -374,7 +394,8 @@ func (s *csvSource) readLoosely(start int64, err error) (fields []string, line, 
 	}
 	if !s.loose {
 		s.loose = true
-		s.owner.note(fmt.Sprintf("Quotation marks inside cells were read as they stand, first on line %d.", refused.Line+s.skippedLines))
+		s.owner.note(fmt.Sprintf("Quotation marks inside cells were read as they stand, first on line %d.",
+			refused.Line+s.skippedLines))
 	}
 	return fields, refused.StartLine, refused.Line - refused.StartLine + 1, nil
 }
@@ -387,8 +408,9 @@ const (
 	closeAtQuote     closingRule = true  // the first at all, the rest being plain, as Excel does: "Big" Al's LLC,DE
 )
 
-// splitLoosely divides one record whose quotation marks are out of order. It is not ok if a quotation does not end, or if
-// the record ends before the text does.
+// splitLoosely divides one record whose quotation marks are out of order. It is
+// not ok if a quotation does not end, or if the record ends before the text
+// does.
 func splitLoosely(text string, comma rune, rule closingRule) (fields []string, ok bool) {
 	delimiter := string(comma)
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
@@ -432,7 +454,8 @@ func splitLoosely(text string, comma rune, rule closingRule) (fields []string, o
 
 var errRecordTooLong = errors.New("record too long")
 
-// tape remembers what passed since the last record, so that one that encoding/csv refuses can be read again.
+// tape remembers what passed since the last record, so that one that
+// encoding/csv refuses can be read again.
 type tape struct {
 	r      io.Reader
 	origin int64 // where encoding/csv began to read

@@ -85,17 +85,21 @@ func TestCSVReads(t *testing.T) {
 			[][]string{{"Name", "State"}, {"Café \uFFFD\uFFFD", "DE"}}, "lost"},
 		{"Windows-1252 with a sequence of UTF-8 in it", []byte("Name,State\nCaf\xe9 \xfcber \xc3\xa9,DE\n"),
 			[][]string{{"Name", "State"}, {"Café über Ã©", "DE"}}, "Windows-1252"},
-		{"letters lost before", []byte("Name,State\nCaf\uFFFD,DE\n"), [][]string{{"Name", "State"}, {"Caf\uFFFD", "DE"}}, "lost"},
+		{"letters lost before", []byte("Name,State\nCaf\uFFFD,DE\n"),
+			[][]string{{"Name", "State"}, {"Caf\uFFFD", "DE"}}, "lost"},
 		{"CRLF", []byte(strings.ReplaceAll(table, "\n", "\r\n")), want, ""},
 		{"CR", []byte(strings.ReplaceAll(table, "\n", "\r")), want, ""},
 		{"CR with line feeds in cells", []byte("Name,State\r\"Café\nLLC\",DE\r"), want, ""},
 		{"no line end at the end", []byte(strings.TrimSpace(table)), want, ""},
-		{"semicolons", []byte("Name;State\n\"Smith, John, Jr\";DE\nCafé LLC;DE\n"), [][]string{{"Name", "State"}, {"Smith, John, Jr", "DE"}, {"Café LLC", "DE"}}, "semicolons"},
-		{"semicolons and decimal commas", []byte("Name;Fee\nA;1,5\nB;2,5\nC;3,5\n"), [][]string{{"Name", "Fee"}, {"A", "1,5"}, {"B", "2,5"}, {"C", "3,5"}}, "semicolons"},
+		{"semicolons", []byte("Name;State\n\"Smith, John, Jr\";DE\nCafé LLC;DE\n"),
+			[][]string{{"Name", "State"}, {"Smith, John, Jr", "DE"}, {"Café LLC", "DE"}}, "semicolons"},
+		{"semicolons and decimal commas", []byte("Name;Fee\nA;1,5\nB;2,5\nC;3,5\n"),
+			[][]string{{"Name", "Fee"}, {"A", "1,5"}, {"B", "2,5"}, {"C", "3,5"}}, "semicolons"},
 		{"semicolons below a title with a comma", []byte("Clients of Smith, Jones\n\nName;State\nA;DE\nB;DE\n"),
 			[][]string{{"Clients of Smith, Jones"}, {"Name", "State"}, {"A", "DE"}, {"B", "DE"}}, "semicolons"},
 		{"tabs", []byte("Name\tState\nCafé, LLC\tDE\n"), [][]string{{"Name", "State"}, {"Café, LLC", "DE"}}, "tabs"},
-		{"tabs around empty cells", []byte("Name\tCity\tState\nA\t\tDE\n"), [][]string{{"Name", "City", "State"}, {"A", "", "DE"}}, "tabs"},
+		{"tabs around empty cells", []byte("Name\tCity\tState\nA\t\tDE\n"),
+			[][]string{{"Name", "City", "State"}, {"A", "", "DE"}}, "tabs"},
 		{"vertical bars", []byte("Name|State\nCafé LLC|DE\n"), want, "vertical bars"},
 		{"commas and lists of alternatives", []byte("Name,Alternatives,State\nA,x;y,DE\nB,u;v,DE\n"),
 			[][]string{{"Name", "Alternatives", "State"}, {"A", "x;y", "DE"}, {"B", "u;v", "DE"}}, ""},
@@ -105,14 +109,20 @@ func TestCSVReads(t *testing.T) {
 		{"line breaks in cells", []byte("Name,State\n\"Café\n LLC\",DE\n"), want, ""},
 		{"ragged rows", []byte("a,b,c\n1\n1,2,3,4\n"), [][]string{{"a", "b", "c"}, {"1"}, {"1", "2", "3", "4"}}, ""},
 		{"trailing commas", []byte("a,b,,\n1,,,\n,,,\n"), [][]string{{"a", "b"}, {"1"}}, ""},
-		{"doubled quotation marks", []byte("a,b\n\"say \"\"hi\"\"\",2\n"), [][]string{{"a", "b"}, {`say "hi"`, "2"}}, ""},
-		{"a space before quotation marks", []byte("\"a\", \"b\"\n\"1\", \"x, y\"\n"), [][]string{{"a", "b"}, {"1", "x, y"}}, ""},
+		{"doubled quotation marks", []byte("a,b\n\"say \"\"hi\"\"\",2\n"),
+			[][]string{{"a", "b"}, {`say "hi"`, "2"}}, ""},
+		{"a space before quotation marks", []byte("\"a\", \"b\"\n\"1\", \"x, y\"\n"),
+			[][]string{{"a", "b"}, {"1", "x, y"}}, ""},
 		{"an inch mark", []byte("a,b\n5\" pipe,2\n"), [][]string{{"a", "b"}, {`5" pipe`, "2"}}, "Quotation marks"},
-		{"quotation marks inside quoted text", []byte("a,b\n\"Acme \"Best\" LLC\",DE\n"), [][]string{{"a", "b"}, {`Acme "Best" LLC`, "DE"}}, "line 2"},
-		{"a quoted word in front", []byte("a,b\n\"Big\" Al's LLC,\"DE\"\nx,y\n"), [][]string{{"a", "b"}, {"Big Al's LLC", "DE"}, {"x", "y"}}, "line 2"},
+		{"quotation marks inside quoted text", []byte("a,b\n\"Acme \"Best\" LLC\",DE\n"),
+			[][]string{{"a", "b"}, {`Acme "Best" LLC`, "DE"}}, "line 2"},
+		{"a quoted word in front", []byte("a,b\n\"Big\" Al's LLC,\"DE\"\nx,y\n"),
+			[][]string{{"a", "b"}, {"Big Al's LLC", "DE"}, {"x", "y"}}, "line 2"},
 		{"NUL", []byte("a,b\nx\x00y,2\n"), [][]string{{"a", "b"}, {"xy", "2"}}, "NUL"},
-		{"guarded formulas", []byte("a,b\n'+1 Fitness LLC,'@Home\n''=x,'tis\n"), [][]string{{"a", "b"}, {"+1 Fitness LLC", "@Home"}, {"'=x", "'tis"}}, ""},
-		{"blanks and invisible characters", []byte("a,b\n\u00a0 x\u200by\u00a0,\u2003\n"), [][]string{{"a", "b"}, {"xy"}}, ""},
+		{"guarded formulas", []byte("a,b\n'+1 Fitness LLC,'@Home\n''=x,'tis\n"),
+			[][]string{{"a", "b"}, {"+1 Fitness LLC", "@Home"}, {"'=x", "'tis"}}, ""},
+		{"blanks and invisible characters", []byte("a,b\n\u00a0 x\u200by\u00a0,\u2003\n"),
+			[][]string{{"a", "b"}, {"xy"}}, ""},
 		{"numbers are text", []byte("a,b\n02134,2026\n"), [][]string{{"a", "b"}, {"02134", "2026"}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,7 +155,8 @@ func TestCSVRowNumbers(t *testing.T) {
 		{"blank lines count", "a\n\n\nb\n", [][2]int{{1, 1}, {4, 4}}},
 		{"rows of blanks count", "a,b\n , \nc,d\n", [][2]int{{1, 1}, {3, 3}}},
 		{"blank lines in front", "\n\na\nb\n", [][2]int{{3, 3}, {4, 4}}},
-		{"quoted line breaks do not", "a\n\"b\nc\"\nd\n\"e\n\nf\"\n\ng\n", [][2]int{{1, 1}, {2, 2}, {3, 4}, {4, 5}, {6, 9}}},
+		{"quoted line breaks do not", "a\n\"b\nc\"\nd\n\"e\n\nf\"\n\ng\n",
+			[][2]int{{1, 1}, {2, 2}, {3, 4}, {4, 5}, {6, 9}}},
 		{"the same with CRLF", "a\r\n\"b\r\nc\"\r\nd\r\n\r\ne\r\n", [][2]int{{1, 1}, {2, 2}, {3, 4}, {5, 6}}},
 		{"the same with CR", "a\r\"b\nc\"\rd\r\re\r", [][2]int{{1, 1}, {2, 2}, {3, 4}, {5, 6}}},
 		{"a sep line is no row", "sep=,\na,b\n\nc,d\n", [][2]int{{1, 2}, {3, 4}}},
@@ -183,7 +194,8 @@ func TestCSVLooseRecordsInALargeFile(t *testing.T) {
 		t.Fatalf("%d rows", len(read))
 	}
 	for i, row := range read[1:] {
-		if want := fmt.Sprintf(`%d" pipe and fittings`, i); row.Cells[0].Text != want || row.Number != i+2 || row.Line != i+3 || len(row.Cells) != 2 {
+		if want := fmt.Sprintf(`%d" pipe and fittings`, i); row.Cells[0].Text != want || row.Number != i+2 ||
+			row.Line != i+3 || len(row.Cells) != 2 {
 			t.Fatalf("row %d on line %d is %v, want %q", row.Number, row.Line, row.Cells, want)
 		}
 	}
@@ -210,7 +222,8 @@ func TestCSVRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			rows, _, err := readBytes([]byte(tt.data), tt.limits)
 			var refused *FormatError
-			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Remedy == "" || refused.File != "test" {
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Remedy == "" ||
+				refused.File != "test" {
 				t.Errorf("got %v and %d rows, want an error with %q", err, len(rows), tt.want)
 			}
 		})
@@ -309,14 +322,16 @@ func TestOpenReader(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err = OpenReader("some/where/in.csv", strings.NewReader(""), 0, Limits{}); err == nil || !strings.HasPrefix(err.Error(), "in.csv: ") {
+	if _, err = OpenReader("some/where/in.csv", strings.NewReader(""), 0, Limits{}); err == nil ||
+		!strings.HasPrefix(err.Error(), "in.csv: ") {
 		t.Errorf("%v", err)
 	}
 }
 
 // What is typed is what a cell of a CSV would be.
 func TestTyped(t *testing.T) {
-	for _, text := range []string{"", " ", "DE", " DE\u00a0", "a\r\n b", "'=1+1", "''=1", "'tis", "\u200b", "\x00x", "O’Neill", "a\tb", "2134", "\xff", `"q"`} {
+	for _, text := range []string{"", " ", "DE", " DE\u00a0", "a\r\n b", "'=1+1", "''=1", "'tis", "\u200b", "\x00x",
+		"O’Neill", "a\tb", "2134", "\xff", `"q"`} {
 		content := `x,"` + strings.ReplaceAll(text, `"`, `""`) + "\"\n"
 		rows, _, err := readBytes([]byte(content), Limits{})
 		if err != nil {

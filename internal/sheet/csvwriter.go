@@ -11,8 +11,10 @@ import (
 
 // CSVFile is a CSV file in the making.
 //
-// Text that a spreadsheet program could take for a formula gets an apostrophe in front, which this package takes off again
-// when it reads the file. A file with letters beyond ASCII begins with a byte order mark, without which Excel garbles them.
+// Text that a spreadsheet program could take for a formula gets an apostrophe
+// in front, which this package takes off again when it reads the file. A file
+// with letters beyond ASCII begins with a byte order mark, without which Excel
+// garbles them.
 type CSVFile struct {
 	path  string
 	file  *atomicFile
@@ -46,8 +48,9 @@ func (f *CSVFile) Row(cells ...OutCell) error {
 	return f.buf.WriteByte('\n') // errors of a buffer stay
 }
 
-// field writes a field, in quotes where any program could divide it: one that takes the semicolon for the delimiter, as in
-// most of Europe, would take what follows one for a cell of its own, and perhaps for a formula.
+// field writes a field, in quotes where any program could divide it: one that
+// takes the semicolon for the delimiter, as in most of Europe, would take what
+// follows one for a cell of its own, and perhaps for a formula.
 func (f *CSVFile) field(text string, alone bool) {
 	plain := text != "" || !alone // a line of nothing is no row
 	if plain = plain && !strings.ContainsAny(text, ",;\t|\"\r\n") && text != `\.`; plain {
@@ -88,7 +91,8 @@ func (f *CSVFile) Save() error {
 	return nil
 }
 
-// mark writes the file anew with a byte order mark in front. Whether it needs one is known only now.
+// mark writes the file anew with a byte order mark in front. Whether it needs
+// one is known only now.
 func (f *CSVFile) mark() error {
 	if err := f.buf.Flush(); err != nil {
 		return err

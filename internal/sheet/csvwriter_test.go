@@ -10,14 +10,16 @@ import (
 )
 
 var formulaLike = []string{
-	"+1 Fitness LLC", "@Home Health Corp", "-", "=1+1", "'=1+1", "''+x", "'quoted'", "'", "plain", "-5", "O'Brien & Sons",
+	"+1 Fitness LLC", "@Home Health Corp", "-", "=1+1", "'=1+1", "''+x", "'quoted'", "'", "plain", "-5",
+	"O'Brien & Sons",
 	`"Big" Al's`, "a,b", "a;b", "two\nlines", "=HYPERLINK(\"http://x\")",
 }
 
 func TestCSVRoundTripIsTheIdentity(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.csv")
 	rapid.Check(t, func(t *rapid.T) {
-		field := rapid.OneOf(rapid.SampledFrom(formulaLike), rapid.StringMatching(`['=+@\-]{0,3}[a-zé ,;"\t]{0,6}`), rapid.String())
+		field := rapid.OneOf(rapid.SampledFrom(formulaLike), rapid.StringMatching(`['=+@\-]{0,3}[a-zé ,;"\t]{0,6}`),
+			rapid.String())
 		rows := rapid.SliceOfN(rapid.SliceOfN(field, 1, 5), 1, 8).Draw(t, "rows")
 		f, err := CreateCSV(path)
 		if err != nil {
@@ -63,7 +65,8 @@ func TestCSVRoundTripIsTheIdentity(t *testing.T) {
 }
 
 func TestCSVMarksOnlyWhatNeedsIt(t *testing.T) {
-	for text, want := range map[string]string{"Cafe": "Cafe\n", "Café": "\ufeffCafé\n", "+1": "'+1\n", "＝1+1": "\ufeff'＝1+1\n", "x;=1+1": "\"x;=1+1\"\n", "x\t=1": "\"x\t=1\"\n"} {
+	for text, want := range map[string]string{"Cafe": "Cafe\n", "Café": "\ufeffCafé\n", "+1": "'+1\n",
+		"＝1+1": "\ufeff'＝1+1\n", "x;=1+1": "\"x;=1+1\"\n", "x\t=1": "\"x\t=1\"\n"} {
 		path := filepath.Join(t.TempDir(), "out.csv")
 		f, err := CreateCSV(path)
 		if err != nil {

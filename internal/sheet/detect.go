@@ -13,7 +13,8 @@ import (
 // headBytes is how much of a file is looked at to tell its format, encoding and delimiter.
 const headBytes = 64 << 10
 
-// signatures are the first bytes of formats that people take for spreadsheets, or rename to look like them.
+// signatures are the first bytes of formats that people take for spreadsheets,
+// or rename to look like them.
 var signatures = []struct {
 	prefix, what string
 }{
@@ -41,7 +42,8 @@ var signatures = []struct {
 	{"-----BEGIN ", "a key or a certificate"},
 }
 
-// sylk matches a SYLK sheet by its first two records. The first alone may be the header of a CSV: "ID;Product;Name".
+// sylk matches a SYLK sheet by its first two records. The first alone may be
+// the header of a CSV: "ID;Product;Name".
 var sylk = regexp.MustCompile(`^ID;P\w*(;[NE])*[\r\n]+(P;P|F;P|O;|B;[XY]|C;[XY])`)
 
 func notASheet(what string) *FormatError {
@@ -83,15 +85,17 @@ func readHead(file io.ReaderAt, size int64) ([]byte, error) {
 	return head[:n], nil
 }
 
-// compoundStreams are the names of streams by which a compound file (OLE2) is told. The directory that holds them may lie
-// anywhere in the file, and may be broken, so the names alone are looked for.
+// compoundStreams are the names of streams by which a compound file (OLE2) is
+// told. The directory that holds them may lie anywhere in the file, and may be
+// broken, so the names alone are looked for.
 var compoundStreams = []struct {
 	stream string
 	err    *FormatError
 }{
 	{"EncryptedPackage", &FormatError{
 		Reason: "the workbook is protected with a password (encrypted)",
-		Remedy: "Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with Password, and save it",
+		Remedy: "Open it in Excel, remove the password under File > Info > Protect Workbook > Encrypt with " +
+			"Password, and save it",
 	}},
 	{"WordDocument", notASheet("a Word document")},
 	{"PowerPoint Document", notASheet("a PowerPoint presentation")},
@@ -190,7 +194,10 @@ var markup = []struct {
 func textError(head string) error {
 	start := strings.TrimLeft(head, " \t\r\n\v\f")
 	if start == "" {
-		return &FormatError{Reason: "the file holds nothing but blanks", Remedy: "Check that it was saved, or exported, completely"}
+		return &FormatError{
+			Reason: "the file holds nothing but blanks",
+			Remedy: "Check that it was saved, or exported, completely",
+		}
 	}
 	lower := strings.ToLower(start[:min(len(start), 16)])
 	for _, m := range markup {
@@ -217,7 +224,8 @@ func textError(head string) error {
 	return nil
 }
 
-// isJSON reports whether text begins as a JSON object, or as an array of something that a CSV header would not be.
+// isJSON reports whether text begins as a JSON object, or as an array of
+// something that a CSV header would not be.
 func isJSON(text string) bool {
 	if text[0] != '{' && text[0] != '[' {
 		return false

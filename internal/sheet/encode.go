@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// EncodeCells writes cells as a compact JSON array that keeps their kinds: null for a blank, "text", 2026 for a number,
-// true, and {"date":"2026-03-01"}, {"number":"02134"}, {"error":"#N/A"}, {"formula":""} for what JSON has no form for.
-// Text that is not UTF-8 comes back with U+FFFD in its place.
+// EncodeCells writes cells as a compact JSON array that keeps their kinds: null
+// for a blank, "text", 2026 for a number, true, and {"date":"2026-03-01"},
+// {"number":"02134"}, {"error":"#N/A"}, {"formula":""} for what JSON has no
+// form for. Text that is not UTF-8 comes back with U+FFFD in its place.
 func EncodeCells(cells []Cell) []byte {
 	size := 2
 	for _, c := range cells {

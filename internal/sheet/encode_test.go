@@ -10,8 +10,10 @@ import (
 
 func TestEncodeCells(t *testing.T) {
 	cells := []Cell{
-		{}, {Text: "Acme \"A\" \\ LLC\n", Kind: Text}, {Text: "2026", Kind: Number}, {Text: "-0.5", Kind: Number}, {Text: "02134", Kind: Number}, {Text: "2026-03-01", Kind: Date},
-		{Text: "TRUE", Kind: Bool}, {Text: "FALSE", Kind: Bool}, {Text: "#N/A", Kind: Error}, {Text: "", Kind: Formula}, {Text: "Café\u2028", Kind: Text}, {Text: "", Kind: Text},
+		{}, {Text: "Acme \"A\" \\ LLC\n", Kind: Text}, {Text: "2026", Kind: Number}, {Text: "-0.5", Kind: Number},
+		{Text: "02134", Kind: Number}, {Text: "2026-03-01", Kind: Date},
+		{Text: "TRUE", Kind: Bool}, {Text: "FALSE", Kind: Bool}, {Text: "#N/A", Kind: Error},
+		{Text: "", Kind: Formula}, {Text: "Café\u2028", Kind: Text}, {Text: "", Kind: Text},
 	}
 	const want = `[null,"Acme \"A\" \\ LLC\u000a",2026,-0.5,{"number":"02134"},{"date":"2026-03-01"},true,false,{"error":"#N/A"},{"formula":""},"Café` + "\u2028" + `",""]`
 	got := EncodeCells(cells)
@@ -34,7 +36,8 @@ func TestEncodeCellsIsTheIdentity(t *testing.T) {
 			if kind == Blank {
 				return Cell{}
 			}
-			text := rapid.OneOf(rapid.String(), rapid.StringMatching(`-?[0-9.eE+]{1,6}`), rapid.Just("TRUE")).Draw(t, "text")
+			text := rapid.OneOf(rapid.String(), rapid.StringMatching(`-?[0-9.eE+]{1,6}`), rapid.Just("TRUE")).Draw(t,
+				"text")
 			return Cell{Text: text, Kind: kind}
 		})).Draw(t, "cells")
 		data := EncodeCells(cells)
@@ -49,7 +52,8 @@ func TestEncodeCellsIsTheIdentity(t *testing.T) {
 }
 
 func TestDecodeCellsRefuses(t *testing.T) {
-	for _, data := range []string{``, `{}`, `[{}]`, `[[]]`, `[{"what":"x"}]`, `[{"date":1}]`, `["a"`, `[{"date":"a","text":"b"}]`} {
+	for _, data := range []string{``, `{}`, `[{}]`, `[[]]`, `[{"what":"x"}]`, `[{"date":1}]`, `["a"`,
+		`[{"date":"a","text":"b"}]`} {
 		if cells, err := DecodeCells([]byte(data)); err == nil {
 			t.Errorf("%s is read as %v", data, cells)
 		}

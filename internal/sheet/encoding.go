@@ -13,7 +13,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// charset is how the text of a CSV is encoded. A nil decoder means that its bytes are taken as UTF-8.
+// charset is how the text of a CSV is encoded. A nil decoder means that its
+// bytes are taken as UTF-8.
 type charset struct {
 	name    string
 	bom     int64 // bytes of byte order mark in front
@@ -34,8 +35,8 @@ func (c charset) reader(file io.ReaderAt, size int64) io.Reader {
 	return transform.NewReader(bufio.NewReaderSize(raw, headBytes), c.decoder())
 }
 
-// findCharset tells the encoding by the byte order mark or else by the whole of the file, for the first accented letter may
-// be in its last line.
+// findCharset tells the encoding by the byte order mark or else by the whole of
+// the file, for the first accented letter may be in its last line.
 func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
@@ -45,7 +46,8 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return charset{name: "UTF-16", bom: 2, decoder: utf16BE.NewDecoder}, nil
 	}
-	// Text in UTF-16 without a mark has a zero beside nearly every letter, always on the same side.
+	// Text in UTF-16 without a mark has a zero beside nearly every letter,
+	// always on the same side.
 	var zeros [2]int
 	for i, c := range head {
 		if c == 0 {
@@ -63,15 +65,18 @@ func findCharset(file io.ReaderAt, size int64, head []byte) (charset, error) {
 	if err != nil {
 		return charset{}, err
 	}
-	// Text in Windows-1252 hardly ever holds a whole sequence of UTF-8 by chance, so that as many whole ones as broken
-	// ones are a UTF-8 text that was damaged. Its damage stays where it is: every other letter is read as it was meant.
+	// Text in Windows-1252 hardly ever holds a whole sequence of UTF-8 by
+	// chance, so that as many whole ones as broken ones are a UTF-8 text that
+	// was damaged. Its damage stays where it is: every other letter is read as
+	// it was meant.
 	if invalid == 0 || valid > 0 && valid >= invalid {
 		return charset{name: "UTF-8"}, nil
 	}
 	return charset{name: "Windows-1252", decoder: charmap.Windows1252.NewDecoder}, nil
 }
 
-// countSequences counts the multi-byte characters of UTF-8 and the runs of bytes that belong to none.
+// countSequences counts the multi-byte characters of UTF-8 and the runs of
+// bytes that belong to none.
 func countSequences(r io.Reader) (valid, invalid int, err error) {
 	buf := make([]byte, headBytes)
 	kept, broken := 0, false
@@ -122,7 +127,8 @@ func asciiPrefix(b []byte) int {
 	return n
 }
 
-// lineFeeds turns the carriage returns of an old Macintosh text, and the pairs of Windows, into line feeds.
+// lineFeeds turns the carriage returns of an old Macintosh text, and the pairs
+// of Windows, into line feeds.
 type lineFeeds struct {
 	r      io.Reader
 	lastCR bool

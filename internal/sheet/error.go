@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// FormatError is why a file, a sheet or a cell could not be read, and what to do about it. Fields that do not apply are
-// empty.
+// FormatError is why a file, a sheet or a cell could not be read, and what to
+// do about it. Fields that do not apply are empty.
 type FormatError struct {
 	File   string // its name without folders
 	Sheet  string
@@ -44,7 +44,8 @@ func (e *FormatError) Error() string {
 // Unwrap is the technical cause, where there is one.
 func (e *FormatError) Unwrap() error { return e.cause }
 
-// located completes a FormatError with where it happened, and wraps any other error with it.
+// located completes a FormatError with where it happened, and wraps any other
+// error with it.
 func located(err error, at FormatError) error {
 	var found *FormatError
 	if !errors.As(err, &found) {

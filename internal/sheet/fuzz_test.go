@@ -15,7 +15,8 @@ import (
 // fuzzLimits keep a fuzzer from spending its time on what is merely large.
 var fuzzLimits = Limits{TotalBytes: 1 << 20, PartBytes: 1 << 20, Cells: 1 << 16}
 
-// addSeeds adds the files of this package's testdata, and the samples of the project where there are some.
+// addSeeds adds the files of this package's testdata, and the samples of the
+// project where there are some.
 func addSeeds(f *testing.F, extension string) {
 	f.Helper()
 	for _, folder := range []string{"testdata", filepath.Join("..", "..", "samples")} {
@@ -47,7 +48,8 @@ func fuzzFile(t *testing.T, data []byte) {
 func FuzzCSV(f *testing.F) {
 	addSeeds(f, ".csv")
 	for _, seed := range []string{
-		"sep=;\na;b\n1;2\n", "a,b\r\n\"x\r\ny\",'+1\r\n", "a\tb\n5\" x\t\"y\" z\n", "\ufeffa|b\n", "a,b\r1,\"2\r3\"\r", "a\n\"", "\xff\xfea\x00,\x00b\x00\n\x00",
+		"sep=;\na;b\n1;2\n", "a,b\r\n\"x\r\ny\",'+1\r\n", "a\tb\n5\" x\t\"y\" z\n", "\ufeffa|b\n", "a,b\r1,\"2\r3\"\r",
+		"a\n\"", "\xff\xfea\x00,\x00b\x00\n\x00",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -63,13 +65,23 @@ func FuzzXLSX(f *testing.F) {
 	f.Fuzz(fuzzFile)
 }
 
-// FuzzParts changes the XML within a package that is whole, which a fuzzer of archives seldom gets to.
+// FuzzParts changes the XML within a package that is whole, which a fuzzer of
+// archives seldom gets to.
 func FuzzParts(f *testing.F) {
-	f.Add(worksheet(`<row r="2" hidden="1"><c r="B2" t="s"><v>0</v></c><c s="1"><v>46082.5</v></c><c t="inlineStr"><is><r><t>x</t></r><rPh><t>y</t></rPh></is></c></row>`),
-		sharedStrings("<t>a &amp; b_x000D_</t>", "<r><t><![CDATA[c]]></t></r>"), "[<=999]000;(000) 000-0000", minimalPackage[mainPart])
-	f.Add(worksheet(`<row><c t="d"><v>2026-03-01</v></c><c t="b"><v>1</v></c><c t="e"><v>#N/A</v></c><c><f>1</f></c></row>`), "<sst/>", "m/d/yy h:mm AM/PM;@", minimalPackage[mainPart])
+	f.Add(worksheet(
+		`<row r="2" hidden="1"><c r="B2" t="s"><v>0</v></c><c s="1"><v>46082.5</v></c><c t="inlineStr"><is><r><t>x</t></r><rPh><t>y</t></rPh></is></c></row>`),
+		sharedStrings("<t>a &amp; b_x000D_</t>", "<r><t><![CDATA[c]]></t></r>"), "[<=999]000;(000) 000-0000",
+		minimalPackage[mainPart])
+	f.Add(worksheet(
+		`<row><c t="d"><v>2026-03-01</v></c><c t="b"><v>1</v></c><c t="e"><v>#N/A</v></c><c><f>1</f></c></row>`),
+		"<sst/>", "m/d/yy h:mm AM/PM;@", minimalPackage[mainPart])
 	f.Fuzz(func(t *testing.T, sheet, shared, format, main string) {
-		fuzzFile(t, packageOf(map[string]string{sheetPart: sheet, stringsPart: shared, stylesPart: styleSheet(format), mainPart: main}))
+		fuzzFile(t, packageOf(map[string]string{
+			sheetPart:   sheet,
+			stringsPart: shared,
+			stylesPart:  styleSheet(format),
+			mainPart:    main,
+		}))
 	})
 }
 
@@ -127,10 +139,12 @@ func decoderTokens(r io.Reader) (string, error) {
 	}
 }
 
-// FuzzScanner holds the scanner to encoding/xml wherever both can read, and to itself however its input comes.
+// FuzzScanner holds the scanner to encoding/xml wherever both can read, and to
+// itself however its input comes.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{
-		`<a/>`, `<?xml version="1.0"?><a b='c>d'><x:b xmlns:x="u">1 &lt; 2<!-- - --></x:b ><![CDATA[]]]]></a>`, "<a>\r\n&#13;&#x41;</a>", `<a><b></a></b>`,
+		`<a/>`, `<?xml version="1.0"?><a b='c>d'><x:b xmlns:x="u">1 &lt; 2<!-- - --></x:b ><![CDATA[]]]]></a>`,
+		"<a>\r\n&#13;&#x41;</a>", `<a><b></a></b>`,
 		`<!DOCTYPE a><a/>`, `<a>&b;</a>`, `<a`,
 	} {
 		f.Add([]byte(seed))

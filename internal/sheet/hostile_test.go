@@ -35,18 +35,22 @@ func readAll(f *sheet.File) error {
 	return nil
 }
 
-// maxAllocated bounds what is allocated over the whole reading of a file of a megabyte, whether or not it was given back
-// meanwhile: what is in use at once is less.
+// maxAllocated bounds what is allocated over the whole reading of a file of a
+// megabyte, whether or not it was given back meanwhile: what is in use at once
+// is less.
 const maxAllocated = 400 << 20
 
-// harmless are the files that cost a reader of rows little, though perhaps not whoever takes the rows.
+// harmless are the files that cost a reader of rows little, though perhaps not
+// whoever takes the rows.
 var harmless = []string{
-	"styles-fonts.xlsx", "content-types.xlsx", "comments.xlsx", "theme.xlsx", "merged-cells-60MB.xlsx", "headers-different.xlsx",
+	"styles-fonts.xlsx", "content-types.xlsx", "comments.xlsx", "theme.xlsx", "merged-cells-60MB.xlsx",
+	"headers-different.xlsx",
 	"workbook-many-sheets.xlsx", "officers.xlsx", "officers-long.xlsx", "officers-shared.xlsx", "properties.xlsx",
 	"columns-each-row.csv", "rows-different.csv", "lines-empty.csv",
 }
 
-// TestHostileFiles reads every hostile file. What is refused names the file, what is too large, and what to do.
+// TestHostileFiles reads every hostile file. What is refused names the file,
+// what is too large, and what to do.
 func TestHostileFiles(t *testing.T) {
 	for _, hostile := range sheettest.Files() {
 		t.Run(hostile.Name, func(t *testing.T) {
@@ -84,14 +88,18 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// FuzzCost repeats texts within the parts of a workbook, and holds what is allocated over the whole reading to a bound that
-// does not depend on them. What a fuzzer finds it finds without a crash: memory and processor time are measured.
+// FuzzCost repeats texts within the parts of a workbook, and holds what is
+// allocated over the whole reading to a bound that does not depend on them.
+// What a fuzzer finds it finds without a crash: memory and processor time are
+// measured.
 func FuzzCost(f *testing.F) {
-	parts := []string{sheettest.Types, sheettest.Root, sheettest.Book, sheettest.Rels, sheettest.Styles, sheettest.Strings, sheettest.Sheet}
+	parts := []string{sheettest.Types, sheettest.Root, sheettest.Book, sheettest.Rels, sheettest.Styles,
+		sheettest.Strings, sheettest.Sheet}
 	f.Add(4, "<styleSheet><cellXfs><xf", ` a=""`, 1<<16, "/></cellXfs></styleSheet>")
 	f.Add(4, "<styleSheet><numFmts>", `<numFmt numFmtId="200" formatCode="0-0"/>`, 1<<12, "</numFmts></styleSheet>")
 	f.Add(5, "<sst>", "<si><t>a&amp;b</t></si>", 1<<16, "</sst>")
-	f.Add(6, "<worksheet><sheetData>", `<row><c t="inlineStr"><is><t>a</t></is></c></row>`, 1<<16, "</sheetData></worksheet>")
+	f.Add(6, "<worksheet><sheetData>", `<row><c t="inlineStr"><is><t>a</t></is></c></row>`, 1<<16,
+		"</sheetData></worksheet>")
 	f.Add(6, "<worksheet><sheetData><row>", `<c/>`, 1<<14, "</row></sheetData></worksheet>")
 	f.Add(2, "<workbook><sheets>", `<sheet name="a" r:id="rId1"/>`, 1<<9, "</sheets></workbook>")
 	f.Fuzz(func(t *testing.T, at int, head, body string, times int, tail string) {

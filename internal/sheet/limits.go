@@ -5,21 +5,31 @@ import (
 	"time"
 )
 
-// Limits bound what a file may cost. A zero field takes its default. Most defaults grow with the size of the file: a
-// workbook is a compressed archive, and of honest workbooks none unpacks to more than some thirty times its size. What
-// a small file may cost is therefore little, and a large one is read as before.
+// Limits bound what a file may cost. A zero field takes its default. Most
+// defaults grow with the size of the file: a workbook is a compressed archive,
+// and of honest workbooks none unpacks to more than some thirty times its size.
+// What a small file may cost is therefore little, and a large one is read as
+// before.
 type Limits struct {
-	FileBytes   int64         // the file as it lies on the disk; 1 GiB
-	TotalBytes  int64         // all parts of an XLSX, unpacked; 32 MiB and 32 times the file, at most 2 GiB
-	PartBytes   int64         // one part of an XLSX, unpacked; as TotalBytes, at most 1 GiB
-	StringBytes int64         // the shared strings of an XLSX, kept in memory; 8 MiB and 16 times the file, at most 128 MiB
-	Strings     int           // how many shared strings; 64 Ki and one for each byte of the file, at most 16 Mi
-	TextBytes   int64         // the text of all cells of a sheet, each counted where it stands; 4 MiB and 6 times the file
-	Rows        int           // the highest row number; 1,048,576, as in Excel
-	FilledRows  int           // rows that are not blank; 60,000 and one for each 40 bytes of the file, or one for each 12
-	Columns     int           // 16,384, as in Excel
-	Sheets      int           // of a workbook, each of which is looked at; 500
-	Cells       int64         // of a sheet, blank ones between others included; 512 Ki and 2 for each byte, at most 128 Mi
+	FileBytes  int64 // the file as it lies on the disk; 1 GiB
+	TotalBytes int64 // all parts of an XLSX, unpacked; 32 MiB and 32 times the file, at most 2 GiB
+	PartBytes  int64 // one part of an XLSX, unpacked; as TotalBytes, at most 1 GiB
+	// the shared strings of an XLSX, kept in memory; 8 MiB and 16 times the
+	// file, at most 128 MiB
+	StringBytes int64
+	Strings     int // how many shared strings; 64 Ki and one for each byte of the file, at most 16 Mi
+	// the text of all cells of a sheet, each counted where it stands; 4 MiB and
+	// 6 times the file
+	TextBytes int64
+	Rows      int // the highest row number; 1,048,576, as in Excel
+	// rows that are not blank; 60,000 and one for each 40 bytes of the file, or
+	// one for each 12
+	FilledRows int
+	Columns    int // 16,384, as in Excel
+	Sheets     int // of a workbook, each of which is looked at; 500
+	// of a sheet, blank ones between others included; 512 Ki and 2 for each
+	// byte, at most 128 Mi
+	Cells       int64
 	FilledCells int64         // of a sheet; 256 Ki and one for each 10 bytes of the file, or 2 for each 5
 	CellBytes   int           // the text of one cell; 131,068, which is what 32,767 characters can take
 	Time        time.Duration // spent on reading; 10 s, and a second for each 100 KB of the file
@@ -74,7 +84,8 @@ func tooLarge(what string, limit string, remedy string) *FormatError {
 // remedyTrim helps where a file is far larger inside than its filings need.
 const remedyTrim = "Copy the rows with filings into a new workbook, as values, and use that"
 
-// tally counts what the rows of a sheet hold, and refuses what is beyond the limits. Every reader of rows has one.
+// tally counts what the rows of a sheet hold, and refuses what is beyond the
+// limits. Every reader of rows has one.
 type tally struct {
 	limits              Limits
 	cells, filled, text int64
@@ -107,8 +118,9 @@ func (t *tally) row(cells int, blank bool) error {
 	return nil
 }
 
-// watch measures the time that is spent on reading, so that a file which is slow for a reason that no other limit knows
-// comes to an end. Waiting for whoever takes the rows does not count.
+// watch measures the time that is spent on reading, so that a file which is
+// slow for a reason that no other limit knows comes to an end. Waiting for
+// whoever takes the rows does not count.
 type watch struct {
 	limit time.Duration
 	spent time.Duration

@@ -34,8 +34,17 @@ func TestCellsAreShownAsTheySay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.Chart(Chart{Sheet: "Sheet", Kind: Columns, Title: "Rows", Labels: 0, Values: 2, FirstRow: 1, LastRow: 3,
-		Colors: []string{"2E7D32", "", "C0392B"}, At: "F2"})
+	w.Chart(Chart{
+		Sheet:    "Sheet",
+		Kind:     Columns,
+		Title:    "Rows",
+		Labels:   0,
+		Values:   2,
+		FirstRow: 1,
+		LastRow:  3,
+		Colors:   []string{"2E7D32", "", "C0392B"},
+		At:       "F2",
+	})
 	if err := w.Save(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +78,8 @@ func TestCellsAreShownAsTheySay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Cell{{Text: "one line", Kind: Text}, {Text: "2026-03-01T14:30:05", Kind: Date}, {Text: "1234.5", Kind: Number}} {
+	for i, want := range []Cell{{Text: "one line", Kind: Text}, {Text: "2026-03-01T14:30:05", Kind: Date},
+		{Text: "1234.5", Kind: Number}} {
 		if got := rows[0].Cells[i]; got != want {
 			t.Errorf("read back %+v, want %+v", got, want)
 		}

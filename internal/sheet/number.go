@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// appendNumber appends a number, as the XML of a sheet has it, as a plain decimal. It is not ok if raw is no number that
-// can be.
+// appendNumber appends a number, as the XML of a sheet has it, as a plain
+// decimal. It is not ok if raw is no number that can be.
 func appendNumber(dst, raw []byte) ([]byte, bool) {
 	if isPlainNumber(raw) {
 		return append(dst, raw...), true
@@ -20,15 +20,17 @@ func appendNumber(dst, raw []byte) ([]byte, bool) {
 	return appendDecimal(dst, value), true
 }
 
-// appendDecimal appends the shortest plain decimal of the value at the 15 digits that spreadsheet programs show. What they
-// store has up to 17, the last of which are the noise of arithmetic: 0.30000000000000004.
+// appendDecimal appends the shortest plain decimal of the value at the 15
+// digits that spreadsheet programs show. What they store has up to 17, the last
+// of which are the noise of arithmetic: 0.30000000000000004.
 func appendDecimal(dst []byte, value float64) []byte {
 	if value == 0 {
 		return append(dst, '0') // never "-0"
 	}
 	var b [32]byte
 	short := strconv.AppendFloat(b[:0], value, 'e', -1, 64)
-	if digits := bytes.IndexByte(short, 'e'); digits > len("-1.23456789012345") || value > 0 && digits > len("1.23456789012345") {
+	if digits := bytes.IndexByte(short, 'e'); digits > len("-1.23456789012345") ||
+		value > 0 && digits > len("1.23456789012345") {
 		rounded, err := strconv.ParseFloat(string(strconv.AppendFloat(b[:0], value, 'e', 14, 64)), 64)
 		if err == nil {
 			value = rounded
@@ -37,8 +39,9 @@ func appendDecimal(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, 'f', -1, 64)
 }
 
-// isPlainNumber reports whether raw is already as appendDecimal would have it, or is a whole number too long for a float
-// to hold, whose digits should not be lost here.
+// isPlainNumber reports whether raw is already as appendDecimal would have it,
+// or is a whole number too long for a float to hold, whose digits should not be
+// lost here.
 func isPlainNumber(raw []byte) bool {
 	if len(raw) > 0 && raw[0] == '-' {
 		raw = raw[1:]
@@ -71,11 +74,12 @@ const (
 	maxSerial  = 2958466 // the first day of the year 10000
 )
 
-// appendSerial appends a serial number of the 1900 system as an ISO date, with the time of the day if it is wanted and
-// there is one, rounded to the second. It is not ok if there is no such date.
+// appendSerial appends a serial number of the 1900 system as an ISO date, with
+// the time of the day if it is wanted and there is one, rounded to the second.
+// It is not ok if there is no such date.
 //
-// The system has a 29th of February 1900 (serial 60) that never was; it is given as it stands, to be refused by whoever
-// wants a date.
+// The system has a 29th of February 1900 (serial 60) that never was; it is
+// given as it stands, to be refused by whoever wants a date.
 func appendSerial(dst []byte, serial float64, withDate, withTime bool) ([]byte, bool) {
 	if !(serial >= 0 && serial < maxSerial) {
 		return dst, false
@@ -119,7 +123,8 @@ var isoLayouts = []string{
 	"2006-01-02 15:04:05", "15:04:05.999999999", "15:04",
 }
 
-// appendISO appends an ISO date in the form that [Cell] promises. The zone, if it has one, is dropped: a person sees none.
+// appendISO appends an ISO date in the form that [Cell] promises. The zone, if
+// it has one, is dropped: a person sees none.
 func appendISO(dst, raw []byte) ([]byte, bool) {
 	for i, layout := range isoLayouts {
 		t, err := time.Parse(layout, string(raw))

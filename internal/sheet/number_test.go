@@ -76,7 +76,8 @@ func TestNumberFormats(t *testing.T) {
 }
 
 func TestBuiltinFormats(t *testing.T) {
-	for id, want := range map[int]string{0: "number 46082.5", 1: "number 46082.5", 14: "date 2026-03-01", 22: "date 2026-03-01T12:00:00", 46: "number 46082.5", 49: "number 46082.5"} {
+	for id, want := range map[int]string{0: "number 46082.5", 1: "number 46082.5", 14: "date 2026-03-01",
+		22: "date 2026-03-01T12:00:00", 46: "number 46082.5", 49: "number 46082.5"} {
 		rows, _, err := readBytes(packageOf(map[string]string{
 			sheetPart:  worksheet(`<row><c s="0"><v>46082.5</v></c></row>`),
 			stylesPart: `<styleSheet><cellXfs><xf numFmtId="` + strconv.Itoa(id) + `"/></cellXfs></styleSheet>`,

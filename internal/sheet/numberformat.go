@@ -7,8 +7,8 @@ import (
 	"github.com/xuri/nfp"
 )
 
-// numberFormat is as much of a number format as decides what a cell is: a date, digits in their places, or else a number.
-// The zero value is General.
+// numberFormat is as much of a number format as decides what a cell is: a date,
+// digits in their places, or else a number. The zero value is General.
 type numberFormat struct {
 	sections []formatSection // nil if none of them says more than "number"
 }
@@ -27,9 +27,9 @@ type digitPart struct {
 	placeholders string // '0' stands for a digit or a zero, '#' and '?' for a digit or nothing
 }
 
-// builtinFormats are those a workbook may use by number alone and that are dates; none of the others places digits. In
-// East Asian workbooks 27 to 36 and 50 to 58 are dates too.
-// Source: ECMA-376 part 1, 18.8.30.
+// builtinFormats are those a workbook may use by number alone and that are
+// dates; none of the others places digits. In East Asian workbooks 27 to 36 and
+// 50 to 58 are dates too. Source: ECMA-376 part 1, 18.8.30.
 var builtinFormats = map[int]string{
 	14: "m/d/yyyy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
 	21: "h:mm:ss", 22: "m/d/yyyy h:mm", 45: "mm:ss", 47: "mm:ss.0",
@@ -38,7 +38,8 @@ var builtinFormats = map[int]string{
 	56: "yyyy-m-d", 57: "yyyy-m", 58: "m-d",
 }
 
-// parseNumberFormat reads a format code. One that makes no sense is General: the number itself is never wrong.
+// parseNumberFormat reads a format code. One that makes no sense is General:
+// the number itself is never wrong.
 func parseNumberFormat(code string) (format numberFormat) {
 	if len(code) > 255 {
 		return numberFormat{} // longer than Excel allows
@@ -95,7 +96,8 @@ func parseSection(tokens []nfp.Token) (section formatSection) {
 			places += len(t.TValue)
 			parts = append(parts, digitPart{placeholders: t.TValue})
 		case nfp.TokenTypeLiteral:
-			// Separators place digits; any other text tells what the number means, and is no part of it.
+			// Separators place digits; any other text tells what the number
+			// means, and is no part of it.
 			other = other || strings.Trim(t.TValue, "-() ./+\u00a0") != ""
 			literals++
 			parts = append(parts, digitPart{literal: t.TValue})

@@ -7,7 +7,8 @@ import (
 
 // OutCell is a cell to write: what it holds and how it looks. A CSV has only what it holds.
 //
-// Text is always written as text, whatever it looks like: neither "=1+1" nor "+1 Fitness LLC" becomes a formula.
+// Text is always written as text, whatever it looks like: neither "=1+1" nor
+// "+1 Fitness LLC" becomes a formula.
 type OutCell struct {
 	Cell
 	Style   StyleID
@@ -45,7 +46,8 @@ func Money(cents int64) OutCell {
 	return OutCell{Cell: Cell{Text: sign + text[:point] + "." + text[point:], Kind: Number}, Money: true}
 }
 
-// Time is a cell with a date and, unless it is midnight, a time. The zone is not shown: convert the time before.
+// Time is a cell with a date and, unless it is midnight, a time. The zone is
+// not shown: convert the time before.
 func Time(t time.Time) OutCell {
 	if t.IsZero() {
 		return OutCell{}
@@ -78,7 +80,8 @@ func (c OutCell) With(comment string) OutCell {
 	return c
 }
 
-// StyleID is the look of a cell. How its value is shown (money, dates, text) follows from the value.
+// StyleID is the look of a cell. How its value is shown (money, dates, text)
+// follows from the value.
 type StyleID uint8
 
 // The looks of cells. Colours never stand alone: the text of the cell says the same.

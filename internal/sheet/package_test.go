@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// The parts that a workbook of one sheet needs; a test replaces or adds what it is about. An empty part is left out.
+// The parts that a workbook of one sheet needs; a test replaces or adds what it
+// is about. An empty part is left out.
 var minimalPackage = map[string]string{
 	"[Content_Types].xml": `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` +
@@ -30,7 +31,8 @@ var minimalPackage = map[string]string{
 // worksheet is a sheet with the given rows.
 func worksheet(rows string) string {
 	return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n" +
-		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + rows + `</sheetData></worksheet>`
+		`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + rows +
+		`</sheetData></worksheet>`
 }
 
 // packageOf completes parts to a workbook.

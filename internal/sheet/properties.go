@@ -61,7 +61,12 @@ func (f *File) Properties() ([][]string, error) {
 			}
 			all = append(all, texts)
 			if len(all) > maxProperties {
-				return nil, &FormatError{File: f.name, Sheet: propertiesSheet, Reason: fmt.Sprintf("it has more than %d rows", maxProperties), Remedy: "Take the hidden sheet out of the workbook"}
+				return nil, &FormatError{
+					File:   f.name,
+					Sheet:  propertiesSheet,
+					Reason: fmt.Sprintf("it has more than %d rows", maxProperties),
+					Remedy: "Take the hidden sheet out of the workbook",
+				}
 			}
 		}
 	}

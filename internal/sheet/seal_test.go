@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"bulkfiling/internal/sheet"
-
 	"github.com/xuri/excelize/v2"
+
+	"bulkfiling/internal/sheet"
 )
 
 func TestAWorkbookTellsWhetherItWasChanged(t *testing.T) {

@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// stringPageBytes is the size of a page of a string table; a cell's text always fits into one.
+// stringPageBytes is the size of a page of a string table; a cell's text always
+// fits into one.
 const stringPageBytes = 1 << 20
 
-// stringTable holds the shared strings of a workbook, cleaned: one after the other on pages, none across two.
+// stringTable holds the shared strings of a workbook, cleaned: one after the
+// other on pages, none across two.
 type stringTable struct {
 	pages []string
 	ends  []uint32 // where each string ends, counted over all pages
@@ -33,8 +35,9 @@ func (t *stringTable) at(i int) (string, bool) {
 	return t.pages[page][max(start, first)-first : end-first], true
 }
 
-// readStrings reads the shared strings. A workbook without them has none, which matters only if a cell refers to one. The
-// counts that the part declares are not relied on.
+// readStrings reads the shared strings. A workbook without them has none, which
+// matters only if a cell refers to one. The counts that the part declares are
+// not relied on.
 func (w *workbook) readStrings() (*stringTable, error) {
 	if w.stringsPart == "" || w.parts[w.stringsPart] == nil {
 		const usual = "xl/sharedstrings.xml"
@@ -117,8 +120,9 @@ func (b *stringTableBuilder) finish() *stringTable {
 	return &b.table
 }
 
-// richText appends the text of the element whose start came last (a shared or an inline string) up to its end: the plain
-// text, or the runs of a rich text joined. Phonetic runs are the reading of a text, not part of it.
+// richText appends the text of the element whose start came last (a shared or
+// an inline string) up to its end: the plain text, or the runs of a rich text
+// joined. Phonetic runs are the reading of a text, not part of it.
 func (s *scanner) richText(dst []byte, limit int) ([]byte, error) {
 	start, inText := len(dst), 0
 	for depth := len(s.marks); ; {

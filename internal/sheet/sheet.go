@@ -1,10 +1,11 @@
-// Package sheet reads and writes the cells of CSV and XLSX files together with their coordinates. It knows nothing of
-// what the cells mean.
+// Package sheet reads and writes the cells of CSV and XLSX files together with
+// their coordinates. It knows nothing of what the cells mean.
 //
-// Reading is streamed: a million rows need no more memory than a hundred, apart from the shared strings of an XLSX,
-// which are kept in one compact table. What a file is, is decided by its content and never by its name, and whatever
-// cannot be read exactly is refused with a [FormatError] that says why and what to do. Nothing is guessed: in a CSV every
-// cell is text.
+// Reading is streamed: a million rows need no more memory than a hundred, apart
+// from the shared strings of an XLSX, which are kept in one compact table. What
+// a file is, is decided by its content and never by its name, and whatever
+// cannot be read exactly is refused with a [FormatError] that says why and what
+// to do. Nothing is guessed: in a CSV every cell is text.
 package sheet
 
 import (
@@ -41,10 +42,12 @@ func (k Kind) String() string {
 
 // Cell is what a person sees in one cell of a spreadsheet.
 //
-// Text has its white space made plain: trimmed, non-breaking and other Unicode spaces turned into a space, zero-width and
-// control characters removed, and a line break with the blanks around it turned into one space. Bytes that are no
-// characters are U+FFFD. A Number's Text is the shortest plain decimal ("2026", never "2.026E3" or "2026.0") of the at
-// most 15 digits a spreadsheet shows, unless the number format does no more than place digits (00000, 000-00-0000,
+// Text has its white space made plain: trimmed, non-breaking and other Unicode
+// spaces turned into a space, zero-width and control characters removed, and a
+// line break with the blanks around it turned into one space. Bytes that are no
+// characters are U+FFFD. A Number's Text is the shortest plain decimal ("2026",
+// never "2.026E3" or "2026.0") of the at most 15 digits a spreadsheet shows,
+// unless the number format does no more than place digits (00000, 000-00-0000,
 // (000) 000-0000); then it is the formatted text.
 type Cell struct {
 	Text string
@@ -52,18 +55,22 @@ type Cell struct {
 	Year bool // of a Date: its format shows the year alone
 }
 
-// Row is one row that holds at least one cell that is not blank. Cells has no trailing blanks; its index is the column.
+// Row is one row that holds at least one cell that is not blank. Cells has no
+// trailing blanks; its index is the column.
 type Row struct {
-	Number int  // the row number a spreadsheet program shows for it, from 1; blank rows count, quoted line breaks do not
+	// the row number a spreadsheet program shows for it, from 1; blank rows
+	// count, quoted line breaks do not
+	Number int
 	Line   int  // CSV: the physical line, from 1, on which the record starts; 0 for XLSX
 	Hidden bool // hidden by hand or by a filter; XLSX only
 	Struck bool // most of its cells are struck through; XLSX only
 	Cells  []Cell
 }
 
-// Block is a run of rows. A Block that is handed to [Reader.Read] again is filled anew: its Rows and their Cells are
-// overwritten, while the Text of a cell stays good for ever. The Texts of one block share memory, so a program that keeps a
-// few of many should clone them.
+// Block is a run of rows. A Block that is handed to [Reader.Read] again is
+// filled anew: its Rows and their Cells are overwritten, while the Text of a
+// cell stays good for ever. The Texts of one block share memory, so a program
+// that keeps a few of many should clone them.
 type Block struct {
 	Rows []Row
 
@@ -112,7 +119,8 @@ func (b *Block) endRow(row Row) (blank bool) {
 	return false
 }
 
-// seal hands the cells, which do not move any more, to their rows and turns the scratch into strings.
+// seal hands the cells, which do not move any more, to their rows and turns the
+// scratch into strings.
 func (b *Block) seal() {
 	if len(b.patches) > 0 {
 		text := string(b.scratch)
@@ -169,7 +177,8 @@ type source interface {
 	close() error
 }
 
-// Open opens a file and finds out what it is. The error is a *[FormatError] where the file is at fault.
+// Open opens a file and finds out what it is. The error is a *[FormatError]
+// where the file is at fault.
 func Open(path string, limits Limits) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -197,8 +206,9 @@ func open(file *os.File, limits Limits) (*File, error) {
 	return OpenReader(at.File, file, stat.Size(), limits)
 }
 
-// OpenReader is Open for content that lies elsewhere, such as in memory. It is read in place, never copied to a disk, and
-// must stay readable until the File is closed. Of the name only the last part counts, and only for errors.
+// OpenReader is Open for content that lies elsewhere, such as in memory. It is
+// read in place, never copied to a disk, and must stay readable until the File
+// is closed. Of the name only the last part counts, and only for errors.
 func OpenReader(name string, r io.ReaderAt, size int64, limits Limits) (*File, error) {
 	f := &File{name: filepath.Base(name)}
 	if err := f.openAt(r, size, limits.withDefaults(size)); err != nil {
@@ -231,8 +241,9 @@ func (f *File) openAt(file io.ReaderAt, size int64, limits Limits) error {
 	return err
 }
 
-// Rename has the file, and each of its sheets, known under the name that as makes of its own. No two sheets get one
-// name. It is for use before anything else.
+// Rename has the file, and each of its sheets, known under the name that as
+// makes of its own. No two sheets get one name. It is for use before anything
+// else.
 func (f *File) Rename(as func(string) string) {
 	f.name = as(f.name)
 	taken := make(map[string]bool)
@@ -262,7 +273,8 @@ func (f *File) Content() io.Reader { return io.NewSectionReader(f.bytes, 0, f.si
 // Format tells which format was found in the file.
 func (f *File) Format() Format { return f.format }
 
-// Sheets lists the sheets that hold cells, in the order of their tabs. A CSV has one, whose name is empty.
+// Sheets lists the sheets that hold cells, in the order of their tabs. A CSV
+// has one, whose name is empty.
 func (f *File) Sheets() []Info {
 	all := f.body.sheets()
 	if len(f.names) == 0 {
@@ -279,8 +291,9 @@ func (f *File) Sheets() []Info {
 	return all
 }
 
-// Notes are remarks on the file that its owner may want to know: an encoding other than UTF-8, a delimiter other than the
-// comma, hidden sheets. Some are known only when the rows have been read.
+// Notes are remarks on the file that its owner may want to know: an encoding
+// other than UTF-8, a delimiter other than the comma, hidden sheets. Some are
+// known only when the rows have been read.
 func (f *File) Notes() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -325,8 +338,9 @@ type Reader struct {
 	err    error
 }
 
-// Read fills the block with the next rows, of which there are some hundreds. At the end it returns io.EOF with an empty
-// block. Any other error means that the sheet is not whole, and that the rows read before should not be relied upon.
+// Read fills the block with the next rows, of which there are some hundreds. At
+// the end it returns io.EOF with an empty block. Any other error means that the
+// sheet is not whole, and that the rows read before should not be relied upon.
 func (r *Reader) Read(b *Block) error {
 	b.reset()
 	if r.err != nil {

@@ -13,7 +13,11 @@ const (
 	asTime
 )
 
-var numberFormats = [...]string{asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`, asDate: "yyyy-mm-dd", asTime: "yyyy-mm-dd hh:mm:ss"}
+var numberFormats = [...]string{
+	asMoney: `"$"#,##0.00;[Red]-"$"#,##0.00`,
+	asDate:  "yyyy-mm-dd",
+	asTime:  "yyyy-mm-dd hh:mm:ss",
+}
 
 // look is a style as the workbook knows it.
 type look struct {
@@ -34,18 +38,24 @@ type appearance struct {
 }
 
 var appearances = [styleCount]appearance{
-	StyleTitle:       {bold: true, size: 16, color: "1F3864"},
-	StyleHeader:      {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true},
-	StyleHeaderRight: {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true, right: true},
-	StyleBold:        {bold: true},
-	StyleWrap:        {wrap: true},
-	StyleOK:          {fill: "C6EFCE", color: "006100"},
-	StyleWait:        {fill: "DCE6F1", color: "1F4E79"},
-	StyleWarn:        {fill: "FFEB9C", color: "7F5F00"},
-	StyleBad:         {fill: "FFC7CE", color: "9C0006"},
-	StyleGrey:        {color: "7F7F7F"},
-	StyleFault:       {fill: "FFD966", border: "C00000"},
-	StyleLink:        {color: "0563C1", underline: true},
+	StyleTitle:  {bold: true, size: 16, color: "1F3864"},
+	StyleHeader: {bold: true, fill: "1F3864", color: "FFFFFF", wrap: true},
+	StyleHeaderRight: {
+		bold:  true,
+		fill:  "1F3864",
+		color: "FFFFFF",
+		wrap:  true,
+		right: true,
+	},
+	StyleBold:  {bold: true},
+	StyleWrap:  {wrap: true},
+	StyleOK:    {fill: "C6EFCE", color: "006100"},
+	StyleWait:  {fill: "DCE6F1", color: "1F4E79"},
+	StyleWarn:  {fill: "FFEB9C", color: "7F5F00"},
+	StyleBad:   {fill: "FFC7CE", color: "9C0006"},
+	StyleGrey:  {color: "7F7F7F"},
+	StyleFault: {fill: "FFD966", border: "C00000"},
+	StyleLink:  {color: "0563C1", underline: true},
 }
 
 // style makes a style of the workbook the first time it is used.
@@ -93,7 +103,8 @@ func (w *Workbook) style(l look) (int, error) {
 	return id, nil
 }
 
-// alignment is where a value stands in its cell; nil for the usual. Dates stand in the middle, apart from the text beside them.
+// alignment is where a value stands in its cell; nil for the usual. Dates stand
+// in the middle, apart from the text beside them.
 func alignment(l look, a appearance) *excelize.Alignment {
 	to := excelize.Alignment{WrapText: a.wrap}
 	if a.wrap || l.top {

@@ -11,10 +11,13 @@ import (
 
 var update = flag.Bool("update", false, "make the files of testdata and their .golden readings anew")
 
-// nastyFiles makes the files of testdata: the ways in which people's sheets go wrong, several to a file.
+// nastyFiles makes the files of testdata: the ways in which people's sheets go
+// wrong, several to a file.
 var nastyFiles = map[string]func() []byte{
 	"european.csv": func() []byte {
-		return cp1252("Kunden der Smith, Jones & Co\r\n\r\nName;Straße;Betrag\r\n\"Müller; Söhne\";Hauptstraße 1;1,50\r\nCafé “Zum Löwen”;Weg 2;2,00\r\n")
+		return cp1252(
+			"Kunden der Smith, Jones & Co\r\n\r\nName;Straße;Betrag\r\n\"Müller; Söhne\";Hauptstraße 1;1,50\r\nCafé " +
+				"“Zum Löwen”;Weg 2;2,00\r\n")
 	},
 	"macintosh.csv": func() []byte {
 		return []byte("Name,Address\r\"Acme LLC\",\"1 Main St\nSuite 2\"\r\rBeta Corp,2 Side St\r")
@@ -23,13 +26,17 @@ var nastyFiles = map[string]func() []byte{
 		return utf16Bytes("Name\tZIP\r\nCafé\u00a0LLC\t02134\r\n+1 Fitness LLC\t\r\n", false, true)
 	},
 	"quotes.csv": func() []byte {
-		return []byte("sep=,\nName,State,Note\n\"Acme \"\"Best\"\" LLC\",DE,\"two\nlines\"\n5\" Pipe Co,TX,inch mark\n\"Acme \"Best\" LLC\",DE,not doubled\n\"Big\" Al's LLC,DE,quoted word\nShort\nLong,TX,x,y,z\n'+1 Fitness LLC,'@Home,'=1+1\n")
+		return []byte(
+			"sep=,\nName,State,Note\n\"Acme \"\"Best\"\" LLC\",DE,\"two\nlines\"\n5\" Pipe Co,TX,inch mark\n\"Acme " +
+				"\"Best\" LLC\",DE,not doubled\n\"Big\" Al's LLC,DE,quoted word\nShort\nLong,TX,x,y,z\n'+1 Fitness " +
+				"LLC,'@Home,'=1+1\n")
 	},
 	"unclosed.csv": func() []byte {
 		return []byte("Name,State\nA,DE\n\"B,TX\nC,DE\nD,DE\n")
 	},
 	"renamed.csv": func() []byte {
-		return []byte("<html xmlns:x=\"urn:schemas-microsoft-com:office:excel\"><table><tr><td>Name</td></tr></table></html>\n")
+		return []byte(
+			"<html xmlns:x=\"urn:schemas-microsoft-com:office:excel\"><table><tr><td>Name</td></tr></table></html>\n")
 	},
 	"nasty.xlsx": func() []byte {
 		sheet := strings.Replace(worksheet(`<row r="1"><c r="A1" t="s"><v>0</v></c></row>`+
@@ -39,10 +46,14 @@ var nastyFiles = map[string]func() []byte{
 			`<row r="7"><c r="A7" t="e"><v>#N/A</v></c><c r="B7" s=""><v>1.0000000000000001E-2</v></c><c r="D7" t="b"><v>1</v></c><c r="F7" s="2"/></row>`),
 			"<sheetData>", `<dimension ref="A1:XFD1048576"/><sheetData>`, 1)
 		return packageOf(map[string]string{
-			sheetPart:   strings.Replace(sheet, "</sheetData>", `</sheetData><mergeCells count="1"><mergeCell ref="A1:D1"/></mergeCells>`, 1),
-			stringsPart: sharedStrings("<r><t>Our </t></r><r><t>clients</t></r><rPh sb=\"0\" eb=\"1\"><t>x</t></rPh>", "<t>Legal_x000D_\nName</t>", "<t xml:space=\"preserve\"> Acme\u00a0LLC </t>", "<t>&amp;Sons_x005F_x000D_</t>"),
-			stylesPart:  styleSheet(`[<=99999]00000;00000\-0000`, "m/d/yyyy"),
-			mainPart:    strings.Replace(minimalPackage[mainPart], "<sheets>", `<workbookPr date1904="true"/><sheets>`, 1),
+			sheetPart: strings.Replace(sheet, "</sheetData>",
+				`</sheetData><mergeCells count="1"><mergeCell ref="A1:D1"/></mergeCells>`, 1),
+			stringsPart: sharedStrings("<r><t>Our </t></r><r><t>clients</t></r><rPh sb=\"0\" eb=\"1\"><t>x</t></rPh>",
+				"<t>Legal_x000D_\nName</t>", "<t xml:space=\"preserve\"> Acme\u00a0LLC </t>",
+				"<t>&amp;Sons_x005F_x000D_</t>"),
+			stylesPart: styleSheet(`[<=99999]00000;00000\-0000`, "m/d/yyyy"),
+			mainPart: strings.Replace(minimalPackage[mainPart], "<sheets>",
+				`<workbookPr date1904="true"/><sheets>`, 1),
 		})
 	},
 	"truncated.xlsx": func() []byte {

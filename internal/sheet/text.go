@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// isPlain reports whether text needs no cleaning: printable ASCII without a space at either end. Nearly every cell is.
+// isPlain reports whether text needs no cleaning: printable ASCII without a
+// space at either end. Nearly every cell is.
 func isPlain[T string | []byte](text T) bool {
 	if len(text) == 0 {
 		return true
@@ -21,7 +22,8 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// Typed is the cell that text becomes which a person types: what a cell of a CSV with this text would be.
+// Typed is the cell that text becomes which a person types: what a cell of a
+// CSV with this text would be.
 func Typed(text string) Cell {
 	text = unguarded(text)
 	if !isPlain(text) {
@@ -33,7 +35,8 @@ func Typed(text string) Cell {
 	return Cell{Text: text, Kind: Text}
 }
 
-// appendClean appends text as a person sees it; see [Cell]. What was appended before is left as it is.
+// appendClean appends text as a person sees it; see [Cell]. What was appended
+// before is left as it is.
 func appendClean[T string | []byte](dst []byte, text T) []byte {
 	if isPlain(text) {
 		return append(dst, text...)

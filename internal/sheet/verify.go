@@ -5,8 +5,9 @@ import (
 	"io"
 )
 
-// Verify reads all sheets of a file to their ends and reports what is too large in it, as a *[FormatError]. Whatever else
-// may be wrong with the file its readers say.
+// Verify reads all sheets of a file to their ends and reports what is too large
+// in it, as a *[FormatError]. Whatever else may be wrong with the file its
+// readers say.
 func Verify(name string, r io.ReaderAt, size int64) error {
 	f, err := OpenReader(name, r, size, Limits{})
 	if err != nil {

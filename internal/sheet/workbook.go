@@ -34,7 +34,8 @@ type Workbook struct {
 	styles map[look]int
 }
 
-// Create begins a workbook. It is written to a temporary file beside its target and appears under its name with Save.
+// Create begins a workbook. It is written to a temporary file beside its target
+// and appears under its name with Save.
 func Create(path string) (*Workbook, error) {
 	file, err := createAtomic(path)
 	if err != nil {
@@ -43,7 +44,8 @@ func Create(path string) (*Workbook, error) {
 	return &Workbook{file: file, book: excelize.NewFile(), styles: map[look]int{}}, nil
 }
 
-// SheetOptions are what a sheet has besides its rows. Columns are counted from 0, rows from 1.
+// SheetOptions are what a sheet has besides its rows. Columns are counted from
+// 0, rows from 1.
 type SheetOptions struct {
 	Widths        []float64 // of the columns from A on, in characters; 0 is the usual width
 	HeaderRows    int       // that stay in sight at the top
@@ -124,7 +126,8 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 			return nil, err
 		}
 	}
-	// The stream writes the dimension before any row. A mark stands in for it until Save; see [dimensionWriter].
+	// The stream writes the dimension before any row. A mark stands in for it
+	// until Save; see [dimensionWriter].
 	if err := w.book.SetSheetDimension(name, dimensionMark(len(w.sheets)-1)); err != nil {
 		return nil, err
 	}
@@ -135,12 +138,22 @@ func (w *Workbook) sheet(name string, options SheetOptions) (*Writer, error) {
 	return s, s.begin()
 }
 
-// print makes a sheet as wide as a page across when it is printed, with its header on every page.
+// print makes a sheet as wide as a page across when it is printed, with its
+// header on every page.
 func (w *Workbook) print(name string, headerRows int) error {
 	wide, long, landscape, margin := 1, 0, "landscape", 0.4
 	err := errors.Join(
-		w.book.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToWidth: &wide, FitToHeight: &long}),
-		w.book.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{Left: &margin, Right: &margin, Top: &margin, Bottom: &margin}),
+		w.book.SetPageLayout(name, &excelize.PageLayoutOptions{
+			Orientation: &landscape,
+			FitToWidth:  &wide,
+			FitToHeight: &long,
+		}),
+		w.book.SetPageMargins(name, &excelize.PageLayoutMarginsOptions{
+			Left:   &margin,
+			Right:  &margin,
+			Top:    &margin,
+			Bottom: &margin,
+		}),
 	)
 	if err != nil || headerRows == 0 {
 		return err
@@ -163,7 +176,8 @@ func (s *Writer) begin() error {
 			textStyles[c] = style
 		}
 	}
-	// From right to left, for excelize puts each column in front of those it has, and Excel wants them in order.
+	// From right to left, for excelize puts each column in front of those it
+	// has, and Excel wants them in order.
 	last := len(o.Widths) - 1
 	for c := range textStyles {
 		last = max(last, c)
@@ -191,8 +205,11 @@ func (s *Writer) begin() error {
 		pane = "topRight"
 	}
 	return s.stream.SetPanes(&excelize.Panes{
-		Freeze: true, XSplit: o.HeaderColumns, YSplit: o.HeaderRows,
-		TopLeftCell: CellName(o.HeaderColumns, o.HeaderRows+1), ActivePane: pane,
+		Freeze:      true,
+		XSplit:      o.HeaderColumns,
+		YSplit:      o.HeaderRows,
+		TopLeftCell: CellName(o.HeaderColumns, o.HeaderRows+1),
+		ActivePane:  pane,
 	})
 }
 
@@ -225,13 +242,15 @@ func (s *Writer) Row(cells ...OutCell) error {
 	return nil
 }
 
-// A line of the usual font is so many points high, and its letters so wide beside a digit, in which columns are measured.
+// A line of the usual font is so many points high, and its letters so wide
+// beside a digit, in which columns are measured.
 const (
 	lineHeight  = 15
 	letterWidth = 0.95
 )
 
-// lines is how many lines the wrapped cells of a row take. Not every program finds that out by itself.
+// lines is how many lines the wrapped cells of a row take. Not every program
+// finds that out by itself.
 func (s *Writer) lines(cells []OutCell) int {
 	most := 1
 	for i, c := range cells {
@@ -250,8 +269,8 @@ func (s *Writer) lines(cells []OutCell) int {
 // Rows is the number of rows written so far, which is the number of the last.
 func (s *Writer) Rows() int { return s.row }
 
-// CommentsLeftOut is the number of comments that were not written, for a sheet takes 1,000 of them. Whoever writes more
-// needs a column for the rest.
+// CommentsLeftOut is the number of comments that were not written, for a sheet
+// takes 1,000 of them. Whoever writes more needs a column for the rest.
 func (s *Writer) CommentsLeftOut() int { return s.leftOut }
 
 func (s *Writer) comment(cell, text string) {
@@ -261,12 +280,16 @@ func (s *Writer) comment(cell, text string) {
 	}
 	lines := 1 + len(text)/38 + strings.Count(text, "\n")
 	s.comments = append(s.comments, excelize.Comment{
-		Cell: cell, Author: " ", Width: 260, Height: uint(min(24+18*lines, 400)),
+		Cell:      cell,
+		Author:    " ",
+		Width:     260,
+		Height:    uint(min(24+18*lines, 400)),
 		Paragraph: []excelize.RichTextRun{{Text: text, Font: &excelize.Font{Size: 9}}},
 	})
 }
 
-// value is a cell as excelize takes it. In a text column even a number keeps what is typed over it.
+// value is a cell as excelize takes it. In a text column even a number keeps
+// what is typed over it.
 func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	if c.Link != "" && c.Style == StylePlain {
 		c.Style = StyleLink
@@ -289,8 +312,8 @@ func (w *Workbook) value(c OutCell, textColumn, top bool) (any, error) {
 	return excelize.Cell{StyleID: style, Formula: c.Formula, Value: value}, nil
 }
 
-// content is the value of a cell, and how it is to be shown. What a number or a date of a workbook cannot hold exactly is
-// written as text.
+// content is the value of a cell, and how it is to be shown. What a number or a
+// date of a workbook cannot hold exactly is written as text.
 func content(c OutCell) (any, numberLook) {
 	switch c.Kind {
 	case Blank, Formula:
@@ -314,7 +337,8 @@ func content(c OutCell) (any, numberLook) {
 	return cut(c.Text), asText
 }
 
-// serialOf is the serial number of an ISO date from March 1900 on, when the calendar of workbooks begins to be right.
+// serialOf is the serial number of an ISO date from March 1900 on, when the
+// calendar of workbooks begins to be right.
 func serialOf(iso string) (serial float64, format numberLook, ok bool) {
 	layout, format := time.DateOnly, asDate
 	if len(iso) > len(time.DateOnly) {
@@ -349,7 +373,8 @@ const (
 	Columns
 )
 
-// Chart shows two columns of a sheet as a picture beside them. Columns are counted from 0, rows from 1.
+// Chart shows two columns of a sheet as a picture beside them. Columns are
+// counted from 0, rows from 1.
 type Chart struct {
 	Sheet             string
 	Kind              ChartKind
@@ -400,7 +425,8 @@ func (w *Workbook) addChart(c Chart) error {
 	return w.book.AddChart(c.Sheet, c.At, chart)
 }
 
-// columns makes a series of each column, which is how each has its own color and its name in the legend.
+// columns makes a series of each column, which is how each has its own color
+// and its name in the legend.
 func (c *Chart) columns() []excelize.ChartSeries {
 	var series []excelize.ChartSeries
 	for row := c.FirstRow; row <= c.LastRow; row++ {
@@ -421,7 +447,8 @@ func (c *Chart) columns() []excelize.ChartSeries {
 
 func quoteSheet(name string) string { return "'" + strings.ReplaceAll(name, "'", "''") + "'" }
 
-// Save completes the workbook and puts it in its place. Whether or not it succeeds, no temporary file is left.
+// Save completes the workbook and puts it in its place. Whether or not it
+// succeeds, no temporary file is left.
 func (w *Workbook) Save() error {
 	err := w.finish()
 	if err == nil {
@@ -438,8 +465,8 @@ func (w *Workbook) Save() error {
 	return nil
 }
 
-// finish adds what can be added only when all rows are there, and ends the streams. After that excelize must not be asked
-// for a sheet again.
+// finish adds what can be added only when all rows are there, and ends the
+// streams. After that excelize must not be asked for a sheet again.
 func (w *Workbook) finish() error {
 	if len(w.sheets) == 0 {
 		return fmt.Errorf("it has no sheets")
@@ -472,7 +499,8 @@ func (w *Workbook) finish() error {
 	}
 	for _, s := range w.sheets {
 		if s.options.Hidden {
-			// Very hidden: people cannot bring it out by mistake, and readers need not mention it.
+			// Very hidden: people cannot bring it out by mistake, and readers
+			// need not mention it.
 			if err := w.book.SetSheetVisible(s.name, false, true); err != nil {
 				return err
 			}
@@ -512,8 +540,8 @@ func (s *Writer) finish() error {
 	return nil
 }
 
-// validation is the rule behind a drop-down. Values that are too long for the rule, or that hold the comma by which it
-// divides them, go to a hidden sheet.
+// validation is the rule behind a drop-down. Values that are too long for the
+// rule, or that hold the comma by which it divides them, go to a hidden sheet.
 func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 	rule := excelize.NewDataValidation(true)
 	rule.Sqref = CellName(c.Column, c.FirstRow) + ":" + CellName(c.Column, c.LastRow)
@@ -526,7 +554,8 @@ func (w *Workbook) validation(c Choice) *excelize.DataValidation {
 	if c.Strict {
 		rule.SetError(excelize.DataValidationErrorStyleStop, "Not in the list", "Choose one of the values in the list.")
 	} else {
-		rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list", "This value is not in the list. Keep it?")
+		rule.SetError(excelize.DataValidationErrorStyleWarning, "Not in the list",
+			"This value is not in the list. Keep it?")
 	}
 	if c.Prompt != "" {
 		rule.SetInput("", cutPrompt(c.Prompt))
@@ -572,7 +601,8 @@ func (w *Workbook) writeLists() error {
 	return nil
 }
 
-// write has excelize write the parts straight into the file, instead of building the archive in memory first.
+// write has excelize write the parts straight into the file, instead of
+// building the archive in memory first.
 func (w *Workbook) write() error {
 	archive := &archiveWriter{Writer: zip.NewWriter(w.file), book: w}
 	w.book.SetZipWriter(func(io.Writer) excelize.ZipWriter { return archive })
@@ -599,7 +629,8 @@ func (a *archiveWriter) Create(name string) (io.Writer, error) {
 // dimensionMark is what stands for the dimension of the i-th sheet.
 func dimensionMark(i int) string { return CellName(0, 1) + ":" + CellName(16383, 1<<20-i) }
 
-// dimensionWriter replaces the mark in the first piece of a sheet, which is long enough to hold it, by the true dimension.
+// dimensionWriter replaces the mark in the first piece of a sheet, which is
+// long enough to hold it, by the true dimension.
 type dimensionWriter struct {
 	part io.Writer
 	book *Workbook

@@ -77,10 +77,21 @@ func sample(t testing.TB, path string) *Workbook {
 		t.Fatal(err)
 	}
 	results, err := w.Sheet("Results", SheetOptions{
-		Widths: []float64{30, 12, 14, 14, 20}, HeaderRows: 1, HeaderColumns: 1, AutoFilter: true, TabColor: "2E7D32",
-		TextColumns: []int{1},
+		Widths:        []float64{30, 12, 14, 14, 20},
+		HeaderRows:    1,
+		HeaderColumns: 1,
+		AutoFilter:    true,
+		TabColor:      "2E7D32",
+		TextColumns:   []int{1},
 		Choices: []Choice{
-			{Column: 1, FirstRow: 2, LastRow: 100, Values: []string{"yes", "no"}, Strict: true, Prompt: "Yes or no"},
+			{
+				Column:   1,
+				FirstRow: 2,
+				LastRow:  100,
+				Values:   []string{"yes", "no"},
+				Strict:   true,
+				Prompt:   "Yes or no",
+			},
 			{Column: 4, FirstRow: 2, LastRow: 100, Values: longList(60)},
 		},
 	})
@@ -100,18 +111,31 @@ func sample(t testing.TB, path string) *Workbook {
 	must(results.Row(Str("=1+1"), Int(2026).In(StyleFault).With("Filing Year must be four digits."), Money(-5),
 		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").In(StyleBad)))
 	must(results.Row())
-	must(results.Row(Echo(Cell{}), Echo(Cell{Text: "TRUE", Kind: Bool}), Echo(Cell{Text: "12345678901234567", Kind: Number}),
-		Echo(Cell{Text: "1899-01-01", Kind: Date}), OutCell{Cell: Cell{Text: "open", Kind: Text}, Link: "https://example.com/?a=1&b=2"}))
-	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap), Echo(Cell{Text: "#N/A", Kind: Error}), Str("uncertain").In(StyleWarn)))
+	must(results.Row(Echo(Cell{}), Echo(Cell{Text: "TRUE", Kind: Bool}),
+		Echo(Cell{Text: "12345678901234567", Kind: Number}),
+		Echo(Cell{Text: "1899-01-01", Kind: Date}),
+		OutCell{Cell: Cell{Text: "open", Kind: Text}, Link: "https://example.com/?a=1&b=2"}))
+	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap),
+		Echo(Cell{Text: "#N/A", Kind: Error}), Str("uncertain").In(StyleWarn)))
 	summary, err := w.Sheet("Summary", SheetOptions{Widths: []float64{24, 12}})
 	must(err)
 	must(summary.Row(Str("Summary").In(StyleTitle)))
 	must(summary.Row(Str("placed"), Int(40)))
 	must(summary.Row(Str("invalid"), Int(7)))
 	must(summary.Row(Str("ready"), Int(3)))
-	must(summary.Row(Str("all").In(StyleBold), OutCell{Cell: Cell{Text: "50", Kind: Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
-	w.Chart(Chart{Sheet: "Summary", Kind: Pie, Title: "Rows", Labels: 0, Values: 1, FirstRow: 2, LastRow: 4,
-		Colors: []string{"2E7D32", "C62828", "9E9E9E"}, At: "D2"})
+	must(summary.Row(Str("all").In(StyleBold),
+		OutCell{Cell: Cell{Text: "50", Kind: Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
+	w.Chart(Chart{
+		Sheet:    "Summary",
+		Kind:     Pie,
+		Title:    "Rows",
+		Labels:   0,
+		Values:   1,
+		FirstRow: 2,
+		LastRow:  4,
+		Colors:   []string{"2E7D32", "C62828", "9E9E9E"},
+		At:       "D2",
+	})
 	return w
 }
 
@@ -142,7 +166,8 @@ func TestWorkbookRoundTrip(t *testing.T) {
 	if rows[3].Number != 5 {
 		t.Errorf("the row after the empty one has number %d, want 5", rows[3].Number)
 	}
-	for at, kind := range map[[2]int]Kind{{1, 0}: Text, {1, 1}: Text, {1, 2}: Number, {1, 3}: Date, {2, 0}: Text, {2, 1}: Number, {3, 1}: Bool} {
+	for at, kind := range map[[2]int]Kind{{1, 0}: Text, {1, 1}: Text, {1, 2}: Number, {1, 3}: Date, {2, 0}: Text,
+		{2, 1}: Number, {3, 1}: Bool} {
 		if got := rows[at[0]].Cells[at[1]].Kind; got != kind {
 			t.Errorf("cell %v is %v, want %v", at, got, kind)
 		}
@@ -253,14 +278,16 @@ func TestLongTextIsCutVisibly(t *testing.T) {
 		{strings.Repeat("😀", maxCellChars/2+1), false},
 	} {
 		got := cut(tt.text)
-		if (got == tt.text) != tt.same || !tt.same && (!strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD")) {
+		if (got == tt.text) != tt.same ||
+			!tt.same && (!strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD")) {
 			t.Errorf("%d bytes become %d, ending in %q", len(tt.text), len(got), got[len(got)-8:])
 		}
 	}
 }
 
 func TestMoney(t *testing.T) {
-	for cents, want := range map[int64]string{0: "0.00", 5: "0.05", -5: "-0.05", 123450: "1234.50", -100: "-1.00", 1 << 60: "11529215046068469.76"} {
+	for cents, want := range map[int64]string{0: "0.00", 5: "0.05", -5: "-0.05", 123450: "1234.50", -100: "-1.00",
+		1 << 60: "11529215046068469.76"} {
 		if got := Money(cents).Text; got != want {
 			t.Errorf("%d cents are %s, want %s", cents, got, want)
 		}

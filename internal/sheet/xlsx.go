@@ -68,8 +68,8 @@ func openXLSX(owner *File, file io.ReaderAt, size int64, limits Limits) (*workbo
 	return w, nil
 }
 
-// directoryReader bounds what is read of an archive before it is opened, which is its directory: each entry of it takes
-// ten times its size in memory.
+// directoryReader bounds what is read of an archive before it is opened, which
+// is its directory: each entry of it takes ten times its size in memory.
 type directoryReader struct {
 	io.ReaderAt
 	left   int64
@@ -85,7 +85,8 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	return d.ReaderAt.ReadAt(p, offset)
 }
 
-// unpacked counts what was read of the parts, of each as far as it was read: to read one again costs no memory.
+// unpacked counts what was read of the parts, of each as far as it was read: to
+// read one again costs no memory.
 type unpacked struct {
 	mu    sync.Mutex
 	parts map[string]int64
@@ -106,15 +107,15 @@ func (u *unpacked) read(part string, upTo int64) (total int64) {
 	return u.total
 }
 
-// partName brings the name of a part into one form. Names are compared without regard to case, and some programs write
-// them with backslashes.
+// partName brings the name of a part into one form. Names are compared without
+// regard to case, and some programs write them with backslashes.
 func partName(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
 	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+name), "/"))
 }
 
-// open starts to read a part. It is bounded by the limits whatever its header says, and its checksum is verified by reading
-// it to the end.
+// open starts to read a part. It is bounded by the limits whatever its header
+// says, and its checksum is verified by reading it to the end.
 func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, error) {
 	part := w.parts[name]
 	if part == nil {
@@ -131,7 +132,13 @@ func (w *workbook) open(name string, limit int64, clock *watch) (io.ReadCloser, 
 	if err != nil {
 		return nil, partError(name, err)
 	}
-	p := &partReader{workbook: w, name: name, content: content, limit: limit, watch: clock}
+	p := &partReader{
+		workbook: w,
+		name:     name,
+		content:  content,
+		limit:    limit,
+		watch:    clock,
+	}
 	text := bufio.NewReaderSize(p, 16<<10)
 	mark, err := text.Peek(2)
 	if err != nil && err != io.EOF {
@@ -212,7 +219,8 @@ type element struct {
 	attributes []byte // raw
 }
 
-// get is the value of an attribute. One of exactly that name counts before one that has a prefix besides.
+// get is the value of an attribute. One of exactly that name counts before one
+// that has a prefix besides.
 func (e element) get(name string) string {
 	value, _ := e.find(name)
 	return value
@@ -265,7 +273,8 @@ func (w *workbook) walk(name string, visit func(element)) error {
 	}
 }
 
-// fewAttributes reports whether a tag has no more attributes than one of a spreadsheet program can have.
+// fewAttributes reports whether a tag has no more attributes than one of a
+// spreadsheet program can have.
 func fewAttributes(attributes []byte) bool {
 	if bytes.Count(attributes, []byte("=")) <= maxAttributes {
 		return true
@@ -477,8 +486,8 @@ func (w *workbook) readStyles(part string) error {
 	})
 }
 
-// formats are the number formats that the cells of a sheet use, each parsed when the first cell has it: workbooks carry
-// thousands that no cell uses.
+// formats are the number formats that the cells of a sheet use, each parsed
+// when the first cell has it: workbooks carry thousands that no cell uses.
 type formats struct {
 	workbook *workbook
 	parsed   map[int32]*numberFormat

@@ -26,7 +26,8 @@ const (
 
 // sharedStrings is a part with the given items.
 func sharedStrings(items ...string) string {
-	return `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" count="7" uniqueCount="99"><si>` + strings.Join(items, "</si><si>") + `</si></sst>`
+	return `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" count="7" uniqueCount="99"><si>` +
+		strings.Join(items, "</si><si>") + `</si></sst>`
 }
 
 // styleSheet has a style for each format code, from style 1 on.
@@ -37,8 +38,10 @@ func styleSheet(codes ...string) string {
 		fmt.Fprintf(&formats, `<numFmt numFmtId="%d" formatCode="%s"/>`, 164+i, escape.Replace(code))
 		fmt.Fprintf(&xfs, `<xf numFmtId="%d"/>`, 164+i)
 	}
-	return `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>` + formats.String() +
-		`</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>` + xfs.String() + `</cellXfs></styleSheet>`
+	return `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><numFmts>` +
+		formats.String() +
+		`</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>` + xfs.String() +
+		`</cellXfs></styleSheet>`
 }
 
 // show writes rows as "number: kind text | kind text".
@@ -72,21 +75,28 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 		{"inline", `<c r="A1" t="inlineStr"><is><t xml:space="preserve">  Acme
 		LLC </t></is></c>`, "text Acme LLC"},
 		{"inline and rich", `<c r="A1" t="inlineStr"><is><r><rPr><b/></rPr><t>Ac</t></r><r><t>me</t></r><rPh sb="0" eb="1"><t>x</t></rPh></is></c>`, "text Acme"},
-		{"inline with CDATA", `<c r="A1" t="inlineStr"><is><t><![CDATA[a < b & &amp;]]> c</t></is></c>`, "text a < b & &amp; c"},
+		{"inline with CDATA", `<c r="A1" t="inlineStr"><is><t><![CDATA[a < b & &amp;]]> c</t></is></c>`,
+			"text a < b & &amp; c"},
 		{"inline text in a value", `<c r="A1" t="inlineStr"><v>Acme</v></c>`, "text Acme"},
 		{"inline and a value", `<c r="A1" t="inlineStr"><is><t>Acme</t></is><v>9</v></c>`, "text Acme"},
-		{"no references", `<c t="inlineStr"><is><t>a</t></is></c><c><v>2</v></c><c r="E1"><v>5</v></c><c><v>6</v></c>`, "text a | number 2 | blank | blank | number 5 | number 6"},
-		{"columns left out", `<c r="C1"><v>3</v></c><c r="AA1"><v>27</v></c>`, "blank | blank | number 3" + strings.Repeat(" | blank", 23) + " | number 27"},
+		{"no references", `<c t="inlineStr"><is><t>a</t></is></c><c><v>2</v></c><c r="E1"><v>5</v></c><c><v>6</v></c>`,
+			"text a | number 2 | blank | blank | number 5 | number 6"},
+		{"columns left out", `<c r="C1"><v>3</v></c><c r="AA1"><v>27</v></c>`,
+			"blank | blank | number 3" + strings.Repeat(" | blank", 23) + " | number 27"},
 		{"absolute references", `<c r="$B$1"><v>3</v></c>`, "blank | number 3"},
 		{"lower case references", `<c r="b1"><v>3</v></c>`, "blank | number 3"},
 		{"single quotes and spaces", `<c  r = 'B1'
 			t='n' ><v >3</v ></c >`, "blank | number 3"},
 		{"a > in an attribute", `<c r="A1" x="a>b" t="n"><v>3</v></c>`, "number 3"},
 		{"numbers", `<c><v>2026</v></c><c><v>2.026E3</v></c><c><v>2026.0</v></c><c><v>0.30000000000000004</v></c><c><v>-0</v></c><c><v>1E-7</v></c><c><v>1e21</v></c>`,
-			"number 2026 | number 2026 | number 2026 | number 0.3 | number 0 | number 0.0000001 | number 1000000000000000000000"},
-		{"long digits are not lost", `<c><v>12345678901234567890</v></c><c><v>1234567890.12345678</v></c>`, "number 12345678901234567890 | number 1234567890.12346"},
-		{"what is no number", `<c><v>abc</v></c><c><v>1e999</v></c><c><v>NaN</v></c><c s="2"><v>x</v></c>`, "text abc | text 1e999 | text NaN | text x"},
-		{"empty style", `<c r="A1" s=""><v>1</v></c><c r="B1" s="77"><v>2</v></c><c r="C1" s="-1"><v>3</v></c>`, "number 1 | number 2 | number 3"},
+			"number 2026 | number 2026 | number 2026 | number 0.3 | number 0 | number 0.0000001 | number " +
+				"1000000000000000000000"},
+		{"long digits are not lost", `<c><v>12345678901234567890</v></c><c><v>1234567890.12345678</v></c>`,
+			"number 12345678901234567890 | number 1234567890.12346"},
+		{"what is no number", `<c><v>abc</v></c><c><v>1e999</v></c><c><v>NaN</v></c><c s="2"><v>x</v></c>`,
+			"text abc | text 1e999 | text NaN | text x"},
+		{"empty style", `<c r="A1" s=""><v>1</v></c><c r="B1" s="77"><v>2</v></c><c r="C1" s="-1"><v>3</v></c>`,
+			"number 1 | number 2 | number 3"},
 		{"digits in their places", `<c s="1"><v>2134</v></c><c s="1"><v>2134.5</v></c><c s="1"><v>-3</v></c><c s="1"><v>123456</v></c>`, "number 02134 | number 2134.5 | number -3 | number 123456"},
 		{"dates", `<c s="2"><v>46082</v></c><c s="2"><v>46082.75</v></c><c s="3"><v>46082</v></c><c s="3"><v>46082.75</v></c><c s="3"><v>46081.999999999</v></c>`,
 			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01 | date 2026-03-01T18:00:00 | date 2026-03-01"},
@@ -96,16 +106,20 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 		{"ISO dates", `<c t="d"><v>2026-03-01</v></c><c t="d"><v>2026-03-01T00:00:00Z</v></c><c t="d"><v>2026-03-01T10:30:00.000</v></c><c t="d"><v>10:30:00</v></c><c t="d"><v>soon</v></c>`,
 			"date 2026-03-01 | date 2026-03-01 | date 2026-03-01T10:30:00 | date 10:30:00 | text soon"},
 		{"a format that hides", `<c s="4"><v>5</v></c>`, "number 5"},
-		{"booleans", `<c t="b"><v>1</v></c><c t="b"><v>0</v></c><c t="b"><v>true</v></c>`, "bool TRUE | bool FALSE | bool TRUE"},
+		{"booleans", `<c t="b"><v>1</v></c><c t="b"><v>0</v></c><c t="b"><v>true</v></c>`,
+			"bool TRUE | bool FALSE | bool TRUE"},
 		{"errors", `<c t="e"><v>#N/A</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c>`, "error #N/A | error #DIV/0!"},
 		{"formulas with a result", `<c><f>1+1</f><v>2</v></c><c t="str"><f>A1&amp;"x"</f><v>2x</v></c><c s="2"><f>TODAY()</f><v>46082</v></c>`, "number 2 | text 2x | date 2026-03-01"},
 		{"formulas whose result is empty", `<c t="str"><f>""</f><v></v></c><c><v>1</v></c>`, "blank | number 1"},
 		{"formulas without a result", `<c><f>1+1</f></c><c t="str"><f>A1</f></c><c><f>1+1</f><v></v></c><c><f t="shared" si="0"/></c>`, "formula | formula | formula | formula"},
-		{"styled and empty", `<c r="A1"><v>1</v></c><c r="B1" s="1"/><c r="C1" s="2"></c><c r="D1"><v/></c>`, "number 1"},
-		{"blanks alone", `<c r="A1"><v>1</v></c><c r="B1" t="inlineStr"><is><t> ` + "\u00a0" + ` </t></is></c>`, "number 1"},
+		{"styled and empty", `<c r="A1"><v>1</v></c><c r="B1" s="1"/><c r="C1" s="2"></c><c r="D1"><v/></c>`,
+			"number 1"},
+		{"blanks alone", `<c r="A1"><v>1</v></c><c r="B1" t="inlineStr"><is><t> ` + "\u00a0" + ` </t></is></c>`,
+			"number 1"},
 		{"extensions", `<c r="A1"><extLst><ext><v>9</v></ext></extLst><v>1</v></c><x:y xmlns:x="u"><c><v>7</v></c></x:y><c><v>2</v></c>`, "number 1 | number 2"},
 		{"comments and instructions", `<!-- <c><v>9</v></c> --><c r="A1"><?x?><v>1<!-- 2 -->3</v></c>`, "number 13"},
-		{"references to characters", `<c t="inlineStr"><is><t>&#65;&#x42;&quot;&apos;&#xA;&#x1F600;</t></is></c>`, `text AB"' 😀`},
+		{"references to characters", `<c t="inlineStr"><is><t>&#65;&#x42;&quot;&apos;&#xA;&#x1F600;</t></is></c>`,
+			`text AB"' 😀`},
 		{"not in order", `<c r="B1"><v>2</v></c><c r="A1"><v>1</v></c>`, "number 1 | number 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,13 +142,17 @@ b _x005F_x000D_ _x41_ _x004_</t></is></c>`, "text a < b & c | text a b _x000D_ _
 
 func TestXLSXRows(t *testing.T) {
 	for _, tt := range []struct{ name, rows, want string }{
-		{"numbers are kept", `<row r="2"><c r="A2"><v>1</v></c></row><row r="7"><c r="A7"><v>2</v></c></row>`, "2: number 1\n7: number 2"},
-		{"rows without numbers", `<row><c><v>1</v></c></row><row/><row><c><v>2</v></c></row>`, "1: number 1\n3: number 2"},
-		{"numbered by their cells", `<row><c r="A5"><v>1</v></c></row><row><c><v>2</v></c></row>`, "5: number 1\n6: number 2"},
+		{"numbers are kept", `<row r="2"><c r="A2"><v>1</v></c></row><row r="7"><c r="A7"><v>2</v></c></row>`,
+			"2: number 1\n7: number 2"},
+		{"rows without numbers", `<row><c><v>1</v></c></row><row/><row><c><v>2</v></c></row>`,
+			"1: number 1\n3: number 2"},
+		{"numbered by their cells", `<row><c r="A5"><v>1</v></c></row><row><c><v>2</v></c></row>`,
+			"5: number 1\n6: number 2"},
 		{"hidden", `<row r="1" hidden="1"><c><v>1</v></c></row><row r="2" hidden="true"><c><v>2</v></c></row><row r="3" ht="0" customHeight="1"><c><v>3</v></c></row><row r="4" hidden="0"><c><v>4</v></c></row>`,
 			"1 hidden: number 1\n2 hidden: number 2\n3 hidden: number 3\n4: number 4"},
 		{"empty ones are left out", `<row r="1"><c r="A1" s="1"/></row><row r="2"/><row r="3"><c r="A3"><v>1</v></c></row>`, "3: number 1"},
-		{"the last there can be", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, "1048576: " + strings.Repeat("blank | ", 16383) + "number 1"},
+		{"the last there can be", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`,
+			"1048576: " + strings.Repeat("blank | ", 16383) + "number 1"},
 		{"none", ``, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,19 +177,31 @@ func TestXLSXPackages(t *testing.T) {
 		return strings.Replace(tag.ReplaceAllString(text, "<${1}x:$2"), "xmlns=", "xmlns:x=", 1)
 	}
 	for name, parts := range map[string]map[string]string{
-		"plain":                  {},
-		"dimension of one cell":  {sheetPart: strings.Replace(worksheet(rows), "<sheetData>", `<dimension ref="A1"/><sheetData>`, 1)},
-		"dimension of all cells": {sheetPart: strings.Replace(worksheet(rows), "<sheetData>", `<dimension ref="A1:XFD1048576"/><sheetData>`, 1)},
-		"byte order mark":        {sheetPart: "\ufeff" + worksheet(rows)},
-		"UTF-16":                 {sheetPart: utf16Text(worksheet(rows)), mainPart: utf16Text(minimalPackage[mainPart])},
+		"plain": {},
+		"dimension of one cell": {
+			sheetPart: strings.Replace(worksheet(rows), "<sheetData>", `<dimension ref="A1"/><sheetData>`, 1),
+		},
+		"dimension of all cells": {
+			sheetPart: strings.Replace(worksheet(rows), "<sheetData>",
+				`<dimension ref="A1:XFD1048576"/><sheetData>`, 1),
+		},
+		"byte order mark": {sheetPart: "\ufeff" + worksheet(rows)},
+		"UTF-16":          {sheetPart: utf16Text(worksheet(rows)), mainPart: utf16Text(minimalPackage[mainPart])},
 		"prefixes": {
-			sheetPart: prefixed(worksheet(rows)), stringsPart: prefixed(shared), mainPart: prefixed(minimalPackage[mainPart]),
+			sheetPart: prefixed(worksheet(rows)), stringsPart: prefixed(shared),
+			mainPart: prefixed(minimalPackage[mainPart]),
 		},
 		"strict": {
-			mainPart: strings.ReplaceAll(minimalPackage[mainPart], "http://schemas.openxmlformats.org/officeDocument/2006/relationships", "http://purl.oclc.org/ooxml/officeDocument/relationships"),
-			relsPart: strings.ReplaceAll(minimalPackage[relsPart], "http://schemas.openxmlformats.org/officeDocument/2006/relationships", "http://purl.oclc.org/ooxml/officeDocument/relationships"),
+			mainPart: strings.ReplaceAll(minimalPackage[mainPart],
+				"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+				"http://purl.oclc.org/ooxml/officeDocument/relationships"),
+			relsPart: strings.ReplaceAll(minimalPackage[relsPart],
+				"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+				"http://purl.oclc.org/ooxml/officeDocument/relationships"),
 		},
-		"absolute targets": {relsPart: strings.NewReplacer(`Target="`, `Target="/xl/`).Replace(minimalPackage[relsPart])},
+		"absolute targets": {
+			relsPart: strings.NewReplacer(`Target="`, `Target="/xl/`).Replace(minimalPackage[relsPart]),
+		},
 		"backslashes and capitals": {
 			sheetPart: "", `XL\WorkSheets\Sheet1.XML`: worksheet(rows),
 			relsPart: strings.ReplaceAll(minimalPackage[relsPart], "worksheets/sheet1.xml", `worksheets\sheet1.xml`),
@@ -182,11 +212,15 @@ func TestXLSXPackages(t *testing.T) {
 		"another name for the main part": {
 			mainPart: "", relsPart: "", "book/main.xml": minimalPackage[mainPart],
 			"book/_rels/main.xml.rels": strings.ReplaceAll(minimalPackage[relsPart], `Target="`, `Target="../xl/`),
-			"_rels/.rels":              strings.ReplaceAll(minimalPackage["_rels/.rels"], "xl/workbook.xml", "book/main.xml"),
+			"_rels/.rels": strings.ReplaceAll(minimalPackage["_rels/.rels"], "xl/workbook.xml",
+				"book/main.xml"),
 		},
-		"a trash part":        {"[trash]/0000.dat": "\xff\xff"},
-		"a folder":            {"xl/": ""},
-		"after the sheetData": {sheetPart: strings.Replace(worksheet(rows), "</sheetData>", `</sheetData><mergeCells><mergeCell ref="A1:B1"/></mergeCells>`, 1)},
+		"a trash part": {"[trash]/0000.dat": "\xff\xff"},
+		"a folder":     {"xl/": ""},
+		"after the sheetData": {
+			sheetPart: strings.Replace(worksheet(rows), "</sheetData>",
+				`</sheetData><mergeCells><mergeCell ref="A1:B1"/></mergeCells>`, 1),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{sheetPart: worksheet(rows), stringsPart: shared}
@@ -215,16 +249,19 @@ func utf16Text(text string) string {
 
 func TestXLSX1904(t *testing.T) {
 	main := strings.Replace(minimalPackage[mainPart], "<sheets>", `<workbookPr date1904="1"/><sheets>`, 1)
-	main = strings.Replace(main, "</workbook>", `<extLst><ext><x15:workbookPr xmlns:x15="u" chartTrackingRefBase="1"/></ext></extLst></workbook>`, 1)
+	main = strings.Replace(main, "</workbook>",
+		`<extLst><ext><x15:workbookPr xmlns:x15="u" chartTrackingRefBase="1"/></ext></extLst></workbook>`, 1)
 	rows, _, err := readBytes(packageOf(map[string]string{
 		mainPart:   main,
 		stylesPart: styleSheet("yyyy-mm-dd", "h:mm", "m/d/yy h:mm"),
-		sheetPart:  worksheet(`<row><c s="1"><v>44620</v></c><c s="1"><v>0</v></c><c s="2"><v>0.5</v></c><c s="3"><v>0.5</v></c></row>`),
+		sheetPart: worksheet(
+			`<row><c s="1"><v>44620</v></c><c s="1"><v>0</v></c><c s="2"><v>0.5</v></c><c s="3"><v>0.5</v></c></row>`),
 	}), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := show(rows), "1: date 2026-03-01 | date 1904-01-01 | date 12:00:00 | date 1904-01-01T12:00:00"; got != want {
+	if got, want := show(
+		rows), "1: date 2026-03-01 | date 1904-01-01 | date 12:00:00 | date 1904-01-01T12:00:00"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -234,15 +271,18 @@ func TestXLSXSheets(t *testing.T) {
 		`<sheet name="Chart" r:id="c"/><sheet name="Data &amp; more" r:id="a"/><sheet name="Old" r:id="b" state="hidden"/>` +
 		`<sheet name="Lists" r:id="d" state="veryHidden"/><sheet name="Macro" r:id="nothing"/></sheets></workbook>`
 	relation := func(id, kind, target string) string {
-		return fmt.Sprintf(`<Relationship Id="%s" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="%s"/>`, id, kind, target)
+		return fmt.Sprintf(
+			`<Relationship Id="%s" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%s" Target="%s"/>`, id, kind, target)
 	}
 	one := func(text string) string {
 		return worksheet(`<row><c t="inlineStr"><is><t>` + text + `</t></is></c></row>`)
 	}
 	f, err := openBytes(packageOf(map[string]string{
 		mainPart: main,
-		relsPart: "<Relationships>" + relation("c", "chartsheet", "chartsheets/sheet1.xml") + relation("a", "worksheet", "worksheets/sheet1.xml") +
-			relation("b", "worksheet", "worksheets/sheet2.xml") + relation("d", "worksheet", "worksheets/sheet3.xml") + "</Relationships>",
+		relsPart: "<Relationships>" + relation("c", "chartsheet", "chartsheets/sheet1.xml") + relation("a",
+			"worksheet", "worksheets/sheet1.xml") +
+			relation("b", "worksheet", "worksheets/sheet2.xml") + relation("d", "worksheet", "worksheets/sheet3.xml") +
+			"</Relationships>",
 		"xl/chartsheets/sheet1.xml": "<chartsheet/>", sheetPart: one("first"),
 		"xl/worksheets/sheet2.xml": one("second"), "xl/worksheets/sheet3.xml": one("third"),
 	}), Limits{})
@@ -252,10 +292,12 @@ func TestXLSXSheets(t *testing.T) {
 	if got, want := fmt.Sprint(f.Sheets()), "[{Data & more true} {Old false} {Lists false}]"; got != want {
 		t.Errorf("sheets are %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(f.Notes()), `[Hidden sheets: "Old". Sheets without cells (charts, dialogs, macros) were left out: "Chart", "Macro".]`; got != want {
+	if got, want := fmt.Sprint(
+		f.Notes()), `[Hidden sheets: "Old". Sheets without cells (charts, dialogs, macros) were left out: "Chart", "Macro".]`; got != want {
 		t.Errorf("notes are %s, want %s", got, want)
 	}
-	for sheet, want := range map[string]string{"Data & more": "1: text first", "Old": "1: text second", "Lists": "1: text third"} {
+	for sheet, want := range map[string]string{"Data & more": "1: text first", "Old": "1: text second",
+		"Lists": "1: text third"} {
 		rows, err := readSheet(f, sheet)
 		if err != nil || show(rows) != want {
 			t.Errorf("sheet %q is %s, %v", sheet, show(rows), err)
@@ -276,47 +318,89 @@ func TestXLSXRefuses(t *testing.T) {
 		limits Limits
 		want   string
 	}{
-		{"a text that is not there", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>2</v></c>`), stringsPart: sharedStrings("<t>a</t>")}, Limits{}, `cell C5: the file is damaged: the cell refers to the shared text "2"`},
-		{"no shared texts at all", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>0</v></c>`)}, Limits{}, "cell C5"},
+		{"a text that is not there", map[string]string{
+			sheetPart:   row(`<c r="C5" t="s"><v>2</v></c>`),
+			stringsPart: sharedStrings("<t>a</t>"),
+		}, Limits{}, `cell C5: the file is damaged: the cell refers to the shared text "2"`},
+		{"no shared texts at all", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>0</v></c>`)}, Limits{},
+			"cell C5"},
 		{"a strange index", map[string]string{sheetPart: row(`<c r="C5" t="s"><v>-1</v></c>`)}, Limits{}, "cell C5"},
-		{"a sheet cut short", map[string]string{sheetPart: worksheet(good)[:len(worksheet(good))-40]}, Limits{}, "cut short"},
-		{"a sheet cut short behind its rows", map[string]string{sheetPart: strings.TrimSuffix(worksheet(good), "</worksheet>")}, Limits{}, "cut short"},
-		{"shared texts cut short", map[string]string{stringsPart: strings.TrimSuffix(sharedStrings("<t>a</t>"), "</sst>")}, Limits{}, "cut short"},
-		{"a list of sheets cut short", map[string]string{mainPart: strings.TrimSuffix(minimalPackage[mainPart], "</workbook>")}, Limits{}, "cut short"},
+		{"a sheet cut short", map[string]string{sheetPart: worksheet(good)[:len(worksheet(good))-40]}, Limits{},
+			"cut short"},
+		{"a sheet cut short behind its rows",
+			map[string]string{sheetPart: strings.TrimSuffix(worksheet(good), "</worksheet>")}, Limits{}, "cut short"},
+		{"shared texts cut short", map[string]string{
+			stringsPart: strings.TrimSuffix(sharedStrings("<t>a</t>"), "</sst>"),
+		}, Limits{}, "cut short"},
+		{"a list of sheets cut short",
+			map[string]string{mainPart: strings.TrimSuffix(minimalPackage[mainPart], "</workbook>")}, Limits{},
+			"cut short"},
 		{"tags that do not match", map[string]string{sheetPart: row(`<c r="A5"><v>1</c></v>`)}, Limits{}, "malformed"},
 		{"a stray <", map[string]string{sheetPart: row(`<c r="A5"><v>1 < 2</v></c>`)}, Limits{}, "malformed"},
-		{"a document type in a sheet", map[string]string{sheetPart: bomb + "<worksheet><sheetData/></worksheet>"}, Limits{}, "document type"},
+		{"a document type in a sheet", map[string]string{sheetPart: bomb + "<worksheet><sheetData/></worksheet>"},
+			Limits{}, "document type"},
 		{"a document type in the texts", map[string]string{stringsPart: bomb + "<sst/>"}, Limits{}, "document type"},
-		{"a document type in the list of sheets", map[string]string{mainPart: bomb + "<workbook/>"}, Limits{}, "document type"},
-		{"an unknown entity", map[string]string{sheetPart: row(`<c r="A5" t="inlineStr"><is><t>&lol9;</t></is></c>`)}, Limits{}, "unknown entity"},
-		{"a row beyond the last", map[string]string{sheetPart: worksheet(`<row r="2147483647"><c><v>1</v></c></row>`)}, Limits{}, `a row has the number "2147483647"`},
-		{"row 0", map[string]string{sheetPart: worksheet(`<row r="0"><c><v>1</v></c></row>`)}, Limits{}, `a row has the number "0"`},
-		{"rows out of order", map[string]string{sheetPart: worksheet(`<row r="5"><c><v>1</v></c></row><row r="4"><c><v>1</v></c></row>`)}, Limits{}, "row 4 follows row 5"},
-		{"a cell of another row", map[string]string{sheetPart: row(`<c r="A6"><v>1</v></c>`)}, Limits{}, `row 5 has a cell "A6"`},
-		{"a cell without a row", map[string]string{sheetPart: row(`<c r="A0"><v>1</v></c>`)}, Limits{}, `row 5 has a cell "A0"`},
-		{"a column beyond the last", map[string]string{sheetPart: row(`<c r="XFE5"><v>1</v></c>`)}, Limits{}, "beyond column XFD"},
-		{"too many columns", map[string]string{sheetPart: row(`<c r="C5"><v>1</v></c>`)}, Limits{Columns: 2}, "beyond column B"},
-		{"too many rows", map[string]string{sheetPart: worksheet(`<row><c><v>1</v></c></row><row><c><v>1</v></c></row>`)}, Limits{Rows: 1}, "more than 1 rows"},
-		{"too many cells", map[string]string{sheetPart: row(`<c r="Z5"><v>1</v></c>`)}, Limits{Cells: 25}, "more than 25 cells"},
-		{"a text too long", map[string]string{sheetPart: row(`<c r="B5" t="inlineStr"><is><t>` + strings.Repeat("x", 100_000) + `</t></is></c>`)}, Limits{CellBytes: 10_000}, "cell B5: a text is longer than"},
-		{"a shared text too long", map[string]string{stringsPart: sharedStrings("<t>" + strings.Repeat("x", 100_000) + "</t>")}, Limits{CellBytes: 10_000}, "longer than"},
-		{"too many texts", map[string]string{stringsPart: sharedStrings("<t>abcdefghij</t>", "<t>abcdefghij</t>")}, Limits{StringBytes: 15}, "texts take more than 15 bytes"},
-		{"a part too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))}, Limits{PartBytes: 50_000}, "unpacks to more than 48.83 KB"},
-		{"all parts too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))}, Limits{TotalBytes: 50_000}, "unpacks to more than 48.83 KB"},
-		{"nested too deeply", map[string]string{sheetPart: worksheet(strings.Repeat("<row>", 100))}, Limits{}, "nested too deeply"},
-		{"an endless tag", map[string]string{sheetPart: worksheet(`<row r="` + strings.Repeat("1", 2<<20))}, Limits{}, "too long"},
+		{"a document type in the list of sheets", map[string]string{mainPart: bomb + "<workbook/>"}, Limits{},
+			"document type"},
+		{"an unknown entity", map[string]string{sheetPart: row(`<c r="A5" t="inlineStr"><is><t>&lol9;</t></is></c>`)},
+			Limits{}, "unknown entity"},
+		{"a row beyond the last", map[string]string{sheetPart: worksheet(`<row r="2147483647"><c><v>1</v></c></row>`)},
+			Limits{}, `a row has the number "2147483647"`},
+		{"row 0", map[string]string{sheetPart: worksheet(`<row r="0"><c><v>1</v></c></row>`)}, Limits{},
+			`a row has the number "0"`},
+		{"rows out of order", map[string]string{
+			sheetPart: worksheet(`<row r="5"><c><v>1</v></c></row><row r="4"><c><v>1</v></c></row>`),
+		}, Limits{}, "row 4 follows row 5"},
+		{"a cell of another row", map[string]string{sheetPart: row(`<c r="A6"><v>1</v></c>`)}, Limits{},
+			`row 5 has a cell "A6"`},
+		{"a cell without a row", map[string]string{sheetPart: row(`<c r="A0"><v>1</v></c>`)}, Limits{},
+			`row 5 has a cell "A0"`},
+		{"a column beyond the last", map[string]string{sheetPart: row(`<c r="XFE5"><v>1</v></c>`)}, Limits{},
+			"beyond column XFD"},
+		{"too many columns", map[string]string{sheetPart: row(`<c r="C5"><v>1</v></c>`)}, Limits{Columns: 2},
+			"beyond column B"},
+		{"too many rows", map[string]string{
+			sheetPart: worksheet(`<row><c><v>1</v></c></row><row><c><v>1</v></c></row>`),
+		}, Limits{Rows: 1}, "more than 1 rows"},
+		{"too many cells", map[string]string{sheetPart: row(`<c r="Z5"><v>1</v></c>`)}, Limits{Cells: 25},
+			"more than 25 cells"},
+		{"a text too long", map[string]string{
+			sheetPart: row(`<c r="B5" t="inlineStr"><is><t>` + strings.Repeat("x", 100_000) + `</t></is></c>`),
+		}, Limits{CellBytes: 10_000}, "cell B5: a text is longer than"},
+		{"a shared text too long", map[string]string{
+			stringsPart: sharedStrings("<t>" + strings.Repeat("x", 100_000) + "</t>"),
+		}, Limits{CellBytes: 10_000}, "longer than"},
+		{"too many texts", map[string]string{stringsPart: sharedStrings("<t>abcdefghij</t>", "<t>abcdefghij</t>")},
+			Limits{StringBytes: 15}, "texts take more than 15 bytes"},
+		{"a part too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))},
+			Limits{PartBytes: 50_000}, "unpacks to more than 48.83 KB"},
+		{"all parts too large", map[string]string{sheetPart: worksheet(strings.Repeat(" ", 100_000))},
+			Limits{TotalBytes: 50_000}, "unpacks to more than 48.83 KB"},
+		{"nested too deeply", map[string]string{sheetPart: worksheet(strings.Repeat("<row>", 100))}, Limits{},
+			"nested too deeply"},
+		{"an endless tag", map[string]string{sheetPart: worksheet(`<row r="` + strings.Repeat("1", 2<<20))}, Limits{},
+			"too long"},
 		{"a chart as a sheet", map[string]string{sheetPart: "<chartsheet/>"}, Limits{}, "holds no cells"},
 		{"no sheets", map[string]string{mainPart: "<workbook><sheets/></workbook>"}, Limits{}, "no sheet with cells"},
-		{"sheets without end", map[string]string{mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>", strings.Repeat(`<sheet name="S" r:id="rId1"/>`, 500)+"</sheets>", 1)}, Limits{}, "more than 500 sheets"},
-		{"too many sheets, of no kind", map[string]string{mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>", strings.Repeat(`<sheet name="S" r:id="none"/>`, 2)+"</sheets>", 1)}, Limits{Sheets: 2}, "more than 2 sheets"},
+		{"sheets without end", map[string]string{
+			mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>",
+				strings.Repeat(`<sheet name="S" r:id="rId1"/>`, 500)+"</sheets>", 1),
+		}, Limits{}, "more than 500 sheets"},
+		{"too many sheets, of no kind",
+			map[string]string{
+				mainPart: strings.Replace(minimalPackage[mainPart], "</sheets>",
+					strings.Repeat(`<sheet name="S" r:id="none"/>`, 2)+"</sheets>", 1),
+			}, Limits{Sheets: 2}, "more than 2 sheets"},
 		{"no workbook", map[string]string{mainPart: "<html/>"}, Limits{}, "without an Excel workbook"},
 		{"a sheet that is missing", map[string]string{sheetPart: ""}, Limits{}, "is missing"},
-		{"two parts of a name", map[string]string{"xl/worksheets/SHEET1.xml": worksheet("")}, Limits{}, "two parts of the name"},
+		{"two parts of a name", map[string]string{"xl/worksheets/SHEET1.xml": worksheet("")}, Limits{},
+			"two parts of the name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rows, _, err := readBytes(packageOf(tt.parts), tt.limits)
 			var refused *FormatError
-			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Remedy == "" || refused.File != "test" {
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Remedy == "" ||
+				refused.File != "test" {
 				t.Errorf("got %v and rows %.100s, want an error with %q", err, show(rows), tt.want)
 			}
 		})
@@ -396,7 +480,8 @@ func TestDetect(t *testing.T) {
 		{"HTML", "\n <!DOCTYPE html><table>", "web page"},
 		{"HTML with a mark", "\ufeff<html>", "web page"},
 		{"HTML table", "<table><tr><td>a</td></tr></table>", "web page"},
-		{"XML of Excel 2003", `<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">`, "Excel 2003"},
+		{"XML of Excel 2003", `<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">`,
+			"Excel 2003"},
 		{"JSON object", `{"companies": [{"name": "A"}]}`, "JSON"},
 		{"JSON array", `[{"name": "A"}]`, "JSON"},
 		{"SYLK", "ID;PWXL;N;E\r\nP;PGeneral\r\n", "SYLK"},
@@ -412,7 +497,8 @@ func TestDetect(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{"[Name],[State]\nA,DE\n", "{Name},State\n", "ID;Product;State\nC;x;DE\n", "<Name>,State\n"} {
+	for _, text := range []string{"[Name],[State]\nA,DE\n", "{Name},State\n", "ID;Product;State\nC;x;DE\n",
+		"<Name>,State\n"} {
 		if rows, _, err := readBytes([]byte(text), Limits{}); err != nil || len(rows) == 0 {
 			t.Errorf("%q is refused: %v", text, err)
 		}
@@ -442,7 +528,13 @@ func TestOpen(t *testing.T) {
 }
 
 func TestFormatErrorReadsWell(t *testing.T) {
-	err := &FormatError{File: "clients.xlsx", Sheet: "Delaware", Cell: "C5", Reason: "the text is too long", Remedy: "Shorten it"}
+	err := &FormatError{
+		File:   "clients.xlsx",
+		Sheet:  "Delaware",
+		Cell:   "C5",
+		Reason: "the text is too long",
+		Remedy: "Shorten it",
+	}
 	if got, want := err.Error(), `clients.xlsx, sheet "Delaware", cell C5: the text is too long. Shorten it.`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -80,7 +80,10 @@ func (s *sheetSource) findData() error {
 		case t != tokenStart:
 		case len(s.scanner.marks) == 1:
 			if string(s.scanner.name) != "worksheet" {
-				return &FormatError{Reason: "the sheet holds no cells (it may be a chart)", Remedy: "Choose another sheet"}
+				return &FormatError{
+					Reason: "the sheet holds no cells (it may be a chart)",
+					Remedy: "Choose another sheet",
+				}
 			}
 		case string(s.scanner.name) == "sheetData":
 			s.inData = true
@@ -94,7 +97,8 @@ func (s *sheetSource) findData() error {
 	}
 }
 
-// finish reads what follows the rows, so that a part that is cut short, or whose checksum is wrong, does not pass for whole.
+// finish reads what follows the rows, so that a part that is cut short, or
+// whose checksum is wrong, does not pass for whole.
 func (s *sheetSource) finish() error {
 	for {
 		t, err := s.scanner.next()
@@ -170,8 +174,8 @@ func (s *sheetSource) row(b *Block) error {
 
 func (s *sheetSource) rowError(reason string) error { return damaged(reason, nil) }
 
-// cell reads the cell whose start came last into its column of the row that begins at start, and returns the column after
-// it.
+// cell reads the cell whose start came last into its column of the row that
+// begins at start, and returns the column after it.
 func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err error) {
 	kind, style := typeNumber, 0
 	for rest := s.scanner.attributes; ; {
@@ -217,8 +221,8 @@ func (s *sheetSource) cell(b *Block, start, col int, row *Row) (next int, err er
 	return col + 1, nil
 }
 
-// count counts a cell that is not blank, and its text wherever that lies: a shared text costs its size each time that a
-// cell shows it.
+// count counts a cell that is not blank, and its text wherever that lies: a
+// shared text costs its size each time that a cell shows it.
 func (s *sheetSource) count(b *Block, at, row int) error {
 	text := len(b.cells[at].Text)
 	if last := len(b.patches) - 1; last >= 0 && b.patches[last].cell == at {
@@ -245,7 +249,8 @@ const (
 )
 
 var cellTypes = map[string]cellType{
-	"n": typeNumber, "s": typeShared, "str": typeString, "inlineStr": typeInline, "b": typeBool, "e": typeError, "d": typeDate,
+	"n": typeNumber, "s": typeShared, "str": typeString, "inlineStr": typeInline, "b": typeBool, "e": typeError,
+	"d": typeDate,
 }
 
 // readValue reads the rest of a cell, up to its end, into the cell of the block.
@@ -302,7 +307,8 @@ func (s *sheetSource) readValue(b *Block, at int, kind cellType, style int) erro
 			b.cells[at].Text, ok = s.strings.at(i)
 		}
 		if !ok {
-			return damaged(fmt.Sprintf("the cell refers to the shared text %.20q, which the file does not hold", value), nil)
+			return damaged(fmt.Sprintf("the cell refers to the shared text %.20q, which the file does not hold",
+				value), nil)
 		}
 		b.cells[at].Kind = Blank
 		if b.cells[at].Text != "" {
@@ -381,7 +387,8 @@ func (s *sheetSource) setText(b *Block, at int, text []byte, kind Kind) {
 	b.setScratch(scratch, start, at, kind)
 }
 
-// setNumber sets a cell to the number, date or digits that a person sees. It is false if raw is no number.
+// setNumber sets a cell to the number, date or digits that a person sees. It is
+// false if raw is no number.
 func (s *sheetSource) setNumber(b *Block, at int, raw []byte, style int) (bool, error) {
 	start := len(b.scratch)
 	format, err := s.formats.of(style)

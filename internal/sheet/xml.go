@@ -34,9 +34,11 @@ const (
 	maxDepth      = 64
 )
 
-// scanner splits XML into tokens without allocating. It knows what the parts of a workbook need and refuses the rest: no
-// document types, no entities but the five of XML. Prefixes of names are dropped. It is several times as fast as
-// encoding/xml, and its memory does not depend on what it reads: encoding/xml keeps every attribute of a tag.
+// scanner splits XML into tokens without allocating. It knows what the parts of
+// a workbook need and refuses the rest: no document types, no entities but the
+// five of XML. Prefixes of names are dropped. It is several times as fast as
+// encoding/xml, and its memory does not depend on what it reads: encoding/xml
+// keeps every attribute of a tag.
 type scanner struct {
 	r        io.Reader
 	buf      []byte
@@ -167,7 +169,8 @@ func (s *scanner) more() bool {
 	return false
 }
 
-// broken is why reading stopped: the error of the reader if it has one, and else the one given.
+// broken is why reading stopped: the error of the reader if it has one, and
+// else the one given.
 func (s *scanner) broken(err error) error {
 	if s.readErr != nil && s.readErr != io.EOF {
 		return s.readErr
@@ -330,8 +333,9 @@ func localName(name []byte) []byte { return name[bytes.IndexByte(name, ':')+1:] 
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// nextAttribute takes the first attribute off. Its name keeps its prefix, its value is raw. There is none left, or none that
-// makes sense, when the name is empty.
+// nextAttribute takes the first attribute off. Its name keeps its prefix, its
+// value is raw. There is none left, or none that makes sense, when the name is
+// empty.
 func nextAttribute(attributes []byte) (name, value, rest []byte) {
 	i := 0
 	for i < len(attributes) && isBlank(attributes[i]) {
@@ -373,7 +377,8 @@ func attributeText(raw []byte) string {
 	return string(text)
 }
 
-// maxEntity is the length of the longest reference that makes sense, with some zeros in front: &#x0010FFFF;
+// maxEntity is the length of the longest reference that makes sense, with some
+// zeros in front: &#x0010FFFF;
 const maxEntity = 16
 
 var entities = map[string]byte{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
@@ -443,8 +448,9 @@ func hexDigit(c byte) (rune, bool) {
 	return 0, false
 }
 
-// unescape resolves the escapes by which a workbook writes characters that XML cannot hold: _x000D_ is a carriage return,
-// and _x005F_ the underscore of a text that looks like an escape. It works in place.
+// unescape resolves the escapes by which a workbook writes characters that XML
+// cannot hold: _x000D_ is a carriage return, and _x005F_ the underscore of a
+// text that looks like an escape. It works in place.
 func unescape(text []byte) []byte {
 	i := bytes.Index(text, []byte("_x"))
 	if i < 0 {

@@ -1,5 +1,6 @@
-// Package sheettest makes hostile spreadsheets for tests: files of less than a megabyte that cost a careless reader
-// gigabytes or minutes, one for each part of a workbook and each trick of a CSV.
+// Package sheettest makes hostile spreadsheets for tests: files of less than a
+// megabyte that cost a careless reader gigabytes or minutes, one for each part
+// of a workbook and each trick of a CSV.
 package sheettest
 
 import (
@@ -17,7 +18,8 @@ import (
 	"unicode/utf16"
 )
 
-// MaxBytes is the size that no hostile file exceeds. Limits grow with the size of a file, so most are padded up to it.
+// MaxBytes is the size that no hostile file exceeds. Limits grow with the size
+// of a file, so most are padded up to it.
 const MaxBytes = 1_000_000
 
 // File is a hostile spreadsheet.
@@ -29,8 +31,9 @@ type File struct {
 // Bytes makes the content of the file, the same at every call.
 func (f File) Bytes() []byte { return f.make() }
 
-// Flood is a workbook of which a part consists of a text that is repeated, between two others: for fuzzers, which find
-// texts that cost more than they seem to. It is padded to MaxBytes where it is not longer than that by itself.
+// Flood is a workbook of which a part consists of a text that is repeated,
+// between two others: for fuzzers, which find texts that cost more than they
+// seem to. It is padded to MaxBytes where it is not longer than that by itself.
 func Flood(name, head, body string, times int, tail string) []byte {
 	return workbook(map[string]part{name: {head: head, body: body, times: times, tail: tail}})
 }
@@ -96,20 +99,27 @@ const (
 )
 
 var honest = map[string]part{
-	Types: {head: `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`},
-	Root:  {head: `<Relationships ` + relSpace + `><Relationship Id="rId1" Type="` + officeRel + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+	Types: {
+		head: `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`,
+	},
+	Root: {
+		head: `<Relationships ` + relSpace + `><Relationship Id="rId1" Type="` + officeRel +
+			`/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+	},
 	Book:  {head: bookHead + oneSheet + `</workbook>`},
 	Rels:  {head: relsHead + `</Relationships>`},
 	Sheet: {head: sheetHead + header + company + sheetTail},
 }
 
-// workbook packs parts over those of an honest workbook, padded by a part that nobody reads.
+// workbook packs parts over those of an honest workbook, padded by a part that
+// nobody reads.
 func workbook(parts map[string]part) []byte {
 	all := maps.Clone(honest)
 	maps.Copy(all, parts)
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestCompression) })
+	w.RegisterCompressor(zip.Deflate,
+		func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestCompression) })
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out, err := w.Create(name)
 		if err == nil {
@@ -167,29 +177,53 @@ func some(n int, head, body, tail string) part {
 func Files() []File {
 	long := strings.Repeat("All work and no play. ", 5900) // just below the longest text of a cell
 	files := []File{
-		xlsx("styles-attributes", map[string]part{Styles: flood(`<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`)}),
-		xlsx("styles-attributes-32MB", map[string]part{Styles: some(31<<20, `<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`)}),
+		xlsx("styles-attributes", map[string]part{
+			Styles: flood(`<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`),
+		}),
+		xlsx("styles-attributes-32MB",
+			map[string]part{
+				Styles: some(31<<20, `<styleSheet `+mainSpace+`><cellXfs><xf`, ` a=""`, `/></cellXfs></styleSheet>`),
+			}),
 		xlsx("styles-attributes-1MB", map[string]part{Styles: {
-			head: `<styleSheet ` + mainSpace + `><cellXfs>`, body: `<xf` + strings.Repeat(` a=""`, 200_000) + `/>`, times: 30, tail: `</cellXfs></styleSheet>`,
+			head: `<styleSheet ` + mainSpace + `><cellXfs>`, body: `<xf` + strings.Repeat(` a=""`, 200_000) + `/>`,
+			times: 30, tail: `</cellXfs></styleSheet>`,
 		}}),
-		xlsx("styles-formats", map[string]part{Styles: flood(`<styleSheet `+mainSpace+`><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`)}),
-		xlsx("styles-fonts", map[string]part{Styles: some(3<<20, `<styleSheet `+mainSpace+`><fonts>`, `<font/>`, `</fonts></styleSheet>`)}),
+		xlsx("styles-formats", map[string]part{
+			Styles: flood(`<styleSheet `+mainSpace+`><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`),
+		}),
+		xlsx("styles-fonts", map[string]part{
+			Styles: some(3<<20, `<styleSheet `+mainSpace+`><fonts>`, `<font/>`, `</fonts></styleSheet>`),
+		}),
 		xlsx("styles-number-formats", map[string]part{
 			Styles: {
 				head: `<styleSheet ` + mainSpace + `>`, times: 24_000, tail: `</styleSheet>`,
 				each: func(i int) string {
-					return fmt.Sprintf(`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts><cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
+					return fmt.Sprintf(
+						`<numFmts><numFmt numFmtId="%d" formatCode="[&lt;%[1]d]%s"/></numFmts><cellXfs><xf numFmtId="%[1]d"/></cellXfs>`, i+200, strings.Repeat("0-", 40))
 				},
 			},
 		}),
 		xlsx("styles-name", map[string]part{Styles: some(30<<20, `<`, `a`, `/>`)}),
 		xlsx("workbook-attributes", map[string]part{Book: some(31<<20, `<workbook`, ` a=""`, `/>`)}),
-		xlsx("workbook-sheets", map[string]part{Book: some(3<<20, bookHead+`<sheets>`, `<sheet name="a" r:id="rId1"/>`, `</sheets></workbook>`)}),
-		xlsx("workbook-sheet-name", map[string]part{Book: some(900<<10, bookHead+`<sheets><sheet r:id="rId1" name="`, `a`, `"/></sheets></workbook>`)}),
-		xlsx("workbook-defined-names", map[string]part{Book: flood(bookHead+oneSheet+`<definedNames>`, `<definedName name="a">1</definedName>`, `</definedNames></workbook>`)}),
+		xlsx("workbook-sheets", map[string]part{
+			Book: some(3<<20, bookHead+`<sheets>`, `<sheet name="a" r:id="rId1"/>`, `</sheets></workbook>`),
+		}),
+		xlsx("workbook-sheet-name", map[string]part{
+			Book: some(900<<10, bookHead+`<sheets><sheet r:id="rId1" name="`, `a`, `"/></sheets></workbook>`),
+		}),
+		xlsx("workbook-defined-names",
+			map[string]part{
+				Book: flood(bookHead+oneSheet+`<definedNames>`, `<definedName name="a">1</definedName>`,
+					`</definedNames></workbook>`),
+			}),
 		xlsx("workbook-many-sheets", sheets(400)),
 		xlsx("workbook-500-sheets", map[string]part{
-			Book:  {head: bookHead + `<sheets>`, times: 500, each: func(i int) string { return fmt.Sprintf(`<sheet name="S%d" r:id="rId1"/>`, i) }, tail: `</sheets></workbook>`},
+			Book: {
+				head:  bookHead + `<sheets>`,
+				times: 500,
+				each:  func(i int) string { return fmt.Sprintf(`<sheet name="S%d" r:id="rId1"/>`, i) },
+				tail:  `</sheets></workbook>`,
+			},
 			Sheet: {head: sheetHead + header, body: company, times: 20_000, tail: sheetTail},
 		}),
 		xlsx("root-relations-attributes", map[string]part{Root: some(31<<20, `<Relationships`, ` a=""`, `/>`)}),
@@ -199,55 +233,98 @@ func Files() []File {
 		}}),
 		xlsx("relations-attributes", map[string]part{Rels: some(31<<20, `<Relationships`, ` a=""`, `/>`)}),
 		xlsx("content-types", map[string]part{Types: flood(`<Types`, ` a=""`, `/>`)}),
-		xlsx("strings-attributes", map[string]part{Strings: flood(`<sst><si`, ` a=""`, `/></sst>`), Sheet: {head: sheetHead + `<row><c t="s"><v>0</v></c></row>` + sheetTail}}),
+		xlsx("strings-attributes", map[string]part{
+			Strings: flood(`<sst><si`, ` a=""`, `/></sst>`),
+			Sheet:   {head: sheetHead + `<row><c t="s"><v>0</v></c></row>` + sheetTail},
+		}),
 		xlsx("strings-empty", map[string]part{Strings: flood(`<sst>`, `<si/>`, `</sst>`)}),
-		xlsx("strings-long", map[string]part{Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 1500, tail: `</sst>`}}),
+		xlsx("strings-long", map[string]part{
+			Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 1500, tail: `</sst>`},
+		}),
 		xlsx("strings-long-shown", map[string]part{
 			Strings: {head: `<sst>`, body: `<si><t>` + long + `</t></si>`, times: 200, tail: `</sst>`},
-			Sheet:   {head: sheetHead + header, each: func(i int) string { return fmt.Sprintf(`<row><c t="s"><v>%d</v></c></row>`, i%200) }, times: 100_000, tail: sheetTail},
+			Sheet: {
+				head:  sheetHead + header,
+				each:  func(i int) string { return fmt.Sprintf(`<row><c t="s"><v>%d</v></c></row>`, i%200) },
+				times: 100_000,
+				tail:  sheetTail,
+			},
 		}),
 		xlsx("strings-entities", map[string]part{Strings: flood(`<sst><si><t>`, `&amp;`, `</t></si></sst>`)}),
 		xlsx("strings-runs", map[string]part{Strings: flood(`<sst><si>`, `<r><t/></r>`, `</si></sst>`)}),
 		xlsx("strings-short", map[string]part{Strings: some(60<<20, `<sst>`, `<si><t>a</t></si>`, `</sst>`)}),
-		xlsx("inline-long", map[string]part{Sheet: {head: sheetHead + header, body: `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 1500, tail: sheetTail}}),
-		xlsx("inline-long-few", map[string]part{Sheet: {head: sheetHead + header, body: `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 350, tail: sheetTail}}),
+		xlsx("inline-long", map[string]part{
+			Sheet: {
+				head:  sheetHead + header,
+				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
+				times: 1500,
+				tail:  sheetTail,
+			},
+		}),
+		xlsx("inline-long-few", map[string]part{
+			Sheet: {
+				head:  sheetHead + header,
+				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
+				times: 350,
+				tail:  sheetTail,
+			},
+		}),
 		xlsx("inline-long-wide", map[string]part{Sheet: {
-			head: sheetHead + header + `<row>`, body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 1500, tail: `</row>` + sheetTail,
+			head: sheetHead + header + `<row>`, body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 1500,
+			tail: `</row>` + sheetTail,
 		}}),
 		xlsx("long-names", map[string]part{Sheet: {
 			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>Legal Name</t></is></c><c t="inlineStr"><is><t>Notes</t></is></c></row>`,
-			body: `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>` + long + `</t></is></c><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 170, tail: sheetTail,
+			body: `<row><c t="inlineStr"><is><t>comp_00000001</t></is></c><c t="inlineStr"><is><t>` + long +
+				`</t></is></c><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 170, tail: sheetTail,
 		}}),
 		xlsx("long-headers", map[string]part{Sheet: {
-			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c>`, body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 350,
+			head: sheetHead + `<row><c t="inlineStr"><is><t>Company ID</t></is></c>`,
+			body: `<c t="inlineStr"><is><t>` + long + `</t></is></c>`, times: 350,
 			tail: `</row><row><c><v>1</v></c></row>` + sheetTail,
 		}}),
 		xlsx("rows-empty", map[string]part{Sheet: flood(sheetHead, `<row/>`, sheetTail)}),
-		xlsx("rows-short", map[string]part{Sheet: some(70<<20, sheetHead+header, `<row><c><v>1</v></c></row>`, sheetTail)}),
+		xlsx("rows-short", map[string]part{
+			Sheet: some(70<<20, sheetHead+header, `<row><c><v>1</v></c></row>`, sheetTail),
+		}),
 		xlsx("rows-honest", map[string]part{Sheet: some(75<<20, sheetHead+header, company, sheetTail)}),
 		xlsx("rows-all-different", map[string]part{Sheet: {
 			head: sheetHead + header, times: 140_000, tail: sheetTail,
 			each: func(i int) string { return strings.ReplaceAll(company, "00000001", fmt.Sprintf("%08d", i)) },
 		}}),
 		xlsx("row-attributes", map[string]part{Sheet: flood(sheetHead+`<row`, ` a=""`, `/>`+sheetTail)}),
-		xlsx("cells-empty", map[string]part{Sheet: some(75<<20, sheetHead+header, `<row>`+strings.Repeat(`<c/>`, 16_000)+`</row>`, sheetTail)}),
+		xlsx("cells-empty", map[string]part{
+			Sheet: some(75<<20, sheetHead+header, `<row>`+strings.Repeat(`<c/>`, 16_000)+`</row>`, sheetTail),
+		}),
 		xlsx("cells-far", map[string]part{Sheet: {
-			head: sheetHead + header, each: func(i int) string { return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2) }, times: 60_000, tail: sheetTail,
+			head: sheetHead + header, each: func(i int) string {
+				return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2)
+			}, times: 60_000, tail: sheetTail,
 		}}),
 		xlsx("cells-far-few", map[string]part{Sheet: {
-			head: sheetHead + header, each: func(i int) string { return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2) }, times: 240, tail: sheetTail,
+			head: sheetHead + header, each: func(i int) string {
+				return fmt.Sprintf(`<row><c r="XFD%d"><v>1</v></c></row>`, i+2)
+			}, times: 240, tail: sheetTail,
 		}}),
-		xlsx("cells-wide", map[string]part{Sheet: some(70<<20, sheetHead+header, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 16_000)+`</row>`, sheetTail)}),
+		xlsx("cells-wide", map[string]part{
+			Sheet: some(70<<20, sheetHead+header, `<row>`+strings.Repeat(`<c><v>1</v></c>`, 16_000)+`</row>`,
+				sheetTail),
+		}),
 		xlsx("headers-alike", map[string]part{Sheet: {
-			head: sheetHead, body: `<row>` + strings.Repeat(`<c t="inlineStr"><is><t>Legal Nam</t></is></c>`, 16_000) + `</row>`, times: 40, tail: sheetTail,
+			head: sheetHead, body: `<row>` + strings.Repeat(`<c t="inlineStr"><is><t>Legal Nam</t></is></c>`, 16_000) +
+				`</row>`, times: 40, tail: sheetTail,
 		}}),
 		xlsx("headers-known", map[string]part{Sheet: {
-			head: sheetHead, body: `<row>` + strings.Repeat(`<c t="inlineStr"><is><t>State</t></is></c><c t="inlineStr"><is><t>Company ID</t></is></c>`, 8_000) + `</row>`, times: 40, tail: sheetTail,
+			head: sheetHead, body: `<row>` +
+				strings.Repeat(
+					`<c t="inlineStr"><is><t>State</t></is></c><c t="inlineStr"><is><t>Company ID</t></is></c>`,
+					8_000) + `</row>`, times: 40, tail: sheetTail,
 		}}),
 		xlsx("headers-different", map[string]part{Sheet: {
 			head: sheetHead, each: func(i int) string {
 				var b strings.Builder
-				b.WriteString(`<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>User Email</t></is></c>`)
+				b.WriteString(
+					`<row><c t="inlineStr"><is><t>Company ID</t></is></c><c t="inlineStr"><is><t>User Email</t></is></c>`)
 				for c := range 12_000 {
 					fmt.Fprintf(&b, `<c t="inlineStr"><is><t>Lgal Name%d</t></is></c>`, c+i)
 				}
@@ -255,55 +332,125 @@ func Files() []File {
 				return b.String()
 			}, times: 8, tail: sheetTail,
 		}}),
-		xlsx("columns", map[string]part{Sheet: flood(`<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`, `</cols><sheetData/></worksheet>`)}),
-		xlsx("columns-60MB", map[string]part{Sheet: some(60<<20, `<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`, `</cols><sheetData>`+header+company+`</sheetData></worksheet>`)}),
-		xlsx("merged-cells", map[string]part{Sheet: flood(sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`, `</mergeCells></worksheet>`)}),
-		xlsx("merged-cells-60MB", map[string]part{Sheet: some(60<<20, sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`, `</mergeCells></worksheet>`)}),
-		xlsx("validations", map[string]part{Sheet: flood(sheetHead+header+company+`</sheetData><dataValidations>`, `<dataValidation><formula1>1</formula1></dataValidation>`, `</dataValidations></worksheet>`)}),
-		xlsx("hyperlinks", map[string]part{Sheet: flood(sheetHead+header+company+`</sheetData><hyperlinks>`, `<hyperlink ref="A1" r:id="a"/>`, `</hyperlinks></worksheet>`)}),
+		xlsx("columns", map[string]part{
+			Sheet: flood(`<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`,
+				`</cols><sheetData/></worksheet>`),
+		}),
+		xlsx("columns-60MB", map[string]part{
+			Sheet: some(60<<20, `<worksheet `+mainSpace+`><cols>`, `<col min="1" max="2"/>`,
+				`</cols><sheetData>`+header+company+`</sheetData></worksheet>`),
+		}),
+		xlsx("merged-cells", map[string]part{
+			Sheet: flood(sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`,
+				`</mergeCells></worksheet>`),
+		}),
+		xlsx("merged-cells-60MB", map[string]part{
+			Sheet: some(60<<20, sheetHead+header+company+`</sheetData><mergeCells>`, `<mergeCell ref="A1:B2"/>`,
+				`</mergeCells></worksheet>`),
+		}),
+		xlsx("validations", map[string]part{
+			Sheet: flood(sheetHead+header+company+`</sheetData><dataValidations>`,
+				`<dataValidation><formula1>1</formula1></dataValidation>`, `</dataValidations></worksheet>`),
+		}),
+		xlsx("hyperlinks", map[string]part{
+			Sheet: flood(sheetHead+header+company+`</sheetData><hyperlinks>`, `<hyperlink ref="A1" r:id="a"/>`,
+				`</hyperlinks></worksheet>`),
+		}),
 		xlsx("comments", map[string]part{"xl/comments1.xml": flood(`<comments>`, `<comment/>`, `</comments>`)}),
 		xlsx("theme", map[string]part{"xl/theme/theme1.xml": flood(`<theme`, ` a=""`, `/>`)}),
 		xlsx("depth", map[string]part{Sheet: flood(``, `<a>`, ``)}),
 		xlsx("blanks", map[string]part{Sheet: flood(sheetHead, ` `, sheetTail)}),
-		xlsx("blanks-60MB", map[string]part{Sheet: some(60<<20, `<worksheet `+mainSpace+`>`, ` `, `<sheetData>`+header+company+sheetTail)}),
+		xlsx("blanks-60MB", map[string]part{
+			Sheet: some(60<<20, `<worksheet `+mainSpace+`>`, ` `, `<sheetData>`+header+company+sheetTail),
+		}),
 		xlsx("xml-comment", map[string]part{Sheet: flood(`<!--`, `a`, `-->`+sheetHead+sheetTail)}),
-		xlsx("formulas", map[string]part{Sheet: some(70<<20, sheetHead+header, `<row><c><f>1</f></c></row>`, sheetTail)}),
+		xlsx("formulas", map[string]part{
+			Sheet: some(70<<20, sheetHead+header, `<row><c><f>1</f></c></row>`, sheetTail),
+		}),
 		xlsx("dates", map[string]part{
 			Styles: {head: `<styleSheet ` + mainSpace + `><cellXfs><xf numFmtId="22"/></cellXfs></styleSheet>`},
 			Sheet:  some(70<<20, sheetHead+header, `<row><c s="0"><v>46082.51</v></c></row>`, sheetTail),
 		}),
 		xlsx("officers", map[string]part{
-			Book: {head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`},
-			Rels: {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel + `/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
+			Book: {
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+			},
+			Rels: {
+				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
+			},
 			Sheet: {
-				head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"), times: 20_000, tail: sheetTail,
-				each: func(i int) string { return texts(fmt.Sprintf("Acme Holdings %d LLC", i), "LLC", "DE", "a@example.com") },
+				head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"), times: 20_000,
+				tail: sheetTail,
+				each: func(i int) string {
+					return texts(fmt.Sprintf("Acme Holdings %d LLC", i), "LLC", "DE", "a@example.com")
+				},
 			},
 			"xl/worksheets/sheet2.xml": {
-				head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"), times: 20_000, tail: sheetTail,
-				each: func(i int) string { return texts(fmt.Sprintf("Acme Holding %d LLC", i+100_000), "Ann", "Lee", "CEO") },
+				head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"), times: 20_000,
+				tail: sheetTail,
+				each: func(i int) string {
+					return texts(fmt.Sprintf("Acme Holding %d LLC", i+100_000), "Ann", "Lee", "CEO")
+				},
 			},
 		}),
 		xlsx("officers-long", map[string]part{
-			Book:                       {head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`},
-			Rels:                       {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel + `/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
-			Sheet:                      {head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email") + texts(long, "LLC", "DE", "a@example.com") + sheetTail},
-			"xl/worksheets/sheet2.xml": {head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title") + texts("x"+long[:len(long)-30], "Ann", "Lee", "CEO") + sheetTail},
+			Book: {
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+			},
+			Rels: {
+				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
+			},
+			Sheet: {
+				head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email") + texts(long,
+					"LLC", "DE", "a@example.com") + sheetTail,
+			},
+			"xl/worksheets/sheet2.xml": {
+				head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title") +
+					texts("x"+long[:len(long)-30], "Ann", "Lee", "CEO") + sheetTail,
+			},
 		}),
 		xlsx("officers-shared", map[string]part{
-			Book:                       {head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`},
-			Rels:                       {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel + `/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
-			Sheet:                      {head: sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"), body: texts("Acme LLC", "LLC", "DE", "a@example.com"), times: 20_000, tail: sheetTail},
-			"xl/worksheets/sheet2.xml": {head: sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"), body: texts("Acme LLC", "Ann", "Lee", "CEO"), times: 20_000, tail: sheetTail},
+			Book: {
+				head: bookHead + `<sheets><sheet name="Formations" r:id="rId1"/><sheet name="Officers" r:id="rId9"/></sheets></workbook>`,
+			},
+			Rels: {
+				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
+			},
+			Sheet: {
+				head:  sheetHead + texts("Legal Name", "Entity Type", "Formation State", "User Email"),
+				body:  texts("Acme LLC", "LLC", "DE", "a@example.com"),
+				times: 20_000,
+				tail:  sheetTail,
+			},
+			"xl/worksheets/sheet2.xml": {
+				head:  sheetHead + texts("Legal Name", "First Name", "Last Name", "Title"),
+				body:  texts("Acme LLC", "Ann", "Lee", "CEO"),
+				times: 20_000,
+				tail:  sheetTail,
+			},
 		}),
 		// These stay just below the limits.
-		xlsx("most-rows", map[string]part{Sheet: {head: sheetHead + header, body: company, times: 84_000, tail: sheetTail}}),
-		xlsx("most-faults", map[string]part{Sheet: {head: sheetHead + header, body: texts("comp 1", "nobody", "ZZ", "26"), times: 84_000, tail: sheetTail}}),
+		xlsx("most-rows", map[string]part{
+			Sheet: {head: sheetHead + header, body: company, times: 84_000, tail: sheetTail},
+		}),
+		xlsx("most-faults", map[string]part{
+			Sheet: {
+				head:  sheetHead + header,
+				body:  texts("comp 1", "nobody", "ZZ", "26"),
+				times: 84_000,
+				tail:  sheetTail,
+			},
+		}),
 		xlsx("most-cells", map[string]part{Sheet: {
-			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 16_000) + `</row>`, times: 24, tail: sheetTail,
+			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 16_000) + `</row>`, times: 24,
+			tail: sheetTail,
 		}}),
 		xlsx("most-cells-narrow", map[string]part{Sheet: {
-			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 7) + `</row>`, times: 55_000, tail: sheetTail,
+			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 7) + `</row>`, times: 55_000,
+			tail: sheetTail,
 		}}),
 		xlsx("most-blanks", map[string]part{Sheet: {
 			head: sheetHead + header, each: func(i int) string {
@@ -311,7 +458,8 @@ func Files() []File {
 			}, times: 140, tail: sheetTail,
 		}}),
 		xlsx("most-text", map[string]part{Sheet: {
-			head: sheetHead + texts("Company ID", "User Email", "Filing State", "Filing Year", "Notes"), times: 8_600, tail: sheetTail,
+			head: sheetHead + texts("Company ID", "User Email", "Filing State", "Filing Year", "Notes"), times: 8_600,
+			tail: sheetTail,
 			body: texts("comp_00000001", "a@example.com", "DE", "2026", strings.Repeat("123-45-678 call 7-", 60)),
 		}}),
 		xlsx("most-text-shared", map[string]part{
@@ -320,12 +468,27 @@ func Files() []File {
 		}),
 		xlsx("most-strings", map[string]part{
 			Strings: {head: `<sst>`, body: `<si><t>Acme Holdings</t></si>`, times: 1_060_000, tail: `</sst>`},
-			Sheet:   {head: sheetHead + header, body: `<row><c t="s"><v>7</v></c></row>`, times: 84_000, tail: sheetTail},
+			Sheet: {
+				head:  sheetHead + header,
+				body:  `<row><c t="s"><v>7</v></c></row>`,
+				times: 84_000,
+				tail:  sheetTail,
+			},
 		}),
 		xlsx("properties", map[string]part{
-			Book:                       {head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/><sheet name="Bulkfiling" state="veryHidden" r:id="rId9"/></sheets></workbook>`},
-			Rels:                       {head: relsHead + `<Relationship Id="rId9" Type="` + officeRel + `/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`},
-			"xl/worksheets/sheet2.xml": {head: sheetHead + texts("bulkfiling properties"), body: `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`, times: 350, tail: sheetTail},
+			Book: {
+				head: bookHead + `<sheets><sheet name="Sheet1" r:id="rId1"/><sheet name="Bulkfiling" state="veryHidden" r:id="rId9"/></sheets></workbook>`,
+			},
+			Rels: {
+				head: relsHead + `<Relationship Id="rId9" Type="` + officeRel +
+					`/worksheet" Target="worksheets/sheet2.xml"/></Relationships>`,
+			},
+			"xl/worksheets/sheet2.xml": {
+				head:  sheetHead + texts("bulkfiling properties"),
+				body:  `<row><c t="inlineStr"><is><t>` + long + `</t></is></c></row>`,
+				times: 350,
+				tail:  sheetTail,
+			},
 		}),
 		{"zip-overlap.xlsx", overlapping},
 		{"zip-directory.xlsx", directory},
@@ -382,12 +545,14 @@ func sheets(n int) map[string]part {
 			return fmt.Sprintf(`<sheet name="S%d" r:id="s%[1]d"/>`, i)
 		}},
 		Rels: {head: relsHead, times: n, tail: `</Relationships>`, each: func(i int) string {
-			return fmt.Sprintf(`<Relationship Id="s%d" Type="%s/worksheet" Target="worksheets/s%[1]d.xml"/>`, i, officeRel)
+			return fmt.Sprintf(`<Relationship Id="s%d" Type="%s/worksheet" Target="worksheets/s%[1]d.xml"/>`, i,
+				officeRel)
 		}},
 	}
 	for i := range n {
 		parts[fmt.Sprintf("xl/worksheets/s%d.xml", i)] = part{
-			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 300) + `</row>`, times: 32, tail: sheetTail,
+			head: sheetHead + header, body: `<row>` + strings.Repeat(`<c><v>1</v></c>`, 300) + `</row>`, times: 32,
+			tail: sheetTail,
 		}
 	}
 	return parts
@@ -482,7 +647,9 @@ func directory() []byte {
 
 // lying is a workbook whose styles say that they are small.
 func lying() []byte {
-	data := workbook(map[string]part{Styles: some(500<<20, `<styleSheet><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`)})
+	data := workbook(map[string]part{
+		Styles: some(500<<20, `<styleSheet><cellXfs>`, `<xf/>`, `</cellXfs></styleSheet>`),
+	})
 	for at := bytes.Index(data, []byte("PK\x01\x02")); at >= 0; {
 		n := int(binary.LittleEndian.Uint16(data[at+28:]))
 		if string(data[at+46:at+46+n]) == Styles {

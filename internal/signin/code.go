@@ -30,7 +30,11 @@ type App struct {
 // NewApp makes the key of an authenticator app, which shows it under the name of
 // the account.
 func NewApp(account string) (App, error) {
-	key, err := totp.Generate(totp.GenerateOpts{Issuer: product, AccountName: strings.ReplaceAll(account, ":", " "), SecretSize: 20})
+	key, err := totp.Generate(totp.GenerateOpts{
+		Issuer:      product,
+		AccountName: strings.ReplaceAll(account, ":", " "),
+		SecretSize:  20,
+	})
 	if err != nil {
 		return App{}, fmt.Errorf("make the key of an authenticator app: %w", err)
 	}
@@ -75,7 +79,8 @@ func MatchCode(now time.Time) func(secret, code string, after int64) (step int64
 		found := int64(0)
 		present := now.Unix() / codeStep
 		for _, step := range []int64{present - 1, present, present + 1} {
-			want, err := totp.GenerateCodeCustom(secret, time.Unix(step*codeStep, 0), totp.ValidateOpts{Period: codeStep, Digits: codeDigits})
+			want, err := totp.GenerateCodeCustom(secret, time.Unix(step*codeStep, 0),
+				totp.ValidateOpts{Period: codeStep, Digits: codeDigits})
 			if err == nil && step > after && subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
 				found = step
 			}

@@ -12,7 +12,8 @@ import (
 // The last six digits of the test values of RFC 6238, appendix B.
 func TestCodesAreThoseOfTheRFC(t *testing.T) {
 	secret := base32.StdEncoding.EncodeToString([]byte("12345678901234567890"))
-	for at, code := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
+	for at, code := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471",
+		1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
 		if step, ok := MatchCode(time.Unix(at, 0))(secret, code, 0); !ok || step != at/30 {
 			t.Errorf("%s at %d: step %d, %v", code, at, step, ok)
 		}
@@ -53,7 +54,8 @@ func TestNewApp(t *testing.T) {
 	if err != nil || a.Secret == b.Secret || len(a.Secret) != 32 || AppOf(a.URL) != a {
 		t.Errorf("%+v, %+v, %v", a, b, err)
 	}
-	if !strings.HasPrefix(a.URL, "otpauth://totp/Bulkfiling:ana") || strings.ReplaceAll(a.Readable(), " ", "") != a.Secret {
+	if !strings.HasPrefix(a.URL, "otpauth://totp/Bulkfiling:ana") ||
+		strings.ReplaceAll(a.Readable(), " ", "") != a.Secret {
 		t.Errorf("%s, %s", a.URL, a.Readable())
 	}
 	picture, err := a.QR()

@@ -57,7 +57,11 @@ func NewPasskeys(address *url.URL) (*Passkeys, error) {
 	if net.ParseIP(host) != nil || host == "" || address.Scheme != "https" && host != "localhost" {
 		return nil, ErrNoPasskeys
 	}
-	rp, err := webauthn.New(&webauthn.Config{RPID: host, RPDisplayName: product, RPOrigins: []string{address.Scheme + "://" + address.Host}})
+	rp, err := webauthn.New(&webauthn.Config{
+		RPID:          host,
+		RPDisplayName: product,
+		RPOrigins:     []string{address.Scheme + "://" + address.Host},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPasskeys, err)
 	}

@@ -37,7 +37,8 @@ func newDevice(origin, id string, o virtualwebauthn.AuthenticatorOptions) *devic
 	o.UserHandle = []byte(id)
 	d := &device{
 		site: virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: u.Hostname(), Origin: origin},
-		auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: signintest.NewPasskey(),
+		auth: virtualwebauthn.NewAuthenticatorWithOptions(o),
+		key:  signintest.NewPasskey(),
 	}
 	d.auth.AddCredential(d.key)
 	return d
@@ -79,7 +80,8 @@ func enroll(t *testing.T, p *Passkeys, d *device, o Owner) Passkey {
 const site = "https://filings.example.com"
 
 func TestPasskeySignsIn(t *testing.T) {
-	p, d, ana := passkeys(t, site), newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{}), Owner{ID: "A1", Name: "ana"}
+	p, d, ana := passkeys(t, site), newDevice(site, "A1",
+		virtualwebauthn.AuthenticatorOptions{}), Owner{ID: "A1", Name: "ana"}
 	kept := enroll(t, p, d, ana)
 	ana.Passkeys = []string{kept.Data}
 	owner := func(credential string) (Owner, error) {
@@ -92,7 +94,8 @@ func TestPasskeySignsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(c.Options), `"userVerification":"required"`) || strings.Contains(string(c.Options), "allowCredentials") {
+	if !strings.Contains(string(c.Options), `"userVerification":"required"`) ||
+		strings.Contains(string(c.Options), "allowCredentials") {
 		t.Errorf("%s", c.Options)
 	}
 	answer := d.answer(t, c)
@@ -125,14 +128,16 @@ func TestPasskeySignsIn(t *testing.T) {
 // pass as a second factor.
 func TestUnverifiedPasskeyIsASecondFactorOnly(t *testing.T) {
 	p := passkeys(t, site)
-	d, ana := newDevice(site, "A1", virtualwebauthn.AuthenticatorOptions{UserNotVerified: true}), Owner{ID: "A1", Name: "ana"}
+	d, ana := newDevice(site, "A1",
+		virtualwebauthn.AuthenticatorOptions{UserNotVerified: true}), Owner{ID: "A1", Name: "ana"}
 	kept := enroll(t, p, d, ana)
 	ana.Passkeys = []string{kept.Data}
 	c, err := p.BeginSignIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.FinishSignIn(c.State, d.answer(t, c), func(string) (Owner, error) { return ana, nil }); !errors.Is(err, ErrPasskey) {
+	if _, err := p.FinishSignIn(c.State, d.answer(t, c),
+		func(string) (Owner, error) { return ana, nil }); !errors.Is(err, ErrPasskey) {
 		t.Errorf("a sign-in: %v", err)
 	}
 	if c, err = p.BeginCheck(ana); err != nil {
@@ -162,8 +167,12 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	elsewhere := *d
 	elsewhere.site.ID = "evil.example"
 	absent := *d
-	absent.auth = virtualwebauthn.NewAuthenticatorWithOptions(virtualwebauthn.AuthenticatorOptions{UserHandle: []byte("A1"), UserNotPresent: true})
-	for name, device := range map[string]*device{"another origin": &phish, "another key": other, "a forged key": &forged, "another site": &elsewhere, "nobody there": &absent} {
+	absent.auth = virtualwebauthn.NewAuthenticatorWithOptions(virtualwebauthn.AuthenticatorOptions{
+		UserHandle:     []byte("A1"),
+		UserNotPresent: true,
+	})
+	for name, device := range map[string]*device{"another origin": &phish, "another key": other,
+		"a forged key": &forged, "another site": &elsewhere, "nobody there": &absent} {
 		if _, err := p.FinishCheck(ana, c.State, device.answer(t, c)); !errors.Is(err, ErrPasskey) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -175,7 +184,8 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 		if _, err := p.FinishEnrollment(ana, c.State, bad); !errors.Is(err, ErrPasskey) {
 			t.Errorf("enroll %q: %v", bad, err)
 		}
-		if _, err := p.FinishSignIn(c.State, bad, func(string) (Owner, error) { return ana, nil }); !errors.Is(err, ErrPasskey) {
+		if _, err := p.FinishSignIn(c.State, bad, func(string) (Owner, error) { return ana, nil }); !errors.Is(err,
+			ErrPasskey) {
 			t.Errorf("sign in by %q: %v", bad, err)
 		}
 	}
@@ -184,7 +194,9 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.FinishSignIn(whole.State, d.answer(t, whole), func(string) (Owner, error) { return Owner{ID: "A2", Passkeys: ana.Passkeys}, nil }); !errors.Is(err, ErrPasskey) {
+	if _, err := p.FinishSignIn(whole.State, d.answer(t, whole),
+		func(string) (Owner, error) { return Owner{ID: "A2", Passkeys: ana.Passkeys}, nil }); !errors.Is(err,
+		ErrPasskey) {
 		t.Errorf("somebody else's: %v", err)
 	}
 	// A challenge for an enrollment is none for another owner.
@@ -192,7 +204,8 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.FinishEnrollment(Owner{ID: "A2", Name: "leo"}, begun.State, other.register(t, begun)); !errors.Is(err, ErrPasskey) {
+	if _, err := p.FinishEnrollment(Owner{ID: "A2", Name: "leo"}, begun.State,
+		other.register(t, begun)); !errors.Is(err, ErrPasskey) {
 		t.Errorf("an enrollment of somebody else: %v", err)
 	}
 	var options struct {
@@ -207,7 +220,8 @@ func TestPasskeysThatProveNothing(t *testing.T) {
 func TestWherePasskeysAre(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://filings.example.com": true, "http://localhost:8080": true, "https://localhost": true,
-		"http://127.0.0.1:8080": false, "https://192.0.2.1": false, "http://filings.example.com": false, "https://[::1]:8080": false, "": false,
+		"http://127.0.0.1:8080": false, "https://192.0.2.1": false, "http://filings.example.com": false,
+		"https://[::1]:8080": false, "": false,
 	} {
 		u, err := url.Parse(address)
 		if err != nil {

@@ -221,7 +221,13 @@ func (p *Provider) ask(ctx context.Context) (*discovery, error) {
 	if p.c.ClientSecret == "" || len(d.Methods) > 0 && !slices.Contains(d.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
 	}
-	d.config = oauth2.Config{ClientID: p.c.ClientID, ClientSecret: p.c.ClientSecret, Endpoint: end, RedirectURL: p.c.Redirect, Scopes: p.c.Scopes}
+	d.config = oauth2.Config{
+		ClientID:     p.c.ClientID,
+		ClientSecret: p.c.ClientSecret,
+		Endpoint:     end,
+		RedirectURL:  p.c.Redirect,
+		Scopes:       p.c.Scopes,
+	}
 	return d, nil
 }
 
@@ -232,7 +238,8 @@ func (p *Provider) permits(address string) error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the provider names an address that is none: %q", address)
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()) && strings.HasPrefix(p.c.Issuer, "http://")) {
+	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname()) &&
+		strings.HasPrefix(p.c.Issuer, "http://")) {
 		return fmt.Errorf("the provider names an address that is not https: %q", address)
 	}
 	return nil
@@ -342,7 +349,8 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 	tokens, err := d.config.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(c.Verifier))
 	if err != nil {
 		if refusal := new(oauth2.RetrieveError); errors.As(err, &refusal) && refusal.Response.StatusCode < 500 {
-			return Person{}, fmt.Errorf("%w: the code was refused: %q", ErrUntrusted, cmp.Or(refusal.ErrorCode, refusal.Response.Status))
+			return Person{}, fmt.Errorf("%w: the code was refused: %q", ErrUntrusted,
+				cmp.Or(refusal.ErrorCode, refusal.Response.Status))
 		}
 		return Person{}, fmt.Errorf("%w: %w", ErrProviderAway, err)
 	}
@@ -380,19 +388,30 @@ func (p *Provider) Finish(ctx context.Context, c Ceremony, answer url.Values) (P
 		}
 	}
 	return Person{
-		Issuer: p.c.Issuer, Subject: token.Subject, Names: names(said), Groups: groups, Roles: p.c.Roles.Of(groups),
-		SecondFactor: secondFactor(said), IDToken: raw,
+		Issuer:       p.c.Issuer,
+		Subject:      token.Subject,
+		Names:        names(said),
+		Groups:       groups,
+		Roles:        p.c.Roles.Of(groups),
+		SecondFactor: secondFactor(said),
+		IDToken:      raw,
 	}, nil
 }
 
 // algorithms are those of ID tokens: with a public key, so that nobody but the
 // provider can have made one.
-var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
+var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256,
+	oidc.ES384, oidc.ES512, oidc.EdDSA}
 
 // verify checks all that OpenID Connect Core 3.1.3.7 asks for.
-func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony, raw, access string) (*oidc.IDToken, claims, error) {
+func (p *Provider) verify(ctx context.Context, d *discovery, c Ceremony,
+	raw, access string) (*oidc.IDToken, claims, error) {
 	var said claims
-	token, err := d.provider.Verifier(&oidc.Config{ClientID: p.c.ClientID, SupportedSigningAlgs: algorithms, Now: p.c.Now}).Verify(ctx, raw)
+	token, err := d.provider.Verifier(&oidc.Config{
+		ClientID:             p.c.ClientID,
+		SupportedSigningAlgs: algorithms,
+		Now:                  p.c.Now,
+	}).Verify(ctx, raw)
 	if err != nil {
 		return nil, said, err
 	}

@@ -20,15 +20,19 @@ import (
 	"testing"
 	"time"
 
-	"bulkfiling/internal/signin/signintest"
-
 	"github.com/go-jose/go-jose/v4"
+
+	"bulkfiling/internal/signin/signintest"
 )
 
 func client(p *signintest.Provider, change ...func(*ProviderConfig)) *Provider {
 	c := ProviderConfig{
-		Issuer: p.URL, ClientID: signintest.ClientID, ClientSecret: signintest.ClientSecret, Redirect: "https://filings.example.com/sign-in/provider/callback",
-		GroupsClaim: "groups", Roles: GroupRoles{{"filing-approvers", "approver"}, {"filing-ops", "operator"}},
+		Issuer:       p.URL,
+		ClientID:     signintest.ClientID,
+		ClientSecret: signintest.ClientSecret,
+		Redirect:     "https://filings.example.com/sign-in/provider/callback",
+		GroupsClaim:  "groups",
+		Roles:        GroupRoles{{"filing-approvers", "approver"}, {"filing-ops", "operator"}},
 	}
 	for _, f := range change {
 		f(&c)
@@ -67,25 +71,32 @@ func signIn(t *testing.T, c *Provider) (Person, error) {
 
 func TestProviderSignsIn(t *testing.T) {
 	p := signintest.New(t)
-	p.Person(map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": true, "preferred_username": "ana", "groups": []string{"all", "filing-ops"}, "amr": []string{"pwd", "mfa"}})
+	p.Person(map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": true,
+		"preferred_username": "ana", "groups": []string{"all", "filing-ops"}, "amr": []string{"pwd", "mfa"}})
 	c := client(p)
 	got, err := signIn(t, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Issuer != p.URL || got.Subject != "1" || !slices.Equal(got.Names, []string{"ana@example.com", "ana"}) || !slices.Equal(got.Roles, []string{"operator"}) || !got.SecondFactor || got.IDToken == "" {
+	if got.Issuer != p.URL || got.Subject != "1" || !slices.Equal(got.Names, []string{"ana@example.com", "ana"}) ||
+		!slices.Equal(got.Roles, []string{"operator"}) || !got.SecondFactor || got.IDToken == "" {
 		t.Errorf("%+v", got)
 	}
 	asked := p.Asked()[0]
-	if asked.Get("code_challenge_method") != "S256" || len(asked.Get("code_challenge")) != 43 || asked.Get("nonce") == "" || asked.Get("redirect_uri") != "https://filings.example.com/sign-in/provider/callback" ||
+	if asked.Get("code_challenge_method") != "S256" || len(asked.Get("code_challenge")) != 43 ||
+		asked.Get("nonce") == "" || asked.Get(
+		"redirect_uri") != "https://filings.example.com/sign-in/provider/callback" ||
 		asked.Get("scope") != "openid profile email" || asked.Get("response_type") != "code" {
 		t.Errorf("%v", asked)
 	}
-	if _, err := signIn(t, c); err != nil || p.Asked()[1].Get("nonce") == asked.Get("nonce") || p.Asked()[1].Get("code_challenge") == asked.Get("code_challenge") {
+	if _, err := signIn(t, c); err != nil || p.Asked()[1].Get("nonce") == asked.Get("nonce") ||
+		p.Asked()[1].Get("code_challenge") == asked.Get("code_challenge") {
 		t.Errorf("the second time: %v, %v", p.Asked()[1], err)
 	}
 	out, err := url.Parse(c.SignOut(t.Context(), got.IDToken, "https://filings.example.com/sign-in"))
-	if err != nil || out.Path != "/end" || out.Query().Get("id_token_hint") != got.IDToken || out.Query().Get("client_id") != signintest.ClientID || out.Query().Get("post_logout_redirect_uri") != "https://filings.example.com/sign-in" {
+	if err != nil || out.Path != "/end" || out.Query().Get("id_token_hint") != got.IDToken ||
+		out.Query().Get("client_id") != signintest.ClientID ||
+		out.Query().Get("post_logout_redirect_uri") != "https://filings.example.com/sign-in" {
 		t.Errorf("%v, %v", out, err)
 	}
 }
@@ -100,15 +111,22 @@ func TestGroupsAndNames(t *testing.T) {
 		roles  []string
 		names  []string
 	}{
-		"none":               {map[string]any{"sub": "1"}, "groups", nil, nil},
-		"one":                {map[string]any{"sub": "1", "groups": "filing-ops"}, "groups", []string{"operator"}, nil},
-		"deep":               {map[string]any{"sub": "1", "realm_access": map[string]any{"roles": []any{"filing-ops", 7}}}, "realm_access.roles", []string{"operator"}, nil},
-		"a name with dots":   {map[string]any{"sub": "1", "https://x.y/groups": []string{"filing-ops"}}, "https://x.y/groups", []string{"operator"}, nil},
-		"odd":                {map[string]any{"sub": "1", "groups": map[string]any{"filing-ops": true}}, "groups", nil, nil},
-		"another case":       {map[string]any{"sub": "1", "groups": []string{"Filing-Ops"}}, "groups", nil, nil},
-		"not verified":       {map[string]any{"sub": "1", "email": "boss@example.com", "email_verified": false, "name": "Ana"}, "groups", nil, []string{"Ana"}},
-		"said by nobody":     {map[string]any{"sub": "1", "email": "boss@example.com", "name": "Ana"}, "groups", nil, []string{"Ana"}},
-		"verified, in words": {map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": "true"}, "groups", nil, []string{"ana@example.com"}},
+		"none": {map[string]any{"sub": "1"}, "groups", nil, nil},
+		"one":  {map[string]any{"sub": "1", "groups": "filing-ops"}, "groups", []string{"operator"}, nil},
+		"deep": {map[string]any{
+			"sub": "1", "realm_access": map[string]any{"roles": []any{"filing-ops", 7}},
+		}, "realm_access.roles", []string{"operator"}, nil},
+		"a name with dots": {map[string]any{"sub": "1", "https://x.y/groups": []string{"filing-ops"}},
+			"https://x.y/groups", []string{"operator"}, nil},
+		"odd": {map[string]any{"sub": "1", "groups": map[string]any{"filing-ops": true}}, "groups",
+			nil, nil},
+		"another case": {map[string]any{"sub": "1", "groups": []string{"Filing-Ops"}}, "groups", nil, nil},
+		"not verified": {map[string]any{"sub": "1", "email": "boss@example.com", "email_verified": false,
+			"name": "Ana"}, "groups", nil, []string{"Ana"}},
+		"said by nobody": {map[string]any{"sub": "1", "email": "boss@example.com", "name": "Ana"}, "groups", nil,
+			[]string{"Ana"}},
+		"verified, in words": {map[string]any{"sub": "1", "email": "ana@example.com", "email_verified": "true"},
+			"groups", nil, []string{"ana@example.com"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, inToken := range []bool{true, false} {
@@ -135,7 +153,8 @@ func TestSecondFactorOfTheProvider(t *testing.T) {
 	p := signintest.New(t)
 	for want, all := range map[bool][]map[string]any{
 		true: {{"amr": []string{"pwd", "mfa"}}, {"amr": "mfa"}, {"acr": "phr"}, {"acr": "urn:okta:loa:2fa:any"}},
-		false: {{}, {"amr": []string{"pwd"}}, {"amr": []string{"otp"}}, {"amr": []any{true, nil}}, {"amr": map[string]any{"mfa": true}}, {"acr": "1"}, {"acr": ""},
+		false: {{}, {"amr": []string{"pwd"}}, {"amr": []string{"otp"}}, {"amr": []any{true, nil}},
+			{"amr": map[string]any{"mfa": true}}, {"acr": "1"}, {"acr": ""},
 			{"amr": "pwd mfa"}},
 	} {
 		for _, claims := range all {
@@ -198,7 +217,8 @@ func TestLyingProvider(t *testing.T) {
 			Claims: func(c map[string]any) { delete(c, "groups") }, UserInfo: func(c map[string]any) { c["sub"] = "2" },
 		},
 		"a user info of nobody": {
-			Claims: func(c map[string]any) { delete(c, "groups") }, UserInfo: func(c map[string]any) { delete(c, "sub") },
+			Claims:   func(c map[string]any) { delete(c, "groups") },
+			UserInfo: func(c map[string]any) { delete(c, "sub") },
 		},
 		"no signature": {Sign: func(payload []byte, _ jose.JSONWebKey) string {
 			return b64([]byte(`{"alg":"none"}`)) + "." + b64(payload) + "."
@@ -217,14 +237,16 @@ func TestLyingProvider(t *testing.T) {
 			return signintest.Sign(payload, jose.JSONWebKey{Key: stranger, KeyID: key.KeyID})
 		}},
 		"a key in the token": {Sign: func(payload []byte, _ jose.JSONWebKey) string {
-			signer, _ := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: stranger}, &jose.SignerOptions{EmbedJWK: true})
+			signer, _ := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: stranger},
+				&jose.SignerOptions{EmbedJWK: true})
 			signed, _ := signer.Sign(payload)
 			compact, _ := signed.CompactSerialize()
 			return compact
 		}},
 		"a changed payload": {Sign: func(payload []byte, key jose.JSONWebKey) string {
 			parts := strings.Split(signintest.Sign(payload, key), ".")
-			return parts[0] + "." + b64([]byte(strings.Replace(string(payload), `"sub":"1"`, `"sub":"2"`, 1))) + "." + parts[2]
+			return parts[0] + "." + b64([]byte(strings.Replace(string(payload), `"sub":"1"`, `"sub":"2"`, 1))) + "." +
+				parts[2]
 		}},
 		"no keys": {Keys: func([]jose.JSONWebKey) []jose.JSONWebKey { return nil }},
 		"a key for encryption alone": {Keys: func(k []jose.JSONWebKey) []jose.JSONWebKey {
@@ -286,10 +308,12 @@ func TestAnswersAreOfOneSignIn(t *testing.T) {
 	if _, err := c.Finish(t.Context(), mine, answer); !errors.Is(err, ErrUntrusted) {
 		t.Errorf("the same code again: %v", err)
 	}
-	if _, err := c.Finish(t.Context(), Ceremony{}, url.Values{"code": {"x"}, "iss": {p.URL}}); !errors.Is(err, ErrUntrusted) {
+	if _, err := c.Finish(t.Context(), Ceremony{}, url.Values{"code": {"x"}, "iss": {p.URL}}); !errors.Is(err,
+		ErrUntrusted) {
 		t.Errorf("without a ceremony: %v", err)
 	}
-	if _, err := c.Finish(t.Context(), mine, url.Values{"error": {"access_denied"}, "state": {mine.State}, "iss": {p.URL}}); !errors.Is(err, ErrProviderRefused) {
+	if _, err := c.Finish(t.Context(), mine, url.Values{"error": {"access_denied"}, "state": {mine.State},
+		"iss": {p.URL}}); !errors.Is(err, ErrProviderRefused) {
 		t.Errorf("a refusal: %v", err)
 	}
 	if _, err := c.Finish(t.Context(), mine, url.Values{"error": {"access_denied"}}); !errors.Is(err, ErrUntrusted) {
@@ -367,14 +391,16 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // What the provider says of itself is not trusted further than its name.
 func TestDiscoveryThatLies(t *testing.T) {
 	for name, lie := range map[string]func(map[string]any){
-		"another issuer":           func(d map[string]any) { d["issuer"] = "https://evil.example" },
-		"keys in the clear":        func(d map[string]any) { d["jwks_uri"] = "http://evil.example/keys" },
-		"codes in the clear":       func(d map[string]any) { d["token_endpoint"] = "http://evil.example/token" },
-		"no authorization":         func(d map[string]any) { delete(d, "authorization_endpoint") },
-		"a script":                 func(d map[string]any) { d["authorization_endpoint"] = "javascript:alert(1)" },
-		"a sign-out in the clear":  func(d map[string]any) { d["end_session_endpoint"] = "http://evil.example/end" },
-		"user info in the clear":   func(d map[string]any) { d["userinfo_endpoint"] = "http://evil.example/me" },
-		"an endless document":      func(d map[string]any) { d["issuer"], d["z"] = "x", strings.Repeat("z", 2*maxAnswer) },
+		"another issuer":          func(d map[string]any) { d["issuer"] = "https://evil.example" },
+		"keys in the clear":       func(d map[string]any) { d["jwks_uri"] = "http://evil.example/keys" },
+		"codes in the clear":      func(d map[string]any) { d["token_endpoint"] = "http://evil.example/token" },
+		"no authorization":        func(d map[string]any) { delete(d, "authorization_endpoint") },
+		"a script":                func(d map[string]any) { d["authorization_endpoint"] = "javascript:alert(1)" },
+		"a sign-out in the clear": func(d map[string]any) { d["end_session_endpoint"] = "http://evil.example/end" },
+		"user info in the clear":  func(d map[string]any) { d["userinfo_endpoint"] = "http://evil.example/me" },
+		"an endless document": func(d map[string]any) {
+			d["issuer"], d["z"] = "x", strings.Repeat("z", 2*maxAnswer)
+		},
 		"an address that is none":  func(d map[string]any) { d["token_endpoint"] = "%%%" },
 		"numbers instead of texts": func(d map[string]any) { d["token_endpoint"] = 5 },
 	} {
@@ -400,7 +426,8 @@ func TestSecretOfTheClient(t *testing.T) {
 			return http.DefaultTransport.RoundTrip(r)
 		})}
 	}
-	if _, err := signIn(t, client(p, count, func(x *ProviderConfig) { x.ClientSecret = "wrong" })); !errors.Is(err, ErrUntrusted) || sent != 1 {
+	if _, err := signIn(t, client(p, count, func(x *ProviderConfig) { x.ClientSecret = "wrong" })); !errors.Is(err,
+		ErrUntrusted) || sent != 1 {
 		t.Errorf("sent %d times, %v", sent, err)
 	}
 	p.Lie(signintest.Lies{Tokens: func(t map[string]any) { clear(t); t["error"] = "invalid_request" }})

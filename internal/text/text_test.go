@@ -4,13 +4,16 @@ import "testing"
 
 func TestSentences(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Number(0), "0"}, {Number(999), "999"}, {Number(1000), "1,000"}, {Number(-1234567), "-1,234,567"}, {Number(-123), "-123"},
+		{Number(0), "0"}, {Number(999), "999"}, {Number(1000), "1,000"}, {Number(-1234567), "-1,234,567"},
+		{Number(-123), "-123"},
 		{Count(1, "row"), "1 row"}, {Count(0, "row"), "0 rows"}, {Count(1200, "row"), "1,200 rows"},
 		{CountOf(1, "company", "companies"), "1 company"}, {CountOf(2, "company", "companies"), "2 companies"},
-		{List(nil), ""}, {List([]string{"a"}), "a"}, {List([]string{"a", "b"}), "a and b"}, {List([]string{"a", "b", "c"}), "a, b, and c"},
+		{List(nil), ""}, {List([]string{"a"}), "a"}, {List([]string{"a", "b"}), "a and b"},
+		{List([]string{"a", "b", "c"}), "a, b, and c"},
 		{Or([]string{"a", "b", "c"}), "a, b, or c"},
 		{FirstOf([]string{"1", "2"}, 2), "1, 2"}, {FirstOf([]string{"1", "2", "3"}, 2), "1, 2, and 1 more"},
-		{Shorten("abc", 3), "abc"}, {Shorten("abcd", 3), "ab…"}, {Shorten("äöüß", 3), "äö…"}, {Shorten("", 3), ""}, {Shorten("ab", 1), "…"},
+		{Shorten("abc", 3), "abc"}, {Shorten("abcd", 3), "ab…"}, {Shorten("äöüß", 3), "äö…"}, {Shorten("", 3), ""},
+		{Shorten("ab", 1), "…"},
 		{Line("a\tb\nc\x1b[2J\u202ed"), "a b c[2Jd"},
 	} {
 		if c.got != c.want {

@@ -32,9 +32,12 @@ func rolesOf(v *visit) []ledger.Role {
 func (s *Site) addAccount(v *visit) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
 	if s.ProviderOnly {
-		return wrong("People are added when they first sign in with a company account. To add a break-glass account: importer accounts add. Nobody was added.")
+		return wrong(
+			"People are added when they first sign in with a company account. To add a break-glass account: " +
+				"importer accounts add. Nobody was added.")
 	}
-	account, err := s.Ledger.AddAccount(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name, rolesOf(v))
+	account, err := s.Ledger.AddAccount(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
+		rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
 		return wrong("%s Nobody was added.", sentence(err.Error()))
 	}
@@ -86,7 +89,9 @@ func (s *Site) makeLink(v *visit) error {
 // showLink makes a one-time link and shows it, once.
 func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 	if s.refuseLocal(a) == errProvider {
-		return wrong("%s cannot use a link: only break-glass accounts sign in without a company account. No link was made.", a.Name)
+		return wrong(
+			"%s cannot use a link: only break-glass accounts sign in without a company account. No link was made.",
+			a.Name)
 	}
 	note := "to sign in"
 	if a.HasPassword {
@@ -135,7 +140,10 @@ func (s *Site) vouch(v *visit) error {
 	}
 	err = s.Ledger.VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
 	if errors.Is(err, ledger.ErrVouch) {
-		return wrong("You made the sign-in link of %s, or signed in with a link from the same person. Another operator must confirm the account. If there is no other operator, run at the terminal: importer accounts vouch. Nothing was changed.", account.Name)
+		return wrong(
+			"You made the sign-in link of %s, or signed in with a link from the same person. Another operator must "+
+				"confirm the account. If there is no other operator, run at the terminal: importer accounts vouch. "+
+				"Nothing was changed.", account.Name)
 	}
 	if err != nil {
 		return err
@@ -165,7 +173,13 @@ func (s *Site) audit(v *visit) error {
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
-	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{By: p.By, What: p.What, Of: p.Of, Before: before, Limit: actsOnPage})
+	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{
+		By:     p.By,
+		What:   p.What,
+		Of:     p.Of,
+		Before: before,
+		Limit:  actsOnPage,
+	})
 	if err != nil {
 		return err
 	}

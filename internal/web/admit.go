@@ -51,11 +51,18 @@ func (a arrival) life(now time.Time) time.Duration {
 // Why somebody is not let in whose password is right.
 var (
 	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
-	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account", "Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page and choose your company account."}
-	errManaged  = &Trouble{http.StatusForbidden, "Sign in with your company account", "The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
-	errApp      = &Trouble{http.StatusGone, "This page expired", "Go back to Security and add the app again. Nothing was changed."}
-	errPasskey  = &Trouble{http.StatusGone, "This page expired", "Go back to Security and use the passkey again. Nothing was changed."}
-	errFlow     = &Trouble{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
+	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account",
+		"Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page " +
+			"and choose your company account."}
+	errManaged = &Trouble{http.StatusForbidden, "Sign in with your company account",
+		"The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
+	errApp = &Trouble{
+		http.StatusGone, "This page expired", "Go back to Security and add the app again. Nothing was changed.",
+	}
+	errPasskey = &Trouble{
+		http.StatusGone, "This page expired", "Go back to Security and use the passkey again. Nothing was changed.",
+	}
+	errFlow = &Trouble{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
 )
 
 // admit lets somebody in, after the second factor where the account has one.
@@ -124,7 +131,13 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 			return err
 		}
 	}
-	act := ledger.Act{By: a.Name, From: v.from(), What: "sign-in", Of: a.Name, Note: by.By}
+	act := ledger.Act{
+		By:   a.Name,
+		From: v.from(),
+		What: "sign-in",
+		Of:   a.Name,
+		Note: by.By,
+	}
 	if by.Factor != "" && by.By != byPasskey {
 		act.Note += ", second step: " + string(by.Factor)
 	}
@@ -150,7 +163,8 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 		return err
 	}
 	if by.Factor == ledger.FactorRecovery {
-		v.say("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or passkey, remove it here and add another one.")
+		v.say("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or "+
+			"passkey, remove it here and add another one.")
 		return v.goTo("/security")
 	}
 	if begun, err := s.Ledger.Session(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {
@@ -164,7 +178,9 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
 	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
 		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
-		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() + ").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name + "\"\n",
+		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
+			").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
+			"\"\n",
 	})
 	return err
 }
@@ -244,7 +260,8 @@ func (s *Site) second(v *visit) error {
 	kind, err := s.checkFactor(v, a, v.try(a.Name))
 	if errors.Is(err, ledger.ErrFactor) {
 		s.failedSignIn(v, a.Name, "second factor", err)
-		return s.showSecond(v, http.StatusUnauthorized, a, "That code is not valid. Codes change every 30 seconds, and each works once.")
+		return s.showSecond(v, http.StatusUnauthorized, a,
+			"That code is not valid. Codes change every 30 seconds, and each works once.")
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,12 @@ type asked struct {
 }
 
 func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
-	a := &asked{Rows: p.Counts[filing.Ready], Total: p.Summary.Needed, By: cmp.Or(b.Approval.AskedBy, b.CreatedBy), Plan: b.Approval.Plan}
+	a := &asked{
+		Rows:  p.Counts[filing.Ready],
+		Total: p.Summary.Needed,
+		By:    cmp.Or(b.Approval.AskedBy, b.CreatedBy),
+		Plan:  b.Approval.Plan,
+	}
 	if p.Book.Declared {
 		a.Short = max(0, a.Total.Amount-p.Book.Available())
 	}
@@ -82,7 +87,8 @@ func (v *visit) sayBarred(err error) {
 	v.site.deny(v, ledger.ErrSecond.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
-		v.say("warn", "%s A second person approves it: send them the address of this page. Nothing was sent.", why.ToYou())
+		v.say("warn", "%s A second person approves it: send them the address of this page. Nothing was sent.",
+			why.ToYou())
 	} else {
 		v.say("warn", "A second person approves it: send them the address of this page. Nothing was sent.")
 	}
@@ -101,7 +107,8 @@ func (s *Site) checkedWarnings(v *visit, b ledger.Batch) error {
 	if err != nil || w.Count == 0 || v.r.PostForm.Get("warnings") == strconv.Itoa(w.Count) {
 		return err
 	}
-	return wrong("There is a box to confirm that you have checked %s: check it. Nothing was sent.", count(w.Count, "warning"))
+	return wrong("There is a box to confirm that you have checked %s: check it. Nothing was sent.",
+		count(w.Count, "warning"))
 }
 
 // approve says yes to a batch, as it was looked at.
@@ -115,7 +122,8 @@ func (s *Site) approve(v *visit) error {
 			return err
 		}
 	}
-	// What it costs now is asked for and noted by us, whatever comes of it: the act is the yes.
+	// What it costs now is asked for and noted by us, whatever comes of it: the
+	// act is the yes.
 	p, err := jobs.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
 	if err == nil {
 		err = p.Looked(v.r.PostForm.Get("plan"))
@@ -131,12 +139,14 @@ func (s *Site) approve(v *visit) error {
 			return err
 		}
 		if b.Approval.State == ledger.ApprovalGiven {
-			v.say("note", "It was approved by %s at %s.", b.Approval.By, b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
+			v.say("note", "It was approved by %s at %s.", b.Approval.By,
+				b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
 		} else {
 			v.say("note", "It waits for no approval.")
 		}
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
+		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then "+
+			"say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
 	case errors.Is(err, ledger.ErrNotOpen):
 		v.say("warn", "It is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecond):
@@ -161,16 +171,19 @@ func (s *Site) approveCosts(v *visit) error {
 		return err
 	}
 	form := v.r.PostForm
-	if form.Get("rows") != strconv.Itoa(looked.Rows) || form.Get("cents") != strconv.FormatInt(int64(looked.Cost.Amount), 10) {
+	if form.Get("rows") != strconv.Itoa(looked.Rows) ||
+		form.Get("cents") != strconv.FormatInt(int64(looked.Cost.Amount), 10) {
 		err = ledger.ErrPlan
 	} else {
-		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost, looked.Approved.Dollars())
+		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
+			looked.Approved.Dollars())
 		err = s.Ledger.ApproveCosts(v.acting("approve-costs", b.ID, note), b.ID, looked)
 	}
 	s.sights.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "The cost has changed since you looked: %s cost %s now. Nothing was approved.", count(looked.Rows, "row"), looked.Cost)
+		v.say("warn", "The cost has changed since you looked: %s cost %s now. Nothing was approved.",
+			count(looked.Rows, "row"), looked.Cost)
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:

@@ -57,7 +57,8 @@ func attachment(name string) string {
 		}
 		return r
 	}, name)
-	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	return `attachment; filename="` + plain + `"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name),
+		"+", "%20")
 }
 
 func baseName(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }

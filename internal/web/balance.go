@@ -93,7 +93,8 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 		}
 	}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
-	p.Entries, err = s.Ledger.ListEntries(ctx, ledger.EntryQuery{Declared: p.Declared, Before: before, Limit: entriesOnPage + 1})
+	p.Entries, err = s.Ledger.ListEntries(ctx,
+		ledger.EntryQuery{Declared: p.Declared, Before: before, Limit: entriesOnPage + 1})
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,8 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 	p.Title = fmt.Sprintf("Available: %s now", now.Dollars())
 	if rows > 0 {
 		p.X = append(p.X, "queue placed")
-		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)}, plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
+		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)},
+			plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
 		p.Key = append(p.Key, plotKey{"ahead", "what " + count(rows, "queued row") + " will leave"})
 		p.Title += fmt.Sprintf(", %s once %s placed", leftText(ahead, queued.IsUnknown()), isAre(rows, "queued row"))
 	}
@@ -328,7 +330,11 @@ type declaredPage struct {
 // declare enters a deposit or an adjustment: asked first, then done.
 func (s *Site) declare(v *visit) error {
 	form := v.r.PostForm
-	d := declaration{Kind: form.Get("kind"), Amount: strings.TrimSpace(form.Get("amount")), Note: strings.TrimSpace(form.Get("note"))}
+	d := declaration{
+		Kind:   form.Get("kind"),
+		Amount: strings.TrimSpace(form.Get("amount")),
+		Note:   strings.TrimSpace(form.Get("note")),
+	}
 	if d.Kind != string(ledger.Deposit) && d.Kind != string(ledger.Adjustment) {
 		return errForm
 	}
@@ -399,7 +405,8 @@ func (s *Site) fundsText(v *visit) (string, error) {
 	case rows == 0:
 		text += " No row waits to be placed."
 	case short > 0:
-		text += fmt.Sprintf(" For the %s that is %s too little: what it pays for goes on, the rest waits.", count(rows, "queued row"), short.Dollars())
+		text += fmt.Sprintf(" For the %s that is %s too little: what it pays for goes on, the rest waits.",
+			count(rows, "queued row"), short.Dollars())
 	default:
 		text += fmt.Sprintf(" It pays for the %s: what waited for funds goes on.", count(rows, "queued row"))
 	}
@@ -408,7 +415,8 @@ func (s *Site) fundsText(v *visit) (string, error) {
 
 // entryNames are the kinds of entries in plain words.
 var entryNames = map[ledger.EntryKind]string{
-	ledger.Deposit: "deposit", ledger.Adjustment: "adjustment", ledger.Reserve: "set aside", ledger.Posted: "spent", ledger.Voided: "set free",
+	ledger.Deposit: "deposit", ledger.Adjustment: "adjustment", ledger.Reserve: "set aside", ledger.Posted: "spent",
+	ledger.Voided: "set free",
 }
 
 func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }

@@ -31,7 +31,8 @@ func TestDeposit(t *testing.T) {
 	if s.book().Declared {
 		t.Fatal("entered before it was confirmed")
 	}
-	sure := []string{"once", hidden(body, "once"), "kind", hidden(body, "kind"), "amount", hidden(body, "amount"), "note", "wire <b>", "sure", "1"}
+	sure := []string{"once", hidden(body, "once"), "kind", hidden(body, "kind"), "amount", hidden(body, "amount"),
+		"note", "wire <b>", "sure", "1"}
 	_, body = v.post("/balance/entries", sure...)
 	v.wants(body, "The deposit of $2,500.50 is entered", "$2,500.50 is available", "wire &lt;b&gt;", "Funds over time")
 	_, body = v.post("/balance/entries", sure...)
@@ -64,11 +65,13 @@ func TestNoDeposit(t *testing.T) {
 		{"deposit", "5", strings.Repeat("x", 301), "At most 300"},
 	} {
 		status, body := v.post("/balance/entries", "kind", c.kind, "amount", c.amount, "note", c.note, "sure", "1")
-		if status != http.StatusUnprocessableEntity || !strings.Contains(body, c.says) || strings.Contains(body, "\"><script>") || c.amount == "12,50" && !strings.Contains(body, `value="12,50"`) {
+		if status != http.StatusUnprocessableEntity || !strings.Contains(body, c.says) ||
+			strings.Contains(body, "\"><script>") || c.amount == "12,50" && !strings.Contains(body, `value="12,50"`) {
 			t.Errorf("%+v: %d\n%s", c, status, body)
 		}
 	}
-	if status, _ := v.post("/balance/entries", "kind", "post", "amount", "5", "sure", "1"); status != http.StatusForbidden {
+	if status, _ := v.post("/balance/entries", "kind", "post", "amount", "5", "sure",
+		"1"); status != http.StatusForbidden {
 		t.Errorf("an entry of another kind: %d", status)
 	}
 	if book := s.book(); book.Deposits != 0 || book.Adjustments != 0 {
@@ -110,11 +113,18 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 		}
 		begun, err := s.Ledger.Begin(t.Context(), ledger.Intent{Row: row.ID, Tries: row.Tries, Cost: row.Cost})
 		s.must(err)
-		s.must(s.Ledger.Settle(t.Context(), ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: refused, Cost: row.Cost, Message: "no funds"}))
+		s.must(s.Ledger.Settle(t.Context(), ledger.Outcome{
+			Row:     row.ID,
+			Try:     begun.Try,
+			Answer:  refused,
+			Cost:    row.Cost,
+			Message: "no funds",
+		}))
 		break
 	}
 	_, body = v.get("/balance")
-	v.wants(body, "The recorded balance is $5,000.00, but the filing service says that its balance is too low: the two disagree", "record the difference as an adjustment")
+	v.wants(body, "The recorded balance is $5,000.00, but the filing service says that its balance is too low: the "+
+		"two disagree", "record the difference as an adjustment")
 	if strings.Contains(body, "are paid for") {
 		t.Error("the page says that rows are paid for")
 	}
@@ -130,16 +140,19 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
-	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2", "I have checked 1 warning", ">Warnings<")
+	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2",
+		"I have checked 1 warning", ">Warnings<")
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
 	v.wants(after, "There is a box to confirm that you have checked 1 warning")
-	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"), "warnings", "1")
+	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
+		"warnings", "1")
 	v.wants(after, "A second person approves it")
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
 	other := s.as(ledger.Approver)
 	_, body = other.get("/batches/" + b.ID)
-	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "I have checked 1 warning", "annual report, DE LLC", "estimated")
+	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC",
+		"I have checked 1 warning", "annual report, DE LLC", "estimated")
 	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan)
 	other.wants(after, "There is a box to confirm that you have checked 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
@@ -163,7 +176,8 @@ func TestEntriesInPages(t *testing.T) {
 	if strings.Contains(body, "<form method=\"post\" action=\"/balance") || strings.Contains(body, "$1.04<") {
 		t.Error("an approver may enter a deposit, or the page is too long")
 	}
-	older := strings.ReplaceAll(strings.Split(strings.SplitAfter(body, `href="/balance?before=`)[1], "#")[0], "&amp;", "&")
+	older := strings.ReplaceAll(strings.Split(strings.SplitAfter(body, `href="/balance?before=`)[1], "#")[0],
+		"&amp;", "&")
 	_, body = v.get("/balance?before=" + older)
 	v.wants(body, "$1.04", "$1.00", "The newest")
 	if strings.Contains(body, "Older →") {
@@ -175,7 +189,8 @@ func TestEntriesInPages(t *testing.T) {
 func TestAskForFunds(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
-	if status, body := v.post("/balance/ask"); status != http.StatusOK || !strings.Contains(body, "asks the service at once") {
+	if status, body := v.post("/balance/ask"); status != http.StatusOK ||
+		!strings.Contains(body, "asks the service at once") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "ask"}); err != nil || len(acts) != 1 {
@@ -191,8 +206,9 @@ func TestPlotOfFunds(t *testing.T) {
 		rows      int
 		queued    money.Cents
 	}{
-		"nothing": {[]money.Cents{0}, 0, 0}, "a cent": {[]money.Cents{0, 1}, 0, 0}, "below nothing": {[]money.Cents{-5, -700_00}, 3, 1},
-		"much": {[]money.Cents{1e14, 3}, 1, 1e14}, "short": {[]money.Cents{100_00, 50_00}, 2, 80_00},
+		"nothing": {[]money.Cents{0}, 0, 0}, "a cent": {[]money.Cents{0, 1}, 0, 0},
+		"below nothing": {[]money.Cents{-5, -700_00}, 3, 1},
+		"much":          {[]money.Cents{1e14, 3}, 1, 1e14}, "short": {[]money.Cents{100_00, 50_00}, 2, 80_00},
 	} {
 		var history []ledger.Funds
 		for i, a := range c.available {

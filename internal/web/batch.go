@@ -183,7 +183,13 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if p.Dearer, err = l.CostIncrease(ctx, b.ID); err != nil {
 		return nil, err
 	}
-	now := ledger.Progress{Counts: f.Counts, Spent: f.Spent, Held: f.Held, Waiting: f.Waiting, Short: f.Short}
+	now := ledger.Progress{
+		Counts:  f.Counts,
+		Spent:   f.Spent,
+		Held:    f.Held,
+		Waiting: f.Waiting,
+		Short:   f.Short,
+	}
 	at := time.Now()
 	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
 	if w.meter == nil || halted.Reason != filing.Nothing || left == 0 {
@@ -194,8 +200,14 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	p.Word, p.Class = standing(b, f.Counts)
 	p.Stack = stackOf(b, f.Counts)
 	p.Summary = report.Summary{
-		Batch: b.ID, Rows: f.Counts.Total(), Counts: f.Counts, Spent: f.Spent, Held: f.Held, Needed: f.Needed,
-		Filings: make(map[string]int), Exceptions: filings.Exceptions,
+		Batch:      b.ID,
+		Rows:       f.Counts.Total(),
+		Counts:     f.Counts,
+		Spent:      f.Spent,
+		Held:       f.Held,
+		Needed:     f.Needed,
+		Filings:    make(map[string]int),
+		Exceptions: filings.Exceptions,
 	}
 	for status, n := range filings.Statuses {
 		if status == "" {
@@ -222,7 +234,11 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 	case p.Done || !b.Open:
 		return nil
 	case b.Paused:
-		p.Holds = append(p.Holds, hold{Class: "warn", What: "It is paused.", Do: "Nothing more of it is sent until somebody resumes it; what is at the service is answered."})
+		p.Holds = append(p.Holds, hold{
+			Class: "warn",
+			What:  "It is paused.",
+			Do:    "Nothing more of it is sent until somebody resumes it; what is at the service is answered.",
+		})
 		return nil
 	case b.Approval.State == ledger.ApprovalWanted:
 		return nil // the page says more of that
@@ -231,25 +247,30 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
 		switch p.Halted.Reason {
 		case filing.ForFunds:
-			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. Nothing is lost.", "/balance", "Declare a deposit"
+			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. "+
+				"Nothing is lost.", "/balance", "Declare a deposit"
 			if text := report.DisagreeText(p.Halted, p.Book); text != "" {
-				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+h.Do, "Correct the balance"
+				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+
+					h.Do, "Correct the balance"
 			}
 		case filing.ForKey:
-			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; nothing is lost.", "/settings", "Settings"
+			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; "+
+				"nothing is lost.", "/settings", "Settings"
 		case filing.ForRestore:
 			h.Class, h.Do = "bad", "An operator has to "+report.AfterRestore+"."
 		case filing.ForVersion:
 			h.Class = "bad"
 		default:
-			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked for a pause.", "It goes on by itself.", p.Halted.Until
+			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked "+
+				"for a pause.", "It goes on by itself.", p.Halted.Until
 		}
 		p.Holds = append(p.Holds, h)
 	}
 	if p.Dearer.Rows > 0 {
 		what, rows := "", count(p.Dearer.Rows, "row")
 		if p.Dearer.Cost.Amount > p.Dearer.Approved {
-			what = fmt.Sprintf("The cost of %s is now %s. Approved: %s.", rows, p.Dearer.Cost, p.Dearer.Approved.Dollars())
+			what = fmt.Sprintf("The cost of %s is now %s. Approved: %s.", rows, p.Dearer.Cost,
+				p.Dearer.Approved.Dollars())
 		} else {
 			what = fmt.Sprintf("Someone asked to send %s again. The cost is %s.", rows, p.Dearer.Cost)
 		}
@@ -259,9 +280,17 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		})
 	}
 	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
-		h := hold{Word: "waits for funds", Class: "warn", What: count(p.Short, "row") + " cannot be paid for.", Do: "Declare what was paid to the service since: they go on at once. Nothing is lost.", Path: "/balance", Name: "Declare a deposit"}
+		h := hold{
+			Word:  "waits for funds",
+			Class: "warn",
+			What:  count(p.Short, "row") + " cannot be paid for.",
+			Do:    "Declare what was paid to the service since: they go on at once. Nothing is lost.",
+			Path:  "/balance",
+			Name:  "Declare a deposit",
+		}
 		if p.Book.Declared {
-			h.What = fmt.Sprintf("%s cannot be paid for: %s available.", count(p.Short, "row"), max(0, p.Book.Available()).Dollars())
+			h.What = fmt.Sprintf("%s cannot be paid for: %s available.", count(p.Short, "row"),
+				max(0, p.Book.Available()).Dollars())
 		}
 		p.Holds = append(p.Holds, h)
 	}
@@ -270,7 +299,14 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		return err
 	}
 	if !slices.ContainsFunc(processes, func(one ledger.Process) bool { return one.Alive && one.Places }) {
-		p.Holds = append(p.Holds, hold{Word: "nobody places", Class: "warn", What: "Nobody places orders now.", Do: "An operator has to start a worker, or the page's own placing. Nothing is lost.", Path: "/fleet", Name: "Fleet"})
+		p.Holds = append(p.Holds, hold{
+			Word:  "nobody places",
+			Class: "warn",
+			What:  "Nobody places orders now.",
+			Do:    "An operator has to start a worker, or the page's own placing. Nothing is lost.",
+			Path:  "/fleet",
+			Name:  "Fleet",
+		})
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func TestBatchPage(t *testing.T) {
 	s.place()
 	s.answered(batch)
 	body = v.soon("/batches/"+batch, "<b>4</b> of 4 rows answered")
-	v.wants(body, "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row here", "results.xlsx", "<b>3</b> placed")
+	v.wants(body, "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row here", "results.xlsx",
+		"<b>3</b> placed")
 	if strings.Contains(body, ">Pause<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")
 	}
@@ -112,7 +113,8 @@ func TestBatchHolds(t *testing.T) {
 		batch := v.handIn(path, body)
 		s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: c.status})
 		s.place()
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
+			deadline); time.Sleep(20 * time.Millisecond) {
 			if h, err := s.Ledger.Standstill(t.Context()); err != nil || h.Reason != filing.Nothing {
 				break
 			}
@@ -174,7 +176,8 @@ func TestTabsFollowTheBatch(t *testing.T) {
 	}
 	batch := v.handIn(path, body)
 	_, body = v.get("/batches/" + batch + "?show=ready")
-	v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`, `<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
+	v.wants(body, `<li data-tally=""><a`, `<li data-tally="problems"><a`, `<li data-tally="ready"><a`,
+		`<li data-tally="placed" hidden><a`, `<li data-tally="uncertain" hidden><a`)
 	_, rest, _ := strings.Cut(body, `data-live="`)
 	address, _, _ := strings.Cut(rest, `"`)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -199,7 +202,8 @@ func TestTabsFollowTheBatch(t *testing.T) {
 	if got := tally(); got[""] != 4 || got["problems"] != 1 || got["ready"] != 3 || got["placed"] != 0 {
 		t.Errorf("%v", got)
 	}
-	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"}, sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 2 * time.Second, Company: "comp_2"})
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_3"},
+		sandbox.Fault{Kind: sandbox.FaultSlowBody, For: 2 * time.Second, Company: "comp_2"})
 	s.place()
 	for got := tally(); got["placed"] != 1 || got["uncertain"] != 1; got = tally() {
 		if got[""] != 4 || got["problems"]+got["ready"]+got["placed"]+got["uncertain"] != 4 {

@@ -45,10 +45,12 @@ func (s *Site) knowBrowser(v *visit, a ledger.Account) error {
 // does: most browsers name others behind their own name.
 var (
 	browserFamilies = []struct{ mark, name string }{
-		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"}, {"CriOS/", "Chrome"}, {"Safari/", "Safari"},
+		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"Chrome/", "Chrome"},
+		{"CriOS/", "Chrome"}, {"Safari/", "Safari"},
 	}
 	systemFamilies = []struct{ mark, name string }{
-		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"}, {"Macintosh", "Mac"}, {"Linux", "Linux"},
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"CrOS", "ChromeOS"}, {"Windows", "Windows"},
+		{"Macintosh", "Mac"}, {"Linux", "Linux"},
 	}
 )
 

@@ -35,7 +35,12 @@ const longestSpan = 3 * 366
 
 func (v *visit) calendarAsk() (calendarAsk, error) {
 	ask := v.r.URL.Query()
-	a := calendarAsk{Season: ask.Get("season"), State: filing.State(ask.Get("state")), Rest: ask.Get("show") == "rest", Today: season.DateOf(time.Now())}
+	a := calendarAsk{
+		Season: ask.Get("season"),
+		State:  filing.State(ask.Get("state")),
+		Rest:   ask.Get("show") == "rest",
+		Today:  season.DateOf(time.Now()),
+	}
 	var err error
 	if a.From, a.To, err = season.ParseSpan(ask.Get("from"), ask.Get("to"), a.Today); err != nil {
 		return a, fmt.Errorf("%w: give days such as %s", err, a.Today)
@@ -241,7 +246,11 @@ func (p *calendarPage) months() []calendarMonth {
 			name += fmt.Sprintf(" %d", month.Year)
 		}
 		all = append(all, calendarMonth{
-			Name: name, Year: month.Year, Path: a.path("/calendar") + "#due", Count: counts[month], Share: 100 * float64(counts[month]) / float64(most),
+			Name:    name,
+			Year:    month.Year,
+			Path:    a.path("/calendar") + "#due",
+			Count:   counts[month],
+			Share:   100 * float64(counts[month]) / float64(most),
 			Current: !p.Ask.Rest && month == p.Ask.Month,
 		})
 	}

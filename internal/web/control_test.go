@@ -20,9 +20,11 @@ func TestControl(t *testing.T) {
 	_, body = v.post(at + "/resume")
 	v.wants(body, "It goes on.", ">Pause<", "<b>3 rows</b> are taken back")
 	_, body = v.post(at + "/cancel")
-	v.wants(body, "Canceled: 3 rows taken back. What was placed stays placed.", `<span class="badge canceled">canceled</span>`)
+	v.wants(body, "Canceled: 3 rows taken back. What was placed stays placed.",
+		`<span class="badge canceled">canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
-		if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: what, Of: batch, By: v.name}); err != nil || len(acts) != 1 {
+		if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: what, Of: batch, By: v.name}); err != nil ||
+			len(acts) != 1 {
 			t.Errorf("%s: %+v, %v", what, acts, err)
 		}
 	}

@@ -59,7 +59,8 @@ func (s *Site) correct(v *visit) error {
 			e.Sheet = v.r.PostForm.Get("officers")
 		}
 		was := v.r.PostForm.Get("was-" + name)
-		typed := slices.IndexFunc(values, func(text string) bool { return strings.TrimSpace(text) != was }) // two rows may share an officer
+		typed := slices.IndexFunc(values,
+			func(text string) bool { return strings.TrimSpace(text) != was }) // two rows may share an officer
 		if typed < 0 {
 			continue // left as it was
 		}
@@ -91,7 +92,11 @@ type correction struct {
 func shownEdits(edits []importer.Edit) []correction {
 	all := make([]correction, len(edits))
 	for i, e := range edits {
-		all[i] = correction{Number: i, Where: fmt.Sprintf("%s of row %d", e.Header, e.Row), Text: filing.HideSSNs(e.Text)}
+		all[i] = correction{
+			Number: i,
+			Where:  fmt.Sprintf("%s of row %d", e.Header, e.Row),
+			Text:   filing.HideSSNs(e.Text),
+		}
 		if e.Column >= 0 {
 			all[i].Where = sheet.CellName(e.Column, e.Row)
 		}

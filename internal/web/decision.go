@@ -38,7 +38,13 @@ func (s *Site) linkedSheet(v *visit) error {
 		if err := v.desk().Link(v.ctx(), doubts); err != nil {
 			return err
 		}
-		return s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "dashboard", Of: v.r.PathValue("batch"), Note: count(len(doubts), "uncertain row") + " in a workbook, with links that sign in as their users"})
+		return s.Ledger.KeepAct(v.ctx(), ledger.Act{
+			By:   v.who(),
+			From: v.from(),
+			What: "dashboard",
+			Of:   v.r.PathValue("batch"),
+			Note: count(len(doubts), "uncertain row") + " in a workbook, with links that sign in as their users",
+		})
 	})
 }
 
@@ -57,7 +63,8 @@ func (s *Site) giveDecisions(v *visit, link func([]report.Doubt) error) error {
 	if err := link(doubts); err != nil {
 		return err
 	}
-	return v.download(baseName(b.File)+".uncertain.xlsx", func(path string) error { return report.WriteUncertain(b, doubts, path) })
+	return v.download(baseName(b.File)+".uncertain.xlsx",
+		func(path string) error { return report.WriteUncertain(b, doubts, path) })
 }
 
 // decisionsPage shows what a sheet of decisions comes to, before it is done.
@@ -116,7 +123,9 @@ func (s *Site) takeDecisions(v *visit) error {
 	case errors.As(err, &format):
 		return wrong("%s. Nothing was settled.", strings.TrimRight(err.Error(), "."))
 	case errors.Is(err, report.ErrNoDecisions):
-		return wrong("%s is not the workbook to fill in: download it, fill in the column %s and the ids beside it, and send it back. Nothing was settled.", file.name, report.DecisionColumn)
+		return wrong(
+			"%s is not the workbook to fill in: download it, fill in the column %s and the ids beside it, and send "+
+				"it back. Nothing was settled.", file.name, report.DecisionColumn)
 	case err != nil:
 		return err
 	}
@@ -183,7 +192,9 @@ func (s *Site) decided(v *visit, decisions *report.Decisions) (*decisionsPage, e
 		return nil, fmt.Errorf("keep the decisions: %w", err)
 	}
 	if len(body) > maxDecided {
-		return nil, wrong("%s decides on too many rows at once: leave the decisions of some thousand rows for a second sheet, or use the command importer resolve --from. Nothing was settled.", decisions.File)
+		return nil, wrong(
+			"%s decides on too many rows at once: leave the decisions of some thousand rows for a second sheet, or "+
+				"use the command importer resolve --from. Nothing was settled.", decisions.File)
 	}
 	p.Decisions = string(body)
 	return p, nil
@@ -213,7 +224,13 @@ func (s *Site) settleAll(v *visit) error {
 	done := resolve.Plan{}
 	quicker := 0
 	for _, one := range p.Plan.Settlements {
-		act := ledger.Act{By: v.who(), From: v.from(), What: "resolve", Of: p.Batch.ID, Note: settledText(one.Doubt.Row, one) + ", by " + p.File}
+		act := ledger.Act{
+			By:   v.who(),
+			From: v.from(),
+			What: "resolve",
+			Of:   p.Batch.ID,
+			Note: settledText(one.Doubt.Row, one) + ", by " + p.File,
+		}
 		if v.once != "" {
 			act.ID = fmt.Sprintf("%s-%d", v.once, one.Doubt.Row.ID)
 		}
@@ -228,7 +245,8 @@ func (s *Site) settleAll(v *visit) error {
 		}
 	}
 	e := done.Effect()
-	said := fmt.Sprintf("%s settled: %d placed, %s is spent; %d never made, %s is set free.", count(len(done.Settlements), "row"), e.Placed, e.Spent.Dollars(), e.Never, e.Free.Dollars())
+	said := fmt.Sprintf("%s settled: %d placed, %s is spent; %d never made, %s is set free.",
+		count(len(done.Settlements), "row"), e.Placed, e.Spent.Dollars(), e.Never, e.Free.Dollars())
 	if e.Created > 0 {
 		said += fmt.Sprintf(" Beside them %s that were created.", count(e.Created, "company record"))
 	}

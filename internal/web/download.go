@@ -36,7 +36,13 @@ var downloadRoutes = []route{
 
 // fetched records that somebody took something with them.
 func (s *Site) fetched(v *visit, of, what string) error {
-	return s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "download", Of: of, Note: what})
+	return s.Ledger.KeepAct(v.ctx(), ledger.Act{
+		By:   v.who(),
+		From: v.from(),
+		What: "download",
+		Of:   of,
+		Note: what,
+	})
 }
 
 // results gives a batch back, answered.
@@ -90,11 +96,18 @@ func (s *Site) correctBatch(v *visit) error {
 		return nothingToCorrect(v, b, err)
 	}
 	o := importer.OptionsOf(b)
-	r := reading{Product: o.Product, State: o.State, Year: o.FilingYear, User: o.User, Map: o.Map}
+	r := reading{
+		Product: o.Product,
+		State:   o.State,
+		Year:    o.FilingYear,
+		User:    o.User,
+		Map:     o.Map,
+	}
 	if err := s.changeReading(v.ctx(), u, r); err != nil {
 		return err
 	}
-	v.say("note", "These are the rows of %s to correct, as a sheet of their own. Rows whose filing stands still are corrected in the service's dashboard: here they count as bought.", b.File)
+	v.say("note", "These are the rows of %s to correct, as a sheet of their own. Rows whose filing stands still are "+
+		"corrected in the service's dashboard: here they count as bought.", b.File)
 	return v.goTo("/sheets/" + u.ID)
 }
 
@@ -117,7 +130,8 @@ func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
 	}
 	defer content.Close()
 	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
-	return s.Ledger.KeepUpload(v.acting("upload", name, "the rows to correct of batch "+b.ID), ledger.Upload{File: name, CreatedBy: v.who()}, content)
+	return s.Ledger.KeepUpload(v.acting("upload", name, "the rows to correct of batch "+b.ID),
+		ledger.Upload{File: name, CreatedBy: v.who()}, content)
 }
 
 // document gives one document of a batch.
@@ -130,7 +144,9 @@ func (s *Site) document(v *visit) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(items, func(i documents.Item) bool { return i.ID != "" && i.ID == v.r.PathValue("document") })
+	at := slices.IndexFunc(items, func(i documents.Item) bool {
+		return i.ID != "" && i.ID == v.r.PathValue("document")
+	})
 	if at < 0 {
 		return ledger.ErrNotFound
 	}
@@ -149,7 +165,8 @@ func (s *Site) document(v *visit) error {
 	}
 	if err != nil {
 		s.Log.Warn("document not downloaded", "document", item.ID, "err", err)
-		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", "The filing service's link to this document is blocked. Ask an operator to check the server log."}
+		return &Trouble{http.StatusBadGateway, "The document could not be downloaded",
+			"The filing service's link to this document is blocked. Ask an operator to check the server log."}
 	}
 	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
 		return err
@@ -162,14 +179,16 @@ func (s *Site) document(v *visit) error {
 }
 
 func noService(err error) error {
-	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask", sentence(err.Error()) + " An operator has to set it up."}
+	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask",
+		sentence(err.Error()) + " An operator has to set it up."}
 }
 
 // noDocument says why there is no document, where the service has said it.
 func noDocument(err error) error {
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound):
-		return &Trouble{http.StatusNotFound, "The service does not have it any more", "Look at the company's dashboard."}
+		return &Trouble{http.StatusNotFound, "The service does not have it any more",
+			"Look at the company's dashboard."}
 	case errors.Is(err, filingapi.ErrKeyRefused):
 		return err
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
@@ -215,7 +234,8 @@ func (s *Site) passOn(v *visit, links documents.Links, item documents.Item) erro
 }
 
 // save saves documents into a folder that is the caller's alone.
-func (s *Site) save(ctx context.Context, dir string, links documents.Links, items []documents.Item, done func(documents.Outcome)) error {
+func (s *Site) save(ctx context.Context, dir string, links documents.Links, items []documents.Item,
+	done func(documents.Outcome)) error {
 	folder, err := documents.Open(dir, documents.Config{Links: links, Downloads: s.Downloads, Log: s.Log})
 	if err != nil {
 		return err
@@ -319,12 +339,17 @@ func (p *parcel) send(o documents.Outcome) error {
 	var n int64
 	sum := sha256.New()
 	// Stored as it is: what comes as PDF is packed already.
-	to, err := p.zip.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(o.File), Method: zip.Store, Modified: time.Now()})
+	to, err := p.zip.CreateHeader(&zip.FileHeader{
+		Name:     filepath.ToSlash(o.File),
+		Method:   zip.Store,
+		Modified: time.Now(),
+	})
 	if err == nil {
 		n, err = io.Copy(io.MultiWriter(to, sum), content)
 	}
 	if err == nil {
-		err = errors.Join(p.zip.Flush(), http.NewResponseController(p.w).Flush(), os.Remove(path)) // the disk need not hold them all
+		err = errors.Join(p.zip.Flush(), http.NewResponseController(p.w).Flush(),
+			os.Remove(path)) // the disk need not hold them all
 	}
 	if err != nil {
 		return fmt.Errorf("send the document %s: %w", o.ID, err)
@@ -364,9 +389,11 @@ func (p *parcel) close(items []documents.Item, early error) error {
 	}
 	if len(p.missing) > 0 {
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s could not be had. Download them again later: what is missing is tried anew.\r\n\r\n", count(len(p.missing), "document"))
+		fmt.Fprintf(&text, "%s could not be had. Download them again later: what is missing is tried anew.\r\n\r\n",
+			count(len(p.missing), "document"))
 		for _, o := range p.missing {
-			fmt.Fprintf(&text, "row %d, %s, %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company), cmp.Or(o.Type, "document"), o.Err)
+			fmt.Fprintf(&text, "row %d, %s, %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company),
+				cmp.Or(o.Type, "document"), o.Err)
 		}
 		if err := p.text(missingFile, []byte(text.String())); err != nil {
 			return err
@@ -391,7 +418,8 @@ func (p *parcel) text(name string, content []byte) error {
 
 // manifestHead are those of the manifest that the command documents writes, and
 // one more.
-var manifestHead = []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type", "Order ID", "File", "Bytes", "SHA-256", "Why it is missing"}
+var manifestHead = []string{"Batch", "Row", "Company ID", "Client", "Product", "Document ID", "Document Type",
+	"Order ID", "File", "Bytes", "SHA-256", "Why it is missing"}
 
 // writeManifest writes what became of the documents, as a table for a
 // spreadsheet: no text in it is taken for a formula.
@@ -406,7 +434,8 @@ func (p *parcel) writeManifest(path string) error {
 		lines[0] = append(lines[0], sheet.Str(name))
 	}
 	line := func(o documents.Outcome, rest ...sheet.OutCell) {
-		lines = append(lines, append([]sheet.OutCell{sheet.Str(o.Batch), sheet.Int(int64(o.Number)), sheet.Str(o.Company), sheet.Str(o.Client), sheet.Str(string(o.Product)),
+		lines = append(lines, append([]sheet.OutCell{sheet.Str(o.Batch), sheet.Int(int64(o.Number)),
+			sheet.Str(o.Company), sheet.Str(o.Client), sheet.Str(string(o.Product)),
 			sheet.Str(o.ID), sheet.Str(o.Type), sheet.Str(o.OrderID), sheet.Str(filepath.ToSlash(o.File))}, rest...))
 	}
 	for _, o := range p.sent {

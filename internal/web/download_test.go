@@ -95,10 +95,16 @@ func TestDocuments(t *testing.T) {
 		s.must(err)
 		missing = d.ID
 	}
-	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 404, Endpoint: "GET /documents/*", Match: func(r *http.Request, _ []byte) bool { return strings.HasSuffix(r.URL.Path, missing) }})
+	s.service.Inject(sandbox.Fault{
+		Kind:     sandbox.FaultStatus,
+		Status:   404,
+		Endpoint: "GET /documents/*",
+		Match:    func(r *http.Request, _ []byte) bool { return strings.HasSuffix(r.URL.Path, missing) },
+	})
 	_, body = v.get("/batches/" + batch + "/documents.zip")
 	all = inParcel(t, body)
-	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be had") || !strings.Contains(all["manifest.csv"], missing) {
+	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be had") ||
+		!strings.Contains(all["manifest.csv"], missing) {
 		t.Errorf("%d files: %s\n%s", len(all), all[missingFile], all["manifest.csv"])
 	}
 
@@ -110,7 +116,8 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "download", Of: batch, By: v.name}); err != nil || len(acts) != 3 {
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "download", Of: batch, By: v.name}); err != nil ||
+		len(acts) != 3 {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }
@@ -138,7 +145,8 @@ func TestDocument(t *testing.T) {
 		}
 		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		status, body := v.get("/batches/" + batch + "/documents/" + id)
-		if c.redirect && status != http.StatusSeeOther || !c.redirect && (status != http.StatusOK || !strings.HasPrefix(body, "%PDF")) {
+		if c.redirect && status != http.StatusSeeOther ||
+			!c.redirect && (status != http.StatusOK || !strings.HasPrefix(body, "%PDF")) {
 			t.Errorf("%s: %d\n%.200s", c.name, status, body)
 		}
 		if status, _ := v.get("/batches/" + batch + "/documents/doc_other"); status != http.StatusNotFound {
@@ -171,10 +179,15 @@ func TestDocumentFromInside(t *testing.T) {
 	}))
 	defer deceived.Close()
 	var err error
-	s.client, err = filingapi.New(filingapi.Config{BaseURL: deceived.URL + "/v1", Key: "sk_test_page", Timeout: 5 * time.Second})
+	s.client, err = filingapi.New(filingapi.Config{
+		BaseURL: deceived.URL + "/v1",
+		Key:     "sk_test_page",
+		Timeout: 5 * time.Second,
+	})
 	s.must(err)
 	t.Cleanup(s.client.Close)
-	for _, link = range []string{inside.URL + "/latest/meta-data", "http://localhost:1/x", "https://[::1]/x", "https://169.254.169.254/x", "gopher://127.0.0.1/x"} {
+	for _, link = range []string{inside.URL + "/latest/meta-data", "http://localhost:1/x", "https://[::1]/x",
+		"https://169.254.169.254/x", "gopher://127.0.0.1/x"} {
 		status, body := v.get("/batches/" + batch + "/documents/" + id)
 		if status != http.StatusBadGateway {
 			t.Errorf("%s: %d", link, status)
@@ -203,8 +216,10 @@ func TestLeadsTo(t *testing.T) {
 	}
 	s := &Site{Config: Config{Settings: Settings{Service: service}, Downloads: from}}
 	for link, want := range map[string]bool{
-		"https://files.example/x?sig=1": true, "https://a.store.example/x": true, "https://elsewhere.example/x": false, "http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
-		"https://192.168.1.1/reboot": false, "javascript:alert(1)": false, "//files.example/x": false, "https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
+		"https://files.example/x?sig=1": true, "https://a.store.example/x": true, "https://elsewhere.example/x": false,
+		"http://127.0.0.1:4010/files/x": true, "http://files.example/x": false, "http://127.0.0.1:4011/x": false,
+		"https://192.168.1.1/reboot": false, "javascript:alert(1)": false, "//files.example/x": false,
+		"https://": false, "file:///etc/passwd": false, "https://u:p@files.example/": false, "%": false,
 	} {
 		to, err := url.Parse(link)
 		if got := err == nil && s.Downloads.Check(to) == nil && s.leadsTo(to); got != want {
@@ -216,7 +231,8 @@ func TestLeadsTo(t *testing.T) {
 // Results and the rows to correct are downloads with harmless names.
 func TestDownloads(t *testing.T) {
 	s, v, batch := filed(t)
-	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID", "attention.xlsx": "PK"} {
+	for path, want := range map[string]string{"results.xlsx": "PK", "results.csv": "\ufeffCompany ID",
+		"attention.xlsx": "PK"} {
 		r, err := http.NewRequest(http.MethodGet, s.url+"/batches/"+batch+"/"+path, nil)
 		s.must(err)
 		answer, err := v.client.Do(r)
@@ -225,7 +241,9 @@ func TestDownloads(t *testing.T) {
 		s.must(err)
 		answer.Body.Close()
 		name := answer.Header.Get("Content-Disposition")
-		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), want) || !strings.HasPrefix(name, "attachment; ") || strings.ContainsAny(name, "/\\") || strings.Count(name, `"`) != 2 {
+		if answer.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), want) ||
+			!strings.HasPrefix(name, "attachment; ") || strings.ContainsAny(name, "/\\") ||
+			strings.Count(name, `"`) != 2 {
 			t.Errorf("%s: %d %s %.60q", path, answer.StatusCode, name, body)
 		}
 		if path == "results.csv" && !strings.Contains(string(body), "'=cmd|'/c calc'!A1") {
@@ -242,7 +260,8 @@ func TestCorrectBatch(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("clients.csv", strings.Replace(someClients, "Filing State", "Sitz", 1))
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-2", "Filing State")
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-2",
+		"Filing State")
 	for range 100 {
 		if !strings.Contains(body, "data-live=") {
 			break

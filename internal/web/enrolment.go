@@ -55,11 +55,20 @@ const (
 
 // zones are those of the states, and what else a server is set to.
 var zones = []string{
-	"America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Los_Angeles", "America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
+	"America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Los_Angeles",
+	"America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
 }
 
 func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
-	e := &enrolment{Form: form, Errors: make(map[string]string), Products: filing.Products, States: filing.States(), Zones: zones, Units: []string{"days", "weeks", "months"}, MiB: s.MaxUpload >> 20}
+	e := &enrolment{
+		Form:     form,
+		Errors:   make(map[string]string),
+		Products: filing.Products,
+		States:   filing.States(),
+		Zones:    zones,
+		Units:    []string{"days", "weeks", "months"},
+		MiB:      s.MaxUpload >> 20,
+	}
 	policy, err := s.Ledger.Policy(v.ctx())
 	if err != nil {
 		return nil, err
@@ -67,7 +76,8 @@ func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	if e.Second = policy.Covers(filing.Product(form.Get("product")), money.Cost{}); !e.Second && policy.Second {
 		e.Policy = policy.Words()
 	}
-	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"}, {"last", "the year before"}}
+	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"},
+		{"last", "the year before"}}
 	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
 		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " alone"})
 	}
@@ -82,7 +92,8 @@ func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	if !slices.Contains(zones, own) {
 		e.Zones = append([]string{own}, zones...)
 	}
-	for name, value := range map[string]string{"when": aheadDue, "number": "30", "unit": "days", "which": "each", "month": "1", "day": "15", "time": "06:00", "zone": own, "year": "this", "approval": "yes"} {
+	for name, value := range map[string]string{"when": aheadDue, "number": "30", "unit": "days", "which": "each",
+		"month": "1", "day": "15", "time": "06:00", "zone": own, "year": "this", "approval": "yes"} {
 		if !form.Has(name) {
 			form.Set(name, value)
 		}
@@ -101,7 +112,15 @@ func (e *enrolment) Field(name, label, hint string) any {
 	return struct {
 		ID, Name, Label, Type, Value, Hint, Error, Autocomplete string
 		Required                                                bool
-	}{ID: name, Name: name, Label: label, Value: e.Get(name), Hint: hint, Error: e.Errors[name], Autocomplete: "off"}
+	}{
+		ID:           name,
+		Name:         name,
+		Label:        label,
+		Value:        e.Get(name),
+		Hint:         hint,
+		Error:        e.Errors[name],
+		Autocomplete: "off",
+	}
 }
 
 func (s *Site) newSeason(v *visit) error {
@@ -116,7 +135,12 @@ func (s *Site) newSeason(v *visit) error {
 func (e *enrolment) options() jobs.SeasonOptions {
 	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
 	o := jobs.SeasonOptions{
-		Product: filing.Product(text("product")), State: filing.State(text("state")), FilingYear: text("year"), User: text("user"), Sheet: text("sheet"), Zone: text("zone"),
+		Product:    filing.Product(text("product")),
+		State:      filing.State(text("state")),
+		FilingYear: text("year"),
+		User:       text("user"),
+		Sheet:      text("sheet"),
+		Zone:       text("zone"),
 	}
 	if o.Product != "" && !o.Product.Valid() {
 		e.Errors["product"] = "Choose one of the list."
@@ -199,7 +223,12 @@ func (s *Site) addSeason(v *visit) error {
 	if err != nil {
 		return err
 	}
-	ask := jobs.Enrolment{Name: strings.TrimSpace(e.Get("name")), Options: e.options(), Approval: e.Second || e.Get("approval") != "no", By: v.who()}
+	ask := jobs.Enrolment{
+		Name:     strings.TrimSpace(e.Get("name")),
+		Options:  e.options(),
+		Approval: e.Second || e.Get("approval") != "no",
+		By:       v.who(),
+	}
 	if err := jobs.CheckSeasonName(ask.Name); err != nil {
 		e.Errors["name"] = "Give it a name of letters, digits, dots and dashes, such as florida."
 	}
@@ -220,7 +249,8 @@ func (s *Site) addSeason(v *visit) error {
 	done, err := jobs.AddSeason(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
 	switch {
 	case errors.Is(err, jobs.ErrTaken):
-		e.Errors["name"] = "There is a season of that name already, with another roster or schedule. Give this one another name, or give that one a new roster on its own page."
+		e.Errors["name"] = "There is a season of that name already, with another roster or schedule. Give this one " +
+			"another name, or give that one a new roster on its own page."
 		return v.refuse(e)
 	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
 		e.Roster = troubleOf(ask.File, done.Roster, err)
@@ -231,7 +261,8 @@ func (s *Site) addSeason(v *visit) error {
 	}
 	said := fmt.Sprintf("The season %s is there: %s of %s.", ask.Name, count(done.Roster.Tally.Ready, "row"), ask.File)
 	if n := done.Roster.Tally.Invalid; n > 0 {
-		said += fmt.Sprintf(" %s to correct: they are never sent, and the others are filed without them.", count(n, "row"))
+		said += fmt.Sprintf(" %s to correct: they are never sent, and the others are filed without them.",
+			count(n, "row"))
 	}
 	warning, err := jobs.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
 	if err != nil {
@@ -257,7 +288,8 @@ func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error
 	if err != nil {
 		return nil, err
 	}
-	survey, err := importer.SurveyReader(e.File, bytes.NewReader(e.Content), int64(len(e.Content)), importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
+	survey, err := importer.SurveyReader(e.File, bytes.NewReader(e.Content), int64(len(e.Content)),
+		importer.Options{Product: e.Options.Product, Sheet: e.Options.Sheet, Now: time.Now()})
 	leave()
 	if err != nil {
 		return nil, nil // the roster's own reading says why

@@ -13,7 +13,8 @@ import (
 func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	path, body := v.sheet("clients.csv", someClients+"comp_5,Fifth,CA,2026,ana@example.com\ncomp_6,Sixth,FL,2026,ana@example.com\n")
+	path, body := v.sheet("clients.csv",
+		someClients+"comp_5,Fifth,CA,2026,ana@example.com\ncomp_6,Sixth,FL,2026,ana@example.com\n")
 	batch := v.handIn(path, body)
 	same := func() {
 		t.Helper()
@@ -21,7 +22,8 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 		s.must(err)
 		f, err := s.Ledger.Figures(t.Context(), batch)
 		s.must(err)
-		if !maps.Equal(f.Counts, want.Counts) || f.Spent != want.Spent || f.Held != want.Held || f.Needed != want.Needed {
+		if !maps.Equal(f.Counts, want.Counts) || f.Spent != want.Spent || f.Held != want.Held ||
+			f.Needed != want.Needed {
 			t.Errorf("%+v\nwant %+v", f, want)
 		}
 		orders, err := s.Ledger.Filings(t.Context(), batch)
@@ -35,7 +37,8 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 		}
 	}
 	same()
-	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_2"}, sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_5"})
+	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true, Company: "comp_2"},
+		sandbox.Fault{Kind: sandbox.FaultStatus, Status: 422, Company: "comp_5"})
 	s.place()
 	s.answered(batch)
 	same()
@@ -43,7 +46,8 @@ func TestFiguresAreThoseOfTheSummary(t *testing.T) {
 	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))
 	s.tell(s.service.Raise(t.Context(), orders[len(orders)-1], 482))
 	same()
-	if filings, err := s.Ledger.Filings(t.Context(), batch); err != nil || filings.Documents != 1 || filings.Exceptions != 1 {
+	if filings, err := s.Ledger.Filings(t.Context(), batch); err != nil || filings.Documents != 1 ||
+		filings.Exceptions != 1 {
 		t.Errorf("%+v, %v", filings, err)
 	}
 }

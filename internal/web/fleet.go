@@ -36,7 +36,8 @@ type queued struct {
 
 // taskStates are asynq's, in the order in which a task goes through them.
 var taskStates = []struct{ state, words string }{
-	{"pending", "waiting"}, {"active", "being worked on"}, {"scheduled", "for later"}, {"retry", "to be tried again"}, {"archived", "given up by the queue (the ledger hands them out again)"},
+	{"pending", "waiting"}, {"active", "being worked on"}, {"scheduled", "for later"}, {"retry", "to be tried again"},
+	{"archived", "given up by the queue (the ledger hands them out again)"},
 }
 
 func (s *Site) fleet(v *visit) error {

@@ -18,7 +18,8 @@ import (
 // Browsers leave tabs and line breaks out of an address, and take a backslash
 // for a slash: what looks like a path of ours may lead away.
 func TestNoPathLeadsToAnotherSite(t *testing.T) {
-	for _, away := range []string{"", "https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example", "/\t/evil.example", "/\n/evil.example", "/\r/evil.example", "/\x00/evil.example", " //evil.example", "evil"} {
+	for _, away := range []string{"", "https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example",
+		"/\t/evil.example", "/\n/evil.example", "/\r/evil.example", "/\x00/evil.example", " //evil.example", "evil"} {
 		if got := local(away); got != "/" {
 			t.Errorf("%q leads to %q", away, got)
 		}
@@ -35,26 +36,32 @@ func TestTextsThatAreNone(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
 	for _, bad := range []string{"%00", "%ff", "a%c0%80"} {
-		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404, "/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
+		for path, want := range map[string]int{"/batches/" + bad: 404, "/sheets/" + bad + "/live": 404,
+			"/?page=" + bad: 404, "/audit?" + bad + "=1": 404, "/sign-in?to=" + bad: 404} {
 			if status, _ := v.get(path); status != want {
 				t.Errorf("GET %s: %d, want %d", path, status, want)
 			}
 		}
 		text, _ := url.QueryUnescape(bad)
-		if status, _ := s.nobody().send("/sign-in", url.Values{"name": {text}, "password": {"x"}}); status != http.StatusForbidden {
+		if status, _ := s.nobody().send("/sign-in",
+			url.Values{"name": {text}, "password": {"x"}}); status != http.StatusForbidden {
 			t.Errorf("sign in as %s: %d", bad, status)
 		}
-		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "note", text); status != http.StatusForbidden {
+		if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "note",
+			text); status != http.StatusForbidden {
 			t.Errorf("a note %s: %d", bad, status)
 		}
-		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "csrf", v.csrf, "once", text); status != http.StatusForbidden {
+		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "csrf", v.csrf, "once",
+			text); status != http.StatusForbidden {
 			t.Errorf("a sheet from a form with %s: %d", bad, status)
 		}
 	}
-	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "once", strings.Repeat("o", 10_000)); status != http.StatusForbidden {
+	if status, _ := v.post("/balance/entries", "kind", "deposit", "amount", "5", "sure", "1", "once",
+		strings.Repeat("o", 10_000)); status != http.StatusForbidden {
 		t.Errorf("an endless name of a form: %d", status)
 	}
-	if status, _ := s.nobody().send("/sign-in", url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
+	if status, _ := s.nobody().send("/sign-in",
+		url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
 		t.Errorf("an endless name of somebody: %d", status)
 	}
 	if b, err := s.Ledger.Book(t.Context()); err != nil || b.Declared {
@@ -118,17 +125,20 @@ func TestTooManyPasswords(t *testing.T) {
 		t.Errorf("after a reset: %d", status)
 	}
 	browser.signedIn(account.ID)
-	if status, body := browser.post("/password", "present", "wrong", "password", right+" too", "again", right+" too"); status != http.StatusUnprocessableEntity {
+	if status, body := browser.post("/password", "present", "wrong", "password", right+" too", "again",
+		right+" too"); status != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong present password: %d\n%s", status, body)
 	}
-	if status, body := browser.post("/password", "present", right, "password", right+" too", "again", right+" too"); status != http.StatusOK {
+	if status, body := browser.post("/password", "present", right, "password", right+" too", "again",
+		right+" too"); status != http.StatusOK {
 		t.Errorf("a new password: %d\n%s", status, body)
 	}
 	browser.signedIn(account.ID)
 	for range 5 {
 		browser.post("/password", "present", "wrong", "password", right, "again", right)
 	}
-	if status, body := browser.post("/password", "present", right+" too", "password", right, "again", right); status != http.StatusTooManyRequests {
+	if status, body := browser.post("/password", "present", right+" too", "password", right, "again",
+		right); status != http.StatusTooManyRequests {
 		t.Errorf("after five wrong ones: %d\n%s", status, body)
 	}
 }
@@ -170,11 +180,13 @@ func TestAddedPersonGetsALink(t *testing.T) {
 func TestSentAgainAfterItBrokeOff(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Preparer)
-	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "csrf", v.csrf, "once", "U1"); status != http.StatusRequestEntityTooLarge {
+	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "csrf", v.csrf, "once",
+		"U1"); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", status)
 	}
 	const sheet = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	if status, body, at := v.upload("/sheets", "b.csv", []byte(sheet), "csrf", v.csrf, "once", "U1"); status != http.StatusOK || !strings.HasPrefix(at, "/sheets/") {
+	if status, body, at := v.upload("/sheets", "b.csv", []byte(sheet), "csrf", v.csrf, "once",
+		"U1"); status != http.StatusOK || !strings.HasPrefix(at, "/sheets/") {
 		t.Errorf("%d at %s\n%s", status, at, body)
 	}
 	_, body, at := v.upload("/sheets", "c.csv", []byte(sheet), "csrf", v.csrf, "once", "U1")
@@ -195,8 +207,10 @@ func TestSentAgainAfterItBrokeOff(t *testing.T) {
 // A file's name is one line, and no path.
 func TestFileNames(t *testing.T) {
 	for given, want := range map[string]string{
-		"clients.csv": "clients.csv", `C:\Users\ana\clients.csv`: "clients.csv", "../../etc/passwd": "passwd", "..": "..", "": ".",
-		"a\n2026-11-21 root deposit.csv": "a 2026-11-21 root deposit.csv", "a\u2028b\u0085c\x9b31m.csv": "a b c\uFFFD31m.csv", "a\u009b31m\x00\x1b.csv": "a31m.csv",
+		"clients.csv": "clients.csv", `C:\Users\ana\clients.csv`: "clients.csv", "../../etc/passwd": "passwd",
+		"..": "..", "": ".",
+		"a\n2026-11-21 root deposit.csv": "a 2026-11-21 root deposit.csv",
+		"a\u2028b\u0085c\x9b31m.csv":     "a b c\uFFFD31m.csv", "a\u009b31m\x00\x1b.csv": "a31m.csv",
 		"\u202egnp.csv": "gnp.csv", "a\xff.csv": "a\uFFFD.csv",
 	} {
 		if got := fileName(given); got != want {
@@ -211,11 +225,13 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
 	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{ID: "M1", By: v.name, What: "upload"}))
-	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "keep", "1")
+	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	v.post(path+"/reading", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "keep", "1")
+	v.post(path+"/reading", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
@@ -241,7 +257,8 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	}
 	arrived := make(chan int)
 	go func() {
-		status, _, _ := v.upload("/sheets", "a.csv", []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "csrf", v.csrf)
+		status, _, _ := v.upload("/sheets", "a.csv",
+			[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "csrf", v.csrf)
 		arrived <- status
 	}()
 	select {
@@ -262,7 +279,8 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	}
 }
 
-// Whoever comes while too many wait is told when to come back, and nothing of the file is kept.
+// Whoever comes while too many wait is told when to come back, and nothing of
+// the file is kept.
 func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
@@ -273,11 +291,13 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	defer leave()
 	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 	for path, fields := range map[string][]string{
-		"/sheets":  {"csrf", v.csrf},
-		"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC", "approval", "yes"},
+		"/sheets": {"csrf", v.csrf},
+		"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone",
+			"UTC", "approval", "yes"},
 	} {
 		answer, body := v.handOver(path, "a.csv", content, fields...)
-		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "30" || !strings.Contains(body, "The server is busy") {
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "30" ||
+			!strings.Contains(body, "The server is busy") {
 			t.Errorf("%s: %d, %v, %s", path, answer.StatusCode, answer.Header, body)
 		}
 	}
@@ -288,20 +308,25 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	}
 }
 
-// A file that costs more than it may is refused as it arrives, at every door, and nothing of it is kept.
+// A file that costs more than it may is refused as it arrives, at every door,
+// and nothing of it is kept.
 func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
 	for _, hostile := range sheettest.Files() {
-		if !slices.Contains([]string{"styles-attributes-1MB.xlsx", "strings-long-shown.xlsx", "rows-short.xlsx", "rows.csv"}, hostile.Name) {
+		if !slices.Contains([]string{"styles-attributes-1MB.xlsx", "strings-long-shown.xlsx", "rows-short.xlsx",
+			"rows.csv"}, hostile.Name) {
 			continue
 		}
 		for path, fields := range map[string][]string{
-			"/sheets":  {"csrf", v.csrf},
-			"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC", "approval", "yes"},
+			"/sheets": {"csrf", v.csrf},
+			"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00",
+				"zone", "UTC", "approval", "yes"},
 		} {
 			status, body, _ := v.upload(path, hostile.Name, hostile.Bytes(), fields...)
-			if status != http.StatusUnprocessableEntity || !strings.Contains(body, "too large") && !strings.Contains(body, "damaged") || !strings.Contains(body, hostile.Name) {
+			if status != http.StatusUnprocessableEntity ||
+				!strings.Contains(body, "too large") && !strings.Contains(body, "damaged") ||
+				!strings.Contains(body, hostile.Name) {
 				t.Errorf("%s, %s: %d, %s", path, hostile.Name, status, body)
 			}
 		}

@@ -75,7 +75,13 @@ func (s *Site) home(v *visit) error {
 			return err
 		}
 		state, class := standing(b, counts)
-		p.Batches = append(p.Batches, listedBatch{Batch: b, Counts: counts, State: state, Class: class, Stack: stackOf(b, counts)})
+		p.Batches = append(p.Batches, listedBatch{
+			Batch:  b,
+			Counts: counts,
+			State:  state,
+			Class:  class,
+			Stack:  stackOf(b, counts),
+		})
 	}
 	return v.show("home.html", "Batches", p)
 }
@@ -112,7 +118,8 @@ func stackOf(b ledger.Batch, c ledger.Counts) stack {
 		return s
 	}
 	x := 0.0
-	for _, r := range []filing.Result{filing.Placed, filing.Exists, filing.Placing, filing.Ready, filing.Uncertain, filing.Rejected, filing.Invalid, filing.Skipped, filing.Canceled} {
+	for _, r := range []filing.Result{filing.Placed, filing.Exists, filing.Placing, filing.Ready, filing.Uncertain,
+		filing.Rejected, filing.Invalid, filing.Skipped, filing.Canceled} {
 		if n := c[r]; n > 0 {
 			width := 100 * float64(n) / float64(total)
 			s.Parts = append(s.Parts, stackPart{Class: string(r), X: x, Width: width})

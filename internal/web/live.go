@@ -85,7 +85,8 @@ func (st *stream) run(ctx context.Context, look func(context.Context) (glance, e
 	for {
 		if g, err := look(ctx); err == nil { // else the ledger is away: what was seen last stays
 			st.mu.Lock()
-			if st.n == 0 || !bytes.Equal(g.Panel, st.last.Panel) || !bytes.Equal(g.Tally, st.last.Tally) || g.Say != st.last.Say || g.Gone != st.last.Gone {
+			if st.n == 0 || !bytes.Equal(g.Panel, st.last.Panel) || !bytes.Equal(g.Tally, st.last.Tally) ||
+				g.Say != st.last.Say || g.Gone != st.last.Gone {
 				st.last = g
 				st.n++
 				close(st.changed)

@@ -191,12 +191,18 @@ func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
 	s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
 	_, err = s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
 		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
-		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() + " with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name + " removes it under Security and adds another one.\n",
+		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
+			" with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name +
+			" removes it under Security and adds another one.\n",
 	})
 	if err != nil {
 		return err
 	}
-	return &Trouble{http.StatusForbidden, "The passkey was refused", "Its use counter went back, so somebody may have a copy of it. Sign in another way, remove the passkey under Security, and add another one."}
+	return &Trouble{
+		http.StatusForbidden, "The passkey was refused",
+		"Its use counter went back, so somebody may have a copy of it. Sign in another way, remove the passkey " +
+			"under Security, and add another one.",
+	}
 }
 
 // passkeySignIn signs in by a passkey alone: the authenticator has checked its
@@ -227,7 +233,8 @@ func (s *Site) passkeySignIn(v *visit) error {
 	err = s.usePasskey(v, used, err)
 	if errors.Is(err, ledger.ErrFactor) {
 		s.failedSignIn(v, a.Name, "passkey", err)
-		return &Trouble{http.StatusUnauthorized, "The passkey was not accepted", "It may have been removed, or it belongs to another site. Sign in another way."}
+		return &Trouble{http.StatusUnauthorized, "The passkey was not accepted",
+			"It may have been removed, or it belongs to another site. Sign in another way."}
 	}
 	if err != nil {
 		return err

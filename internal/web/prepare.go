@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sheet"
-
-	"golang.org/x/sync/singleflight"
 )
 
 // quoted is what a prepared batch will cost, as the ledger keeps it with its
@@ -98,7 +98,14 @@ const readAtOnce = 2
 
 func newPreparing(s *Site) *preparing {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &preparing{site: s, ctx: ctx, cancel: cancel, room: make(chan struct{}, readAtOnce), of: make(map[string]*preparation), surveys: make(map[string]*importer.Survey)}
+	return &preparing{
+		site:    s,
+		ctx:     ctx,
+		cancel:  cancel,
+		room:    make(chan struct{}, readAtOnce),
+		of:      make(map[string]*preparation),
+		surveys: make(map[string]*importer.Survey),
+	}
 }
 
 func (p *preparing) close() {
@@ -181,7 +188,8 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 
 // read records the rows of an upload as a prepared batch. Where another process
 // was at it, that one goes on to quote it, too. The notes are those on all of it.
-func (p *preparing) read(ctx context.Context, u ledger.Upload, now *preparation) (batch string, notes []string, elsewhere bool, err error) {
+func (p *preparing) read(ctx context.Context, u ledger.Upload,
+	now *preparation) (batch string, notes []string, elsewhere bool, err error) {
 	leave, err := sheet.Enter(sheet.Patient(ctx))
 	if err != nil {
 		return "", nil, false, err
@@ -356,8 +364,8 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 
 const maxSurveys = 200
 
-// maxVerified is the size of a sheet up to which all of it is read before it is kept: a few seconds. What is too large in
-// a larger one its preparation finds.
+// maxVerified is the size of a sheet up to which all of it is read before it is
+// kept: a few seconds. What is too large in a larger one its preparation finds.
 const maxVerified = 8 << 20
 
 // verify reports what is too large in an upload.

@@ -24,13 +24,28 @@ const ProviderCallback = "/sign-in/provider/callback"
 
 // What can go wrong at the sign-in provider.
 var (
-	errNoProvider = &Trouble{http.StatusNotFound, "There is no company sign-in", "An operator sets it up with OIDC_ISSUER where importer serve runs."}
-	errAway       = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached", "Nobody was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its password."}
-	errAwayLocal  = &Trouble{errAway.Status, errAway.Title, "Nobody was signed in. Try again in a minute. If your account here has a password or a passkey, sign in with it."}
-	errDeclined   = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in", "You declined, or the provider does not let you use this application. Try again, or ask whoever runs the provider."}
-	errUntrusted  = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid", "Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the server's log."}
-	errLinked     = &Trouble{http.StatusConflict, "That person is linked to another account", "Nothing was changed. Sign in to that account. A company account stays with the first account that it was linked to."}
-	errExists     = &Trouble{http.StatusConflict, "An account with this name exists", "Nobody was signed in. Sign in to that account with its password, then link your company account under Security. If it is not your account, or you cannot sign in to it, ask an operator."}
+	errNoProvider = &Trouble{http.StatusNotFound, "There is no company sign-in",
+		"An operator sets it up with OIDC_ISSUER where importer serve runs."}
+	errAway = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached",
+		"Nobody was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its " +
+			"password."}
+	errAwayLocal = &Trouble{
+		errAway.Status, errAway.Title,
+		"Nobody was signed in. Try again in a minute. If your account here has a password or a passkey, sign " +
+			"in with it.",
+	}
+	errDeclined = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in",
+		"You declined, or the provider does not let you use this application. Try again, or ask whoever runs the " +
+			"provider."}
+	errUntrusted = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid",
+		"Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the " +
+			"server's log."}
+	errLinked = &Trouble{http.StatusConflict, "That person is linked to another account",
+		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
+			"linked to."}
+	errExists = &Trouble{http.StatusConflict, "An account with this name exists",
+		"Nobody was signed in. Sign in to that account with its password, then link your company account under " +
+			"Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
 
 // providerFlow is what is remembered of a browser that is at the provider.
@@ -114,7 +129,11 @@ func (s *Site) fromProvider(v *visit) error {
 		return errDisabled
 	}
 	if errors.Is(err, ledger.ErrUnlinked) {
-		s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host() + ": an account with this name exists"})
+		s.keepTrace(v.ctx(), ledger.Act{
+			From: v.from(),
+			What: "sign-in-failed",
+			Note: "by " + s.Provider.Host() + ": an account with this name exists",
+		})
 		return errExists
 	}
 	if err != nil {
@@ -187,7 +206,13 @@ func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
 	case !s.confirmed(v):
 		return errConfirm
 	}
-	act := ledger.Act{By: v.who(), From: v.from(), What: "provider-link", Of: v.who(), Note: s.Provider.Host()}
+	act := ledger.Act{
+		By:   v.who(),
+		From: v.from(),
+		What: "provider-link",
+		Of:   v.who(),
+		Note: s.Provider.Host(),
+	}
 	err := s.Ledger.LinkIdentity(ledger.Acting(v.ctx(), act), flow.Link, person)
 	if errors.Is(err, ledger.ErrIdentity) {
 		return errLinked
@@ -207,7 +232,8 @@ func (s *Site) unlinkProvider(v *visit) error {
 		return errConfirm
 	}
 	a := v.session.Account
-	err := s.Ledger.UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"), v.r.PostForm.Get("subject"))
+	err := s.Ledger.UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
+		v.r.PostForm.Get("subject"))
 	if err != nil {
 		return err
 	}

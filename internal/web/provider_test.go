@@ -21,8 +21,12 @@ func provided(t *testing.T, change ...func(*Config)) (*testSite, *signintest.Pro
 	p := signintest.New(t)
 	s := newSite(t, change...)
 	s.Provider = signin.NewProvider(signin.ProviderConfig{
-		Issuer: p.URL, ClientID: signintest.ClientID, ClientSecret: signintest.ClientSecret, Redirect: s.url + ProviderCallback,
-		GroupsClaim: "groups", Roles: signin.GroupRoles{{Group: "ops", Role: "operator"}, {Group: "appr", Role: "approver"}},
+		Issuer:       p.URL,
+		ClientID:     signintest.ClientID,
+		ClientSecret: signintest.ClientSecret,
+		Redirect:     s.url + ProviderCallback,
+		GroupsClaim:  "groups",
+		Roles:        signin.GroupRoles{{Group: "ops", Role: "operator"}, {Group: "appr", Role: "approver"}},
 	})
 	return s, p
 }
@@ -59,7 +63,8 @@ func TestSignInByTheProvider(t *testing.T) {
 	if v.wants(body, "ana@example.com", "operator"); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	if asked := p.Asked()[0]; asked.Get("redirect_uri") != s.url+ProviderCallback || asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
+	if asked := p.Asked()[0]; asked.Get("redirect_uri") != s.url+ProviderCallback ||
+		asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
 		t.Errorf("%v", asked)
 	}
 	session, err := s.Ledger.Sessions(t.Context(), mustAccount(s, "ana@example.com").ID)
@@ -71,7 +76,8 @@ func TestSignInByTheProvider(t *testing.T) {
 	// The provider says what the account may do: nobody here does.
 	_, body = v.get("/settings")
 	v.wants(body, "from the groups at "+p.URL)
-	if status, _ := v.post("/settings/accounts/"+a.ID, "role", "operator", "role", "approver"); status != http.StatusConflict {
+	if status, _ := v.post("/settings/accounts/"+a.ID, "role", "operator", "role",
+		"approver"); status != http.StatusConflict {
 		t.Errorf("give it a role: %d", status)
 	}
 	if status, _ := v.get("/password"); status != http.StatusForbidden {
@@ -86,11 +92,13 @@ func TestSignInByTheProvider(t *testing.T) {
 	} else if status, body := v.onward(body); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if ended := p.Ended(); len(ended) != 1 || ended[0].Get("id_token_hint") == "" || ended[0].Get("post_logout_redirect_uri") != s.url+"/sign-in" {
+	if ended := p.Ended(); len(ended) != 1 || ended[0].Get("id_token_hint") == "" ||
+		ended[0].Get("post_logout_redirect_uri") != s.url+"/sign-in" {
 		t.Errorf("%v", ended)
 	}
 
-	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true, "groups": []string{"everybody"}})
+	p.Person(map[string]any{"sub": "7", "email": "ana@example.com", "email_verified": true,
+		"groups": []string{"everybody"}})
 	if _, body := v.arrive(); strings.Contains(body, "<small>operator") {
 		t.Error("a group that is gone goes on")
 	}
@@ -108,10 +116,12 @@ func TestProviderDoesNotTakeLocalAccountsOver(t *testing.T) {
 	s, p := provided(t)
 	boss := s.member("boss@example.com", ledger.Operator)
 	for _, verified := range []bool{true, false} {
-		p.Person(map[string]any{"sub": "stranger", "email": "boss@example.com", "email_verified": verified, "groups": []string{}})
+		p.Person(map[string]any{"sub": "stranger", "email": "boss@example.com", "email_verified": verified,
+			"groups": []string{}})
 		status, body := s.nobody().arrive()
 		// The address counts only where it is verified.
-		if want := map[bool]int{true: http.StatusConflict, false: http.StatusOK}[verified]; status != want || strings.Contains(body, "<bdi>boss@example.com</bdi>") {
+		if want := map[bool]int{true: http.StatusConflict, false: http.StatusOK}[verified]; status != want ||
+			strings.Contains(body, "<bdi>boss@example.com</bdi>") {
 			t.Errorf("%d\n%s", status, body)
 		}
 	}
@@ -219,7 +229,8 @@ func TestSecondFactorOfTheProvider(t *testing.T) {
 	if _, body := v.arrive(); !strings.Contains(body, "Second step") {
 		t.Errorf("%s", body)
 	}
-	if status, body := v.send("/sign-in/second", url.Values{"code": {v.code(secret, 1)}}); status != http.StatusOK || !strings.Contains(body, "Sign out") {
+	if status, body := v.send("/sign-in/second", url.Values{"code": {v.code(secret, 1)}}); status != http.StatusOK ||
+		!strings.Contains(body, "Sign out") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	_, body := v.get("/settings")
@@ -237,12 +248,14 @@ func TestBreakGlass(t *testing.T) {
 	s.ProviderOnly = true
 	s.must(s.Ledger.KeepBreakGlass(t.Context(), mustAccount(s, "vault").ID, true))
 	p.Close()
-	if status, body := s.nobody().arrive(); status != http.StatusBadGateway || !strings.Contains(body, "cannot be reached") {
+	if status, body := s.nobody().arrive(); status != http.StatusBadGateway ||
+		!strings.Contains(body, "cannot be reached") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	_, body := s.nobody().get("/sign-in")
 	ana.wants(body, "cannot be reached", "Emergency sign-in")
-	if status, body := s.nobody().signInBy("ana", passPhrase); status != http.StatusForbidden || !strings.Contains(body, "company account") {
+	if status, body := s.nobody().signInBy("ana", passPhrase); status != http.StatusForbidden ||
+		!strings.Contains(body, "company account") {
 		t.Errorf("a password of somebody else: %d", status)
 	}
 	bare, err := s.Ledger.AddAccount(t.Context(), "bare", []ledger.Role{ledger.Operator})
@@ -258,13 +271,16 @@ func TestBreakGlass(t *testing.T) {
 	if _, err := s.Ledger.FindSignInLink(t.Context(), link); err != nil {
 		t.Errorf("a link that was refused is used up: %v", err)
 	}
-	if status, body := ana.post("/settings/accounts/" + bare.ID + "/link"); status != http.StatusUnprocessableEntity || strings.Contains(body, "ticket=") {
+	if status, body := ana.post("/settings/accounts/" + bare.ID + "/link"); status != http.StatusUnprocessableEntity ||
+		strings.Contains(body, "ticket=") {
 		t.Errorf("a link that is of no use: %d", status)
 	}
-	if status, body := ana.post("/settings/accounts/" + mustAccount(s, "vault").ID + "/link"); status != http.StatusOK || !strings.Contains(body, "ticket=") {
+	if status, body := ana.post("/settings/accounts/" + mustAccount(s, "vault").ID +
+		"/link"); status != http.StatusOK || !strings.Contains(body, "ticket=") {
 		t.Errorf("a link for a break-glass account: %d", status)
 	}
-	if status, _ := ana.post("/settings/accounts", "name", "somebody", "role", "preparer"); status != http.StatusUnprocessableEntity {
+	if status, _ := ana.post("/settings/accounts", "name", "somebody", "role",
+		"preparer"); status != http.StatusUnprocessableEntity {
 		t.Errorf("an account that cannot sign in: %d", status)
 	}
 	if status, _ := s.nobody().signInBy("vault", passPhrase); status != http.StatusOK {
@@ -305,7 +321,8 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 	}
 	const fresh = "kettle-plinth-orchard"
 	v := arrives()
-	if status, _ := v.post("/password", "present", passPhrase, "password", fresh, "again", fresh); status != http.StatusOK {
+	if status, _ := v.post("/password", "present", passPhrase, "password", fresh, "again",
+		fresh); status != http.StatusOK {
 		t.Fatalf("set a password: %d", status)
 	}
 	sessions, err := s.Ledger.Sessions(t.Context(), id)
@@ -320,7 +337,8 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 	}
 	s.ProviderOnly = true
 	v = arrives()
-	if status, _ := v.post("/password", "present", fresh, "password", passPhrase, "again", passPhrase); status != http.StatusForbidden {
+	if status, _ := v.post("/password", "present", fresh, "password", passPhrase, "again",
+		passPhrase); status != http.StatusForbidden {
 		t.Errorf("where passwords sign nobody in: %d", status)
 	}
 	if status, _ := v.get("/password"); status != http.StatusForbidden {
@@ -362,10 +380,12 @@ func TestLinkToTheProvider(t *testing.T) {
 		t.Errorf("unlink: %d", status)
 	}
 	status, body = s.nobody().arrive()
-	if v.wants(body, "An account with this name exists", "then link your company account under Security"); status != http.StatusConflict {
+	if v.wants(body, "An account with this name exists",
+		"then link your company account under Security"); status != http.StatusConflict {
 		t.Errorf("unlinked: %d", status)
 	}
-	if all, err := s.Ledger.Accounts(t.Context()); err != nil || slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
+	if all, err := s.Ledger.Accounts(t.Context()); err != nil ||
+		slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -59,7 +59,19 @@ func options(u ledger.Upload) (importer.Options, error) {
 	}
 	c, err := correctionsOf(u)
 	return importer.Options{
-		Product: r.Product, State: r.State, FilingYear: r.Year, User: r.User, Sheet: r.Sheet, Map: r.Map, HeaderRow: r.HeaderRow, VisibleOnly: r.Visible, Again: r.Again, Edits: c.Edits, EditSalt: c.Salt, OnPage: true, Now: time.Now(),
+		Product:     r.Product,
+		State:       r.State,
+		FilingYear:  r.Year,
+		User:        r.User,
+		Sheet:       r.Sheet,
+		Map:         r.Map,
+		HeaderRow:   r.HeaderRow,
+		VisibleOnly: r.Visible,
+		Again:       r.Again,
+		Edits:       c.Edits,
+		EditSalt:    c.Salt,
+		OnPage:      true,
+		Now:         time.Now(),
 	}, err
 }
 
@@ -118,8 +130,12 @@ func (s *Site) readAnew(v *visit) error {
 		return err
 	}
 	r := reading{
-		Product: filing.Product(form.Get("product")), State: filing.State(form.Get("state")), Year: strings.TrimSpace(form.Get("year")),
-		User: strings.TrimSpace(form.Get("user")), Sheet: form.Get("sheet"), Map: make(map[string]string),
+		Product: filing.Product(form.Get("product")),
+		State:   filing.State(form.Get("state")),
+		Year:    strings.TrimSpace(form.Get("year")),
+		User:    strings.TrimSpace(form.Get("user")),
+		Sheet:   form.Get("sheet"),
+		Map:     make(map[string]string),
 		Visible: form.Get("visible-only") != "",
 	}
 	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
@@ -178,7 +194,8 @@ func (s *Site) readAnew(v *visit) error {
 			headers[i] = c.Header
 		}
 		if len(r.Map) > 0 {
-			err = s.Ledger.KeepMapping(ctx, ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
+			err = s.Ledger.KeepMapping(ctx,
+				ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
 		} else if err = s.Ledger.DropMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}

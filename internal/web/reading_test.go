@@ -53,24 +53,32 @@ func TestHiddenRowsAreTold(t *testing.T) {
 		v.wants(body, "3 of 4 rows are hidden", "Leave out hidden rows", "Yes, place them")
 	}
 	path, body := v.sheet("june.xlsx", content)
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "visible-only", "1")
-	v.wants(v.settled(path, body), "3 rows are hidden, by hand or by a filter, and left out", "Place 1 filing", `name="visible-only" value="1" checked`)
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report",
+		"visible-only", "1")
+	v.wants(v.settled(path, body), "3 rows are hidden, by hand or by a filter, and left out", "Place 1 filing",
+		`name="visible-only" value="1" checked`)
 }
 
 // The page tells what to do in its own words: nobody there can type a flag.
 func TestNoFlagsOnThePage(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	header, row := []string{"Company ID", "User Email", "Filing State", "Filing Year"}, []string{"comp_1", "ana@example.com", "DE", "2026"}
+	header, row := []string{"Company ID", "User Email", "Filing State", "Filing Year"}, []string{"comp_1",
+		"ana@example.com", "DE", "2026"}
 	flag := regexp.MustCompile(`--[a-z]|importer [a-z]`)
 	for name, c := range map[string]struct{ content, wants string }{
-		"two.xlsx":     {s.workbook(nil, [][]string{{"June"}, header, row}, [][]string{{"July"}, header, row}), "Choose one of them below"},
-		"none.csv":     {"Article,Price\nNut,1\nBolt,2\n", "Say below what the columns are"},
-		"product.csv":  {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "Choose below what is ordered"},
-		"near.csv":     {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n", "read “Compnay ID” as Company ID below"},
-		"twice.csv":    {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n", "Leave out below"},
-		"optional.csv": {"Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE,Acme\n", "name one user for all rows below"},
-		"agent.csv":    {"Company ID,Filing Year,Filing State,User ID,Order Registered Agent\ncomp_1,2026,DE,user_1,Acme Agents\n", "as Agent Company Name below"},
+		"two.xlsx": {s.workbook(nil, [][]string{{"June"}, header, row}, [][]string{{"July"}, header, row}),
+			"Choose one of them below"},
+		"none.csv":    {"Article,Price\nNut,1\nBolt,2\n", "Say below what the columns are"},
+		"product.csv": {"Company ID,Legal Name,State\ncomp_1,Acme,DE\n", "Choose below what is ordered"},
+		"near.csv": {"Compnay ID,Filing Year,Filing State,User ID\ncomp_1,2026,DE,user_1\n",
+			"read “Compnay ID” as Company ID below"},
+		"twice.csv": {"Company ID,Company ID,Filing Year,Filing State,User ID\ncomp_1,comp_2,2026,DE,user_1\n",
+			"Leave out below"},
+		"optional.csv": {"Company ID,Filing Year,Filing State,Legl Nam\ncomp_1,2026,DE,Acme\n",
+			"name one user for all rows below"},
+		"agent.csv": {"Company ID,Filing Year,Filing State,User ID,Order Registered " +
+			"Agent\ncomp_1,2026,DE,user_1,Acme Agents\n", "as Agent Company Name below"},
 	} {
 		_, body := v.sheet(name, c.content)
 		if found := flag.FindString(strings.ReplaceAll(body, v.csrf, "")); found != "" { // a token may have any letters
@@ -85,7 +93,8 @@ func TestReadingIsRefused(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year\ncomp_1,DE,2026\n")
-	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm", "state": "Delaware Bay"} {
+	for field, value := range map[string]string{"year": "26", "user": "Ana", "product": "tax", "column-0": "Firm",
+		"state": "Delaware Bay"} {
 		status, answer := v.post(path+"/reading", "version", hidden(body, "version"), field, value)
 		if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Nothing was changed") {
 			t.Errorf("%s %q: %d\n%s", field, value, status, answer)
@@ -103,7 +112,8 @@ func TestCorrectionsStayOnTheirSheet(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	header := []string{"Company ID", "User Email", "Filing State", "Filing Year"}
 	path, body := v.sheet("a.xlsx", s.workbook(nil,
-		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}}, [][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
+		[][]string{{"June"}, header, {"comp_1", "ana@example.com", "DE", "26"}},
+		[][]string{{"July"}, header, {"comp_1", "ana@example.com", "DE", "2025"}}))
 	read := func(name string) string {
 		_, body = v.post(path+"/reading", "version", hidden(body, "version"), "sheet", name)
 		for strings.Contains(body, "data-live=") {
@@ -175,18 +185,23 @@ func TestColumnsByTheirLetters(t *testing.T) {
 	}
 
 	path, body := v.sheet("bare.csv", "comp_1,DE,Acme\ncomp_2,DE,Acme & Sons\n")
-	v.wants(body, "Say below what the columns are", "without headers", `<option value="none" selected>`, "row 1: comp_1 · DE · Acme")
-	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user", "ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
+	v.wants(body, "Say below what the columns are", "without headers", `<option value="none" selected>`,
+		"row 1: comp_1 · DE · Acme")
+	body = read(path, body, "header-row", "none", "product", "annual-report", "year", "2026", "user",
+		"ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "as-understood")
 	v.wants(body, "Place 2 filings", "Not used: column C")
 
-	path, body = v.sheet("twice.csv", "Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
+	path, body = v.sheet("twice.csv",
+		"Company ID,Filing State,Filing Year,User Email,Filing State\ncomp_1,DE,2026,ana@example.com,NY\n")
 	v.wants(body, "several columns stand for Filing State")
 	body = read(path, body, "column-0", "as-understood", "column-1", "leave-out", "column-4", "as-understood")
 	v.wants(body, "Place 1 filing", `<th scope="row" data-label="Header"><bdi>Filing State</bdi></th>`)
 
-	// The row that was taken for the header is not it: what was said of columns stays with them.
+	// The row that was taken for the header is not it: what was said of columns
+	// stays with them.
 	path, body = v.sheet("two.csv", "Company ID,Filing State,Filing Year\nMandant,Staat,Jahr\ncomp_1,DE,2026\n")
-	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year")
+	body = read(path, body, "header-row", "2", "product", "annual-report", "user", "ana@example.com", "column-0",
+		"Company ID", "column-1", "Filing State", "column-2", "Filing Year")
 	v.wants(body, "Place 1 filing", "headers in row 2", `<option value="2" selected>row 2: Mandant`)
 	status, answer := v.post(path+"/reading", "version", hidden(body, "version"), "header-row", "99")
 	if status != http.StatusUnprocessableEntity {
@@ -201,17 +216,20 @@ func TestOfficersAreCorrectedInPlace(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("formations.xlsx", s.workbook(nil,
 		[][]string{{"June"},
-			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1", "Principal City", "Principal State", "Order Registered Agent"},
+			{"Legal Name", "Entity Type", "Structure Type", "User ID", "Filing State", "Principal Line 1",
+				"Principal City", "Principal State", "Order Registered Agent"},
 			{"Acme LLC", "LLC", "MEMBER", "user_1", "DE", "12 Market Street", "Wilmington", "DE", "yes"}},
 		[][]string{{"Officers"},
 			{"Legal Name", "First Name", "Last Name", "Title", "Line 1", "City", "State", "ZIP"},
 			{"Acme LLC", "Ana", "Silva", "078-05-1120", "12 Market Street", "Wilmington", "DE", "19801"},
 			{"Acme LLC", "Bea", "Silva", "Member", "12 Market Street", "Wilmington", "DE", "19801"}}))
-	v.wants(body, `name="officer-2-3"`, `placeholder="hidden: type it anew"`, "Officers D2", `name="newofficer-2-Primary"`, "the sheet has no such column")
+	v.wants(body, `name="officer-2-3"`, `placeholder="hidden: type it anew"`, "Officers D2",
+		`name="newofficer-2-Primary"`, "the sheet has no such column")
 	if strings.Contains(body, "078-05-1120") {
 		t.Error("a Social Security number is shown")
 	}
-	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3", "Member", "newofficer-2-Primary", "yes", "newofficer-3-Primary", "no")
+	status, body := v.post(path+"/edits", "version", hidden(body, "version"), "officers", "Officers", "officer-2-3",
+		"Member", "newofficer-2-Primary", "yes", "newofficer-3-Primary", "no")
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}

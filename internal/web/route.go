@@ -29,7 +29,9 @@ var (
 	hands    = []ledger.Role{ledger.Preparer, ledger.Operator} // who may hold a batch back, or let it go on
 )
 
-var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes, sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes, sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
+var routes = slices.Concat(signInRoutes, secondRoutes, passkeyRoutes, securityRoutes, providerRoutes, homeRoutes,
+	sheetRoutes, seasonRoutes, calendarRoutes, enrolmentRoutes, fleetRoutes, settingsRoutes, accountRoutes,
+	sessionRoutes, balanceRoutes, batchRoutes, rowRoutes, downloadRoutes, uncertainRoutes)
 
 // mux serves the table.
 func (s *Site) mux() *http.ServeMux {

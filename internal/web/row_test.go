@@ -22,7 +22,8 @@ func TestRowPage(t *testing.T) {
 	orders := s.orders(batch)
 	s.tell(s.service.Advance(t.Context(), orders[0], "filed"))
 	s.tell(s.service.Raise(t.Context(), orders[1], 482))
-	told := fmt.Appendf(nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z","data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
+	told := fmt.Appendf(
+		nil, `{"id":"evt_x","type":"filing.status_changed","createdAt":"2026-01-02T03:04:05Z","data":{"orderId":%q,"filingStatus":"<b>odd</b>","note":"of 123-45-6789"}}`, orders[2])
 	e, err := filing.ParseEvent(told)
 	s.must(err)
 	_, err = s.Ledger.KeepEvent(t.Context(), e, told)
@@ -30,13 +31,15 @@ func TestRowPage(t *testing.T) {
 	s.tell(nil, nil)
 
 	_, body = v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "accepted", "filing.status_changed", "document.uploaded", ">spent<", ">set aside<",
+	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "accepted",
+		"filing.status_changed", "document.uploaded", ">spent<", ">set aside<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
 	if strings.Contains(body, `rel="prev"`) {
 		t.Error("a row before the first")
 	}
 	_, body = v.get("/batches/" + batch + "/rows/3")
-	v.wants(body, "It stands still, exception 482", "a report of an earlier year has a problem", "cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
+	v.wants(body, "It stands still, exception 482", "a report of an earlier year has a problem",
+		"cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
 	_, body = v.get("/batches/" + batch + "/rows/4")
 	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
 	if strings.Contains(body, "123-45") {
@@ -58,9 +61,11 @@ func TestARowTellsWhatBroke(t *testing.T) {
 	s.place()
 	v := s.as(ledger.Roles...)
 	batch, _ := s.inDoubt(v, doubtfulClients)
-	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. The order may or may not have been placed."
+	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. " +
+		"The order may or may not have been placed."
 	_, body := v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, meaning, "no answer: the connection broke before an answer came", "as the network put it", "connection reset by peer")
+	v.wants(body, meaning, "no answer: the connection broke before an answer came", "as the network put it",
+		"connection reset by peer")
 	plain, _, _ := strings.Cut(body, "<details><summary>as the network put it")
 	_, results := v.get("/batches/" + batch + "/results.csv")
 	v.wants(results, meaning)

@@ -86,7 +86,8 @@ type listedFault struct {
 func faultElsewhere(f ledger.Fault) listedFault {
 	l := listedFault{Place: *f.Elsewhere, Header: f.Header, Fault: f.Message}
 	if l.Column < 0 {
-		l.Name, l.Where = fmt.Sprintf("newofficer-%d-%s", l.Row, f.Header), fmt.Sprintf("%s, row %d: the sheet has no such column", l.Sheet, l.Row)
+		l.Name, l.Where = fmt.Sprintf("newofficer-%d-%s", l.Row,
+			f.Header), fmt.Sprintf("%s, row %d: the sheet has no such column", l.Sheet, l.Row)
 	} else {
 		l.Name, l.Where = fmt.Sprintf("officer-%d-%d", l.Row, l.Column), l.Sheet+" "+sheet.CellName(l.Column, l.Row)
 	}
@@ -156,7 +157,9 @@ func (s *Site) listRows(v *visit, b ledger.Batch, counts ledger.Counts, base, by
 	switch {
 	case list.Search == "":
 		list.Pager.Total = list.count()
-	case !more: // how many are found is known where the last of them is; to count the others takes as long as to find them
+	// how many are found is known where the last of them is; to count the
+	// others takes as long as to find them
+	case !more:
 		list.Pager.Total = list.Pager.To
 	}
 	if more {
@@ -241,7 +244,16 @@ func (s *Site) tabs(v *visit, l *rowList, b ledger.Batch, counts ledger.Counts) 
 		if len(one.query.Results) > 0 {
 			class = string(one.query.Results[0])
 		}
-		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{Path: (&rowList{Base: l.Base}).path(one.name, 0, 0), Name: one.title, Class: class, Count: n, Current: one.name == l.Show, Show: one.name, Follows: follows, Hidden: hidden})
+		l.Tabs.Tabs = append(l.Tabs.Tabs, tab{
+			Path:    (&rowList{Base: l.Base}).path(one.name, 0, 0),
+			Name:    one.title,
+			Class:   class,
+			Count:   n,
+			Current: one.name == l.Show,
+			Show:    one.name,
+			Follows: follows,
+			Hidden:  hidden,
+		})
 	}
 	return nil
 }

@@ -42,9 +42,14 @@ func (s *Site) signInView(v *visit, accounts []accountLine) (view signInView, er
 // changeSignIn changes the firm's rules of signing in. Whoever asks others for a
 // second step has one.
 func (s *Site) changeSignIn(v *visit) error {
-	rules := ledger.SignInRules{SecondFactor: v.r.PostForm.Get("second") != "", TrustProvider: v.r.PostForm.Get("trust") != ""}
+	rules := ledger.SignInRules{
+		SecondFactor:  v.r.PostForm.Get("second") != "",
+		TrustProvider: v.r.PostForm.Get("trust") != "",
+	}
 	if rules.SecondFactor && v.session.Factor == "" {
-		return wrong("Sign in with your own second step first: you could not come back to this page otherwise. Add one under Security. Nothing was changed.")
+		return wrong(
+			"Sign in with your own second step first: you could not come back to this page otherwise. Add one under " +
+				"Security. Nothing was changed.")
 	}
 	note := "approvers and operators sign in without a second step"
 	if rules.SecondFactor {

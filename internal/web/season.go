@@ -358,7 +358,8 @@ func (s *Site) newRoster(v *visit) error {
 	if err != nil {
 		return file.trouble(err)
 	}
-	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content, v.who())
+	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
+		v.who())
 	switch {
 	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
 		return s.showSeason(v, se, troubleOf(file.name, done.Roster, err))
@@ -368,7 +369,8 @@ func (s *Site) newRoster(v *visit) error {
 		v.say("note", "%s is the roster that the season has already: nothing was changed.", file.name)
 		return v.goTo(seasonPath(se.Name))
 	}
-	v.say("ok", "%s is the roster now: %s to file. What it changes stands below.", file.name, count(done.Roster.Tally.Ready, "row"))
+	v.say("ok", "%s is the roster now: %s to file. What it changes stands below.", file.name,
+		count(done.Roster.Tally.Ready, "row"))
 	return v.goTo(seasonPath(se.Name) + "?against=" + se.Roster + "#changes")
 }
 
@@ -441,7 +443,8 @@ func (s *Site) fireSeason(v *visit) error {
 	case p.Why != "":
 		return wrong("%s Nothing was fired.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		v.say("warn", "It is not what you looked at any more: it would be %s now. Look again, then say yes. Nothing was fired.", count(p.Plan.Filings, "filing")+" for "+p.Plan.Total().String())
+		v.say("warn", "It is not what you looked at any more: it would be %s now. Look again, then say yes. Nothing "+
+			"was fired.", count(p.Plan.Filings, "filing")+" for "+p.Plan.Total().String())
 		return v.goTo(p.Path + "/fire")
 	}
 	ctx := v.acting("season-run", p.Season.Name, p.Look)

@@ -22,7 +22,8 @@ func rosterOf(names ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("Company ID,Legal Name,Filing State,User ID,Entity Type,Formation State\n")
 	for _, name := range names {
-		b.WriteString("comp_" + strings.ToLower(strings.Trim(strings.Map(letter, name), "_")) + `,"` + strings.ReplaceAll(name, `"`, `""`) + "\",DE,user_1,LLC,DE\n")
+		b.WriteString("comp_" + strings.ToLower(strings.Trim(strings.Map(letter, name), "_")) + `,"` +
+			strings.ReplaceAll(name, `"`, `""`) + "\",DE,user_1,LLC,DE\n")
 	}
 	return b.Bytes()
 }
@@ -37,8 +38,14 @@ func letter(r rune) rune {
 // season adds one that fires once a year and places at once.
 func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.Helper()
-	_, err := jobs.AddSeason(s.Context(), s.Ledger, jobs.Enrolment{Name: name, File: "roster.csv", Content: roster, Approval: approval, By: "somebody",
-		Options: jobs.SeasonOptions{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"}})
+	_, err := jobs.AddSeason(s.Context(), s.Ledger, jobs.Enrolment{
+		Name:     name,
+		File:     "roster.csv",
+		Content:  roster,
+		Approval: approval,
+		By:       "somebody",
+		Options:  jobs.SeasonOptions{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
+	})
 	s.must(err)
 }
 
@@ -79,8 +86,10 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 		action string
 		may    []ledger.Role
 	}{
-		{"POST /seasons/de/pause", operator}, {"POST /seasons/de/resume", operator}, {"POST /seasons/de/fire", operator}, {"GET /seasons/de/fire", operator},
-		{"GET /seasons/new", operator}, {"POST /seasons", operator}, {"POST /seasons/de/roster", hands}, {"GET /seasons/de", viewer}, {"GET /seasons", viewer},
+		{"POST /seasons/de/pause", operator}, {"POST /seasons/de/resume", operator},
+		{"POST /seasons/de/fire", operator}, {"GET /seasons/de/fire", operator},
+		{"GET /seasons/new", operator}, {"POST /seasons", operator}, {"POST /seasons/de/roster", hands},
+		{"GET /seasons/de", viewer}, {"GET /seasons", viewer},
 		{"GET /calendar", viewer}, {"GET /calendar.csv", viewer}, {"POST /seasons/de/remove", operator},
 	} {
 		method, path, _ := strings.Cut(c.action, " ")
@@ -111,7 +120,8 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 func TestAddSeason(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
-	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15", "time": "06:00", "zone": "America/New_York", "year": "this", "approval": "yes"}
+	good := map[string]string{"name": "de", "when": "date", "month": "1", "day": "15", "time": "06:00",
+		"zone": "America/New_York", "year": "this", "approval": "yes"}
 	send := func(roster []byte, file string, change map[string]string) (int, string) {
 		t.Helper()
 		fields := []string{"csrf", v.csrf}
@@ -140,14 +150,19 @@ func TestAddSeason(t *testing.T) {
 		{"no number", "", "r.csv", map[string]string{"day": "x"}, "day", "1 to 31"},
 		{"no hour", "", "r.csv", map[string]string{"time": "25:00"}, "time", "time of day"},
 		{"no expression", "", "r.csv", map[string]string{"when": "cron", "cron": "soon"}, "cron", "soon"},
-		{"too often", "", "r.csv", map[string]string{"when": "cron", "cron": "* * * * *"}, "cron", "more than once a day"},
-		{"too long before", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number", "too long before"},
+		{"too often", "", "r.csv", map[string]string{"when": "cron", "cron": "* * * * *"}, "cron",
+			"more than once a day"},
+		{"too long before", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number",
+			"too long before"},
 		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "zone", "Choose one"},
 		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "year", "Choose one"},
 		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "state", "Choose one"},
 		{"no file", "", "", nil, "file", "Choose the roster"},
 		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
-		{"no row that can be filed", "Company ID,Legal Name,Filing State,User ID\ncomp_1,<script>alert(1)</script>,Dela,user_1\n", "r.csv", map[string]string{"product": "annual-report"}, "file", "no row of r.csv can be filed"},
+		{"no row that can be filed", "Company ID,Legal Name,Filing State,User " +
+			"ID\ncomp_1,<script>alert(1)</script>,Dela,user_1\n", "r.csv", map[string]string{
+			"product": "annual-report",
+		}, "file", "no row of r.csv can be filed"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			roster := []byte(c.roster)
@@ -157,7 +172,8 @@ func TestAddSeason(t *testing.T) {
 			status, body := send(roster, c.file, c.change)
 			_, at, found := strings.Cut(body, `id="`+c.at+`-error">`)
 			at, _, _ = strings.Cut(at, "<")
-			if status != http.StatusUnprocessableEntity || !found || !strings.Contains(strings.ToLower(at), strings.ToLower(c.says)) {
+			if status != http.StatusUnprocessableEntity || !found ||
+				!strings.Contains(strings.ToLower(at), strings.ToLower(c.says)) {
 				t.Errorf("%d, at %s %q; want %q", status, c.at, at, c.says)
 			}
 			v.wants(body, "choose the roster again")
@@ -169,7 +185,8 @@ func TestAddSeason(t *testing.T) {
 			}
 		})
 	}
-	_, body := send([]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "r.csv", map[string]string{"product": "annual-report"})
+	_, body := send([]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "r.csv",
+		map[string]string{"product": "annual-report"})
 	v.wants(body, ">C2</th>", "Dela")
 
 	if status, body := send(rosterOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
@@ -179,12 +196,14 @@ func TestAddSeason(t *testing.T) {
 	s.must(err)
 	o, err := jobs.OptionsOf(se)
 	s.must(err)
-	if !se.Approval || se.CreatedBy != v.name || o.At != "0 6 15 1 *" || o.Zone != "America/New_York" || o.FilingYear != "this" {
+	if !se.Approval || se.CreatedBy != v.name || o.At != "0 6 15 1 *" || o.Zone != "America/New_York" ||
+		o.FilingYear != "this" {
 		t.Errorf("%+v %+v", se, o)
 	}
 	_, body = v.get("/seasons")
 	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "after somebody's yes")
-	if status, body := send(rosterOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity || !strings.Contains(body, "a season of that name already") {
+	if status, body := send(rosterOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
+		!strings.Contains(body, "a season of that name already") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-add", Of: "de"})
@@ -198,7 +217,8 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Operator)
-	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "csrf", v.csrf, "name", "de", "when", "date", "month", "1", "day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
+	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "csrf", v.csrf, "name", "de", "when", "date", "month", "1",
+		"day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
 	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Approval {
 		t.Error("it does not wait")
@@ -249,13 +269,15 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	if len(s.firings("de")) != 0 {
 		t.Fatal("looking fires")
 	}
-	if _, body := v.post("/seasons/de/fire", "look", "something else"); !strings.Contains(body, "not what you looked at any more") || len(s.firings("de")) != 0 {
+	if _, body := v.post("/seasons/de/fire", "look",
+		"something else"); !strings.Contains(body, "not what you looked at any more") || len(s.firings("de")) != 0 {
 		t.Fatalf("fired unseen:\n%s", body)
 	}
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
-			r, err := http.NewRequest(http.MethodPost, v.url+"/seasons/de/fire", strings.NewReader(url.Values{"csrf": {v.csrf}, "once": {once}, "look": {look}}.Encode()))
+			r, err := http.NewRequest(http.MethodPost, v.url+"/seasons/de/fire",
+				strings.NewReader(url.Values{"csrf": {v.csrf}, "once": {once}, "look": {look}}.Encode()))
 			if err != nil {
 				t.Error(err)
 				return
@@ -275,7 +297,8 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	s.must(err)
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-run"})
 	s.must(err)
-	if len(fired) != 1 || fired[0].State != ledger.FiringDone || len(batches) != 1 || len(acts) != 1 || acts[0].By != v.name {
+	if len(fired) != 1 || fired[0].State != ledger.FiringDone || len(batches) != 1 || len(acts) != 1 ||
+		acts[0].By != v.name {
 		t.Fatalf("fired %+v, batches %+v, acts %+v", fired, batches, acts)
 	}
 	if batches[0].Approval.State != ledger.ApprovalWanted {
@@ -325,11 +348,13 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	_, body := v.get("/seasons/de")
 	version := hidden(body, "version")
-	status, body, _ := v.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "version", version)
+	status, body, _ := v.upload("/seasons/de/roster", "new.csv",
+		rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "version", version)
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	v.wants(body, "New: 3 rows", "Missing: 1 row", "Cid LLC", "&lt;script&gt;alert(1)&lt;/script&gt;", "As before: 2 rows", "new.csv")
+	v.wants(body, "New: 3 rows", "Missing: 1 row", "Cid LLC", "&lt;script&gt;alert(1)&lt;/script&gt;",
+		"As before: 2 rows", "new.csv")
 	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
 		_, body := v.get(path)
 		if strings.Contains(body, "<script>alert") || strings.ContainsRune(body, 0x202e) {
@@ -344,13 +369,16 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	// which nothing can be filed.
 	now, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
 	s.must(err)
-	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "version", version); status != http.StatusConflict || !strings.Contains(body, "Somebody has changed it meanwhile") {
+	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "version",
+		version); status != http.StatusConflict || !strings.Contains(body, "Somebody has changed it meanwhile") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.Roster != now.Roster {
 		t.Errorf("%+v, %v", after, err)
 	}
-	status, body, _ = v.upload("/seasons/de/roster", "bad.csv", []byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "version", strconv.Itoa(now.Version))
+	status, body, _ = v.upload("/seasons/de/roster", "bad.csv",
+		[]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "version",
+		strconv.Itoa(now.Version))
 	if status != http.StatusUnprocessableEntity {
 		t.Error(status)
 	}
@@ -365,7 +393,8 @@ func TestALargeRosterIsRefused(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Operator)
 	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "csrf", v.csrf, "name", "de")
-	if all, err := s.Ledger.Seasons(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil || len(all) != 0 {
+	if all, err := s.Ledger.Seasons(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil ||
+		len(all) != 0 {
 		t.Errorf("%d, %+v, %v", status, all, err)
 	}
 }
@@ -381,7 +410,8 @@ func TestCalendar(t *testing.T) {
 	year := fmt.Sprint(time.Now().Year())
 	span := "from=" + year + "-01-01&to=" + year + "-12-31"
 	_, body := v.get("/calendar?" + span)
-	v.wants(body, "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC", `href="/seasons/both">both</a>, <a href="/seasons/de">de</a>`, "about $300.00", "Jun")
+	v.wants(body, "3 reports from", "Ada LLC", "Bea LLC", "Cid LLC",
+		`href="/seasons/both">both</a>, <a href="/seasons/de">de</a>`, "about $300.00", "Jun")
 	_, body = v.get("/calendar?" + span + "&season=de")
 	if strings.Contains(body, "Cid LLC") {
 		t.Error("another season's company")
@@ -392,7 +422,8 @@ func TestCalendar(t *testing.T) {
 	v.wants(body, "Ada LLC", "June "+year)
 	_, body = v.get("/calendar?" + span + "&month=" + year + "-02")
 	v.wants(body, "Nothing falls due here")
-	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31", "month=x"} {
+	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31",
+		"month=x"} {
 		if status, _ := v.get("/calendar?" + wrong); status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", wrong, status)
 		}

@@ -27,7 +27,8 @@ var securityRoutes = []route{
 // factors.
 const confirmLife = 10 * time.Minute
 
-var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first", "Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
+var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first",
+	"Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
 
 // confirmed reports whether whoever sits there has proved lately who they are,
 // beyond having the session. An account that has nothing to prove it by has a
@@ -162,7 +163,12 @@ func (v *visit) showApp(status int, app signin.App, flow, wrong string) error {
 	if err != nil {
 		return err
 	}
-	page := appPage{Flow: flow, Secret: app.Readable(), Wrong: wrong, QR: template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(picture))}
+	page := appPage{
+		Flow:   flow,
+		Secret: app.Readable(),
+		Wrong:  wrong,
+		QR:     template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(picture)),
+	}
 	return v.showStatus(status, "app.html", "Add an authenticator app", page)
 }
 
@@ -186,12 +192,20 @@ func (s *Site) addApp(v *visit) error {
 	app := signin.AppOf(address)
 	step, ok := signin.MatchCode(s.Ledger.Now())(app.Secret, v.r.PostForm.Get("code"), 0)
 	if !ok {
-		return v.showApp(http.StatusUnprocessableEntity, app, secret, "That code does not match. Check that your phone's clock is right, and enter the code that the app shows now.")
+		return v.showApp(http.StatusUnprocessableEntity, app, secret,
+			"That code does not match. Check that your phone's clock is right, and enter the code that the app "+
+				"shows now.")
 	}
 	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
 		return errApp
 	}
-	return s.addFactor(v, ledger.Factor{Account: account, Kind: ledger.FactorApp, Name: named(v, "Authenticator app"), Data: app.Secret, Last: step})
+	return s.addFactor(v, ledger.Factor{
+		Account: account,
+		Kind:    ledger.FactorApp,
+		Name:    named(v, "Authenticator app"),
+		Data:    app.Secret,
+		Last:    step,
+	})
 }
 
 // named is what the owner calls a factor.
@@ -228,7 +242,13 @@ func (s *Site) addPasskey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return s.addFactor(v, ledger.Factor{Account: account.ID, Kind: ledger.FactorPasskey, Name: named(v, v.agent()), Credential: key.Credential, Data: key.Data})
+	return s.addFactor(v, ledger.Factor{
+		Account:    account.ID,
+		Kind:       ledger.FactorPasskey,
+		Name:       named(v, v.agent()),
+		Credential: key.Credential,
+		Data:       key.Data,
+	})
 }
 
 // addFactor adds a factor that its owner has just used, and shows recovery codes
@@ -318,7 +338,8 @@ func (s *Site) replaceCodes(v *visit) error {
 func (s *Site) tellOwner(v *visit, what string) error {
 	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
 		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
-		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() + " did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
+		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
+			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
 	})
 	return err
 }

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/descope/virtualwebauthn"
+	"github.com/pquerna/otp/totp"
+
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/signin"
 	"bulkfiling/internal/signin/signintest"
-
-	"github.com/descope/virtualwebauthn"
-	"github.com/pquerna/otp/totp"
 )
 
 const passPhrase = "seven gray herons at noon"
@@ -62,7 +62,8 @@ func (v *visitor) app() (secret string, recovery []string) {
 	}
 	secret = strings.ReplaceAll(found[1], " ", "")
 	flow := hidden(body, "flow")
-	if status, body := v.post("/security/app/add", "flow", flow, "code", "000000"); status != http.StatusUnprocessableEntity || hidden(body, "flow") != flow {
+	if status, body := v.post("/security/app/add", "flow", flow, "code",
+		"000000"); status != http.StatusUnprocessableEntity || hidden(body, "flow") != flow {
 		v.Errorf("a wrong code: %d\n%s", status, body)
 	}
 	status, body := v.post("/security/app/add", "flow", flow, "name", "My phone", "code", v.code(secret, 0))
@@ -96,8 +97,10 @@ func TestSecondStepByApp(t *testing.T) {
 	elsewhere := s.nobody()
 	elsewhere.signInBy("ana", passPhrase)
 
-	for _, path := range []string{"/security/app", "/security/app/add", "/security/passkeys", "/security/recovery", "/security/provider", "/security/passkeys/challenge"} {
-		if status, body := v.post(path); status != http.StatusForbidden || !strings.Contains(body, "Confirm that it is you") {
+	for _, path := range []string{"/security/app", "/security/app/add", "/security/passkeys", "/security/recovery",
+		"/security/provider", "/security/passkeys/challenge"} {
+		if status, body := v.post(path); status != http.StatusForbidden ||
+			!strings.Contains(body, "Confirm that it is you") {
 			t.Errorf("%s without a confirmation: %d", path, status)
 		}
 	}
@@ -152,7 +155,8 @@ func TestSecondStepByApp(t *testing.T) {
 	}
 	v.leave()
 	v.signInBy("ana", passPhrase)
-	if status, body := second(strings.ToLower(recovery[0])); status != http.StatusOK || !strings.Contains(body, "You signed in with a recovery code") {
+	if status, body := second(strings.ToLower(recovery[0])); status != http.StatusOK ||
+		!strings.Contains(body, "You signed in with a recovery code") {
 		t.Errorf("a recovery code: %d\n%s", status, body)
 	}
 	v.leave()
@@ -166,7 +170,8 @@ func TestSecondStepByApp(t *testing.T) {
 	if status, _ := v.confirm(); status != http.StatusUnprocessableEntity {
 		t.Errorf("the password alone of an account with a second step: %d", status)
 	}
-	if _, body := v.get("/security"); strings.Contains(body, `name="present"`) || !strings.Contains(body, `name="code"`) {
+	if _, body := v.get("/security"); strings.Contains(body, `name="present"`) ||
+		!strings.Contains(body, `name="code"`) {
 		t.Error("the page asks for the password, and not for the second step")
 	}
 	if status, _ := v.post("/security/recovery"); status != http.StatusForbidden {
@@ -174,7 +179,8 @@ func TestSecondStepByApp(t *testing.T) {
 	}
 	v.confirm("code", recovery[2])
 	_, body = v.post("/security/recovery")
-	if fresh := regexp.MustCompile(`[A-Z2-7]{6}(-[A-Z2-7]{6}){3}`).FindAllString(body, -1); len(fresh) != 10 || fresh[0] == recovery[0] {
+	if fresh := regexp.MustCompile(`[A-Z2-7]{6}(-[A-Z2-7]{6}){3}`).FindAllString(body, -1); len(fresh) != 10 ||
+		fresh[0] == recovery[0] {
 		t.Errorf("%q", fresh)
 	}
 	all, err := s.Ledger.Factors(t.Context(), mustAccount(s, "ana").ID)
@@ -209,7 +215,8 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("the sixth code: %d", last)
 	}
-	if status, _ := stranger.send("/sign-in/second", url.Values{"code": {v.code(secret, 1)}}); status != http.StatusTooManyRequests {
+	if status, _ := stranger.send("/sign-in/second",
+		url.Values{"code": {v.code(secret, 1)}}); status != http.StatusTooManyRequests {
 		t.Errorf("the right one after them: %d", status)
 	}
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "sign-in-failed", Of: "ana"})
@@ -267,12 +274,14 @@ func TestWatchersNeedTheirRole(t *testing.T) {
 func TestRolesWaitForASecondFactor(t *testing.T) {
 	s := newSite(t)
 	op := s.member("op", ledger.Operator, ledger.Preparer)
-	if status, body := op.post("/settings/sign-in", "second", "1"); status != http.StatusUnprocessableEntity || !strings.Contains(body, "your own") {
+	if status, body := op.post("/settings/sign-in", "second", "1"); status != http.StatusUnprocessableEntity ||
+		!strings.Contains(body, "your own") {
 		t.Errorf("an operator without one sets the rule: %d", status)
 	}
 	op.confirm()
 	op.app()
-	if status, body := op.post("/settings/sign-in", "second", "1"); status != http.StatusOK || !strings.Contains(body, "second step") {
+	if status, body := op.post("/settings/sign-in", "second", "1"); status != http.StatusOK ||
+		!strings.Contains(body, "second step") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if status, _ := op.get("/fleet"); status != http.StatusOK {
@@ -319,7 +328,12 @@ type device struct {
 
 func (v *visitor) device(account string, o virtualwebauthn.AuthenticatorOptions) *device {
 	o.UserHandle = []byte(account)
-	d := &device{visitor: v, site: virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: "localhost", Origin: v.url}, auth: virtualwebauthn.NewAuthenticatorWithOptions(o), key: signintest.NewPasskey()}
+	d := &device{
+		visitor: v,
+		site:    virtualwebauthn.RelyingParty{Name: "Bulkfiling", ID: "localhost", Origin: v.url},
+		auth:    virtualwebauthn.NewAuthenticatorWithOptions(o),
+		key:     signintest.NewPasskey(),
+	}
 	d.auth.AddCredential(d.key)
 	return d
 }
@@ -332,7 +346,8 @@ func (d *device) register() (int, string) {
 	}
 	o, err := virtualwebauthn.ParseAttestationOptions(options)
 	d.must(err)
-	status, body := d.post("/security/passkeys", "credential", virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *o))
+	status, body := d.post("/security/passkeys", "credential",
+		virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *o))
 	d.csrf = hidden(body, "csrf")
 	return status, body
 }
@@ -366,7 +381,9 @@ func TestPasskeys(t *testing.T) {
 
 	alone := s.nobody()
 	answer := d.answer(alone, "/sign-in/passkey/challenge")
-	if status, body := alone.send("/sign-in/passkey", url.Values{"credential": {answer}, "to": {"/fleet"}}); status != http.StatusOK || !strings.Contains(body, "Sign out") {
+	if status, body := alone.send("/sign-in/passkey",
+		url.Values{"credential": {answer}, "to": {"/fleet"}}); status != http.StatusOK ||
+		!strings.Contains(body, "Sign out") {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	if status, _ := s.nobody().send("/sign-in/passkey", url.Values{"credential": {answer}}); status != http.StatusGone {
@@ -380,21 +397,26 @@ func TestPasskeys(t *testing.T) {
 	if _, body := second.signInBy("ana", passPhrase); !strings.Contains(body, "Use a passkey") {
 		t.Errorf("the second step\n%s", body)
 	}
-	if status, body := second.send("/sign-in/second", url.Values{"credential": {d.answer(second, "/sign-in/second/challenge")}}); status != http.StatusOK || hidden(body, "csrf") == "" {
+	if status, body := second.send("/sign-in/second",
+		url.Values{"credential": {d.answer(second, "/sign-in/second/challenge")}}); status != http.StatusOK ||
+		hidden(body, "csrf") == "" {
 		t.Errorf("as the second step: %d\n%s", status, body)
 	}
 
 	// A challenge of one kind is none of the other.
 	crossed := s.nobody()
 	crossed.signInBy("ana", passPhrase)
-	if status, _ := crossed.send("/sign-in/passkey", url.Values{"credential": {d.answer(crossed, "/sign-in/second/challenge")}}); status != http.StatusGone {
+	if status, _ := crossed.send("/sign-in/passkey",
+		url.Values{"credential": {d.answer(crossed, "/sign-in/second/challenge")}}); status != http.StatusGone {
 		t.Errorf("an answer of the second step as a sign-in: %d", status)
 	}
 
 	// A copy lags behind.
 	d.key.Counter = 0
 	copied := s.nobody()
-	if status, body := copied.send("/sign-in/passkey", url.Values{"credential": {d.answer(copied, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden || !strings.Contains(body, "may have a copy") {
+	if status, body := copied.send("/sign-in/passkey",
+		url.Values{"credential": {d.answer(copied, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden ||
+		!strings.Contains(body, "may have a copy") {
 		t.Errorf("a copy: %d\n%s", status, body)
 	}
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "passkey-copied", Of: "ana"})
@@ -408,12 +430,14 @@ func TestPasskeys(t *testing.T) {
 	boss := s.member("boss", ledger.Operator)
 	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, a.Roles, true))
 	late := s.nobody()
-	if status, _ := late.send("/sign-in/passkey", url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden {
+	if status, _ := late.send("/sign-in/passkey",
+		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden {
 		t.Errorf("a disabled account: %d", status)
 	}
 	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, a.Roles, false))
 	s.must(s.Ledger.ResetFactors(t.Context(), a.ID))
-	if status, _ := late.send("/sign-in/passkey", url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {
+	if status, _ := late.send("/sign-in/passkey",
+		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {
 		t.Errorf("a removed passkey: %d", status)
 	}
 	_ = boss

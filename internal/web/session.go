@@ -27,7 +27,14 @@ type sessionsPage struct {
 }
 
 func (s *Site) sessions(v *visit) error {
-	p := sessionsPage{Account: v.session.Account, Lacks: v.session.Lacks, Own: true, Current: v.session.ID, Path: "/sessions", MayEnd: true}
+	p := sessionsPage{
+		Account: v.session.Account,
+		Lacks:   v.session.Lacks,
+		Own:     true,
+		Current: v.session.ID,
+		Path:    "/sessions",
+		MayEnd:  true,
+	}
 	var err error
 	if p.Browsers, err = s.Ledger.KnownBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
 		return err
@@ -70,7 +77,8 @@ func (s *Site) endSessionOf(v *visit) error {
 }
 
 func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
-	if err := s.Ledger.EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID, v.r.PathValue("session")); err != nil {
+	if err := s.Ledger.EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID,
+		v.r.PathValue("session")); err != nil {
 		return err
 	}
 	v.say("ok", "The session has ended. Whoever used it has to sign in again.")
@@ -79,7 +87,8 @@ func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
 
 func (s *Site) endOthers(v *visit) error {
 	a := v.session.Account
-	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret, v.browser())
+	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
+		v.browser())
 	if err != nil {
 		return err
 	}
@@ -106,7 +115,8 @@ func (s *Site) endSessionsOf(v *visit) error {
 
 func (s *Site) forgetBrowser(v *visit) error {
 	a := v.session.Account
-	if err := s.Ledger.ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID, v.r.PathValue("browser")); err != nil {
+	if err := s.Ledger.ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID,
+		v.r.PathValue("browser")); err != nil {
 		return err
 	}
 	v.say("ok", "The browser is forgotten. Failed sign-ins of others can now delay a sign-in from it.")

@@ -159,7 +159,13 @@ func (s *Site) tryNotices(v *visit) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return wrong("Nobody is to be told: name targets with FILING_NOTIFY where importer serve runs.")
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{ID: v.once, By: v.who(), From: v.from(), What: "notify-test", Note: count(len(s.Settings.Targets), "target")}); err != nil {
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{
+		ID:   v.once,
+		By:   v.who(),
+		From: v.from(),
+		What: "notify-test",
+		Note: count(len(s.Settings.Targets), "target"),
+	}); err != nil {
 		return err
 	}
 	targets, err := s.TestNotices(v.ctx())
@@ -199,7 +205,8 @@ func listVouchers(a ledger.Account, accounts []ledger.Account, behind map[string
 	var all []string
 	for _, o := range accounts {
 		own := append(slices.Clone(behind[o.Name]), o.Name)
-		if o.May(ledger.Operator) && !slices.ContainsFunc(own, func(name string) bool { return slices.Contains(involved, name) }) {
+		if o.May(ledger.Operator) && !slices.ContainsFunc(own,
+			func(name string) bool { return slices.Contains(involved, name) }) {
 			all = append(all, o.Name)
 		}
 	}

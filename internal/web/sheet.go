@@ -155,7 +155,12 @@ func (s *Site) sheetPage(v *visit) error {
 	p.More = len(p.Survey.Columns) - len(shown)
 	for _, c := range shown {
 		ours, mapped := p.Reading.said(c)
-		p.Columns = append(p.Columns, surveyedColumn{ColumnSurvey: c, Mapped: mapped, Chosen: ours, LeftOut: mapped && ours == ""})
+		p.Columns = append(p.Columns, surveyedColumn{
+			ColumnSurvey: c,
+			Mapped:       mapped,
+			Chosen:       ours,
+			LeftOut:      mapped && ours == "",
+		})
 	}
 	if p.Survey.Err != nil {
 		p.Trouble = p.Survey.Err.Error()
@@ -301,7 +306,9 @@ func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
 	return u, err
 }
 
-var errNoSheet = &Trouble{http.StatusNotFound, "The sheet is not here any more", "It was handed in or forgotten meanwhile, perhaps in another window. What was handed in is among the batches. Nothing was changed by this."}
+var errNoSheet = &Trouble{http.StatusNotFound, "The sheet is not here any more",
+	"It was handed in or forgotten meanwhile, perhaps in another window. What was handed in is among the batches. " +
+		"Nothing was changed by this."}
 
 // theSheet finds the upload that a form changes, as whoever sent it saw it.
 func (s *Site) theSheet(v *visit) (ledger.Upload, error) {
@@ -344,7 +351,8 @@ func (s *Site) handIn(v *visit) error {
 		return err
 	}
 	if b.Canceled {
-		v.say("warn", "%s. Nothing was sent. To send it after all: importer retry %s --canceled.", report.CanceledText(b), b.ID)
+		v.say("warn", "%s. Nothing was sent. To send it after all: importer retry %s --canceled.",
+			report.CanceledText(b), b.ID)
 		return v.goTo("/batches/" + b.ID)
 	}
 	if b.Open {
@@ -376,10 +384,12 @@ func (s *Site) handIn(v *visit) error {
 		if err := s.Ledger.PreparedUpload(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
 			return err
 		}
-		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing was sent.", q.TotalText())
+		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing "+
+			"was sent.", q.TotalText())
 		return v.goTo("/sheets/" + u.ID)
 	}
-	waits, err := s.Ledger.HandIn(v.acting("hand-in", u.Batch, fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
+	waits, err := s.Ledger.HandIn(v.acting("hand-in", u.Batch,
+		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err
 	}

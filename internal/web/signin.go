@@ -67,7 +67,8 @@ func (s *Site) signIn(v *visit) error {
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
 		s.failedSignIn(v, name, "password", err)
-		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Name: name, Wrong: "The name or password is wrong."}))
+		return v.showStatus(http.StatusUnauthorized, "sign-in.html", "Sign in",
+			s.entrance(v, entrance{To: to, Name: name, Wrong: "The name or password is wrong."}))
 	case err != nil:
 		return err
 	}
@@ -106,7 +107,9 @@ func (v *visit) showEntry(status int, e entry) error {
 	return v.showStatus(status, "enter.html", title, e)
 }
 
-var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more", "Links work once and expire. Sign in with your password, or ask an operator for a new link. On your own computer, start importer serve again: it prints one."}
+var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more",
+	"Links work once and expire. Sign in with your password, or ask an operator for a new link. On your own " +
+		"computer, start importer serve again: it prints one."}
 
 func (s *Site) enter(v *visit) error {
 	secret := v.r.PostForm.Get("ticket")
@@ -162,7 +165,13 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 		e.Wrong = "The two passwords differ."
 		return v.showEntry(http.StatusUnprocessableEntity, e)
 	}
-	act := ledger.Act{By: account.Name, From: v.from(), What: "account-password", Of: account.Name, Note: "with a sign-in link"}
+	act := ledger.Act{
+		By:   account.Name,
+		From: v.from(),
+		What: "account-password",
+		Of:   account.Name,
+		Note: "with a sign-in link",
+	}
 	_, err = s.Ledger.ResetPassword(ledger.Acting(v.ctx(), act), secret, fresh)
 	switch {
 	case errors.Is(err, ledger.ErrWeak):

@@ -17,13 +17,15 @@ import (
 
 // Config is what a site is made of.
 type Config struct {
-	Ledger       *ledger.Ledger
-	Service      func() (*filingapi.Client, error) // why there is none, where the environment names none; nobody closes it
-	Ask          jobs.Asker                        // what things cost now
-	Seasons      *jobs.Seasons
-	Pace         jobs.Pace                                     // of look-ups; nil for none
-	Concurrency  int                                           // look-ups in flight
-	Depth        func(context.Context) (map[string]int, error) // of the queue, by asynq's states; nil where there is none to ask
+	Ledger *ledger.Ledger
+	// why there is none, where the environment names none; nobody closes it
+	Service     func() (*filingapi.Client, error)
+	Ask         jobs.Asker // what things cost now
+	Seasons     *jobs.Seasons
+	Pace        jobs.Pace // of look-ups; nil for none
+	Concurrency int       // look-ups in flight
+	// of the queue, by asynq's states; nil where there is none to ask
+	Depth        func(context.Context) (map[string]int, error)
 	TestNotices  func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications
 	Provider     *signin.Provider                              // the sign-in provider; nil for none
 	ProviderOnly bool                                          // passwords sign in break-glass accounts only
@@ -81,7 +83,14 @@ func New(c Config) *Site {
 	if c.MaxUpload == 0 {
 		c.MaxUpload = 64 << 20
 	}
-	s := &Site{Config: c, streams: newStreams(), watched: newSeats(watchedEach, watchedAll), uploads: newSeats(uploadsEach, uploadsAll), sights: newSights(), traces: newTraces()}
+	s := &Site{
+		Config:  c,
+		streams: newStreams(),
+		watched: newSeats(watchedEach, watchedAll),
+		uploads: newSeats(uploadsEach, uploadsAll),
+		sights:  newSights(),
+		traces:  newTraces(),
+	}
 	s.desk = newPreparing(s)
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)

@@ -51,12 +51,23 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 	s.service = sandbox.New(sandbox.Config{OpeningBalance: 1_000_000_00, AutoSeed: true})
 	service := httptest.NewServer(s.service.Handler())
 	t.Cleanup(service.Close)
-	s.client, err = filingapi.New(filingapi.Config{BaseURL: service.URL + "/v1", Key: "sk_test_page", Timeout: 5 * time.Second, Concurrency: 8})
+	s.client, err = filingapi.New(filingapi.Config{
+		BaseURL:     service.URL + "/v1",
+		Key:         "sk_test_page",
+		Timeout:     5 * time.Second,
+		Concurrency: 8,
+	})
 	s.must(err)
 	t.Cleanup(s.client.Close)
 	c := Config{
-		Ledger: l, Service: func() (*filingapi.Client, error) { return s.client, nil }, Concurrency: 4, Local: true,
-		Settings: Settings{Mode: "test", Key: true, Service: service.URL}, Downloads: downloads(t, service.URL), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
+		Ledger:      l,
+		Service:     func() (*filingapi.Client, error) { return s.client, nil },
+		Concurrency: 4,
+		Local:       true,
+		Settings:    Settings{Mode: "test", Key: true, Service: service.URL},
+		Downloads:   downloads(t, service.URL),
+		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Version:     "test",
 	}
 	c.Ask = func(ctx context.Context) (jobs.Quoter, error) {
 		prices, err := jobs.AskPrices(ctx, s.client, l)
@@ -105,7 +116,15 @@ func (s *testSite) place() {
 	s.must(err)
 	quoter, err := s.Ask(s.T.Context())
 	s.must(err)
-	worker, err := jobs.Start(s.T.Context(), jobs.Config{Service: s.client, Ledger: s.Ledger, Queue: queue, Quoter: quoter, Concurrency: 8, Drain: 10 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	worker, err := jobs.Start(s.T.Context(), jobs.Config{
+		Service:     s.client,
+		Ledger:      s.Ledger,
+		Queue:       queue,
+		Quoter:      quoter,
+		Concurrency: 8,
+		Drain:       10 * time.Second,
+		Log:         slog.New(slog.DiscardHandler),
+	})
 	s.must(err)
 	s.Cleanup(func() {
 		worker.Stop()
@@ -165,7 +184,9 @@ func (v *visitor) do(r *http.Request) (int, string) {
 	answer, err := v.client.Do(r)
 	v.must(err)
 	defer answer.Body.Close()
-	if h := answer.Header; strings.HasPrefix(v.url, "http://"+answer.Request.URL.Host) && (h.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';")) {
+	if h := answer.Header; strings.HasPrefix(v.url, "http://"+answer.Request.URL.Host) &&
+		(h.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none';")) {
 		v.Errorf("%s %s lost its security headers: %v", r.Method, r.URL.Path, h)
 	}
 	body, err := io.ReadAll(answer.Body)
@@ -244,7 +265,8 @@ func (v *visitor) sheet(name, content string) (path, body string) {
 // settled waits until a sheet is prepared, and returns its page.
 func (v *visitor) settled(path, body string) string {
 	v.Helper()
-	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); strings.Contains(body, "data-live=") &&
+		time.Now().Before(deadline); {
 		_, body = v.get(path)
 	}
 	return body
@@ -290,7 +312,8 @@ func (v *visitor) wants(body string, texts ...string) {
 // path fills a route's pattern in.
 func (r route) path() string {
 	_, path, _ := strings.Cut(r.pattern, " ")
-	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllStringFunc(strings.ReplaceAll(path, "{$}", ""), func(string) string { return "1" })
+	return regexp.MustCompile(`\{[^}]*\}`).ReplaceAllStringFunc(strings.ReplaceAll(path, "{$}", ""),
+		func(string) string { return "1" })
 }
 
 func (r route) method() string {
@@ -370,12 +393,14 @@ func TestEveryRouteRefuses(t *testing.T) {
 			if r.method() == http.MethodGet {
 				continue
 			}
-			for name, form := range map[string]url.Values{"no token": nil, "an empty token": {"csrf": {""}}, "another's token": {"csrf": {people[otherRole(role)].csrf}}} {
+			for name, form := range map[string]url.Values{"no token": nil, "an empty token": {"csrf": {""}},
+				"another's token": {"csrf": {people[otherRole(role)].csrf}}} {
 				if got := request(v, r, form); got != http.StatusForbidden {
 					t.Errorf("%s as %s with %s: %d", r.pattern, role, name, got)
 				}
 			}
-			for name, header := range map[string][]string{"another site": {"Origin", "https://evil.example"}, "a cross-site fetch": {"Sec-Fetch-Site", "cross-site"}} {
+			for name, header := range map[string][]string{"another site": {"Origin", "https://evil.example"},
+				"a cross-site fetch": {"Sec-Fetch-Site", "cross-site"}} {
 				if got := request(v, r, token, header...); got != http.StatusForbidden {
 					t.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
 				}
@@ -403,9 +428,12 @@ func TestWhatEachRoleSees(t *testing.T) {
 	s := newSite(t)
 	own := map[string]bool{
 		"GET /{$}": true, "POST /leave": true, "GET /password": true, "POST /password": true,
-		"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true, "POST /browsers/{browser}/forget": true,
-		"GET /security": true, "POST /security/confirm": true, "POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
-		"POST /security/passkeys": true, "POST /security/passkeys/challenge": true, "POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
+		"GET /sessions": true, "POST /sessions/others": true, "POST /sessions/{session}/end": true,
+		"POST /browsers/{browser}/forget": true,
+		"GET /security":                   true, "POST /security/confirm": true,
+		"POST /security/confirm/challenge": true, "POST /security/app": true, "POST /security/app/add": true,
+		"POST /security/passkeys": true, "POST /security/passkeys/challenge": true,
+		"POST /security/factors/{factor}/remove": true, "POST /security/recovery": true,
 		"POST /security/provider": true, "POST /security/provider/unlink": true,
 	}
 	forOperators := map[string]bool{"GET /seasons/new": true, "GET /seasons/{season}/fire": true} // forms
@@ -451,7 +479,8 @@ func TestWhatEachRoleSees(t *testing.T) {
 		}
 	}
 	nobody := s.as()
-	if _, body := nobody.get("/"); !strings.Contains(body, "You have no role yet") || strings.Contains(body, `href="/settings"`) {
+	if _, body := nobody.get("/"); !strings.Contains(body, "You have no role yet") ||
+		strings.Contains(body, `href="/settings"`) {
 		t.Errorf("without a role the page says\n%s", body)
 	}
 	auditor := s.as(ledger.Auditor)
@@ -467,7 +496,8 @@ func TestOnlySigningInNeedsNobody(t *testing.T) {
 	open := map[string]bool{
 		"GET /sign-in": true, "POST /sign-in": true, "GET /enter": true, "POST /enter": true,
 		"GET /sign-in/second": true, "POST /sign-in/second": true, "POST /sign-in/second/challenge": true,
-		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true, "GET /sign-in/provider/callback": true,
+		"POST /sign-in/passkey": true, "POST /sign-in/passkey/challenge": true, "GET /sign-in/provider": true,
+		"GET /sign-in/provider/callback": true,
 	}
 	for _, r := range routes {
 		if (r.may == nil) != open[r.pattern] {
@@ -489,7 +519,8 @@ func TestHeadersAndMarkup(t *testing.T) {
 	s.must(err)
 	answer.Body.Close()
 	for name, want := range map[string]string{
-		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+			"font-src 'self'; " +
 			"connect-src 'self'; object-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 	} {
@@ -506,8 +537,10 @@ func TestHeadersAndMarkup(t *testing.T) {
 		if found := bad.Find(content); found != nil {
 			t.Errorf("%s has %q", e.Name(), found)
 		}
-		for _, form := range regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`).FindAllString(string(content), -1) {
-			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in`) && !strings.Contains(form, `action="/enter"`) {
+		for _, form := range regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`).FindAllString(string(content),
+			-1) {
+			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in`) &&
+				!strings.Contains(form, `action="/enter"`) {
 				t.Errorf("%s has a form without a token: %s", e.Name(), form)
 			}
 		}
@@ -518,7 +551,8 @@ func TestHeadersAndMarkup(t *testing.T) {
 // here, is refused.
 func TestForeignNames(t *testing.T) {
 	s := newSite(t)
-	for host, want := range map[string]int{"evil.example": 421, "127.0.0.1:1": 200, "localhost": 200, "[::1]:80": 200, "127.0.0.1.evil.example": 421} {
+	for host, want := range map[string]int{"evil.example": 421, "127.0.0.1:1": 200, "localhost": 200, "[::1]:80": 200,
+		"127.0.0.1.evil.example": 421} {
 		r, err := http.NewRequest(http.MethodGet, s.url+"/sign-in", nil)
 		s.must(err)
 		r.Host = host
@@ -556,7 +590,8 @@ func TestTheWayOfASheet(t *testing.T) {
 	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
 		t.Errorf("a correction of an older version: %d", status)
 	}
-	if status, _ := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", "0000"); status != http.StatusOK {
+	if status, _ := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan",
+		"0000"); status != http.StatusOK {
 		t.Errorf("another plan: %d", status)
 	}
 	_, body = v.get(path)
@@ -580,7 +615,8 @@ func TestTheWayOfASheet(t *testing.T) {
 	}
 
 	// The same file once more is the batch that is there.
-	again, body := v.sheet("clients.csv", "Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
+	again, body := v.sheet("clients.csv",
+		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
 	v.wants(body, "Bought before", "There is nothing to place")
 	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
 		t.Errorf("drop: %d", status)
@@ -594,7 +630,8 @@ func TestKeptMapping(t *testing.T) {
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
 	v.wants(body, "cannot be read as a sheet of filings yet", "Mandant")
-	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
+	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
+		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
 	v.wants(v.settled(path, body), "Place 1 filing")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "said of an earlier sheet")
@@ -608,17 +645,21 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	const ticked = `name="keep" value="1" checked`
 	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
-	right := []string{"product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2", "Filing Year"}
-	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Name", "keep", "1"}, right...)...)
+	right := []string{"product", "annual-report", "column-0", "Company ID", "column-1", "Filing State", "column-2",
+		"Filing Year"}
+	_, body = v.post(path+"/reading",
+		append([]string{"version", hidden(body, "version"), "column-3", "User Name", "keep", "1"}, right...)...)
 	v.wants(body, ticked)
-	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
+	_, body = v.post(path+"/reading",
+		append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
 	v.wants(v.settled(path, body), ticked, "Place 1 filing")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
 	v.wants(body, "said of an earlier sheet", ticked, "Place 1 filing")
 
 	// What is not to be kept any more is forgotten.
 	_, body = v.get(path)
-	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email"}, right...)...)
+	_, body = v.post(path+"/reading", append([]string{"version", hidden(body, "version"), "column-3", "User Email"},
+		right...)...)
 	if body = v.settled(path, body); strings.Contains(body, ticked) {
 		t.Error("the box is ticked again")
 	}

@@ -21,7 +21,8 @@ type suspicion struct {
 
 // sinceForms are the ways to write a moment. It is one of UTC unless it says
 // otherwise: a server does not know its reader's zone.
-var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
+	"2006-01-02T15:04", time.DateOnly}
 
 var errSince = errors.New("write the moment of the backup such as 2026-03-01 02:00, in UTC")
 
@@ -84,12 +85,14 @@ func (s *Site) suppose(v *visit) error {
 		v.say("note", "No ready row is left to suppose anything of.")
 		return v.goTo("/uncertain?batch=" + b.ID)
 	}
-	note := fmt.Sprintf("supposes that %s were sent since %s", count(len(found.Rows), "row"), since.Format("2006-01-02 15:04 UTC"))
+	note := fmt.Sprintf("supposes that %s were sent since %s", count(len(found.Rows), "row"),
+		since.Format("2006-01-02 15:04 UTC"))
 	did, err := v.desk().Suppose(v.acting("doubt", b.ID, note), found)
 	if err != nil {
 		return err
 	}
-	kind, said := "ok", fmt.Sprintf("%s uncertain now: nothing of them is sent before it is settled.", isAre(did.Uncertain, "row"))
+	kind, said := "ok", fmt.Sprintf("%s uncertain now: nothing of them is sent before it is settled.",
+		isAre(did.Uncertain, "row"))
 	for _, left := range []struct {
 		rows int
 		why  string
@@ -103,7 +106,9 @@ func (s *Site) suppose(v *visit) error {
 	}
 	if n := len(did.Failed); n > 0 {
 		kind = "bad"
-		said += fmt.Sprintf(" %s could not be looked up and may still be sent: pause the batch and do it again until none is left. The first: %s.", count(n, "row"), did.Failed[0])
+		said += fmt.Sprintf(
+			" %s could not be looked up and may still be sent: pause the batch and do it again until none is left. "+
+				"The first: %s.", count(n, "row"), did.Failed[0])
 	}
 	v.say(kind, "%s", said)
 	return v.goTo("/uncertain?batch=" + b.ID)

@@ -32,7 +32,8 @@ var templates = sync.OnceValue(mustParse)
 
 func mustParse() map[string]*template.Template {
 	all := make(map[string]*template.Template)
-	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html", "templates/quote.html", "templates/rules.html"}
+	common := []string{"templates/base.html", "templates/parts.html", "templates/rows.html", "templates/plan.html",
+		"templates/quote.html", "templates/rules.html"}
 	shared := template.Must(template.New("").Funcs(functions).ParseFS(files, common...))
 	names, err := fs.Glob(files, "templates/*.html")
 	if err != nil {
@@ -100,12 +101,15 @@ func timeElement(t time.Time, how string) template.HTML {
 	case "time":
 		shown = t.Format("15:04 UTC")
 	}
-	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" data-local="` + how + `">` + shown + `</time>`)
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `" data-local="` + how + `">` + shown +
+		`</time>`)
 }
 
 // csrf are the hidden fields of every form that changes something.
 func csrf(p page) template.HTML {
-	return template.HTML(`<input type="hidden" name="csrf" value="` + template.HTMLEscapeString(p.CSRF) + `"><input type="hidden" name="once" value="` + rand.Text() + `">`)
+	return template.HTML(
+		`<input type="hidden" name="csrf" value="` + template.HTMLEscapeString(p.CSRF) +
+			`"><input type="hidden" name="once" value="` + rand.Text() + `">`)
 }
 
 // badge shows what became of a row.

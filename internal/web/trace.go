@@ -67,7 +67,8 @@ func (t *traces) ended(now time.Time) []ledger.Act {
 		delete(t.kept, key)
 		if one.again > 0 {
 			a := one.act
-			a.ID, a.Note = "", strings.TrimPrefix(a.Note+fmt.Sprintf("; %d more times within %s", one.again, foldTraces), "; ")
+			a.ID, a.Note = "", strings.TrimPrefix(a.Note+fmt.Sprintf("; %d more times within %s", one.again,
+				foldTraces), "; ")
 			due = append(due, a)
 		}
 	}
@@ -141,9 +142,16 @@ func (s *Site) deny(v *visit, reason string) {
 	if !v.signedIn {
 		_ = v.recognise() // what is refused at the door may have a session all the same
 	}
-	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address", v.from())
+	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
+		v.from())
 	if v.signedIn {
-		s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "denied", Of: v.route(), Note: reason})
+		s.keepTrace(v.ctx(), ledger.Act{
+			By:   v.who(),
+			From: v.from(),
+			What: "denied",
+			Of:   v.route(),
+			Note: reason,
+		})
 	}
 }
 
@@ -165,13 +173,26 @@ func (s *Site) concerned(v *visit, name string) ledger.Account {
 func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
 	account := s.concerned(v, name)
 	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
-	s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-failed", Of: account.Name, Note: proof})
+	s.keepTrace(v.ctx(), ledger.Act{
+		By:   v.who(),
+		From: v.from(),
+		What: "sign-in-failed",
+		Of:   account.Name,
+		Note: proof,
+	})
 	failed, ok := errors.AsType[*ledger.FailedTry](err)
 	if !ok || failed.Until.IsZero() {
 		return
 	}
-	s.Log.Warn("sign-in locked", "reason", "failures by "+failed.Scope, "route", v.route(), "account", account.ID, "address", v.from(), "until", failed.Until)
-	s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-locked", Of: account.Name, Note: "failures by " + failed.Scope})
+	s.Log.Warn("sign-in locked", "reason", "failures by "+failed.Scope, "route", v.route(), "account", account.ID,
+		"address", v.from(), "until", failed.Until)
+	s.keepTrace(v.ctx(), ledger.Act{
+		By:   v.who(),
+		From: v.from(),
+		What: "sign-in-locked",
+		Of:   account.Name,
+		Note: "failures by " + failed.Scope,
+	})
 }
 
 // throttled tells that a sign-in was not tried.
@@ -179,7 +200,13 @@ func (s *Site) throttled(v *visit, reason string) {
 	account := s.concerned(v, v.r.PostForm.Get("name"))
 	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
 	if account.ID != "" {
-		s.keepTrace(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "sign-in-throttled", Of: account.Name, Note: reason})
+		s.keepTrace(v.ctx(), ledger.Act{
+			By:   v.who(),
+			From: v.from(),
+			What: "sign-in-throttled",
+			Of:   account.Name,
+			Note: reason,
+		})
 	}
 }
 

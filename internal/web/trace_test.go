@@ -70,7 +70,8 @@ func TestEveryRefusalIsLogged(t *testing.T) {
 		kind := "application/x-www-form-urlencoded"
 		if r.upload {
 			kind = "multipart/form-data; boundary=x"
-			body = "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nnone\r\n--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\na\r\n--x--\r\n"
+			body = "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nnone\r\n--x\r\nContent-Disposition: " +
+				"form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\na\r\n--x--\r\n"
 		}
 		req, err := http.NewRequest(r.method(), s.url+r.path()+"?q="+private, strings.NewReader(body))
 		s.must(err)
@@ -92,7 +93,8 @@ func TestEveryRefusalIsLogged(t *testing.T) {
 		}
 		one := lines[0]
 		delete(one, "time")
-		want := map[string]any{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern, "account": account, "address": "127.0.0.1"}
+		want := map[string]any{"level": "WARN", "msg": "access denied", "reason": reason, "route": r.pattern,
+			"account": account, "address": "127.0.0.1"}
 		if fmt.Sprint(one) != fmt.Sprint(want) {
 			t.Errorf("%s, %s: %v, want %v", r.pattern, what, one, want)
 		}
@@ -157,7 +159,8 @@ func TestTracesAreFolded(t *testing.T) {
 	}
 	kept := 0
 	for i := range 10_000 {
-		kept += len(f.fold(ledger.Act{What: "sign-in-failed", From: fmt.Sprintf("2001:db8:%x::1", i)}, now.Add(foldTraces)))
+		kept += len(f.fold(ledger.Act{What: "sign-in-failed", From: fmt.Sprintf("2001:db8:%x::1", i)},
+			now.Add(foldTraces)))
 	}
 	if kept > maxTraces || len(f.kept) > maxTraces+1 {
 		t.Errorf("%d were kept, %d are remembered", kept, len(f.kept))
@@ -203,18 +206,24 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	post := func(path string, fields ...string) func() {
 		return func() { owner.post(path, fields...) }
 	}
-	step("password changed", map[string]any{"account": a.ID, "object": a.ID, "address": "127.0.0.1"}, post("/password", "password", right, "again", right))
+	step("password changed", map[string]any{"account": a.ID, "object": a.ID, "address": "127.0.0.1"},
+		post("/password", "password", right, "again", right))
 	_, body := owner.get("/password")
 	owner.csrf = hidden(body, "csrf")
 	secrets = append(secrets, owner.csrf)
-	step("sign-in failed", map[string]any{"reason": "password", "account": "", "route": "POST /sign-in"}, func() { signIn(stranger, typed, right) })
-	step("sign-in failed", map[string]any{"reason": "password", "account": a.ID}, func() { signIn(stranger, owner.name, typed) })
+	step("sign-in failed", map[string]any{"reason": "password", "account": "", "route": "POST /sign-in"},
+		func() { signIn(stranger, typed, right) })
+	step("sign-in failed", map[string]any{"reason": "password", "account": a.ID},
+		func() { signIn(stranger, owner.name, typed) })
 	for range 3 {
 		signIn(stranger, owner.name, typed)
 	}
-	step("sign-in locked", map[string]any{"reason": "failures by name and address", "account": a.ID}, func() { signIn(stranger, owner.name, typed) })
-	step("sign-in throttled", map[string]any{"reason": "failures by name and address", "account": a.ID}, func() { signIn(stranger, owner.name, right) })
-	step("sign-in failed", map[string]any{"reason": "present password", "account": a.ID}, post("/password", "present", typed, "password", right, "again", right))
+	step("sign-in locked", map[string]any{"reason": "failures by name and address", "account": a.ID},
+		func() { signIn(stranger, owner.name, typed) })
+	step("sign-in throttled", map[string]any{"reason": "failures by name and address", "account": a.ID},
+		func() { signIn(stranger, owner.name, right) })
+	step("sign-in failed", map[string]any{"reason": "present password", "account": a.ID},
+		post("/password", "present", typed, "password", right, "again", right))
 	step("account added", map[string]any{"account": a.ID}, func() {
 		_, body := owner.post("/settings/accounts", "name", "Leo", "role", "preparer")
 		_, link, _ := strings.Cut(body, "/enter?ticket=")
@@ -233,7 +242,8 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	s.must(err)
 	secrets = append(secrets, ticket)
 	guest := s.nobody()
-	step("signed in", map[string]any{"account": leo.ID}, func() { guest.send("/enter", url.Values{"ticket": {ticket}}) })
+	step("signed in", map[string]any{"account": leo.ID},
+		func() { guest.send("/enter", url.Values{"ticket": {ticket}}) })
 	guest.send("/enter", url.Values{"ticket": {ticket}})
 	guest.get("/enter?ticket=" + ticket)
 	at, err := url.Parse(s.url)
@@ -241,17 +251,20 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 	for _, c := range append(guest.client.Jar.Cookies(at), owner.client.Jar.Cookies(at)...) {
 		secrets = append(secrets, c.Value)
 	}
-	step("roles changed", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID, "role", "auditor"))
+	step("roles changed", map[string]any{"account": a.ID, "object": leo.ID},
+		post("/settings/accounts/"+leo.ID, "role", "auditor"))
 	step("policy changed", map[string]any{"account": a.ID}, post("/settings/firm", "second", "1"))
 	step("data exported", map[string]any{"account": a.ID}, func() { owner.get("/calendar.csv") })
 	sessions, err := s.Ledger.Sessions(t.Context(), leo.ID)
 	s.must(err)
-	step("session ended", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))
+	step("session ended", map[string]any{"account": a.ID, "object": leo.ID},
+		post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))
 	if status, body := guest.get("/"); status != http.StatusOK || !strings.Contains(body, "<h1>Sign in</h1>") {
 		t.Errorf("leo is still signed in: %d", status)
 	}
 	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/sessions/others"))
-	step("account disabled", map[string]any{"account": a.ID, "object": leo.ID}, post("/settings/accounts/"+leo.ID, "disabled", "1"))
+	step("account disabled", map[string]any{"account": a.ID, "object": leo.ID},
+		post("/settings/accounts/"+leo.ID, "disabled", "1"))
 	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/leave"))
 
 	acts, err := s.Ledger.Acts(context.Background(), ledger.ActQuery{})
@@ -261,7 +274,8 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		kinds[act.What]++
 		fmt.Fprintf(&whole, "%+v\n", act)
 	}
-	for _, want := range []string{"sign-in-failed", "sign-in-locked", "sign-in-throttled", "session-end", "sign-out", "account-roles", "policy", "download"} {
+	for _, want := range []string{"sign-in-failed", "sign-in-locked", "sign-in-throttled", "session-end", "sign-out",
+		"account-roles", "policy", "download"} {
 		if kinds[want] == 0 {
 			t.Errorf("%s is not in the audit log: %v", want, kinds)
 		}
@@ -314,7 +328,8 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	v := s.as(ledger.Roles...)
 	a, err := s.Ledger.Account(t.Context(), v.name)
 	s.must(err)
-	if html := namedPerson(map[string]string{v.name: a.ID}, v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
+	if html := namedPerson(map[string]string{v.name: a.ID},
+		v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
 		t.Errorf("%s", html)
 	}
 	if html := namedPerson(nil, "<script>"); html != "<bdi>&lt;script&gt;</bdi>" {
@@ -323,7 +338,9 @@ func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+s.dir+"/ledger.db?_pragma=busy_timeout(10000)")
 	s.must(err)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), `INSERT INTO accounts (id, name, roles, created_at) VALUES ('AOLD', 'реrsоna', 'approver', 0)`) // half of it is Cyrillic
+	_, err = db.ExecContext(t.Context(),
+		// half of it is Cyrillic
+		`INSERT INTO accounts (id, name, roles, created_at) VALUES ('AOLD', 'реrsоna', 'approver', 0)`)
 	s.must(err)
 	path, body := v.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 	batch := v.handIn(path, body)
@@ -345,7 +362,8 @@ func TestOwnApprovalIsADenial(t *testing.T) {
 	batch := asker.handIn(path, body)
 	asker.post("/batches/"+batch+"/approve", "plan", s.plan(batch))
 	lines := book.take(t, "access denied")
-	if len(lines) != 1 || lines[0]["account"] != a.ID || lines[0]["route"] != "POST /batches/{batch}/approve" || !strings.Contains(fmt.Sprint(lines[0]["reason"]), "second person") {
+	if len(lines) != 1 || lines[0]["account"] != a.ID || lines[0]["route"] != "POST /batches/{batch}/approve" ||
+		!strings.Contains(fmt.Sprint(lines[0]["reason"]), "second person") {
 		t.Errorf("%v", lines)
 	}
 }

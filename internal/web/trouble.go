@@ -34,14 +34,26 @@ func wrong(format string, args ...any) error {
 
 // What is refused before anything is looked at.
 var (
-	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in", "Sign in, then do it again. Nothing was changed."}
-	errRole   = &Trouble{http.StatusForbidden, "That is not for you", "Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed."}
-	errLacks  = &Trouble{http.StatusForbidden, "Add a second step first", "Your firm requires one for your roles. Open Security and add an authenticator app or a passkey. Nothing was changed."}
-	errForm   = &Trouble{http.StatusForbidden, "The form is not valid any more", "It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. Nothing was changed."}
+	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in",
+		"Sign in, then do it again. Nothing was changed."}
+	errRole = &Trouble{
+		http.StatusForbidden, "That is not for you",
+		"Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed.",
+	}
+	errLacks = &Trouble{http.StatusForbidden, "Add a second step first",
+		"Your firm requires one for your roles. Open Security and add an authenticator app or a passkey. Nothing " +
+			"was changed."}
+	errForm = &Trouble{http.StatusForbidden, "The form is not valid any more",
+		"It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. " +
+			"Nothing was changed."}
 	errToken  = &Trouble{errForm.Status, errForm.Title, errForm.Text}
-	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site", "Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
-	errHost   = &Trouble{http.StatusMisdirectedRequest, "This server does not go by that name", "Use the address that importer serve printed, or have it started with --public-url."}
-	errNoPage = &Trouble{http.StatusNotFound, "There is no such page", "It may have been removed. Begin at the list of batches."}
+	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site",
+		"Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
+	errHost = &Trouble{http.StatusMisdirectedRequest, "This server does not go by that name",
+		"Use the address that importer serve printed, or have it started with --public-url."}
+	errNoPage = &Trouble{
+		http.StatusNotFound, "There is no such page", "It may have been removed. Begin at the list of batches.",
+	}
 )
 
 // known are the errors of other rooms that a reader can do something about.
@@ -49,15 +61,26 @@ var known = []struct {
 	err     error
 	trouble Trouble
 }{
-	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "It is not there", "There is no such thing in the ledger, or not any more. Begin at the list of batches."}},
-	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile", "Go back, load the page anew, and look again. Nothing of yours was taken over."}},
-	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy", "Other spreadsheets are being read right now. Wait half a minute, then try again. Nothing was changed."}},
-	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more", "Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
+	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "It is not there",
+		"There is no such thing in the ledger, or not any more. Begin at the list of batches."}},
+	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile",
+		"Go back, load the page anew, and look again. Nothing of yours was taken over."}},
+	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy",
+		"Other spreadsheets are being read right now. Wait half a minute, then try again. Nothing was changed."}},
+	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more",
+		"Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
 	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person must approve this batch", "Nothing was sent."}},
-	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account", "Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing was changed."}},
-	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here", "It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that it was sealed with."}},
-	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key", "The database is shared by several machines, and only this one could open the list again. An operator has to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
-	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key", "An operator has to correct FILING_API_KEY. Nothing was sent."}},
+	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account",
+		"Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing " +
+			"was changed."}},
+	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here",
+		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
+			"it was sealed with."}},
+	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key",
+		"The database is shared by several machines, and only this one could open the list again. An operator has " +
+			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
+	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key",
+		"An operator has to correct FILING_API_KEY. Nothing was sent."}},
 }
 
 // trouble answers with what went wrong.
@@ -77,11 +100,14 @@ func (s *Site) trouble(v *visit, err error) {
 	case errors.As(err, &often):
 		s.throttled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
-		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts", "Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again." + insteadOfWaiting[often.Scope]}
+		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts",
+			"Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again." + insteadOfWaiting[often.Scope]}
 	case errors.Is(err, ledger.ErrCrowded):
 		s.throttled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
-		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in", "Wait a few seconds, then try again. Your password was not checked, and this does not count as a failed attempt."}
+		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in",
+			"Wait a few seconds, then try again. Your password was not checked, and this does not count as a " +
+				"failed attempt."}
 	default:
 		t = s.explain(v, err)
 	}
@@ -107,11 +133,15 @@ func (s *Site) trouble(v *visit, err error) {
 
 // insteadOfWaiting says what helps sooner, by the failures that make somebody wait.
 var insteadOfWaiting = map[string]string{
-	"name and address": " If you forgot your password, ask an operator for a link to reset it: the wait for the password ends with the reset.",
-	"name":             " A browser in which you signed in before does not wait for the failures of others. An operator can make you a link to reset your password: the wait for the password ends with the reset.",
-	"browser":          " If you forgot your password, ask an operator for a link to reset it: the wait for the password ends with the reset.",
-	"address":          " The failures came from your network, under several names. A browser in which you signed in before does not wait for them.",
-	"session":          " The failures were made in this session.",
+	"name and address": " If you forgot your password, ask an operator for a link to reset it: the wait for the " +
+		"password ends with the reset.",
+	"name": " A browser in which you signed in before does not wait for the failures of others. An operator can " +
+		"make you a link to reset your password: the wait for the password ends with the reset.",
+	"browser": " If you forgot your password, ask an operator for a link to reset it: the wait for the password " +
+		"ends with the reset.",
+	"address": " The failures came from your network, under several names. A browser in which you signed in before " +
+		"does not wait for them.",
+	"session": " The failures were made in this session.",
 }
 
 func (s *Site) explain(v *visit, err error) *Trouble {
@@ -129,7 +159,9 @@ func (s *Site) explain(v *visit, err error) *Trouble {
 	}
 	name := rand.Text()[:8]
 	s.Log.Error("a page failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
-	return &Trouble{http.StatusInternalServerError, "Something went wrong", "It is not your fault. Try again; where that does not help, tell an operator: the server's log has it under " + name + "."}
+	return &Trouble{http.StatusInternalServerError, "Something went wrong",
+		"It is not your fault. Try again; where that does not help, tell an operator: the server's log has it under " +
+			name + "."}
 }
 
 // back is the page that a form stood on. Where that was the answer to a form
@@ -159,7 +191,8 @@ func (s *Site) shows(at string) bool {
 // local is a path of this site, and never one of another. Browsers read a
 // backslash as a slash, and leave out tabs and line breaks, wherever they stand.
 func local(path string) string {
-	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, '\\') || strings.ContainsFunc(path, unicode.IsControl) {
+	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsRune(path, '\\') ||
+		strings.ContainsFunc(path, unicode.IsControl) {
 		return "/"
 	}
 	return path

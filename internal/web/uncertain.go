@@ -186,7 +186,13 @@ func (p *uncertainPage) tell(batches []ledger.UncertainBatch, id string) {
 			p.Held += b.Held
 			p.Sheets = append(p.Sheets, b)
 		}
-		p.Tabs.Tabs = append(p.Tabs.Tabs, tab{Path: uncertainPath(b.Batch, 0, 0), Name: shortened(legible(b.File), 40), Count: b.Rows, Current: b.Batch == id})
+		p.Tabs.Tabs = append(p.Tabs.Tabs,
+			tab{
+				Path:    uncertainPath(b.Batch, 0, 0),
+				Name:    shortened(legible(b.File), 40),
+				Count:   b.Rows,
+				Current: b.Batch == id,
+			})
 	}
 	p.Tabs.Tabs = append([]tab{{Path: "/uncertain", Name: "All", Count: all, Current: id == ""}}, p.Tabs.Tabs...)
 }
@@ -242,7 +248,12 @@ func (s *Site) doubts(v *visit, all []report.Doubt) ([]*doubt, error) {
 }
 
 func newDoubt(d report.Doubt, file string, told resolve.Told) *doubt {
-	shown := &doubt{Doubt: d, File: file, Back: uncertainPath(d.Row.Batch, 0, 0), Never: object(told.Against(&resolve.Settlement{Doubt: d}))}
+	shown := &doubt{
+		Doubt: d,
+		File:  file,
+		Back:  uncertainPath(d.Row.Batch, 0, 0),
+		Never: object(told.Against(&resolve.Settlement{Doubt: d})),
+	}
 	for _, a := range d.Sent() {
 		shown.Sendings = append(shown.Sendings, sending{a, report.AnswerText(a)})
 	}
@@ -318,7 +329,8 @@ func (s *Site) uncertainRow(v *visit) error {
 
 func (s *Site) showDoubt(v *visit, status int, d *doubt) error {
 	d.Open = true
-	return v.showStatus(status, "uncertain.html", fmt.Sprintf("Row %d is uncertain", d.Row.Number), &uncertainPage{Doubts: []*doubt{d}, One: true, Total: 1})
+	return v.showStatus(status, "uncertain.html", fmt.Sprintf("Row %d is uncertain", d.Row.Number),
+		&uncertainPage{Doubts: []*doubt{d}, One: true, Total: 1})
 }
 
 // settle settles a row by what somebody has seen.
@@ -405,9 +417,11 @@ func (d *doubt) complete(told resolve.Told) bool {
 			}
 			continue
 		}
-		knows := slices.ContainsFunc(told[it.Value], func(e ledger.Event) bool { p, known := e.Product(); return known && p == it.Product })
+		knows := slices.ContainsFunc(told[it.Value],
+			func(e ledger.Event) bool { p, known := e.Product(); return known && p == it.Product })
 		if missing >= 0 && !knows {
-			d.Items[missing].Error = fmt.Sprintf("Type this id, too: without it %s would count as that of the %s.", it.Value, d.Items[missing].Product.Title())
+			d.Items[missing].Error = fmt.Sprintf("Type this id, too: without it %s would count as that of the %s.",
+				it.Value, d.Items[missing].Product.Title())
 			return false
 		}
 	}
@@ -465,7 +479,8 @@ func faultText(err error) (text, column string, other error) {
 	case errors.Is(err, ledger.ErrOrderTaken):
 		return sentence(err.Error()), report.OrderIDsColumn, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now", "A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
+		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now",
+			"A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
 	}
 	return "", "", err
 }
@@ -482,9 +497,11 @@ func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Settle
 	}
 	how := fmt.Sprintf("Row %d is %s now: %s", row.Number, row.Result, report.Message(&row))
 	if row.Result == filing.Uncertain {
-		how = fmt.Sprintf("Row %d was settled and sent again since, and that sending is in doubt, too: look at it anew", row.Number)
+		how = fmt.Sprintf(
+			"Row %d was settled and sent again since, and that sending is in doubt, too: look at it anew", row.Number)
 	}
-	return &Trouble{http.StatusConflict, "Somebody, or an event, was quicker", strings.TrimRight(how, ".:") + ". Nothing of yours was taken over."}
+	return &Trouble{http.StatusConflict, "Somebody, or an event, was quicker",
+		strings.TrimRight(how, ".:") + ". Nothing of yours was taken over."}
 }
 
 // did reports whether the form that was sent has done its work before.
@@ -511,17 +528,26 @@ func (s *Site) dashboard(v *visit) error {
 	link, err := url.Parse(one[0].Dashboard)
 	switch {
 	case one[0].Dashboard == "":
-		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", sentence(strings.TrimPrefix(one[0].NoLink, "no link: "))}
+		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
+			sentence(strings.TrimPrefix(one[0].NoLink, "no link: "))}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
-		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard", "What the service gave for it is no address of a page."}
+		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
+			"What the service gave for it is no address of a page."}
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{By: v.who(), From: v.from(), What: "dashboard", Of: row.Batch, Note: fmt.Sprintf("row %d, a link that signs in as its user", row.Number)}); err != nil {
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{
+		By:   v.who(),
+		From: v.from(),
+		What: "dashboard",
+		Of:   row.Batch,
+		Note: fmt.Sprintf("row %d, a link that signs in as its user", row.Number),
+	}); err != nil {
 		return err
 	}
 	// A form may not lead to another site, says the policy of the pages. A page may.
 	v.w.Header().Set("Refresh", "0; url="+link.String())
 	v.w.Header().Set("Referrer-Policy", "no-referrer")
-	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{d.CompanyText(), link.String(), link.Host})
+	return v.show("dashboard.html", "Dashboard", struct{ Company, Link, Host string }{d.CompanyText(), link.String(),
+		link.Host})
 }
 
 // nameCompany completes a formation whose company nobody told.
@@ -538,7 +564,8 @@ func (s *Site) nameCompany(v *visit) error {
 	if company == "" {
 		return wrong("Type the id of the company that was formed (comp_…), as the dashboard shows it.")
 	}
-	said, err := v.desk().NameCompany(v.acting("resolve", row.Batch, fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
+	said, err := v.desk().NameCompany(v.acting("resolve", row.Batch,
+		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
 	switch {
 	case errors.Is(err, ledger.ErrTransition):
 		return s.settledMeanwhile(v, row, &resolve.Settlement{Company: company})

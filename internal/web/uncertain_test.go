@@ -92,8 +92,10 @@ func TestSettle(t *testing.T) {
 		t.Fatalf("%s of %+v", held, before)
 	}
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026", "no answer: the connection broke before an answer came", held.Dollars())
-	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") || strings.Contains(body, "/dashboard/") {
+	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026",
+		"no answer: the connection broke before an answer came", held.Dollars())
+	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") ||
+		strings.Contains(body, "/dashboard/") {
 		t.Errorf("a name became markup, or turns the page around, or a link is there\n%s", body)
 	}
 
@@ -104,7 +106,9 @@ func TestSettle(t *testing.T) {
 		{"nothing", "", "Type the id of the order", 422},
 		{"no id", "<b>12</b>", "is not an order id", 422},
 	} {
-		if status, body := v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) || strings.Contains(body, "<b>12") {
+		if status, body := v.post(rowPath(rows[0]),
+			decide(rows[0], "placed", "order-0", c.order)...); status != c.status || !strings.Contains(body, c.says) ||
+			strings.Contains(body, "<b>12") {
 			t.Errorf("%s: %d\n%s", c.name, status, body)
 		}
 	}
@@ -119,11 +123,13 @@ func TestSettle(t *testing.T) {
 	_, body = v.post(rowPath(rows[0]), form...)
 	v.wants(body, "That was done already")
 	row := s.row(rows[0].ID)
-	if row.Result != filing.Placed || len(row.Items) != 1 || row.Items[0].OrderID != id || !strings.Contains(row.Message, v.name+" on the page") {
+	if row.Result != filing.Placed || len(row.Items) != 1 || row.Items[0].OrderID != id ||
+		!strings.Contains(row.Message, v.name+" on the page") {
 		t.Errorf("%+v", row)
 	}
 	// One order is not that of two rows.
-	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...); status != 422 || !strings.Contains(body, "cannot be that of two rows") {
+	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...); status != 422 ||
+		!strings.Contains(body, "cannot be that of two rows") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if book := s.book(); book.Posted != before.Posted+held || book.Reserved != 2*held {
@@ -142,7 +148,8 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch})
-	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) || !strings.Contains(acts[0].Note, "was never made") {
+	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) ||
+		!strings.Contains(acts[0].Note, "was never made") {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }
@@ -156,20 +163,23 @@ func TestStaleDecision(t *testing.T) {
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset, After: true})
 	_, body := other.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
 	v.wants(body, "is ready again")
-	for deadline := time.Now().Add(15 * time.Second); s.row(rows[0].ID).Tries == rows[0].Tries || s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Second); s.row(rows[0].ID).Tries == rows[0].Tries ||
+		s.row(rows[0].ID).Result != filing.Uncertain; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not sent again")
 		}
 	}
 	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
 	v.wants(body, "sent again since", "Nothing of yours was taken over")
-	if row := s.row(rows[0].ID); status != http.StatusConflict || row.Result != filing.Uncertain || row.Tries != rows[0].Tries+1 {
+	if row := s.row(rows[0].ID); status != http.StatusConflict || row.Result != filing.Uncertain ||
+		row.Tries != rows[0].Tries+1 {
 		t.Errorf("%d, %+v", status, row)
 	}
 	// What somebody else has settled already is told; the same decision is fine.
 	id := s.bought("comp_2")[0]
 	other.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
-	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict || !strings.Contains(body, "is placed now") {
+	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict ||
+		!strings.Contains(body, "is placed now") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	_, body = v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
@@ -223,7 +233,8 @@ func TestEvidenceOnThePage(t *testing.T) {
 		t.Errorf("settled against evidence: %d", status)
 	}
 	for _, yes := range []string{"1", ""} {
-		if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "not placed", "anyway", yes)...); status != http.StatusConflict {
+		if status, _ := v.post(rowPath(rows[0]),
+			decide(rows[0], "not placed", "anyway", yes)...); status != http.StatusConflict {
 			t.Errorf("a yes to something else: %d", status)
 		}
 	}
@@ -231,12 +242,14 @@ func TestEvidenceOnThePage(t *testing.T) {
 	// Something more was told since: it was not seen yet.
 	second := s.bought("comp_2")[0]
 	s.tell(s.service.Advance(t.Context(), second, "filed"))
-	if status, _ := v.post(rowPath(rows[0]), decide(rows[0], "not placed", "anyway", anyway)...); status != http.StatusConflict {
+	if status, _ := v.post(rowPath(rows[0]),
+		decide(rows[0], "not placed", "anyway", anyway)...); status != http.StatusConflict {
 		t.Errorf("a yes to what was told before: %d", status)
 	}
 	_, body = v.post(rowPath(rows[0]), decide(rows[0], "placed", "order-0", id)...)
 	v.wants(body, "is placed")
-	if row := s.row(rows[0].ID); len(row.Items) != 1 || row.Items[0].OrderID != id || row.Items[0].FilingStatus != "filed" {
+	if row := s.row(rows[0].ID); len(row.Items) != 1 || row.Items[0].OrderID != id ||
+		row.Items[0].FilingStatus != "filed" {
 		s.tell(nil, nil)
 		if row := s.row(rows[0].ID); row.Items[0].FilingStatus != "filed" {
 			t.Errorf("%+v", row)
@@ -269,7 +282,8 @@ func TestDashboardLink(t *testing.T) {
 	body, err := io.ReadAll(answer.Body)
 	s.must(err)
 	v.wants(string(body), "/dashboard/", `rel="noopener noreferrer"`, "&lt;script&gt;")
-	if to := answer.Header.Get("Refresh"); !strings.HasPrefix(to, "0; url=http") || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+	if to := answer.Header.Get("Refresh"); !strings.HasPrefix(to, "0; url=http") ||
+		answer.Header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", answer.Header)
 	}
 	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "dashboard", Of: batch})
@@ -292,24 +306,29 @@ func TestSettleByWorkbook(t *testing.T) {
 	before := s.book()
 	at := "/uncertain/batches/" + batch
 	_, body := v.get(at + "/sheet")
-	if workbook, err := zip.NewReader(strings.NewReader(body), int64(len(body))); err != nil || len(workbook.File) == 0 || strings.Contains(body, "/dashboard/") {
+	if workbook, err := zip.NewReader(strings.NewReader(body), int64(len(body))); err != nil ||
+		len(workbook.File) == 0 || strings.Contains(body, "/dashboard/") {
 		t.Fatalf("no workbook: %v", err)
 	}
 	fill := func(decisions ...string) []byte {
 		var file bytes.Buffer
-		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", report.RowColumn, report.DecisionColumn, report.OrderIDsColumn, report.CompanyIDColumn, report.AttemptColumn, report.BatchColumn)
+		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", report.RowColumn, report.DecisionColumn, report.OrderIDsColumn,
+			report.CompanyIDColumn, report.AttemptColumn, report.BatchColumn)
 		for i, d := range decisions {
 			word, id, _ := strings.Cut(d, " as ")
 			fmt.Fprintf(&file, "%d,%s,%s,,%d,%s\n", rows[i].Number, word, id, rows[i].Tries, batch)
 		}
 		return file.Bytes()
 	}
-	for name, content := range map[string][]byte{"photo.xlsx": []byte("\x89PNG"), "other.csv": []byte("a,b\n1,2\n"), "none.txt": fill("placed")} {
-		if status, body, _ := v.upload(at+"/sheet", name, content, "csrf", v.csrf); status != 422 || !strings.Contains(body, "Nothing was settled") && name != "none.txt" {
+	for name, content := range map[string][]byte{"photo.xlsx": []byte("\x89PNG"), "other.csv": []byte("a,b\n1,2\n"),
+		"none.txt": fill("placed")} {
+		if status, body, _ := v.upload(at+"/sheet", name, content, "csrf", v.csrf); status != 422 ||
+			!strings.Contains(body, "Nothing was settled") && name != "none.txt" {
 			t.Errorf("%s: %d\n%s", name, status, body)
 		}
 	}
-	if status, _, _ := v.upload(at+"/sheet", "large.csv", bytes.Repeat([]byte("x"), maxDecisions+maxFields+1), "csrf", v.csrf); status != http.StatusRequestEntityTooLarge {
+	if status, _, _ := v.upload(at+"/sheet", "large.csv", bytes.Repeat([]byte("x"), maxDecisions+maxFields+1), "csrf",
+		v.csrf); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large: %d", status)
 	}
 	first := s.bought("comp_1")[0]
@@ -323,18 +342,22 @@ func TestSettleByWorkbook(t *testing.T) {
 	if book := s.book(); book != before {
 		t.Errorf("looking changed the book: %+v", book)
 	}
-	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once", "workbook"}
+	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once",
+		"workbook"}
 	_, shown := v.post(at+"/settle", form[:2]...)
 	v.wants(shown, "Settle 2 rows by") // not the plan that was looked at
 	_, body = v.post(at+"/settle", form...)
-	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Held.Dollars()+" is spent; 1 never made, "+rows[1].Held.Dollars()+" is set free")
+	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Held.Dollars()+" is spent; 1 never made, "+
+		rows[1].Held.Dollars()+" is set free")
 	s.becomes(rows[1].ID, filing.Placed)
-	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Held || book.Posted != before.Posted+rows[0].Held+rows[1].Held {
+	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Held ||
+		book.Posted != before.Posted+rows[0].Held+rows[1].Held {
 		t.Errorf("%+v", book)
 	}
 	_, body = v.post(at+"/settle", form...)
 	v.wants(body, "settled already")
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch}); err != nil || len(acts) != 2 {
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch}); err != nil ||
+		len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
 	}
 	if status, _ := v.post(at + "/linked"); status != http.StatusOK {
@@ -343,7 +366,8 @@ func TestSettleByWorkbook(t *testing.T) {
 }
 
 func unescaped(text string) string {
-	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+", "&amp;", "&").Replace(text)
+	return strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&#43;", "+", "&amp;",
+		"&").Replace(text)
 }
 
 // After a restored backup the ready rows of a batch are made uncertain.

@@ -26,12 +26,14 @@ func (s *Site) takeSheet(v *visit) error {
 	if err := s.mayKeep(v); err != nil {
 		return err
 	}
-	u, err := s.Ledger.KeepUpload(v.acting("upload", file.name, ""), ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
+	u, err := s.Ledger.KeepUpload(v.acting("upload", file.name, ""),
+		ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.trouble(err)
 	}
 	if u.Size == 0 {
-		return errors.Join(s.Ledger.DropUpload(v.ctx(), u.ID), wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
+		return errors.Join(s.Ledger.DropUpload(v.ctx(), u.ID),
+			wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
 	}
 	if err := s.desk.verify(v.ctx(), u); err != nil {
 		return errors.Join(s.Ledger.DropUpload(context.WithoutCancel(v.ctx()), u.ID), err)
@@ -55,9 +57,13 @@ func (s *Site) mayKeep(v *visit) error {
 	case err != nil:
 		return err
 	case n >= keptEach:
-		return wrong("You have %d sheets that are not submitted. Delete those that you no longer need, then upload this one again. Nothing of it was kept.", n)
+		return wrong(
+			"You have %d sheets that are not submitted. Delete those that you no longer need, then upload this one "+
+				"again. Nothing of it was kept.", n)
 	case size >= max(keptBytes, 2*s.MaxUpload):
-		return wrong("Your sheets that are not submitted have %d MiB. Delete those that you no longer need, then upload this one again. Nothing of it was kept.", size>>20)
+		return wrong(
+			"Your sheets that are not submitted have %d MiB. Delete those that you no longer need, then upload this "+
+				"one again. Nothing of it was kept.", size>>20)
 	}
 	return nil
 }
@@ -132,7 +138,10 @@ const maxFields = 64 << 10
 func (f *upload) trouble(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return &Trouble{http.StatusRequestEntityTooLarge, "The file is too large", fmt.Sprintf("%s has more than %d MiB. Split it, or place it with the command importer run. Nothing of it was kept.", f.name, large.Limit>>20)}
+		return &Trouble{http.StatusRequestEntityTooLarge, "The file is too large",
+			fmt.Sprintf(
+				"%s has more than %d MiB. Split it, or place it with the command importer run. Nothing of it "+
+					"was kept.", f.name, large.Limit>>20)}
 	}
 	return err
 }

@@ -35,7 +35,14 @@ func (v *visit) may(r ledger.Role) bool { return v.signedIn && v.session.Account
 
 // acting is the context in which a form's change is made: once, and recorded.
 func (v *visit) acting(what, of, note string) context.Context {
-	return ledger.Acting(v.ctx(), ledger.Act{ID: v.once, By: v.who(), From: v.from(), What: what, Of: of, Note: note})
+	return ledger.Acting(v.ctx(), ledger.Act{
+		ID:   v.once,
+		By:   v.who(),
+		From: v.from(),
+		What: what,
+		Of:   of,
+		Note: note,
+	})
 }
 
 // from is the address of whoever asks.
@@ -136,7 +143,8 @@ func (v *visit) linkNews() ([]flash, error) {
 		return nil, err
 	}
 	const layout = "15:04 UTC, 2 January 2006"
-	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "somebody")), n.At.UTC().Format(layout))
+	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "somebody")),
+		n.At.UTC().Format(layout))
 	if !n.UsedAt.IsZero() {
 		text += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
 	}
@@ -145,7 +153,8 @@ func (v *visit) linkNews() ([]flash, error) {
 
 // sections are the pages that lead to all others.
 var sections = []struct{ path, name string }{
-	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Seasons"}, {"/fleet", "Fleet"}, {"/settings", "Settings"},
+	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Seasons"},
+	{"/fleet", "Fleet"}, {"/settings", "Settings"},
 }
 
 // nav shows the way, and where something waits for a person.
@@ -200,7 +209,15 @@ func (s *Site) cookieName(name string) string {
 }
 
 func (v *visit) setCookie(name, value string, life time.Duration) {
-	c := &http.Cookie{Name: v.site.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: v.site.TLS, SameSite: http.SameSiteLaxMode, MaxAge: int(life.Seconds())}
+	c := &http.Cookie{
+		Name:     v.site.cookieName(name),
+		Value:    value,
+		Path:     "/",
+		HttpOnly: true,
+		Secure:   v.site.TLS,
+		SameSite: http.SameSiteLaxMode,
+		MaxAge:   int(life.Seconds()),
+	}
 	if life < 0 {
 		c.MaxAge = -1
 	}

@@ -43,8 +43,13 @@ type walk struct {
 func newWalk(t *testing.T) *walk {
 	w := &walk{}
 	w.testSite = newSite(t, func(c *Config) {
-		c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{Ledger: c.Ledger, Quoter: c.Ask, By: "a season", Log: c.Log,
-			Now: func() time.Time { return time.Now().Add(w.later) }})
+		c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{
+			Ledger: c.Ledger,
+			Quoter: c.Ask,
+			By:     "a season",
+			Log:    c.Log,
+			Now:    func() time.Time { return time.Now().Add(w.later) },
+		})
 	})
 	w.one, w.second, w.helper = w.as(ledger.Roles...), w.as(ledger.Approver), w.as(ledger.Preparer)
 	return w
@@ -58,7 +63,15 @@ func (w *walk) drain() {
 	w.must(err)
 	quoter, err := w.Ask(ctx)
 	w.must(err)
-	worker, err := jobs.Start(ctx, jobs.Config{Service: w.client, Ledger: w.Ledger, Queue: queue, Quoter: quoter, Concurrency: 8, Drain: 10 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	worker, err := jobs.Start(ctx, jobs.Config{
+		Service:     w.client,
+		Ledger:      w.Ledger,
+		Queue:       queue,
+		Quoter:      quoter,
+		Concurrency: 8,
+		Drain:       10 * time.Second,
+		Log:         slog.New(slog.DiscardHandler),
+	})
 	w.must(err)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		ids, err := w.Ledger.Sendable(ctx, "", 1)
@@ -96,7 +109,8 @@ func (w *walk) approves(v *visitor) {
 		v.post("/batches/"+b.ID+"/approve", "plan", w.plan(b.ID), "warnings", w.warnings(b))
 		c, err := w.Ledger.CostIncrease(w.T.Context(), b.ID)
 		w.must(err)
-		v.post("/batches/"+b.ID+"/approve-costs", "rows", strconv.Itoa(c.Rows), "cents", strconv.FormatInt(int64(c.Cost.Amount), 10))
+		v.post("/batches/"+b.ID+"/approve-costs", "rows", strconv.Itoa(c.Rows), "cents",
+			strconv.FormatInt(int64(c.Cost.Amount), 10))
 	}
 }
 
@@ -125,14 +139,16 @@ func (w *walk) tries(v *visitor) {
 // sheet has somebody upload and submit a spreadsheet of one filing.
 func (w *walk) submits(v *visitor, company string) string {
 	w.Helper()
-	path, body := v.sheet(company+".csv", "Company ID,Filing State,Filing Year,User Email\n"+company+",DE,2026,ana@example.com\n")
+	path, body := v.sheet(company+".csv",
+		"Company ID,Filing State,Filing Year,User Email\n"+company+",DE,2026,ana@example.com\n")
 	return v.handIn(path, body)
 }
 
 // adds has somebody add a schedule on the page.
 func (w *walk) adds(v *visitor, name string, roster []byte) {
 	w.Helper()
-	status, body, _ := v.upload("/seasons", "roster.csv", roster, "csrf", v.csrf, "name", name, "when", "date", "month", "1", "day", "15", "time", "06:00", "zone", "UTC",
+	status, body, _ := v.upload("/seasons", "roster.csv", roster, "csrf", v.csrf, "name", name, "when", "date",
+		"month", "1", "day", "15", "time", "06:00", "zone", "UTC",
 		"year", "this", "product", "annual-report", "approval", "no")
 	if status != http.StatusOK {
 		w.Fatalf("%d\n%s", status, body)
@@ -188,23 +204,28 @@ const resetPassword = "kettle-plinth-orchard"
 var ways = []way{
 	{
 		name: "upload",
-		uses: []string{"POST /sheets", "POST /sheets/{sheet}/reading", "POST /sheets/{sheet}/quote", "POST /sheets/{sheet}/hand-in",
-			"POST /batches/{batch}/approve", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume", "POST /settings/firm", "POST /balance/ask"},
+		uses: []string{"POST /sheets", "POST /sheets/{sheet}/reading", "POST /sheets/{sheet}/quote",
+			"POST /sheets/{sheet}/hand-in",
+			"POST /batches/{batch}/approve", "POST /batches/{batch}/pause", "POST /batches/{batch}/resume",
+			"POST /settings/firm", "POST /balance/ask"},
 		one: func(w *walk) { w.submits(w.one, "comp_1") },
 	},
 	{
 		name: "corrected by another than who uploads and submits",
 		uses: []string{"POST /sheets/{sheet}/edits", "POST /sheets/{sheet}/edits/undo"},
 		one: func(w *walk) {
-			path, body := w.helper.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
-			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026", "was-cell-2-2", "26")
+			path, body := w.helper.sheet("a.csv",
+				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,26,ana@example.com\n")
+			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
+				"was-cell-2-2", "26")
 			w.helper.handIn(path, w.helper.settled(path, body))
 		},
 	},
 	{
 		name: "uploaded by another than who submits",
 		one: func(w *walk) {
-			path, body := w.one.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
+			path, body := w.one.sheet("a.csv",
+				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 			w.helper.handIn(path, body)
 		},
 	},
@@ -233,7 +254,8 @@ var ways = []way{
 		},
 		one: func(w *walk) {
 			_, body := w.one.get("/seasons/de")
-			w.one.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC"), "csrf", w.one.csrf, "version", hidden(body, "version"))
+			w.one.upload("/seasons/de/roster", "new.csv", rosterOf("Ada LLC", "Bea LLC"), "csrf", w.one.csrf,
+				"version", hidden(body, "version"))
 			w.clock()
 		},
 	},
@@ -241,7 +263,8 @@ var ways = []way{
 		name: "correction of a batch that others placed",
 		uses: []string{"POST /batches/{batch}/correct"},
 		before: func(w *walk) {
-			path, body := w.helper.sheet("a.csv", "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\ncomp_2,DE,26,ana@example.com\n")
+			path, body := w.helper.sheet("a.csv",
+				"Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\ncomp_2,DE,26,ana@example.com\n")
 			w.helper.handIn(path, body)
 			w.approves(w.second)
 			w.drain()
@@ -254,7 +277,8 @@ var ways = []way{
 			w.must(err)
 			path := "/sheets/" + uploads[0].ID
 			body = w.one.settled(path, body)
-			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026", "was-cell-2-2", "26")
+			_, body = w.one.post(path+"/edits", "version", hidden(body, "version"), "cell-2-2", "2026",
+				"was-cell-2-2", "26")
 			w.one.handIn(path, w.one.settled(path, body))
 		},
 	},
@@ -276,7 +300,8 @@ var ways = []way{
 	},
 	{
 		name: "a row marked as not placed",
-		uses: []string{"POST /uncertain/rows/{row}", "POST /uncertain/batches/{batch}/linked", "POST /uncertain/batches/{batch}/sheet", "POST /uncertain/batches/{batch}/settle"},
+		uses: []string{"POST /uncertain/rows/{row}", "POST /uncertain/batches/{batch}/linked",
+			"POST /uncertain/batches/{batch}/sheet", "POST /uncertain/batches/{batch}/settle"},
 		before: func(w *walk) {
 			w.service.Inject(sandbox.Fault{Kind: sandbox.FaultReset})
 			w.submits(w.one, "comp_1")
@@ -301,7 +326,8 @@ var ways = []way{
 		},
 		one: func(w *walk) {
 			rows := w.ready()
-			_, err := w.Ledger.Doubt(w.T.Context(), []ledger.Intent{{Row: rows[0].ID, Tries: rows[0].Tries, Cost: rows[0].Cost}}, time.Now(), "supposed")
+			_, err := w.Ledger.Doubt(w.T.Context(),
+				[]ledger.Intent{{Row: rows[0].ID, Tries: rows[0].Tries, Cost: rows[0].Cost}}, time.Now(), "supposed")
 			w.must(err)
 			row := w.row(rows[0].ID)
 			w.one.post(rowPath(row), decide(row, "not placed")...)
@@ -324,7 +350,8 @@ var ways = []way{
 	},
 	{
 		name: "a link for a new approver",
-		uses: []string{"POST /settings/accounts", "POST /settings/accounts/{account}", "POST /settings/accounts/{account}/link", "POST /settings/accounts/{account}/vouch",
+		uses: []string{"POST /settings/accounts", "POST /settings/accounts/{account}",
+			"POST /settings/accounts/{account}/link", "POST /settings/accounts/{account}/vouch",
 			"POST /settings/links/{link}/revoke", "POST /enter", "POST /password"},
 		one: func(w *walk) {
 			w.submits(w.one, "comp_1")
@@ -392,32 +419,34 @@ func (w *walk) ready() []ledger.Row {
 
 // noWay are the routes that change something and bring no order nearer.
 var noWay = map[string]string{
-	"POST /leave":                                              "ends a session",
-	"POST /sessions/others":                                    "ends sessions",
-	"POST /sessions/{session}/end":                             "ends a session",
-	"POST /browsers/{browser}/forget":                          "forgets a browser",
-	"POST /sign-in/second":                                     "proves who somebody is, beyond a password",
-	"POST /sign-in/second/challenge":                           "asks for a proof",
-	"POST /sign-in/passkey":                                    "signs in whoever holds the passkey",
-	"POST /sign-in/passkey/challenge":                          "asks for a passkey",
-	"POST /security/confirm":                                   "proves who somebody is once more",
-	"POST /security/confirm/challenge":                         "asks for a proof",
-	"POST /security/app":                                       "begins an authenticator app of one's own account",
-	"POST /security/app/add":                                   "adds an authenticator app to one's own account",
-	"POST /security/passkeys":                                  "adds a passkey to one's own account",
-	"POST /security/passkeys/challenge":                        "asks for a passkey",
-	"POST /security/factors/{factor}/remove":                   "removes a second factor of one's own account",
-	"POST /security/recovery":                                  "makes recovery codes of one's own account",
-	"POST /security/provider":                                  "links a company account: whose link the password came by stays",
-	"POST /security/provider/unlink":                           "unlinks a company account",
-	"POST /settings/sign-in":                                   "says who needs a second factor to sign in",
-	"POST /sheets/{sheet}/drop":                                "forgets a spreadsheet",
-	"POST /seasons/{season}/remove":                            "removes a schedule",
-	"POST /settings/notices":                                   "sends a test message",
-	"POST /balance/entries":                                    "money: what waits for approval is not sent for it",
-	"POST /uncertain/rows/{row}/link":                          "asks for the address of a dashboard",
-	"POST /settings/mappings/{shape}/drop":                     "forgets how columns are read",
-	"POST /uncertain/rows/{row}/company":                       "names the company of a row that was placed; rows that wait for it were approved",
+	"POST /leave":                            "ends a session",
+	"POST /sessions/others":                  "ends sessions",
+	"POST /sessions/{session}/end":           "ends a session",
+	"POST /browsers/{browser}/forget":        "forgets a browser",
+	"POST /sign-in/second":                   "proves who somebody is, beyond a password",
+	"POST /sign-in/second/challenge":         "asks for a proof",
+	"POST /sign-in/passkey":                  "signs in whoever holds the passkey",
+	"POST /sign-in/passkey/challenge":        "asks for a passkey",
+	"POST /security/confirm":                 "proves who somebody is once more",
+	"POST /security/confirm/challenge":       "asks for a proof",
+	"POST /security/app":                     "begins an authenticator app of one's own account",
+	"POST /security/app/add":                 "adds an authenticator app to one's own account",
+	"POST /security/passkeys":                "adds a passkey to one's own account",
+	"POST /security/passkeys/challenge":      "asks for a passkey",
+	"POST /security/factors/{factor}/remove": "removes a second factor of one's own account",
+	"POST /security/recovery":                "makes recovery codes of one's own account",
+	"POST /security/provider": "links a company account: whose link the password " +
+		"came by stays",
+	"POST /security/provider/unlink":       "unlinks a company account",
+	"POST /settings/sign-in":               "says who needs a second factor to sign in",
+	"POST /sheets/{sheet}/drop":            "forgets a spreadsheet",
+	"POST /seasons/{season}/remove":        "removes a schedule",
+	"POST /settings/notices":               "sends a test message",
+	"POST /balance/entries":                "money: what waits for approval is not sent for it",
+	"POST /uncertain/rows/{row}/link":      "asks for the address of a dashboard",
+	"POST /settings/mappings/{shape}/drop": "forgets how columns are read",
+	"POST /uncertain/rows/{row}/company": "names the company of a row that was placed; rows " +
+		"that wait for it were approved",
 	"POST /settings/accounts/{account}/sessions/{session}/end": "ends a session",
 	"POST /settings/accounts/{account}/sessions/end":           "ends sessions",
 }
@@ -439,7 +468,8 @@ func TestEveryRouteIsOnAKnownWay(t *testing.T) {
 	}
 	for _, r := range routes {
 		if r.method() != http.MethodGet && !known[r.pattern] {
-			t.Errorf("%s is on no known way to an order: walk it in ways, or say in noWay why it leads to none", r.pattern)
+			t.Errorf("%s is on no known way to an order: walk it in ways, or say in noWay why it leads to none",
+				r.pattern)
 		}
 		delete(known, r.pattern)
 	}

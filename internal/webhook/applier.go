@@ -71,7 +71,8 @@ func (a *Applier) drain(ctx context.Context) error {
 	for {
 		done, settled, err := a.store.ApplyEvents(ctx)
 		for _, s := range settled {
-			a.log.Info("an event settled an uncertain row", "batch", s.Batch, "row", s.Number, "order", s.Order, "event", s.Event)
+			a.log.Info("an event settled an uncertain row", "batch", s.Batch, "row", s.Number, "order", s.Order,
+				"event", s.Event)
 		}
 		if err != nil || done == 0 {
 			return err

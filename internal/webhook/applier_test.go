@@ -42,7 +42,13 @@ func TestAppliesAtStartUntilNothingIsLeft(t *testing.T) {
 			case 1:
 				return 500, nil, nil
 			case 2:
-				return 7, []ledger.Settled{{Event: "evt_9", Order: "order_9", Row: 3, Batch: "b7k2", Number: 4}}, nil
+				return 7, []ledger.Settled{{
+					Event:  "evt_9",
+					Order:  "order_9",
+					Row:    3,
+					Batch:  "b7k2",
+					Number: 4,
+				}}, nil
 			}
 			return 0, nil, nil
 		})

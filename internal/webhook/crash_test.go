@@ -162,7 +162,8 @@ func TestKilledBetweenStoreAndApply(t *testing.T) {
 		ctx, stop := context.WithCancel(s.Context())
 		defer stop()
 		go webhook.NewApplier(l, discard).Run(ctx)
-		for deadline := time.Now().Add(10 * time.Second); s.rows(l)[0].Items[0].FilingStatus != "filed" && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); s.rows(l)[0].Items[0].FilingStatus != "filed" &&
+			time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond) // between two looks
 		}
 		s.wantFiled(l, 1)
@@ -186,7 +187,8 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 
 		var told []string
 		for _, say := range []func(int) string{
-			func(n int) string { return status(n, 8, "pending") }, func(n int) string { return status(n, 9, "filed") }, document,
+			func(n int) string { return status(n, 8, "pending") }, func(n int) string { return status(n, 9, "filed") },
+			document,
 		} {
 			for _, r := range rows {
 				told = append(told, say(r.Number))
@@ -227,7 +229,8 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 						rubbish := told[i][:len(told[i])/2]
 						deliver(rubbish, sign(secret, rubbish), 400)
 					case i%1000 == 1:
-						post(client, "http://"+address, huge, sign(secret, huge)) // 413, or cut off before it could be said
+						post(client, "http://"+address, huge,
+							sign(secret, huge)) // 413, or cut off before it could be said
 					}
 					done.Add(1)
 				}

@@ -83,12 +83,26 @@ func (s *store) place(l *ledger.Ledger, rows []ledger.Row) {
 	for _, r := range rows {
 		all.Go(func() {
 			cost := money.Cost{Amount: 7500}
-			begun, err := l.Begin(s.Context(), ledger.Intent{Row: r.ID, Cost: cost, Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}}})
+			begun, err := l.Begin(s.Context(),
+				ledger.Intent{
+					Row:    r.ID,
+					Cost:   cost,
+					Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
+				})
 			if err == nil {
 				answer := filing.Answer{Class: filing.Accepted}
 				err = l.Settle(s.Context(), ledger.Outcome{
-					Row: r.ID, Try: begun.Try, Answer: answer, Cost: cost,
-					Items: []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: order(r.Number), FilingStatus: "submitted", Cost: cost}},
+					Row:    r.ID,
+					Try:    begun.Try,
+					Answer: answer,
+					Cost:   cost,
+					Items: []ledger.Item{{
+						Product:      filing.AnnualReport,
+						OrderType:    "annual_report",
+						OrderID:      order(r.Number),
+						FilingStatus: "submitted",
+						Cost:         cost,
+					}},
 				})
 			}
 			if err != nil {
@@ -107,12 +121,14 @@ func status(number, hour int, status string) string {
 	if status == "filed" {
 		date = `,"filingDate":"2026-03-07T10:00:00.000Z"`
 	}
-	return fmt.Sprintf(`{"id":"evt_%d_%s","type":"filing.status_changed","createdAt":"2026-03-01T%02d:00:00.000Z","data":{"orderId":"%s","orderType":"annual_report","filingStatus":"%s"%s}}`,
+	return fmt.Sprintf(
+		`{"id":"evt_%d_%s","type":"filing.status_changed","createdAt":"2026-03-01T%02d:00:00.000Z","data":{"orderId":"%s","orderType":"annual_report","filingStatus":"%s"%s}}`,
 		number, status, hour, order(number), status, date)
 }
 
 func document(number int) string {
-	return fmt.Sprintf(`{"id":"evt_%d_document","type":"document.uploaded","createdAt":"2026-03-01T09:00:00.000Z","data":{"orderId":"%s","documentType":"annual_report","documentId":"doc_%d"}}`,
+	return fmt.Sprintf(
+		`{"id":"evt_%d_document","type":"document.uploaded","createdAt":"2026-03-01T09:00:00.000Z","data":{"orderId":"%s","documentType":"annual_report","documentId":"doc_%d"}}`,
 		number, order(number), number)
 }
 
@@ -134,7 +150,8 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 	s.Helper()
 	filed := 0
 	for _, r := range s.rows(l) {
-		if len(r.Items) == 1 && r.Items[0].FilingStatus == "filed" && r.Items[0].FilingDate == "2026-03-07T10:00:00.000Z" && r.Items[0].OrderID == order(r.Number) {
+		if len(r.Items) == 1 && r.Items[0].FilingStatus == "filed" &&
+			r.Items[0].FilingDate == "2026-03-07T10:00:00.000Z" && r.Items[0].OrderID == order(r.Number) {
 			filed++
 		}
 	}
@@ -151,7 +168,8 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 	unknown, err := l.Events(s.Context(), ledger.EventUnknown, 10)
 	s.must(err)
 	if filed != rows || len(documents) != rows || len(left)+len(unknown) != 0 {
-		s.Errorf("%d filed and %d documents of %d; left to apply: %v, of unknown orders: %v", filed, len(documents), rows, left, unknown)
+		s.Errorf("%d filed and %d documents of %d; left to apply: %v, of unknown orders: %v", filed, len(documents),
+			rows, left, unknown)
 	}
 }
 
@@ -165,7 +183,8 @@ func TestFromDeliveryToRow(t *testing.T) {
 		s.place(l, rows[:2])
 		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, nil)), discard)
 		for _, r := range rows {
-			for _, body := range []string{document(r.Number), status(r.Number, 9, "filed"), status(r.Number, 8, "pending")} {
+			for _, body := range []string{document(r.Number), status(r.Number, 9, "filed"),
+				status(r.Number, 8, "pending")} {
 				for range 2 {
 					if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 {
 						s.Fatal(got.Status)
@@ -215,7 +234,8 @@ func TestSignedIsAlwaysKept(t *testing.T) {
 		s.must(l.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, nil)), discard)
 		bodies := []string{
-			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`, `{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,
+			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,
+			`{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,
 			`{"id":"evt_1","type":"\u0000","data":{"orderId":"\u0000","filingStatus":"\u0000","exceptionCode":"99999999999999999999"}}`,
 			`{"id":"evt_2","type":"filing.status_changed","createdAt":"9999-12-31T23:59:59Z","data":{"orderId":"order_1","exceptionCode":9223372036854775807}}`,
 			`{"id":"evt_3","type":"filing.status_changed","createdAt":"0000-01-01T00:00:00Z","data":{"orderId":"order_1","filingStatus":"` + strings.Repeat("x", 1<<19) + `"}}`,
@@ -244,14 +264,16 @@ func BenchmarkDeliveries(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer l.Close()
-			rc, _ := webhook.Handler(l, webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil }), discard)
+			rc, _ := webhook.Handler(
+				l, webhook.NewHMAC(func(context.Context) ([]string, error) { return []string{secret}, nil }), discard)
 			run := rand.Text()
 			work := make(chan int)
 			var all sync.WaitGroup
 			for range 64 {
 				all.Go(func() {
 					for i := range work {
-						body := fmt.Sprintf(`{"id":"evt_%s_%d","type":"filing.status_changed","data":{"orderId":"order_%d","filingStatus":"filed"}}`, run, i, i)
+						body := fmt.Sprintf(
+							`{"id":"evt_%s_%d","type":"filing.status_changed","data":{"orderId":"order_%d","filingStatus":"filed"}}`, run, i, i)
 						if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 200 {
 							b.Error(got.Status)
 						}

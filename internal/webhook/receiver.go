@@ -61,7 +61,9 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	case errors.Is(err, ErrNoSecret):
-		rc.unchecked.say(rc.log, "every delivery is refused: register an endpoint with importer webhooks create --url https://HOST"+Path+", or set FILING_WEBHOOK_SECRET", err, r)
+		rc.unchecked.say(
+			rc.log, "every delivery is refused: register an endpoint with importer webhooks create --url https://HOST"+
+				Path+", or set FILING_WEBHOOK_SECRET", err, r)
 		again(w, "no signing secret is known yet")
 		return
 	case err != nil:

@@ -155,11 +155,13 @@ func TestWhatADeliveryIsAnswered(t *testing.T) {
 		{"signed by the secret before", delivery(event, sign("whsec_before", event)), 200, 1, 0},
 		{"any content type", unlike(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }), 200, 1, 0},
 		{"without a content type", unlike(func(r *http.Request) { r.Header.Del("Content-Type") }), 200, 1, 0},
-		{"unknown type and fields", delivery(`{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`, sign(secret, `{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`)), 200, 1, 0},
+		{"unknown type and fields", delivery(`{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`,
+			sign(secret, `{"id":"evt_2","type":"moon.risen","v":9,"data":[1]}`)), 200, 1, 0},
 		{"largest", delivery(large(1<<20), sign(secret, large(1<<20))), 200, 1, 0},
 
 		{"unsigned", delivery(event, ""), 401, 0, 0},
-		{"empty signature", unlike(func(r *http.Request) { r.Header[webhook.SignatureHeader] = []string{""} }), 401, 0, 0},
+		{"empty signature", unlike(func(r *http.Request) { r.Header[webhook.SignatureHeader] = []string{""} }),
+			401, 0, 0},
 		{"wrong signature", delivery(event, sign("whsec_other", event)), 401, 0, 0},
 		{"signature of another body", delivery(event+" ", good), 401, 0, 0},
 		{"signed by the empty secret", delivery(event, sign("", event)), 401, 0, 0},
@@ -172,12 +174,14 @@ func TestWhatADeliveryIsAnswered(t *testing.T) {
 		{"GET", unlike(func(r *http.Request) { r.Method = http.MethodGet }), 405, 0, 0},
 		{"PUT", unlike(func(r *http.Request) { r.Method = http.MethodPut }), 405, 0, 0},
 		{"one byte too large", delivery(large(1<<20+1), sign(secret, large(1<<20+1))), 413, 0, 0},
-		{"too large, its length not told", unlike(func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(zeros{}), -1 }), 413, 0, 0},
+		{"too large, its length not told",
+			unlike(func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(zeros{}), -1 }), 413, 0, 0},
 
 		{"signed and empty", delivery("", sign(secret, "")), 400, 0, 1},
 		{"signed and no JSON", delivery("<event/>", sign(secret, "<event/>")), 400, 0, 1},
 		{"signed and cut", delivery(event[:90], sign(secret, event[:90])), 400, 0, 1},
-		{"signed without an id", delivery(`{"type":"filing.status_changed"}`, sign(secret, `{"type":"filing.status_changed"}`)), 400, 0, 1},
+		{"signed without an id", delivery(`{"type":"filing.status_changed"}`,
+			sign(secret, `{"type":"filing.status_changed"}`)), 400, 0, 1},
 		{"signed bytes", delivery("\x00\xff\x1f\x8b", sign(secret, "\x00\xff\x1f\x8b")), 400, 0, 1},
 	}
 	for _, c := range tests {
@@ -234,7 +238,8 @@ func TestWhatCannotBeStoredIsSentAgain(t *testing.T) {
 	m := &memory{secrets: []string{secret}, unkept: errors.New("the disk is full")}
 	rc, said := newReceiver(m)
 	for _, body := range []string{event, "no event"} {
-		if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 503 || got.Header.Get("Retry-After") == "" {
+		if got := answer(rc, delivery(body, sign(secret, body))); got.StatusCode != 503 ||
+			got.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: %d, %v", body, got.StatusCode, got.Header)
 		}
 	}
@@ -253,7 +258,8 @@ func TestNoSecretFailsClosed(t *testing.T) {
 	for _, secrets := range [][]string{nil, {""}} {
 		m := &memory{secrets: secrets}
 		rc, said := newReceiver(m)
-		for signature, status := range map[string]int{"": 401, "00": 401, sign("", event): 503, sign(secret, event): 503} {
+		for signature, status := range map[string]int{"": 401, "00": 401, sign("", event): 503,
+			sign(secret, event): 503} {
 			if got := answer(rc, delivery(event, signature)); got.StatusCode != status {
 				t.Errorf("signature %q: %d, want %d", signature, got.StatusCode, status)
 			}
@@ -314,7 +320,8 @@ func TestSecretsTurnWhileItRuns(t *testing.T) {
 // A crowd that comes at once reads the secrets once, whether it is let in or
 // not.
 func TestSecretsAreNotReadForEveryDelivery(t *testing.T) {
-	for who, signature := range map[string]string{"friends": sign(secret, event), "strangers": sign("whsec_other", event)} {
+	for who, signature := range map[string]string{"friends": sign(secret, event),
+		"strangers": sign("whsec_other", event)} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &memory{secrets: []string{secret}}
 			rc, said := newReceiver(m)
@@ -383,7 +390,8 @@ func TestTheSandboxGetsIn(t *testing.T) {
 	server := httptest.NewServer(rc)
 	defer server.Close()
 
-	r, err := http.NewRequest(http.MethodPost, api.URL+"/v1/webhook-endpoints", strings.NewReader(`{"url":"`+server.URL+`","eventTypes":["filing.status_changed"]}`))
+	r, err := http.NewRequest(http.MethodPost, api.URL+"/v1/webhook-endpoints",
+		strings.NewReader(`{"url":"`+server.URL+`","eventTypes":["filing.status_changed"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,9 +516,11 @@ func TestSenderThatHangsUp(t *testing.T) {
 func FuzzParseEvent(f *testing.F) {
 	for _, body := range []string{
 		event, event[:90], "", "null", "[]", `"x"`, "{}", `{"id":1,"type":2}`, `{"id":"evt_1","type":"t","data":null}`,
-		`{"id":"evt_1","type":"t"}{}`, `{"id":"evt_\u0000","type":"t"}`, `{"id":"` + strings.Repeat("é", 300) + `","type":"t"}`,
+		`{"id":"evt_1","type":"t"}{}`, `{"id":"evt_\u0000","type":"t"}`,
+		`{"id":"` + strings.Repeat("é", 300) + `","type":"t"}`,
 		`{"id":"evt_1","type":"filing.status_changed","data":{"exception":{"code":482,"message":"cure it"},"company":{"id":"comp_1"},"document":{"id":"doc_1"}}}`,
-		`{"id":"evt_1","type":"t","data":{"exceptionCode":1e999,"filingStatus":[],"orderId":{"orderId":1}}}`, strings.Repeat(`{"data":`, 200),
+		`{"id":"evt_1","type":"t","data":{"exceptionCode":1e999,"filingStatus":[],"orderId":{"orderId":1}}}`,
+		strings.Repeat(`{"data":`, 200),
 	} {
 		f.Add([]byte(body))
 	}

@@ -49,7 +49,8 @@ func stage(t *testing.T, pages map[string]string, handle func(*http.ServeMux)) *
 	for path, html := range pages {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'")
+			w.Header().Set("Content-Security-Policy",
+				"default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'")
 			_, _ = io.WriteString(w, html)
 		})
 	}
@@ -92,9 +93,13 @@ func TestTabsFollow(t *testing.T) {
 	eval[bool](p, `window.before = true, document.querySelector("[data-tally=ready] a").focus(), true`)
 	for _, c := range []struct{ counts, tabs, told string }{
 		{`{"":1200,"ready":1200,"placed":0,"uncertain":0}`, "All 1,200, Ready 1,200, With remarks 7", ""},
-		{`{"":1200,"ready":1199,"placed":1,"uncertain":0}`, "All 1,200, Ready 1,199, Placed 1, With remarks 7", "1 row has changed since. Look again"},
-		{`{"":1200,"ready":0,"placed":1198,"uncertain":2}`, "All 1,200, Ready 0, Placed 1,198, Uncertain 2, With remarks 7", "1,200 rows have changed since. Look again"},
-		{`{"":1200,"ready":0,"placed":1200,"uncertain":0}`, "All 1,200, Ready 0, Placed 1,200, With remarks 7", "1,200 rows have changed since. Look again"},
+		{`{"":1200,"ready":1199,"placed":1,"uncertain":0}`, "All 1,200, Ready 1,199, Placed 1, With remarks 7",
+			"1 row has changed since. Look again"},
+		{`{"":1200,"ready":0,"placed":1198,"uncertain":2}`,
+			"All 1,200, Ready 0, Placed 1,198, Uncertain 2, With remarks 7",
+			"1,200 rows have changed since. Look again"},
+		{`{"":1200,"ready":0,"placed":1200,"uncertain":0}`, "All 1,200, Ready 0, Placed 1,200, With remarks 7",
+			"1,200 rows have changed since. Look again"},
 	} {
 		counts <- c.counts
 		p.until(`document.querySelector("[data-live]").innerText === ` + quoted(c.counts))
@@ -105,7 +110,8 @@ func TestTabsFollow(t *testing.T) {
 			t.Errorf("%s: it says %q, want %q", c.counts, got, c.told)
 		}
 	}
-	if !eval[bool](p, `document.activeElement === document.querySelector("[data-tally=ready] a") && document.querySelector("#say").textContent === ""`) {
+	if !eval[bool](
+		p, `document.activeElement === document.querySelector("[data-tally=ready] a") && document.querySelector("#say").textContent === ""`) {
 		t.Error("the focus was moved, or somebody was spoken to")
 	}
 	p.press("Look again")
@@ -147,7 +153,8 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	const atWork = "Handing in… rests works | Another way rests | Not now | Go | Get the file | Find"
 	is(atWork)
 	p.until(`document.querySelector("#say").textContent === "Handing in…"`)
-	for _, again := range []string{`document.querySelector("#hand-in").click()`, `document.querySelector("#slow").requestSubmit()`} {
+	for _, again := range []string{`document.querySelector("#hand-in").click()`,
+		`document.querySelector("#slow").requestSubmit()`} {
 		eval[bool](p, again+`, true`)
 	}
 	is(atWork)

@@ -15,10 +15,15 @@ func TestPasskeySignsIn(t *testing.T) {
 	_, port, _ := strings.Cut(h.at, ":")
 	p := newPerson(newBrowser(t), t, "owner", "localhost:"+port)
 	ask(p, webauthn.Enable, webauthn.EnableParams{})
-	ask(p, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
-		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-	}})
+	ask(p, webauthn.AddVirtualAuthenticator,
+		webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol:                    webauthn.AuthenticatorProtocolCtap2,
+			Transport:                   webauthn.AuthenticatorTransportInternal,
+			HasResidentKey:              true,
+			HasUserVerification:         true,
+			IsUserVerified:              true,
+			AutomaticPresenceSimulation: true,
+		}})
 	p.enter(h.link, "/")
 	p.open("/security")
 	p.reads("not set up")

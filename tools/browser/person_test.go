@@ -94,7 +94,8 @@ func (p *person) notice(ev any) {
 			_, _ = chromedp.Call(p.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 		}()
 	case *runtime.EventExceptionThrown:
-		p.t.Errorf("%s: an exception that nobody caught: %s %+v", p.name, ev.ExceptionDetails.Text, ev.ExceptionDetails.Exception)
+		p.t.Errorf("%s: an exception that nobody caught: %s %+v", p.name, ev.ExceptionDetails.Text,
+			ev.ExceptionDetails.Exception)
 	case *runtime.EventConsoleAPICalled:
 		p.complain(fmt.Sprintf("the console says %s: %v", ev.Type, ev.Args)) // the page has nothing to say there
 	case *log.EventEntryAdded:
@@ -188,7 +189,9 @@ func (p *person) soon(wait time.Duration, script string) bool {
 func (p *person) state() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
-	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + [...document.querySelectorAll(".banner, .lost, .error, main")].map((e) => e.innerText).join("\n").replace(/\n\s*\n/g, "\n")`))
+	text, _ := chromedp.Run(
+		ctx, chromedp.Evaluate[string](
+			`location.href + "\n" + [...document.querySelectorAll(".banner, .lost, .error, main")].map((e) => e.innerText).join("\n").replace(/\n\s*\n/g, "\n")`))
 	if picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
 		_ = os.WriteFile(filepath.Join(p.t.ArtifactDir(), p.name+".png"), picture, 0o644)
 	}
@@ -292,7 +295,8 @@ func (p *person) write(selector, text string) {
 // choose chooses an option by its value.
 func (p *person) choose(selector, value string) {
 	p.t.Helper()
-	got := eval[string](p, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.value = `+quoted(value)+`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value })()`)
+	got := eval[string](p, `(() => { const e = document.querySelector(`+quoted(selector)+`); e.value = `+quoted(value)+
+		`; e.dispatchEvent(new Event("change", {bubbles: true})); return e.value })()`)
 	if got != value {
 		p.t.Fatalf("%s: %s has no option %q", p.name, selector, value)
 	}
@@ -313,7 +317,8 @@ func (p *person) tick(selector string, on bool) {
 // text is what a person reads on the page, or in a part of it.
 func (p *person) text(selector ...string) string {
 	p.t.Helper()
-	return eval[string](p, `(document.querySelector(`+quoted(strings.Join(append(selector, ""), ""))+` || "main")?.innerText ?? "")`)
+	return eval[string](p, `(document.querySelector(`+quoted(strings.Join(append(selector, ""), ""))+
+		` || "main")?.innerText ?? "")`)
 }
 
 // reads wants texts to be on the page.
@@ -350,7 +355,8 @@ func (p *person) look() {
 	for _, wrong := range glance[[]string](p, auditScript) {
 		p.t.Errorf("%s: %s: %s", p.name, at, wrong)
 	}
-	html := glance[string](p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
+	html := glance[string](
+		p, `document.documentElement.outerHTML + [...document.querySelectorAll("input, textarea")].map((e) => e.value).join("\n")`)
 	for _, secret := range p.secrets {
 		if strings.Contains(html, secret) {
 			p.t.Errorf("%s: %s shows %s", p.name, at, secret)
@@ -383,7 +389,10 @@ func (p *person) dark(is bool) {
 	if is {
 		scheme = "dark"
 	}
-	ask(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	ask(p, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
 }
 
 // attach chooses a file in a form.
@@ -458,7 +467,8 @@ func (p *person) fetch(path string) []byte {
 		p.t.Errorf("%s: %s is no attachment: %q", p.name, path, disposition)
 	}
 	for _, secret := range p.secrets {
-		if slices.ContainsFunc(unpacked(p.t, content), func(part []byte) bool { return strings.Contains(string(part), secret) }) {
+		if slices.ContainsFunc(unpacked(p.t, content),
+			func(part []byte) bool { return strings.Contains(string(part), secret) }) {
 			p.t.Errorf("%s: %s holds %s", p.name, path, secret)
 		}
 	}

@@ -131,9 +131,12 @@ var key = strings.Repeat("5eed", 16)
 func newHouse(t *testing.T, fleet bool, database, queue string, vars ...string) *house {
 	t.Helper()
 	h := &house{t: t, fleet: fleet, sandbox: free(t), at: free(t)}
-	base := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.TempDir(), "USER=morgan", "LOGNAME=morgan"}
-	start(t, base, "importer", "sandbox", "--listen", h.sandbox, "--balance", "100000", "--latency", "20ms").says("The sandbox is at")
-	h.env = append(base, "FILING_BASE_URL=http://"+h.sandbox+"/v1", "FILING_API_KEY=sk_test_browser", "FILING_DATA_DIR="+t.TempDir())
+	base := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.TempDir(), "USER=morgan",
+		"LOGNAME=morgan"}
+	start(t, base, "importer", "sandbox", "--listen", h.sandbox, "--balance", "100000", "--latency",
+		"20ms").says("The sandbox is at")
+	h.env = append(base, "FILING_BASE_URL=http://"+h.sandbox+"/v1", "FILING_API_KEY=sk_test_browser",
+		"FILING_DATA_DIR="+t.TempDir())
 	h.env = append(h.env, vars...)
 	if fleet {
 		h.env = append(h.env, "DATABASE_URL="+database, "REDIS_URL="+queue, "FILING_SEAL_KEY="+key)

@@ -128,13 +128,15 @@ func (w *way) beginning() {
 	p.reads("No batch yet")
 	p.tabs()
 	p.press("Start from an empty sheet")
-	for _, path := range eval[[]string](p, `[...document.querySelectorAll("a[href^='/templates/']")].map((a) => a.pathname)`) {
+	for _, path := range eval[[]string](p,
+		`[...document.querySelectorAll("a[href^='/templates/']")].map((a) => a.pathname)`) {
 		content := p.fetch(path)
 		if tables := workbook(w.T, content); len(tables) == 0 {
 			w.Errorf("%s holds no sheet", path)
 		}
 	}
-	for _, path := range []string{"/uncertain", "/balance", "/seasons", "/calendar", "/fleet", "/settings", "/password", "/audit"} {
+	for _, path := range []string{"/uncertain", "/balance", "/seasons", "/calendar", "/fleet", "/settings",
+		"/password", "/audit"} {
 		p.open(path)
 	}
 }
@@ -203,7 +205,9 @@ func (p *person) prepared() {
 // figure is one of the figures of a page, by what stands above it.
 func (p *person) figure(name string) string {
 	p.t.Helper()
-	return strings.TrimSpace(eval[string](p, `[...document.querySelectorAll(".figures dt")].find((e) => e.textContent === `+quoted(name)+`)?.nextElementSibling.firstChild.textContent ?? ""`))
+	return strings.TrimSpace(eval[string](p,
+		`[...document.querySelectorAll(".figures dt")].find((e) => e.textContent === `+quoted(name)+
+			`)?.nextElementSibling.firstChild.textContent ?? ""`))
 }
 
 const (
@@ -309,7 +313,8 @@ func (w *way) declare(amount string) {
 // deposits are those of the book, as it is shown.
 func (w *way) deposits() []string {
 	w.Helper()
-	return eval[[]string](w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
+	return eval[[]string](
+		w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
 }
 
 var amount = regexp.MustCompile(`\$([0-9,]+)\.(\d\d)`)
@@ -360,7 +365,9 @@ func (w *way) sayYes() {
 	// What her page does not offer she sends all the same.
 	p.expects("403")
 	plan := eval[string](p, `document.querySelector("#approval code").textContent`)
-	eval[bool](p, `window.refused = null, fetch("`+w.batch+`/approve", {method: "POST", body: new URLSearchParams({csrf: document.querySelector("[name=csrf]").value, once: "forged", plan: `+quoted(plan)+`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
+	eval[bool](
+		p, `window.refused = null, fetch("`+w.batch+
+			`/approve", {method: "POST", body: new URLSearchParams({csrf: document.querySelector("[name=csrf]").value, once: "forged", plan: `+quoted(plan)+`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
 	p.until(`refused && refused.includes("second person")`)
 	p.expects("")
 	p.reload()
@@ -499,7 +506,8 @@ func (w *way) settle() {
 // doubt finds the uncertain row of a company, as a selector.
 func (w *way) doubt(company string) string {
 	w.Helper()
-	return "#" + eval[string](w.dana, `[...document.querySelectorAll("article")].find((e) => e.innerText.includes("`+company+`")).id`)
+	return "#" + eval[string](w.dana,
+		`[...document.querySelectorAll("article")].find((e) => e.innerText.includes("`+company+`")).id`)
 }
 
 // orders are those that the sandbox has made for a company.
@@ -682,7 +690,8 @@ func (w *way) tell() {
 	if strings.Contains(eval[string](p, `document.documentElement.outerHTML`), "sk_test_browser") {
 		w.Error("the settings show the key")
 	}
-	for _, act := range []string{"deposit", "approve", "hand-in", "upload", "correct", "resolve", "account-add", "download", "sign-in"} {
+	for _, act := range []string{"deposit", "approve", "hand-in", "upload", "correct", "resolve", "account-add",
+		"download", "sign-in"} {
 		p.open("/audit?what=" + act)
 		if n := eval[int](p, `document.querySelectorAll("tbody tr").length`); n == 0 {
 			w.Errorf("the audit log has no %s", act)
@@ -741,7 +750,9 @@ func (w *way) agree() {
 	p := w.vera
 	p.open("/balance")
 	line := func(name string) int {
-		return cents(w.T, eval[string](p, `[...document.querySelectorAll("th[scope=row]")].find((e) => e.innerText.startsWith("`+name+`")).nextElementSibling.innerText`))
+		return cents(w.T, eval[string](p,
+			`[...document.querySelectorAll("th[scope=row]")].find((e) => e.innerText.startsWith("`+name+
+				`")).nextElementSibling.innerText`))
 	}
 	if posted := line("Posted"); posted != b.Charged {
 		w.Errorf("the book has %d cents spent, the service has charged %d", posted, b.Charged)

@@ -22,7 +22,8 @@ const margin = 10 * time.Second
 
 // load reads the compose file as compose does.
 func load(ctx context.Context, env []string, profiles ...string) (*types.Project, error) {
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithEnv(env), cli.WithProfiles(profiles), cli.WithResolvedPaths(true))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithEnv(env),
+		cli.WithProfiles(profiles), cli.WithResolvedPaths(true))
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +114,12 @@ func TestDockerfileIsPinned(t *testing.T) {
 // A fleet without secrets of its own does not start with those that everybody
 // can read, whatever else is set.
 func TestNothingFallsBackToTheDemo(t *testing.T) {
-	for _, env := range [][]string{nil, {"FILING_BASE_URL=https://api.example.com/v1"}, {"FILING_BASE_URL=https://api.example.com/v1", "BULKFILING_SECRETS="}} {
+	for _, env := range [][]string{nil, {"FILING_BASE_URL=https://api.example.com/v1"},
+		{"FILING_BASE_URL=https://api.example.com/v1", "BULKFILING_SECRETS="}} {
 		for _, profiles := range [][]string{nil, {"demo"}} {
-			if _, err := load(t.Context(), env, profiles...); err == nil || !strings.Contains(err.Error(), "BULKFILING_SECRETS") && !strings.Contains(err.Error(), "FILING_BASE_URL") {
+			if _, err := load(t.Context(), env, profiles...); err == nil ||
+				!strings.Contains(err.Error(), "BULKFILING_SECRETS") &&
+					!strings.Contains(err.Error(), "FILING_BASE_URL") {
 				t.Errorf("%v, %v: %v", env, profiles, err)
 			}
 		}
@@ -135,12 +139,14 @@ func TestWhoReachesTheServers(t *testing.T) {
 	p := demo(t)
 	for name, s := range p.Services {
 		_, data := s.Networks["data"]
-		if want := slices.Contains([]string{"worker", "server", "register", "demo", "postgres", "redis"}, name); data != want {
+		if want := slices.Contains([]string{"worker", "server", "register", "demo", "postgres", "redis"},
+			name); data != want {
 			t.Errorf("%s is in the network of the servers: %v", name, data)
 		}
 	}
 	for _, name := range []string{"postgres", "redis"} {
-		if s := p.Services[name]; len(s.Networks) != 1 || len(s.Ports) > 0 || s.User == "" || strings.HasPrefix(s.User, "0") || s.User == "root" {
+		if s := p.Services[name]; len(s.Networks) != 1 || len(s.Ports) > 0 || s.User == "" ||
+			strings.HasPrefix(s.User, "0") || s.User == "root" {
 			t.Errorf("%s: networks %v, ports %v, user %q", name, s.Networks, s.Ports, s.User)
 		}
 	}
@@ -149,7 +155,9 @@ func TestWhoReachesTheServers(t *testing.T) {
 	}
 	command := strings.Join(p.Services["redis"].Command, " ")
 	config, err := os.ReadFile(filepath.Join(root, "deploy", "redis", "redis.conf"))
-	if err != nil || !strings.Contains(command, "requirepass") || !strings.Contains(command, "/run/secrets/redis_password") || !strings.Contains(string(config), "\nprotected-mode yes\n") {
+	if err != nil || !strings.Contains(command, "requirepass") ||
+		!strings.Contains(command, "/run/secrets/redis_password") ||
+		!strings.Contains(string(config), "\nprotected-mode yes\n") {
 		t.Errorf("Redis wants no password: %s\n%s", command, config)
 	}
 }
@@ -164,7 +172,8 @@ func sound(p *types.Project, s types.ServiceConfig) error {
 		return fmt.Errorf("the image %s has no version", s.Image)
 	case !strings.HasPrefix(s.Image, "bulkfiling:") && !pinned.MatchString(s.Image):
 		return fmt.Errorf("the image %s is not pinned by its digest", s.Image)
-	case !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged:
+	case !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 ||
+		!slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged:
 		return fmt.Errorf("it has privileges")
 	case !s.ReadOnly:
 		return fmt.Errorf("its root can be written to")
@@ -193,7 +202,8 @@ func sound(p *types.Project, s types.ServiceConfig) error {
 		}
 	}
 	for _, used := range s.Secrets {
-		if _, err := os.Stat(p.Secrets[used.Source].File); err != nil && strings.Contains(p.Secrets[used.Source].File, "demo") {
+		if _, err := os.Stat(p.Secrets[used.Source].File); err != nil &&
+			strings.Contains(p.Secrets[used.Source].File, "demo") {
 			return fmt.Errorf("the secret %s of the demo: %w", used.Source, err)
 		}
 		name := strings.ToUpper(used.Source) + "_FILE"

@@ -52,21 +52,26 @@ func lacking(t *testing.T, has func(name string) bool) []string {
 // A variable that the program reads can be set in every deployment of it.
 func TestEveryVariableReachesTheContainers(t *testing.T) {
 	fees := filepath.Join(t.TempDir(), "fees.csv")
-	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks", "FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b", "PUBLIC_URL=https://x.test")
+	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks",
+		"FILING_NOTIFY_ON=funds", "FILING_SET_PRICE_PATH=/p/{type}", "FILING_PRICE_TYPES=a=b",
+		"PUBLIC_URL=https://x.test")
 	for _, name := range []string{"worker", "server", "register", "demo"} {
 		s := p.Services[name]
 		if missing := lacking(t, func(v string) bool { _, ok := s.Environment[v]; return ok }); len(missing) > 0 {
 			t.Errorf("%s of docker-compose.yml has no %v", name, missing)
 		}
 		for variable, want := range map[string]string{
-			"FILING_FEES": "/etc/bulkfiling/state-fees.csv", "FILING_NOTIFY_FILE": "/run/secrets/filing_notify", "FILING_WEBHOOK_SECRET_FILE": "/run/secrets/filing_webhook_secret",
-			"FILING_NOTIFY_ON": "funds", "FILING_SET_PRICE_PATH": "/p/{type}", "FILING_PRICE_TYPES": "a=b", "PUBLIC_URL": "https://x.test",
+			"FILING_FEES": "/etc/bulkfiling/state-fees.csv", "FILING_NOTIFY_FILE": "/run/secrets/filing_notify",
+			"FILING_WEBHOOK_SECRET_FILE": "/run/secrets/filing_webhook_secret",
+			"FILING_NOTIFY_ON":           "funds", "FILING_SET_PRICE_PATH": "/p/{type}", "FILING_PRICE_TYPES": "a=b",
+			"PUBLIC_URL": "https://x.test",
 		} {
 			if v := s.Environment[variable]; v == nil || *v != want {
 				t.Errorf("%s has %s=%v, want %s", name, variable, v, want)
 			}
 		}
-		if len(s.Configs) != 1 || s.Configs[0].Target != "/etc/bulkfiling/state-fees.csv" || p.Configs[s.Configs[0].Source].File != fees {
+		if len(s.Configs) != 1 || s.Configs[0].Target != "/etc/bulkfiling/state-fees.csv" ||
+			p.Configs[s.Configs[0].Source].File != fees {
 			t.Errorf("%s does not have the fees: %+v of %+v", name, s.Configs, p.Configs)
 		}
 	}
@@ -79,7 +84,8 @@ func TestEveryVariableReachesTheContainers(t *testing.T) {
 			}
 		}
 		if d, ok := object.(*appsv1.Deployment); ok {
-			if !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/bulkfiling" }) {
+			if !slices.ContainsFunc(d.Spec.Template.Spec.Containers[0].VolumeMounts,
+				func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/bulkfiling" }) {
 				t.Errorf("%s has no folder for the fees", d.Name)
 			}
 		}

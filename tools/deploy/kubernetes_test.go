@@ -50,7 +50,8 @@ func decode(manifest []byte) (any, error) {
 // built is what kustomize makes of deploy/kubernetes.
 func built(t *testing.T) []any {
 	t.Helper()
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, "deploy", "kubernetes"))
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+		filepath.Join(root, "deploy", "kubernetes"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,8 @@ func TestPodsReachAndAreReachedByFew(t *testing.T) {
 				if to.IPBlock == nil {
 					continue
 				}
-				for _, inside := range []string{"10.1.2.3", "169.254.169.254", "127.0.0.1", "192.168.1.1", "172.20.0.1", "100.100.100.200", "fd00:ec2::254", "::1"} {
+				for _, inside := range []string{"10.1.2.3", "169.254.169.254", "127.0.0.1", "192.168.1.1",
+					"172.20.0.1", "100.100.100.200", "fd00:ec2::254", "::1"} {
 					if reaches(t, to.IPBlock, netip.MustParseAddr(inside)) {
 						t.Errorf("%s reaches %s", name, inside)
 					}
@@ -225,7 +227,8 @@ func reaches(t *testing.T, block *networkingv1.IPBlock, to netip.Addr) bool {
 	return contains(block.CIDR) && !slices.ContainsFunc(block.Except, contains)
 }
 
-// A pod has the memory that its service has in the compose file, and asks for no more than it may have.
+// A pod has the memory that its service has in the compose file, and asks for
+// no more than it may have.
 func TestMemoryLimitsAgree(t *testing.T) {
 	project := demo(t)
 	seen := 0

@@ -238,7 +238,8 @@ func runTests(binary, pkg string, names []string, limit time.Duration) (string, 
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, path, "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$", "-test.timeout", limit.String())
+	cmd := exec.CommandContext(ctx, path, "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$", "-test.timeout",
+		limit.String())
 	cmd.Dir = filepath.Join(root, pkg)
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); name != "CI" && name != "TEST_DATABASE_URL" && name != "TEST_REDIS_URL" {
@@ -269,14 +270,16 @@ func tableOf(all []mutant, killers []string) string {
 	var b strings.Builder
 	b.WriteString(heading)
 	for i, m := range all {
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", m.name, strings.TrimPrefix(m.file, "internal/"), m.harm, killers[i])
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", m.name, strings.TrimPrefix(m.file, "internal/"), m.harm,
+			killers[i])
 	}
 	return b.String()
 }
 
 const heading = `# Mutants
 
-Each line is a bug that was made by hand in the core, and the fast test that finds it. ` + "`make mutants`" + ` applies them one by one,
+Each line is a bug that was made by hand in the core, and the fast test that finds it. ` + "`make mutants`" +
+	` applies them one by one,
 on SQLite and without servers, and writes this page. The bugs themselves are in [tools/mutants/list.go](../tools/mutants/list.go).
 
 | mutant | in internal/ | what it would do | killed by |

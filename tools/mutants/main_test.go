@@ -23,7 +23,8 @@ func TestListThatDoesNotApply(t *testing.T) {
 	m := mutants[0]
 	for what, edits := range map[string][]edit{"stands 0 times": {{"no such text", ""}}, "times in": {{"\n", ""}}} {
 		m.edits = edits
-		if err := checkList([]mutant{m}); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), m.name) {
+		if err := checkList([]mutant{m}); err == nil || !strings.Contains(err.Error(), what) ||
+			!strings.Contains(err.Error(), m.name) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -43,7 +44,8 @@ func TestDocumentIsCurrent(t *testing.T) {
 		t.Fatalf("%d lines for %d mutants: run make mutants", len(lines), len(mutants))
 	}
 	for i, m := range mutants {
-		if want := fmt.Sprintf("| %s | `%s` | %s | Test", m.name, strings.TrimPrefix(m.file, "internal/"), m.harm); !strings.HasPrefix(lines[i], want) {
+		if want := fmt.Sprintf("| %s | `%s` | %s | Test", m.name, strings.TrimPrefix(m.file, "internal/"),
+			m.harm); !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is %q, want %q: run make mutants", i+1, lines[i], want)
 		}
 	}

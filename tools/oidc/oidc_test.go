@@ -228,7 +228,8 @@ func (b *browser) submit(action string, fields ...string) {
 	for i := 0; i < len(fields); i += 2 {
 		values.Set(fields[i], fields[i+1])
 	}
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, at.String(), strings.NewReader(values.Encode()))
+	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, at.String(),
+		strings.NewReader(values.Encode()))
 	if err == nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", at.Scheme+"://"+at.Host)
@@ -268,7 +269,8 @@ func TestSignInWithACertifiedProvider(t *testing.T) {
 		b := newBrowser(t)
 		b.signIn(f, "ana")
 		b.isAt(f.at, "/", http.StatusOK)
-		if account := f.account("ana@example.com"); !strings.Contains(account, "operator") || strings.Contains(account, "approver") {
+		if account := f.account("ana@example.com"); !strings.Contains(account, "operator") ||
+			strings.Contains(account, "approver") {
 			t.Error(account)
 		}
 		b.open(f.at + "/audit")
@@ -295,7 +297,8 @@ func TestSignInWithACertifiedProvider(t *testing.T) {
 	t.Run("no group with a role", func(t *testing.T) {
 		b := newBrowser(t)
 		b.signIn(f, "ben")
-		if account := f.account("ben@example.com"); strings.Contains(account, "operator") || strings.Contains(account, "approver") {
+		if account := f.account("ben@example.com"); strings.Contains(account, "operator") ||
+			strings.Contains(account, "approver") {
 			t.Error(account)
 		}
 		b.open(f.at + "/audit")

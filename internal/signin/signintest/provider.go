@@ -62,7 +62,11 @@ type grant struct {
 // New starts a provider.
 func New(t *testing.T) *Provider {
 	t.Helper()
-	p := &Provider{codes: make(map[string]grant), person: map[string]any{"sub": "1"}, keys: []jose.JSONWebKey{firstKey()}}
+	p := &Provider{
+		codes:  make(map[string]grant),
+		person: map[string]any{"sub": "1"},
+		keys:   []jose.JSONWebKey{firstKey()},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /keys", p.published)
@@ -131,10 +135,13 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	offers := map[string]any{
-		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"userinfo_endpoint": p.URL + "/userinfo", "end_session_endpoint": p.URL + "/end", "response_types_supported": []string{"code"},
-		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
-		"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}, "authorization_response_iss_parameter_supported": true,
+		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+		"jwks_uri":          p.URL + "/keys",
+		"userinfo_endpoint": p.URL + "/userinfo", "end_session_endpoint": p.URL + "/end",
+		"response_types_supported": []string{"code"},
+		"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic"},
+		"authorization_response_iss_parameter_supported": true,
 	}
 	if p.lies.Discovery != nil {
 		p.lies.Discovery(offers)
@@ -162,7 +169,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p.asked = append(p.asked, q)
 	back, err := url.Parse(q.Get("redirect_uri"))
-	if err != nil || q.Get("client_id") != ClientID || q.Get("response_type") != "code" || !strings.Contains(q.Get("scope"), "openid") {
+	if err != nil || q.Get("client_id") != ClientID || q.Get("response_type") != "code" ||
+		!strings.Contains(q.Get("scope"), "openid") {
 		http.Error(w, "no such client", http.StatusBadRequest)
 		return
 	}
@@ -195,7 +203,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	case !ok || time.Now().After(g.expires) || r.PostFormValue("redirect_uri") != g.query.Get("redirect_uri"):
 		refuse("invalid_grant")
 		return
-	case !p.lies.NoPKCE && (g.query.Get("code_challenge_method") != "S256" || g.query.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:])):
+	case !p.lies.NoPKCE && (g.query.Get("code_challenge_method") != "S256" ||
+		g.query.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:])):
 		refuse("invalid_grant")
 		return
 	}
@@ -218,7 +227,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.lies.Sign != nil {
 		sign = p.lies.Sign
 	}
-	tokens := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": sign(payload, p.keys[0])}
+	tokens := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 300,
+		"id_token": sign(payload, p.keys[0])}
 	if p.lies.Tokens != nil {
 		p.lies.Tokens(tokens)
 	}
@@ -227,7 +237,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 
 // Sign signs a token as it should be.
 func Sign(payload []byte, key jose.JSONWebKey) string {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, (&jose.SignerOptions{}).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key},
+		(&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		panic(err)
 	}
