@@ -152,7 +152,7 @@ func (a *app) sayLedger(c config.Chosen) {
 // recognize chooses the ledger of the key's organization, with patience. Where
 // the filing service cannot be asked the file is still recorded, in a ledger
 // from which nothing is sent, and the ending says why.
-func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
+func (r *filingRun) recognize(ctx context.Context) (jobs.Outcome, error) {
 	var chosen config.Chosen
 	ending, err := r.patiently(ctx, "which organization the key belongs to", func(ctx context.Context) (err error) {
 		chosen, err = r.env.Recognize(ctx, r.client, filepath.Dir(r.path))
@@ -175,7 +175,7 @@ func (r *filingRun) recognize(ctx context.Context) (jobs.Ending, error) {
 
 // unrecognized is the ending of a run whose key no organization was found to
 // belong to. That the key is refused is kept, for whoever looks at the batch.
-func (r *filingRun) unrecognized(ctx context.Context) jobs.Ending {
+func (r *filingRun) unrecognized(ctx context.Context) jobs.Outcome {
 	if r.early.Reason == jobs.KeyRefused {
 		if err := r.ledger.KeyRefused(context.WithoutCancel(ctx), r.early.Halted.Note); err != nil {
 			r.say("It could not be recorded that the key is refused: %v", err)

@@ -17,7 +17,7 @@ import (
 )
 
 // saySettled tells of uncertain rows that were settled without anybody's doing.
-func (a *app) saySettled(settled []jobs.Settled) {
+func (a *app) saySettled(settled []jobs.Confirmed) {
 	for _, s := range settled {
 		a.say("%s", s)
 	}

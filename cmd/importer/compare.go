@@ -15,7 +15,7 @@ const shownRemarks = 10
 // compare looks the companies of a batch up and holds back the rows that name
 // another company than the filing service has under their Company ID. Where it
 // cannot be asked, the rows are compared before they are sent.
-func (r *filingRun) compare(ctx context.Context, pace jobs.Pace) error {
+func (r *filingRun) compare(ctx context.Context, pace jobs.Throttle) error {
 	if r.leavesLooking || r.batch.Open && r.flags.dryRun {
 		return nil // the workers do it, or its rows may be on their way
 	}
@@ -23,7 +23,7 @@ func (r *filingRun) compare(ctx context.Context, pace jobs.Pace) error {
 	return err
 }
 
-func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Pace) (jobs.Review, error) {
+func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Throttle) (jobs.Review, error) {
 	step := r.phase("Looking up companies")
 	err := jobs.LookUp(ctx, r.client, r.ledger, pace, r.env.Concurrency, r.batch.ID, step.at)
 	step.end()
@@ -40,17 +40,17 @@ func (r *filingRun) lookUpAndCompare(ctx context.Context, pace jobs.Pace) (jobs.
 
 // showReview says which rows are not sent, and what else is to be looked at.
 func (r *filingRun) showReview(review jobs.Review) {
-	var held, warned []jobs.Remarked
-	for _, m := range review.Remarks {
-		if m.Held {
+	var held, warned []jobs.Finding
+	for _, m := range review.Findings {
+		if m.HeldBack {
 			held = append(held, m)
 		} else {
 			warned = append(warned, m)
 		}
 	}
-	if review.Held > 0 {
+	if review.HeldBack > 0 {
 		r.say("%s: %s not sent, because of the filing service's record of the company:", r.paint.red("ATTENTION"),
-			isOrAre(review.Held, "row"))
+			isOrAre(review.HeldBack, "row"))
 		r.showRemarks(held)
 		r.say("  Correct the sheet. Where a Company ID is right although the name differs, enter the name at the " +
 			"filing service under Confirmed Name, or run the same command with --accept-names.")
@@ -61,7 +61,7 @@ func (r *filingRun) showReview(review jobs.Review) {
 	}
 }
 
-func (r *filingRun) showRemarks(all []jobs.Remarked) {
+func (r *filingRun) showRemarks(all []jobs.Finding) {
 	for i, m := range all {
 		if i == shownRemarks {
 			r.say("  … and %d more, each at its cell in the results", len(all)-i)
@@ -96,7 +96,7 @@ func (r *filingRun) nothingReady(ctx context.Context) (bool, error) {
 // reconsider compares the rows of an open batch that were held back once more,
 // and asks about those that can be sent now. The batch is paused meanwhile, so
 // that no worker sends them before the answer.
-func (r *filingRun) reconsider(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter) (bool, error) {
+func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter) (bool, error) {
 	if !r.batch.Paused {
 		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
 			return false, err

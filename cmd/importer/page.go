@@ -68,7 +68,7 @@ func openPage(ctx context.Context, l *ledger.Ledger, s server, addr net.Addr, lo
 		Log:          log,
 		TestNotices:  p.testNotices,
 		Depth:        p.depth,
-		Pace:         s.env.Pace(p.queue),
+		Throttle:     s.env.Throttle(p.queue),
 		ProviderOnly: s.env.SignIn.Only,
 	}
 	if c.Provider, err = s.env.SignIn.Provider(s.public, web.ProviderCallback); err != nil {
@@ -128,9 +128,9 @@ func (p *page) openQueue() (*jobs.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = queue.Reach()
+	err = queue.Ping()
 	switch {
-	case errors.Is(err, jobs.ErrAway):
+	case errors.Is(err, jobs.ErrQueueDown):
 		p.log.Warn("until Redis is there look-ups keep to this process's share of FILING_RATE", "why", err)
 	case err != nil:
 		return nil, errors.Join(err, queue.Close())
@@ -147,7 +147,7 @@ func (p *page) depth(ctx context.Context) (map[string]int, error) {
 	defer cancel()
 	depth, err := p.queue.Depth(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", jobs.ErrAway, err)
+		return nil, fmt.Errorf("%w: %w", jobs.ErrQueueDown, err)
 	}
 	return depth, nil
 }
@@ -264,7 +264,7 @@ func (p *page) worker(ctx context.Context) *jobs.Worker {
 }
 
 func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
-	if err := p.queue.Reach(); err != nil {
+	if err := p.queue.Ping(); err != nil {
 		return nil, err
 	}
 	quoter, err := p.ask(ctx)
@@ -272,15 +272,15 @@ func (p *page) start(ctx context.Context) (*jobs.Worker, error) {
 		return nil, err
 	}
 	return jobs.Start(ctx, jobs.Config{
-		Service:     p.client,
-		Ledger:      p.ledger,
-		Queue:       p.queue,
-		Quoter:      quoter,
-		Ask:         p.ask,
-		Pace:        p.env.Pace(p.queue),
-		Concurrency: p.env.Concurrency,
-		Drain:       p.env.Timeout + 10*time.Second,
-		Log:         p.log,
+		Service:      p.client,
+		Ledger:       p.ledger,
+		Queue:        p.queue,
+		Quoter:       quoter,
+		Ask:          p.ask,
+		Throttle:     p.env.Throttle(p.queue),
+		Concurrency:  p.env.Concurrency,
+		DrainTimeout: p.env.Timeout + 10*time.Second,
+		Log:          p.log,
 	})
 }
 

@@ -110,12 +110,12 @@ func TestPageStartsWhileRedisIsAway(t *testing.T) {
 		strings.Contains(log.String(), "do_not_show") {
 		t.Errorf("said %d times:\n%s", n, log)
 	}
-	if p.site.Pace == nil {
+	if p.site.Throttle == nil {
 		t.Fatal("nothing paces the look-ups")
 	}
 	began := time.Now()
 	for range 6 { // at a tenth of 100 a second, the first at once
-		if err := p.site.Pace.Wait(t.Context()); err != nil {
+		if err := p.site.Throttle.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,10 +146,10 @@ func TestPageFindsRedisLater(t *testing.T) {
 	to := address.Host
 	address.Host = unused(t)
 	p, _ := openedPage(t, address.String())
-	if _, err := p.site.Depth(t.Context()); !errors.Is(err, jobs.ErrAway) {
+	if _, err := p.site.Depth(t.Context()); !errors.Is(err, jobs.ErrQueueDown) {
 		t.Fatalf("%v, want that Redis is away", err)
 	}
-	if err := p.site.Pace.Wait(t.Context()); err != nil {
+	if err := p.site.Throttle.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	forward(t, address.Host, to)
@@ -168,7 +168,7 @@ func TestPageFindsRedisLater(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; {
 		began := time.Now()
 		for range 20 {
-			if err := p.site.Pace.Wait(t.Context()); err != nil {
+			if err := p.site.Throttle.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

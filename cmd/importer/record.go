@@ -215,7 +215,7 @@ func (a *app) agreed(ctx context.Context, m manner, what string, rows [][]string
 // case that it may have: that is told even to somebody who pressed Ctrl-C.
 func failed(err error, advice string) error {
 	switch {
-	case errors.Is(err, filingapi.ErrInDoubt):
+	case errors.Is(err, filingapi.ErrUncertain):
 		return &status{code: exitFailed, err: fmt.Errorf("%w; %s", err, advice)}
 	case err != nil:
 		return &status{code: exitFailed, err: unanswered(err)}

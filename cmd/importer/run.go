@@ -91,7 +91,7 @@ type filingRun struct {
 	before  *report.Summary  // how the batch stood when the run took it up; nil where it had not begun
 	read    bool             // what was changed in the input was read, and belongs to the batch
 	fresh   string           // that the ledger is new, if it is
-	early   jobs.Ending      // of the question whose the key is: nothing is sent unless it was answered
+	early   jobs.Outcome     // of the question whose the key is: nothing is sent unless it was answered
 	log     *slog.Logger
 
 	leavesLooking bool // the workers look the companies up, each before its row is sent
@@ -209,7 +209,7 @@ func (r *filingRun) take(ctx context.Context) error {
 	}
 	// Of a canceled batch only rows in doubt are left: they are still settled.
 	if counts[filing.Ready]+counts[filing.Placing] == 0 && (held == 0 || r.batch.Canceled) {
-		return r.finish(ctx, jobs.Ending{Reason: jobs.Finished})
+		return r.finish(ctx, jobs.Outcome{Reason: jobs.Finished})
 	}
 	if r.early.Reason != jobs.Finished {
 		return r.finish(ctx, r.unrecognized(ctx))
@@ -230,12 +230,12 @@ func (r *filingRun) take(ctx context.Context) error {
 	}
 	defer queue.Close()
 	if !r.batch.Open || r.flags.dryRun {
-		agreed, err := r.agree(ctx, r.env.Pace(queue), quoter, "Nothing was sent.")
+		agreed, err := r.agree(ctx, r.env.Throttle(queue), quoter, "Nothing was sent.")
 		if err != nil || !agreed {
 			return err
 		}
 		if none, err := r.nothingReady(ctx); err != nil || none {
-			return errors.Join(err, r.finish(ctx, jobs.Ending{Reason: jobs.Finished}))
+			return errors.Join(err, r.finish(ctx, jobs.Outcome{Reason: jobs.Finished}))
 		}
 		second, err := r.ledger.NeedsSecond(ctx, r.batch.ID)
 		if err != nil {
@@ -250,11 +250,11 @@ func (r *filingRun) take(ctx context.Context) error {
 			return err
 		}
 		if second {
-			return r.finish(ctx, jobs.Ending{Reason: jobs.Unapproved})
+			return r.finish(ctx, jobs.Outcome{Reason: jobs.NotApproved})
 		}
 	}
 	if held > 0 && r.batch.Open && !r.flags.dryRun && !r.batch.Canceled {
-		if agreed, err := r.reconsider(ctx, r.env.Pace(queue), quoter); err != nil || !agreed {
+		if agreed, err := r.reconsider(ctx, r.env.Throttle(queue), quoter); err != nil || !agreed {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (r *filingRun) take(ctx context.Context) error {
 }
 
 // prices asks the service what things cost.
-func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs.Ending, err error) {
+func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs.Outcome, err error) {
 	ask := r.env.Asker(r.ledger, r.client)
 	ending, err = r.patiently(ctx, "its prices", func(ctx context.Context) (err error) {
 		quoter, err = ask(ctx)
@@ -286,27 +286,27 @@ func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs
 // once it has answered. These are the first questions of a run, so it is also
 // here that a refused key or a service that is down shows, before anything is at
 // stake.
-func (r *filingRun) patiently(ctx context.Context, what string, ask func(context.Context) error) (jobs.Ending, error) {
+func (r *filingRun) patiently(ctx context.Context, what string, ask func(context.Context) error) (jobs.Outcome, error) {
 	began, said := time.Now(), ""
 	for wait := 250 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := ask(ctx)
 		answered, ofService := errors.AsType[*filingapi.Error](err)
 		switch {
 		case err == nil:
-			return jobs.Ending{Reason: jobs.Finished}, nil
+			return jobs.Outcome{Reason: jobs.Finished}, nil
 		case ctx.Err() != nil:
-			return jobs.Ending{Reason: jobs.Interrupted}, nil
+			return jobs.Outcome{Reason: jobs.Interrupted}, nil
 		case !ofService:
-			return jobs.Ending{}, err
+			return jobs.Outcome{}, err
 		case errors.Is(err, filingapi.ErrKeyRefused):
-			return jobs.Ending{
+			return jobs.Outcome{
 				Reason: jobs.KeyRefused,
 				Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message},
 			}, nil
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
-			return jobs.Ending{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
+			return jobs.Outcome{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
-			return jobs.Ending{Reason: jobs.ServiceDown}, nil
+			return jobs.Outcome{Reason: jobs.ServiceDown}, nil
 		}
 		r.sayTrouble(&said)
 		pause := max(wait, answered.RetryAfter)
@@ -322,7 +322,7 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 
 // sayTrouble says why the service does not answer, each reason once.
 func (r *filingRun) sayTrouble(said *string) {
-	trouble := r.client.Trouble()
+	trouble := r.client.LastError()
 	if trouble == "" || trouble == *said {
 		return
 	}
@@ -335,20 +335,20 @@ func (r *filingRun) sayTrouble(said *string) {
 }
 
 // queue opens the queue, with patience for a Redis that is away.
-func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error) {
+func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error) {
 	for began, tries := time.Now(), 1; ; tries++ {
 		queue, err := r.env.OpenQueue()
 		switch {
-		case err == nil || !errors.Is(err, jobs.ErrAway):
-			return queue, jobs.Ending{}, err
+		case err == nil || !errors.Is(err, jobs.ErrQueueDown):
+			return queue, jobs.Outcome{}, err
 		case !r.flags.wait && time.Since(began) >= r.flags.patience:
-			return nil, jobs.Ending{Reason: jobs.QueueDown, Redis: err}, nil
+			return nil, jobs.Outcome{Reason: jobs.QueueDown, Redis: err}, nil
 		case tries == 1:
 			r.say("Waiting: %v", err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, jobs.Ending{Reason: jobs.Interrupted}, nil
+			return nil, jobs.Outcome{Reason: jobs.Interrupted}, nil
 		case <-time.After(time.Second):
 		}
 	}
@@ -356,7 +356,7 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Ending, error)
 
 // agree shows the quote and asks for a yes. Where a person stops it here the
 // batch is left as it was, which otherwise says.
-func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter, otherwise string) (bool, error) {
+func (r *filingRun) agree(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter, otherwise string) (bool, error) {
 	yes, err := r.quoteAndAsk(ctx, pace, quoter, otherwise)
 	if errors.Is(err, errDeclined) || err != nil && ctx.Err() != nil {
 		if err := r.stands(ctx); err != nil {
@@ -366,7 +366,7 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Pace, quoter jobs.Quote
 	return yes, err
 }
 
-func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Pace, quoter jobs.Quoter,
+func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter,
 	otherwise string) (bool, error) {
 	if err := r.compare(ctx, pace); err != nil {
 		return false, err
@@ -435,32 +435,32 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 }
 
 // place runs the worker until nothing more can be placed for now.
-func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Quoter) (jobs.Ending, error) {
+func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Quoter) (jobs.Outcome, error) {
 	// The same run again means: funds may be back.
 	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.AskAgain(ctx)); err != nil {
-		return jobs.Ending{}, err
+		return jobs.Outcome{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service:     r.client,
-		Ledger:      r.ledger,
-		Queue:       queue,
-		Quoter:      quoter,
-		Ask:         r.env.Asker(r.ledger, r.client),
-		Pace:        r.env.Pace(queue),
-		Concurrency: r.env.Concurrency,
-		Only:        r.batch.ID,
-		Drain:       r.env.Timeout + 10*time.Second,
-		Log:         r.log,
+		Service:      r.client,
+		Ledger:       r.ledger,
+		Queue:        queue,
+		Quoter:       quoter,
+		Ask:          r.env.Asker(r.ledger, r.client),
+		Throttle:     r.env.Throttle(queue),
+		Concurrency:  r.env.Concurrency,
+		Batch:        r.batch.ID,
+		DrainTimeout: r.env.Timeout + 10*time.Second,
+		Log:          r.log,
 	})
 	if err != nil {
-		return jobs.Ending{}, err
+		return jobs.Outcome{}, err
 	}
-	stop, err := r.watch(ctx, r.ledger, r.batch.ID, r.client.Trouble)
+	stop, err := r.watch(ctx, r.ledger, r.batch.ID, r.client.LastError)
 	if err != nil {
 		worker.Stop()
-		return jobs.Ending{}, err
+		return jobs.Outcome{}, err
 	}
-	ending, err := worker.Await(ctx, r.batch.ID, jobs.Patience{Silence: r.flags.patience, Funds: r.flags.wait})
+	ending, err := worker.Await(ctx, r.batch.ID, jobs.WaitLimits{Silence: r.flags.patience, Funds: r.flags.wait})
 	if ending.Reason == jobs.Interrupted {
 		r.say("\nInterrupted: waiting for the answers that are out (Ctrl-C again ends at once; that is safe, but " +
 			"they may become uncertain).")
@@ -471,7 +471,7 @@ func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Qu
 }
 
 // finish writes the results and says how it ended.
-func (r *filingRun) finish(ctx context.Context, ending jobs.Ending) error {
+func (r *filingRun) finish(ctx context.Context, ending jobs.Outcome) error {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	step := r.phase("Writing the results")
 	summary, err := r.results(ctx)
@@ -513,7 +513,7 @@ func (r *filingRun) summarise(s report.Summary) error {
 }
 
 // explain says what an ending means, and what to do about it.
-func (r *filingRun) explain(ending jobs.Ending) {
+func (r *filingRun) explain(ending jobs.Outcome) {
 	switch ending.Reason {
 	case jobs.OutOfFunds:
 		if ending.Short > 0 {
@@ -533,7 +533,7 @@ func (r *filingRun) explain(ending jobs.Ending) {
 		r.say("%s until %s. Then the same command continues%s.", r.paint.yellow("The service asks to be left alone"),
 			ending.Halted.Until.Local().Format("15:04:05"), r.stays)
 	case jobs.ServiceDown:
-		why := r.client.Trouble()
+		why := r.client.LastError()
 		if why != "" {
 			why = ": " + why
 		}
@@ -547,10 +547,10 @@ func (r *filingRun) explain(ending jobs.Ending) {
 			afterHalt[ending.Halted.Reason])
 	case jobs.Paused:
 		r.say("The batch is paused: importer resume %s", r.batch.ID)
-	case jobs.Unapproved:
+	case jobs.NotApproved:
 		r.say("%s: %s", r.paint.yellow("The batch waits for approval"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
-	case jobs.Dearer:
+	case jobs.CostsMore:
 		r.say("%s: %s", r.paint.yellow("Some rows wait for approval of what they cost now, and were not sent"),
 			howToApprove(context.Background(), r.ledger, r.batch.ID))
 	case jobs.Interrupted:

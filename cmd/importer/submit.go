@@ -115,7 +115,7 @@ func (r *filingRun) submitHeldBack(ctx context.Context) error {
 		return r.putOff(ctx, ending)
 	}
 	defer queue.Close()
-	_, err = r.reconsider(ctx, r.env.Pace(queue), quoter)
+	_, err = r.reconsider(ctx, r.env.Throttle(queue), quoter)
 	return err
 }
 
@@ -139,7 +139,7 @@ func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, erro
 	if quoter == nil {
 		return false, r.putOff(ctx, ending)
 	}
-	var pace jobs.Pace
+	var pace jobs.Throttle
 	// Where nobody looks at the quote the workers compare each row before they
 	// send it, and this returns at once.
 	if r.leavesLooking = r.flags.yes && !r.flags.accept && !approve; !r.leavesLooking {
@@ -152,13 +152,13 @@ func (r *filingRun) agreeToSubmit(ctx context.Context, approve bool) (bool, erro
 			return false, r.putOff(ctx, ending)
 		}
 		defer queue.Close()
-		pace = r.env.Pace(queue)
+		pace = r.env.Throttle(queue)
 	}
 	return r.agree(ctx, pace, quoter, "Nothing was handed over.")
 }
 
 // putOff says why nothing was handed over, and how the batch stands.
-func (r *filingRun) putOff(ctx context.Context, ending jobs.Ending) error {
+func (r *filingRun) putOff(ctx context.Context, ending jobs.Outcome) error {
 	if err := r.stands(ctx); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (a *app) createUser(ctx context.Context, client *filingapi.Client, user fil
 		a.say("The user was created.")
 		return a.show(m, answer)
 	}
-	conflict, doubt := errors.Is(err, filingapi.ErrConflict), errors.Is(err, filingapi.ErrInDoubt)
+	conflict, doubt := errors.Is(err, filingapi.ErrConflict), errors.Is(err, filingapi.ErrUncertain)
 	if !conflict && !doubt {
 		return failed(err, "")
 	}

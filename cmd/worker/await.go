@@ -20,7 +20,7 @@ import (
 // for a person to mend, and ends the process.
 func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
 	try func() (T, error)) (T, error) {
-	w.health.enter(phase("waits for " + what))
+	w.health.setPhase(phase("waits for " + what))
 	waited := false
 	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 15*time.Second) {
 		v, err := try()
@@ -47,20 +47,20 @@ func await[T any](ctx context.Context, w *worker, what string, passes func(error
 
 // queueAway tells a Redis that may come back by itself from one that refuses for
 // good.
-func queueAway(err error) bool { return errors.Is(err, jobs.ErrAway) }
+func isQueueDown(err error) bool { return errors.Is(err, jobs.ErrQueueDown) }
 
 // pricesAway tells a service that may answer yet, if to another key, from an
 // address that is none of its. The ledger has to know of the answer, too.
-func pricesAway(err error) bool {
+func isServiceDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok {
 		return !errors.Is(err, filingapi.ErrNotFound)
 	}
-	return databaseAway(err)
+	return isDatabaseDown(err)
 }
 
 // databaseAway tells a database that may come back by itself from one that
 // refuses for good. Source: PostgreSQL's table of error codes, by class.
-func databaseAway(err error) bool {
+func isDatabaseDown(err error) bool {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && len(refused.Code) == 5 {
 		switch refused.Code[:2] {

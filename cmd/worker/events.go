@@ -26,7 +26,7 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // receive begins to take events in and to apply them, until it is stopped.
-func (w *worker) receive(ctx context.Context, l *ledger.Ledger) (stop func()) {
+func (w *worker) receiveEvents(ctx context.Context, l *ledger.Ledger) (stop func()) {
 	if !w.options.webhooks {
 		return func() {}
 	}

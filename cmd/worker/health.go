@@ -15,9 +15,9 @@ type phase string
 
 // The phases after those of waiting ("waits for the ledger", …).
 const (
-	starts phase = "starts"
-	places phase = "places"
-	drains phase = "drains"
+	starting phase = "starts"
+	placing  phase = "places"
+	draining phase = "drains"
 )
 
 // check is one thing that has to be there for rows to be placed.
@@ -28,8 +28,8 @@ type check struct {
 
 // The times of probes. A worker at rest asks for the time ten times a second.
 const (
-	probeTime = 2 * time.Second
-	stillness = 2 * time.Minute
+	checkTimeout = 2 * time.Second
+	stuckAfter   = 2 * time.Minute
 )
 
 // health is what probes are told.
@@ -37,7 +37,7 @@ type health struct {
 	log *slog.Logger
 	now func() time.Time
 
-	turned atomic.Int64 // when the worker's loops last asked for the time, in Unix nanoseconds
+	lastLoop atomic.Int64 // when the worker's loops last asked for the time, in Unix nanoseconds
 
 	mu     sync.Mutex
 	phase  phase
@@ -46,31 +46,31 @@ type health struct {
 }
 
 func newHealth(log *slog.Logger) *health {
-	return &health{log: log, now: time.Now, phase: starts, failed: make(map[string]bool)}
+	return &health{log: log, now: time.Now, phase: starting, failed: make(map[string]bool)}
 }
 
 // clock is the worker's: its loops ask for the time at every turn, so that it
 // also tells whether they turn.
 func (h *health) clock() time.Time {
 	now := h.now()
-	h.turned.Store(now.UnixNano())
+	h.lastLoop.Store(now.UnixNano())
 	return now
 }
 
-func (h *health) enter(p phase) {
+func (h *health) setPhase(p phase) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.phase = p
 }
 
 // need adds something that has to be there.
-func (h *health) need(c check) {
+func (h *health) addCheck(c check) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.checks = append(h.checks, c)
 }
 
-func (h *health) at() (phase, []check) {
+func (h *health) status() (phase, []check) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.phase, h.checks
@@ -88,31 +88,31 @@ type report struct {
 // while everything they need is there; where something is missing, a restart
 // helps nobody.
 func (h *health) live(w http.ResponseWriter, r *http.Request) {
-	phase, checks := h.at()
+	phase, checks := h.status()
 	body := report{Status: "ok", Phase: phase}
-	if phase == places && h.now().Sub(time.Unix(0, h.turned.Load())) > stillness {
-		if results, well := h.ask(r.Context(), checks); well {
+	if phase == placing && h.now().Sub(time.Unix(0, h.lastLoop.Load())) > stuckAfter {
+		if results, well := h.runChecks(r.Context(), checks); well {
 			body.Status, body.Checks = "stuck", results
 		}
 	}
-	answer(w, body)
+	writeReport(w, body)
 }
 
 // ready answers /readyz. The service is not asked: a worker that waits for it
 // is where it should be.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
-	phase, checks := h.at()
-	results, well := h.ask(r.Context(), checks)
+	phase, checks := h.status()
+	results, well := h.runChecks(r.Context(), checks)
 	body := report{Status: "ok", Phase: phase, Checks: results}
-	if !well || phase != places {
+	if !well || phase != placing {
 		body.Status = "not ready"
 	}
-	answer(w, body)
+	writeReport(w, body)
 }
 
 // ask makes the checks side by side.
-func (h *health) ask(ctx context.Context, checks []check) (results map[string]string, well bool) {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+func (h *health) runChecks(ctx context.Context, checks []check) (results map[string]string, well bool) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	type result struct {
 		name string
@@ -129,7 +129,7 @@ func (h *health) ask(ctx context.Context, checks []check) (results map[string]st
 	for range checks {
 		select {
 		case a := <-answers:
-			h.note(a.name, a.err)
+			h.logChange(a.name, a.err)
 			if results[a.name] = "ok"; a.err != nil {
 				results[a.name], well = "failed", false
 			}
@@ -141,7 +141,7 @@ func (h *health) ask(ctx context.Context, checks []check) (results map[string]st
 }
 
 // note logs what changed.
-func (h *health) note(name string, err error) {
+func (h *health) logChange(name string, err error) {
 	h.mu.Lock()
 	before := h.failed[name]
 	h.failed[name] = err != nil
@@ -154,7 +154,7 @@ func (h *health) note(name string, err error) {
 	}
 }
 
-func answer(w http.ResponseWriter, body report) {
+func writeReport(w http.ResponseWriter, body report) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if body.Status != "ok" {

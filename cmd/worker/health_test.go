@@ -40,32 +40,32 @@ func TestProbes(t *testing.T) {
 		still         time.Duration // since the loops turned
 		live, ready   int
 	}{
-		"starts":                                {starts, nil, nil, time.Hour, 200, 503},
+		"starts":                                {starting, nil, nil, time.Hour, 200, 503},
 		"waits for the ledger":                  {"waits for the ledger", nil, nil, time.Hour, 200, 503},
 		"waits for the service":                 {"waits for the service's prices", well, well, time.Hour, 200, 503},
-		"places":                                {places, well, well, time.Second, 200, 200},
-		"places, the ledger is away":            {places, ill, well, time.Second, 200, 503},
-		"places, the queue is away":             {places, well, ill, time.Second, 200, 503},
-		"places, its loops stand still":         {places, well, well, 3 * time.Minute, 503, 200},
-		"stands still for the ledger is away":   {places, ill, well, 3 * time.Minute, 200, 503},
-		"stands still for the queue is away":    {places, well, ill, 3 * time.Minute, 200, 503},
-		"drains":                                {drains, well, well, time.Second, 200, 503},
-		"drains, and nothing turns any more":    {drains, well, well, time.Hour, 200, 503},
-		"places, and one check does not answer": {places, well, nil, time.Second, 200, 503},
+		"places":                                {placing, well, well, time.Second, 200, 200},
+		"places, the ledger is away":            {placing, ill, well, time.Second, 200, 503},
+		"places, the queue is away":             {placing, well, ill, time.Second, 200, 503},
+		"places, its loops stand still":         {placing, well, well, 3 * time.Minute, 503, 200},
+		"stands still for the ledger is away":   {placing, ill, well, 3 * time.Minute, 200, 503},
+		"stands still for the queue is away":    {placing, well, ill, 3 * time.Minute, 200, 503},
+		"drains":                                {draining, well, well, time.Second, 200, 503},
+		"drains, and nothing turns any more":    {draining, well, well, time.Hour, 200, 503},
+		"places, and one check does not answer": {placing, well, nil, time.Second, 200, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
 			h.clock()
 			h.now = func() time.Time { return time.Now().Add(c.still) }
-			h.enter(c.phase)
+			h.setPhase(c.phase)
 			if c.ledger != nil {
-				h.need(check{"ledger", c.ledger})
+				h.addCheck(check{"ledger", c.ledger})
 			}
 			switch {
 			case c.queue != nil:
-				h.need(check{"queue", c.queue})
+				h.addCheck(check{"queue", c.queue})
 			case c.ledger != nil:
-				h.need(check{"queue", deaf})
+				h.addCheck(check{"queue", deaf})
 			}
 			if code, body := probe(t, h.live); code != c.live || body.Phase != c.phase {
 				t.Errorf("/healthz: %d %+v", code, body)
@@ -87,7 +87,7 @@ func TestProbes(t *testing.T) {
 func TestClockTellsThatLoopsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
-		h.enter(places)
+		h.setPhase(placing)
 		h.clock()
 		for range 10 {
 			time.Sleep(time.Minute)
@@ -96,9 +96,9 @@ func TestClockTellsThatLoopsTurn(t *testing.T) {
 			}
 			h.clock()
 		}
-		time.Sleep(stillness + time.Second)
+		time.Sleep(stuckAfter + time.Second)
 		if code, body := probe(t, h.live); code != 503 || body.Status != "stuck" {
-			t.Errorf("%d %+v, though nothing turned for %s", code, body, stillness)
+			t.Errorf("%d %+v, though nothing turned for %s", code, body, stuckAfter)
 		}
 	})
 }

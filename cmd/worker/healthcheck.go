@@ -26,7 +26,7 @@ answer is 200, else with 1 and the answer on the standard error.`,
 				url = args[0]
 			}
 			if err := healthcheck(c.Context(), url); err != nil {
-				return &unwell{err}
+				return &unhealthyError{err}
 			}
 			return nil
 		},
@@ -34,9 +34,9 @@ answer is 200, else with 1 and the answer on the standard error.`,
 }
 
 // unwell is a process that is not well, or not there.
-type unwell struct{ error }
+type unhealthyError struct{ error }
 
-func (u *unwell) Unwrap() error { return u.error }
+func (u *unhealthyError) Unwrap() error { return u.error }
 
 func healthcheck(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -25,9 +25,9 @@ func run() int {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	heed(cancel, log)
+	handleSignals(cancel, log)
 	err := command(log).ExecuteContext(ctx)
-	var ill *unwell
+	var ill *unhealthyError
 	switch {
 	case err == nil:
 		return exitDone
@@ -44,7 +44,7 @@ func run() int {
 // heed ends the work in good order at the first signal and at once at the
 // second. Nothing is left to the signal's own effect: the first process of a
 // container has none.
-func heed(cancel context.CancelFunc, log *slog.Logger) {
+func handleSignals(cancel context.CancelFunc, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -51,7 +51,7 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 		Name: "bulkfiling_worker_placing",
 		Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
 	}, func() float64 {
-		if phase, _ := w.health.at(); phase == places {
+		if phase, _ := w.health.status(); phase == placing {
 			return 1
 		}
 		return 0
@@ -83,7 +83,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err := w.chooseLedger(ctx, client); err != nil {
 		return err
 	}
-	l, err := await(ctx, w, "the ledger", databaseAway, func() (*ledger.Ledger, error) {
+	l, err := await(ctx, w, "the ledger", isDatabaseDown, func() (*ledger.Ledger, error) {
 		l, err := w.env.OpenLedger(ctx)
 		if err != nil {
 			return nil, err
@@ -102,50 +102,50 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer quiet()
-	queue, err := await(ctx, w, "the queue", queueAway, w.env.OpenQueue)
+	queue, err := await(ctx, w, "the queue", isQueueDown, w.env.OpenQueue)
 	if err != nil {
 		return err
 	}
 	defer queue.Close()
-	defer w.receive(ctx, l)()
-	w.health.need(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
-	w.health.need(check{"lease", func(ctx context.Context) error { return leased(ctx, l) }})
-	w.health.need(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
+	defer w.receiveEvents(ctx, l)()
+	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
+	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
+	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client)
 	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
 
 	ask := w.env.Asker(l, client)
-	quoter, err := await(ctx, w, "the service's prices", pricesAway, func() (jobs.Quoter, error) { return ask(ctx) })
+	quoter, err := await(ctx, w, "the service's prices", isServiceDown, func() (jobs.Quoter, error) { return ask(ctx) })
 	if err != nil {
 		return err
 	}
-	placing, err := await(ctx, w, "the ledger", databaseAway, func() (*jobs.Worker, error) {
+	engine, err := await(ctx, w, "the ledger", isDatabaseDown, func() (*jobs.Worker, error) {
 		return jobs.Start(ctx, jobs.Config{
-			Service:     observed,
-			Ledger:      l,
-			Queue:       queue,
-			Quoter:      quoter,
-			Ask:         ask,
-			Pace:        w.env.Pace(queue),
-			Concurrency: w.env.Concurrency,
-			Drain:       w.env.Timeout + drainMargin,
-			Now:         w.health.clock,
-			Log:         w.log,
+			Service:      observed,
+			Ledger:       l,
+			Queue:        queue,
+			Quoter:       quoter,
+			Ask:          ask,
+			Throttle:     w.env.Throttle(queue),
+			Concurrency:  w.env.Concurrency,
+			DrainTimeout: w.env.Timeout + drainMargin,
+			Now:          w.health.clock,
+			Log:          w.log,
 		})
 	})
 	if err != nil {
 		return err
 	}
-	defer background(ctx, w.env.Seasons(l, client, w.log).Run)()
-	w.health.enter(places)
+	defer start(ctx, w.env.Seasons(l, client, w.log).Run)()
+	w.health.setPhase(placing)
 	w.log.Info("the worker places", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
 	<-ctx.Done()
 
-	w.health.enter(drains)
+	w.health.setPhase(draining)
 	w.log.Info("the worker drains: it begins nothing more and waits for the answers that are out", "at_most",
 		(w.env.Timeout + drainMargin).String())
 	began := time.Now()
-	placing.Stop()
+	engine.Stop()
 	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
 	stop() // before the ledger closes, which events and scrapes need
 	return nil
@@ -158,11 +158,11 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 	known, err := w.env.UseExisting()
 	switch {
 	case errors.Is(err, config.ErrNoLedger):
-		if known, err = w.env.Recognize(ctx, client); err != nil && pricesAway(err) {
+		if known, err = w.env.Recognize(ctx, client); err != nil && isServiceDown(err) {
 			known, err = w.env.UseUnassigned(ctx) // nothing is sent from it before the service has answered
 		}
 	case err == nil && known.Several:
-		known, err = await(ctx, w, "the organization's ledger", pricesAway,
+		known, err = await(ctx, w, "the organization's ledger", isServiceDown,
 			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
@@ -173,7 +173,7 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 
 // leased makes sure that this process still counts as alive: without its lease
 // it sends nothing.
-func leased(ctx context.Context, l *ledger.Ledger) error {
+func checkLease(ctx context.Context, l *ledger.Ledger) error {
 	until, err := l.Lease(ctx)
 	if err == nil && !until.After(time.Now()) {
 		err = errors.New("this process was silent for longer than its lease")
@@ -182,7 +182,7 @@ func leased(ctx context.Context, l *ledger.Ledger) error {
 }
 
 // background runs something until it is stopped, or ctx ends.
-func background(ctx context.Context, run func(context.Context)) (stop func()) {
+func start(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { run(ctx) })

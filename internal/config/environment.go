@@ -326,7 +326,7 @@ func (e Environment) Notifier(l *ledger.Ledger, log *slog.Logger) (*notify.Notif
 
 // Pace is the rate that the variables set, for all processes that share the
 // queue, or the data folder where that is within the process; nil for none.
-func (e Environment) Pace(q *jobs.Queue) jobs.Pace { return q.Pace(e.Rate, e.DataDir) }
+func (e Environment) Throttle(q *jobs.Queue) jobs.Throttle { return q.Throttle(e.Rate, e.DataDir) }
 
 // Mode is "test" for test keys and where there is no key, and "live" for any
 // other: a ledger holds orders of one of them.

@@ -63,13 +63,13 @@ func (o outcome) boughtClass() filing.Class {
 func (c *Client) message(o outcome) (text, detail string) {
 	switch {
 	case o.err != nil && o.written:
-		return c.words(o.err, afterSent)
+		return c.describe(o.err, afterSent)
 	case o.err != nil:
-		return c.words(o.err, beforeSent)
+		return c.describe(o.err, beforeSent)
 	}
 	var body any
 	if o.bodyErr == nil && json.Unmarshal(o.body, &body) == nil {
-		if text := c.clean(said(body)); text != "" {
+		if text := c.clean(errorText(body)); text != "" {
 			return text, ""
 		}
 	}
@@ -82,7 +82,7 @@ func (c *Client) unreadable(o outcome, err error, lacks string) (text, detail st
 	if err == nil {
 		return text + " without " + lacks, ""
 	}
-	why, detail := c.words(err, withinAnswer)
+	why, detail := c.describe(err, withinAnswer)
 	if detail == "" {
 		why = "its answer cannot be read: " + why
 	}
@@ -95,21 +95,21 @@ func statusLine(status int) string {
 
 // said finds the message in an error body: message, error, error.message or
 // errors[].message. Assumption: only that there is a message is shown.
-func said(v any) string {
+func errorText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case []any:
 		var texts []string
 		for _, e := range v {
-			if text := said(e); text != "" {
+			if text := errorText(e); text != "" {
 				texts = append(texts, text)
 			}
 		}
 		return strings.Join(texts, "; ")
 	case map[string]any:
 		for _, key := range []string{"message", "error", "errors"} {
-			if text := said(v[key]); text != "" {
+			if text := errorText(v[key]); text != "" {
 				return text
 			}
 		}

@@ -16,7 +16,7 @@ func KeepBody(ctx context.Context, body *json.RawMessage) context.Context {
 }
 
 // keep copies the body of a good answer to whoever asked for it.
-func (c *Client) keep(ctx context.Context, o outcome) {
+func (c *Client) keepBody(ctx context.Context, o outcome) {
 	body, asked := ctx.Value(bodyKey{}).(*json.RawMessage)
 	if !asked || o.err != nil || o.bodyErr != nil || o.status/100 != 2 {
 		return

@@ -22,9 +22,9 @@ type Breaker struct {
 }
 
 var (
-	errOpen = errors.New("the service has been failing; nothing is sent to it for a moment")
-	errSick = errors.New("the service failed")
-	errLeft = errors.New("the caller left")
+	errOpen       = errors.New("the service has been failing; nothing is sent to it for a moment")
+	errUnhealthy  = errors.New("the service failed")
+	errCallerLeft = errors.New("the caller left")
 )
 
 // orDefaults fills in what is not set.
@@ -48,7 +48,7 @@ func (b Breaker) build(opened func()) *gobreaker.TwoStepCircuitBreaker[struct{}]
 		MaxRequests: 1,
 		Timeout:     b.Open,
 		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= uint32(b.Failures) },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errLeft) },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errCallerLeft) },
 		OnStateChange: func(_ string, _, now gobreaker.State) {
 			if now == gobreaker.StateOpen {
 				opened()
@@ -65,13 +65,13 @@ func (o outcome) health(caller context.Context) error {
 	case o.status == http.StatusServiceUnavailable:
 		return nil
 	case o.status >= 500:
-		return errSick
+		return errUnhealthy
 	case o.err == nil && o.bodyErr == nil:
 		return nil
 	case caller.Err() != nil:
-		return errLeft
+		return errCallerLeft
 	default:
-		return errSick
+		return errUnhealthy
 	}
 }
 
@@ -160,7 +160,7 @@ func (t *trial) sideBySide(now time.Time, class filing.Class) {
 	defer t.mu.Unlock()
 	switch {
 	case class == filing.NotSent:
-	case !inDoubt(class):
+	case !isUncertain(class):
 		t.failed = 0
 	default:
 		if t.failed++; t.failed >= t.limits.Failures {
@@ -176,7 +176,7 @@ func (t *trial) alone(now time.Time, class filing.Class) {
 	t.out = false
 	switch {
 	case class == filing.NotSent, class == filing.Busy: // nothing was learnt
-	case inDoubt(class):
+	case isUncertain(class):
 		t.wait = min(2*t.wait, max(t.limits.Longest, t.limits.Open))
 		t.next = now.Add(t.wait)
 	default:
@@ -197,6 +197,6 @@ func (t *trial) state(now time.Time) gobreaker.State {
 }
 
 // inDoubt reports whether something was sent and nobody knows what became of it.
-func inDoubt(class filing.Class) bool {
+func isUncertain(class filing.Class) bool {
 	return class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable
 }

@@ -60,42 +60,42 @@ const (
 
 // Client talks to the service. It is safe for concurrent use; a process has one.
 type Client struct {
-	base      string // without the trailing slash
-	key       string
-	userAgent string
-	timeout   time.Duration
-	limiter   Limiter
-	breaker   *gobreaker.TwoStepCircuitBreaker[struct{}]
-	orders    *trial
-	creations *trial // of companies
-	transport http.RoundTripper
-	foreign   bool // the transport is not ours: nothing is known of what it wrote
+	base            string // without the trailing slash
+	key             string
+	userAgent       string
+	timeout         time.Duration
+	limiter         Limiter
+	breaker         *gobreaker.TwoStepCircuitBreaker[struct{}]
+	orders          *trial
+	creations       *trial // of companies
+	transport       http.RoundTripper
+	customTransport bool // the transport is not ours: nothing is known of what it wrote
 
 	setPricePath string
 
-	trouble atomic.Pointer[string] // why the last request was not answered; nil where it was
+	lastError atomic.Pointer[string] // why the last request was not answered; nil where it was
 }
 
 // Trouble is why the service does not answer, in plain words with the network's own
 // behind them; "" where it answered the last request.
-func (c *Client) Trouble() string {
-	if why := c.trouble.Load(); why != nil {
+func (c *Client) LastError() string {
+	if why := c.lastError.Load(); why != nil {
 		return *why
 	}
 	return ""
 }
 
 // noteTrouble keeps why a request was not answered.
-func (c *Client) noteTrouble(ctx context.Context, o outcome) {
+func (c *Client) noteError(ctx context.Context, o outcome) {
 	switch o.health(ctx) {
-	case errSick:
+	case errUnhealthy:
 		why, detail := c.message(o)
 		if detail != "" {
 			why += " [" + detail + "]"
 		}
-		c.trouble.Store(&why)
+		c.lastError.Store(&why)
 	case nil:
-		c.trouble.Store(nil)
+		c.lastError.Store(nil)
 	}
 }
 
@@ -121,15 +121,15 @@ func New(cfg Config) (*Client, error) {
 	}
 	breaker := cfg.Breaker.orDefaults()
 	c := &Client{
-		base:      base,
-		key:       cfg.Key,
-		userAgent: cfg.UserAgent,
-		timeout:   cfg.Timeout,
-		limiter:   cfg.Limiter,
-		orders:    &trial{limits: breaker},
-		creations: &trial{limits: breaker},
-		transport: cfg.Transport,
-		foreign:   cfg.Transport != nil,
+		base:            base,
+		key:             cfg.Key,
+		userAgent:       cfg.UserAgent,
+		timeout:         cfg.Timeout,
+		limiter:         cfg.Limiter,
+		orders:          &trial{limits: breaker},
+		creations:       &trial{limits: breaker},
+		transport:       cfg.Transport,
+		customTransport: cfg.Transport != nil,
 
 		setPricePath: setPricePath,
 	}
@@ -283,15 +283,15 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	o := outcome{err: errors.New("the request was abandoned")}
 	defer func() { done(o.health(ctx)) }()
 	o = c.roundTrip(ctx, method, path, body)
-	c.noteTrouble(ctx, o)
-	c.keep(ctx, o)
+	c.noteError(ctx, o)
+	c.keepBody(ctx, o)
 	return o
 }
 
 func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte) outcome {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, timeUp(c.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, timeoutError(c.timeout))
 	defer cancel()
-	ctx, wire := watch(ctx)
+	ctx, wire := watchWire(ctx)
 
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
 	if err != nil {
@@ -314,7 +314,7 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 	// redirects and put addresses, with e-mails in them, into its errors.
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return outcome{err: because(ctx, err), written: wire.written() || c.foreign && !failedToDial(err)}
+		return outcome{err: causeOf(ctx, err), written: wire.written() || c.customTransport && !failedToDial(err)}
 	}
 	defer response.Body.Close()
 	o := outcome{written: true, status: response.StatusCode, header: response.Header}
@@ -322,19 +322,19 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 		return o // 101: the connection is no longer HTTP, and there is no body
 	}
 	o.body, o.bodyErr = readBody(response.Body)
-	o.bodyErr = because(ctx, o.bodyErr)
+	o.bodyErr = causeOf(ctx, o.bodyErr)
 	return o
 }
 
 // timeUp is our own time-out. It is a context.DeadlineExceeded.
-type timeUp time.Duration
+type timeoutError time.Duration
 
-func (d timeUp) Error() string   { return fmt.Sprintf("%s have passed", time.Duration(d)) }
-func (timeUp) Is(err error) bool { return err == context.DeadlineExceeded }
+func (d timeoutError) Error() string   { return fmt.Sprintf("%s have passed", time.Duration(d)) }
+func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
 
 // because prefers the reason why the context ended to what its end did to the
 // connection.
-func because(ctx context.Context, err error) error {
+func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}

@@ -56,7 +56,7 @@ func (c *Client) ChangeCompany(ctx context.Context, idOrSlug string, change Comp
 
 func (c *Client) company(op, id string, o outcome) (filing.Company, error) {
 	var company filing.Company
-	err := c.read(op, id, o, &company, func() bool { return company.ID != "" })
+	err := c.decodeInto(op, id, o, &company, func() bool { return company.ID != "" })
 	if err != nil {
 		return filing.Company{}, err
 	}
@@ -76,12 +76,12 @@ func empty(c filing.Company) bool {
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
 	return c.once(ctx, c.creations, func() filing.Answer {
-		return c.created(c.do(ctx, http.MethodPost, "/companies", company))
+		return c.creationAnswer(c.do(ctx, http.MethodPost, "/companies", company))
 	})
 }
 
 // created types what became of a creation.
-func (c *Client) created(o outcome) filing.Answer {
+func (c *Client) creationAnswer(o outcome) filing.Answer {
 	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:

@@ -36,14 +36,14 @@ func (c *Client) Document(ctx context.Context, id string) (Download, error) {
 	o := c.do(ctx, http.MethodGet, "/documents/"+path, nil)
 	var answer any
 	var d Download
-	err = c.read(op, id, o, &answer, func() bool {
-		d.URL = linkIn(answer, downloadNames)
+	err = c.decodeInto(op, id, o, &answer, func() bool {
+		d.URL = findLink(answer, downloadNames)
 		return d.URL != ""
 	})
 	if err != nil {
 		return Download{}, err
 	}
-	d.Name, d.Type = wordIn(answer, fileNames...), wordIn(answer, typeNames...)
-	d.ExpiresAt, _ = time.Parse(time.RFC3339, wordIn(answer, expiryNames...)) // what cannot be read is not told
+	d.Name, d.Type = findText(answer, fileNames...), findText(answer, typeNames...)
+	d.ExpiresAt, _ = time.Parse(time.RFC3339, findText(answer, expiryNames...)) // what cannot be read is not told
 	return d, nil
 }

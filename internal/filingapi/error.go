@@ -21,7 +21,7 @@ var (
 
 // ErrInDoubt is true of an error beside its kind: the request was sent and no
 // trustworthy answer came, so that what it was to change may have changed.
-var ErrInDoubt = errors.New("sent, and without a trustworthy answer")
+var ErrUncertain = errors.New("sent, and without a trustworthy answer")
 
 // Error is a call that failed.
 type Error struct {
@@ -32,9 +32,9 @@ type Error struct {
 	Detail     string // the network's own words; empty where they are the message
 	RetryAfter time.Duration
 
-	kind  error
-	cause error
-	doubt bool
+	kind      error
+	cause     error
+	uncertain bool
 }
 
 func (e *Error) Error() string {
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 
 // Is matches the Err… values.
 func (e *Error) Is(target error) bool {
-	return target == e.kind || target == ErrInDoubt && e.doubt
+	return target == e.kind || target == ErrUncertain && e.uncertain
 }
 
 // Unwrap gives the network's error, for context.Canceled and the like.
@@ -76,7 +76,7 @@ func (e *FloorError) Error() string {
 func (e *FloorError) Unwrap() error { return e.err }
 
 // kinds says what the classes of answers are for calls that cost nothing.
-var kinds = map[filing.Class]error{
+var errorKinds = map[filing.Class]error{
 	filing.NotSent:     ErrUnavailable,
 	filing.NoAnswer:    ErrUnavailable,
 	filing.ServerError: ErrUnavailable,
@@ -89,8 +89,8 @@ var kinds = map[filing.Class]error{
 
 // read types a failed outcome, and decodes a good one into v, of which whole
 // says whether it holds what it must.
-func (c *Client) read(op, id string, o outcome, v any, whole func() bool) error {
-	if err := c.done(op, id, o); err != nil {
+func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) error {
+	if err := c.errorOf(op, id, o); err != nil {
 		return err
 	}
 	err := o.decode(v)
@@ -102,19 +102,19 @@ func (c *Client) read(op, id string, o outcome, v any, whole func() bool) error 
 		why, detail = c.unreadable(o, err, "")
 	}
 	return &Error{
-		Op:      op,
-		ID:      id,
-		Status:  o.status,
-		Message: why,
-		Detail:  detail,
-		kind:    ErrUnavailable,
-		cause:   err,
-		doubt:   true,
+		Op:        op,
+		ID:        id,
+		Status:    o.status,
+		Message:   why,
+		Detail:    detail,
+		kind:      ErrUnavailable,
+		cause:     err,
+		uncertain: true,
 	}
 }
 
 // done types a failed outcome. A good one is nil, whatever its body holds.
-func (c *Client) done(op, id string, o outcome) error {
+func (c *Client) errorOf(op, id string, o outcome) error {
 	class := o.class()
 	if class == filing.Accepted {
 		return nil
@@ -130,9 +130,9 @@ func (c *Client) done(op, id string, o outcome) error {
 		Message:    text,
 		Detail:     detail,
 		RetryAfter: o.retryAfter(),
-		kind:       kinds[class],
+		kind:       errorKinds[class],
 		cause:      o.err,
-		doubt:      class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
+		uncertain:  class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable,
 	}
 	switch o.status {
 	case http.StatusNotFound:
@@ -141,7 +141,7 @@ func (c *Client) done(op, id string, o outcome) error {
 		e.kind = ErrConflict
 	}
 	if class == filing.Refused {
-		if minimum := wordIn(o.parse(), "minimumamount"); minimum != "" {
+		if minimum := findText(o.parse(), "minimumamount"); minimum != "" {
 			return &FloorError{Minimum: c.clean(minimum), err: e}
 		}
 	}

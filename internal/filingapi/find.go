@@ -25,7 +25,7 @@ func (o outcome) parse() any {
 
 // wordIn finds the text or the number that stands under one of the names, which
 // are folded and the likelier first; the outermost counts before what is inside.
-func wordIn(v any, names ...string) string {
+func findText(v any, names ...string) string {
 	for level := []any{v}; len(level) > 0; {
 		var inside []any
 		for _, v := range level {
@@ -39,7 +39,7 @@ func wordIn(v any, names ...string) string {
 						if filing.FoldName(key) != name {
 							continue
 						}
-						if text := word(v[key]); text != "" {
+						if text := textOf(v[key]); text != "" {
 							return text
 						}
 					}
@@ -54,7 +54,7 @@ func wordIn(v any, names ...string) string {
 	return ""
 }
 
-func word(v any) string {
+func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strings.TrimSpace(v)
@@ -66,7 +66,7 @@ func word(v any) string {
 
 // linkIn finds a web address in an answer: first under one of the names, which
 // are folded and the likelier first, then anywhere.
-func linkIn(v any, names []string) string {
+func findLink(v any, names []string) string {
 	switch v := v.(type) {
 	case string:
 		if u, err := url.Parse(v); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
@@ -74,7 +74,7 @@ func linkIn(v any, names []string) string {
 		}
 	case []any:
 		for _, e := range v {
-			if link := linkIn(e, names); link != "" {
+			if link := findLink(e, names); link != "" {
 				return link
 			}
 		}
@@ -88,7 +88,7 @@ func linkIn(v any, names []string) string {
 		}
 		slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 		for _, key := range keys {
-			if link := linkIn(v[key], names); link != "" {
+			if link := findLink(v[key], names); link != "" {
 				return link
 			}
 		}

@@ -16,8 +16,8 @@ func (c *Client) MagicLink(ctx context.Context, userID, companyID string) (strin
 	var answer any
 	var link string
 	o := c.do(ctx, http.MethodPost, "/auth/magic-link", body)
-	err := c.read("make a magic link for", companyID, o, &answer, func() bool {
-		link = linkIn(answer, magicLinkNames)
+	err := c.decodeInto("make a magic link for", companyID, o, &answer, func() bool {
+		link = findLink(answer, magicLinkNames)
 		return link != ""
 	})
 	return link, err

@@ -20,23 +20,23 @@ import (
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
 	return c.once(ctx, c.orders, func() filing.Answer {
-		return c.answer(c.do(ctx, http.MethodPost, "/orders", order), order)
+		return c.orderAnswer(c.do(ctx, http.MethodPost, "/orders", order), order)
 	})
 }
 
 // answer types what became of an order.
-func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
+func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
 	switch a.Class {
 	case filing.Accepted:
-		return c.accepted(o, a, order)
+		return c.readAccepted(o, a, order)
 	case filing.Busy:
 		a.RetryAfter = o.retryAfter()
 	case filing.Refused:
 		if o.status == http.StatusConflict && o.bodyErr != nil {
 			// Nothing was ordered, and which item is there was cut off: it is asked
 			// once more, as if it had never been sent.
-			why, detail := c.words(o.bodyErr, withinAnswer)
+			why, detail := c.describe(o.bodyErr, withinAnswer)
 			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+
 				"), but "+why), detail
 			return a
@@ -53,7 +53,7 @@ func (c *Client) answer(o outcome, order *filing.Order) filing.Answer {
 // order exists; without any, or for another company than the one asked for,
 // nobody knows what was made. Source: spec section 2, Create-order response.
 // Assumption: that the items listed are all that was made is not shown.
-func (c *Client) accepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
+func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
 	var made struct {
 		CompanyID string        `json:"companyId"`
 		Items     []filing.Item `json:"items"`

@@ -89,7 +89,7 @@ func (c *Client) UpdateOrganization(ctx context.Context, change OrganizationChan
 
 func (c *Client) organization(op string, o outcome) (Organization, error) {
 	var org *Organization
-	if err := c.read(op, "", o, &org, func() bool { return org != nil }); err != nil {
+	if err := c.decodeInto(op, "", o, &org, func() bool { return org != nil }); err != nil {
 		return Organization{}, err
 	}
 	return *org, nil

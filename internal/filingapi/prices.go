@@ -56,7 +56,7 @@ func (c *Client) PriceList(ctx context.Context) ([]Price, error) {
 		Prices []priceWire `json:"prices"`
 	}
 	o := c.do(ctx, http.MethodGet, pricesPath, nil)
-	err := c.read("read prices", "", o, &list, func() bool { return list.Prices != nil })
+	err := c.decodeInto("read prices", "", o, &list, func() bool { return list.Prices != nil })
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *Client) SetPrice(ctx context.Context, priceType string, change PriceCha
 		}
 	}
 	path := strings.ReplaceAll(c.setPricePath, typePlace, id)
-	return c.done(op, priceType, c.do(ctx, http.MethodPut, path, change))
+	return c.errorOf(op, priceType, c.do(ctx, http.MethodPut, path, change))
 }
 
 // typePlace is where a price's type goes in the path of set price.

@@ -36,7 +36,7 @@ func TestAPriceBelowItsFloorTellsTheFloor(t *testing.T) {
 				t.Errorf("%d %s: %v, want %q", status, body, err, want)
 			}
 			if e, ok := errors.AsType[*filingapi.Error](err); !ok || e.Status != status ||
-				errors.Is(err, filingapi.ErrInDoubt) {
+				errors.Is(err, filingapi.ErrUncertain) {
 				t.Errorf("%d %s: %v", status, body, err)
 			}
 		}
@@ -74,7 +74,7 @@ func TestWhatWasSentWithoutAnAnswerIsInDoubt(t *testing.T) {
 			t.Parallel()
 			c := client(t, filingapi.Config{BaseURL: tc.base, Timeout: 200 * time.Millisecond})
 			for name, err := range calls(t.Context(), c) {
-				if err == nil || errors.Is(err, filingapi.ErrInDoubt) != tc.doubt {
+				if err == nil || errors.Is(err, filingapi.ErrUncertain) != tc.doubt {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

@@ -29,7 +29,7 @@ func (c *Client) CreateUser(ctx context.Context, user filing.User) (filing.User,
 
 func (c *Client) user(op, id string, o outcome) (filing.User, error) {
 	var user filing.User
-	err := c.read(op, id, o, &user, func() bool { return user.ID != "" })
+	err := c.decodeInto(op, id, o, &user, func() bool { return user.ID != "" })
 	if err != nil {
 		return filing.User{}, err
 	}

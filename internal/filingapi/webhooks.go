@@ -33,11 +33,11 @@ func (c *Client) CreateEndpoint(ctx context.Context, url string, eventTypes []st
 	}{url, eventTypes}
 	var object map[string]any
 	o := c.do(ctx, http.MethodPost, "/webhook-endpoints", body)
-	err := c.read("register the endpoint", url, o, &object, func() bool { return object != nil })
+	err := c.decodeInto("register the endpoint", url, o, &object, func() bool { return object != nil })
 	if err != nil {
 		return Endpoint{}, err
 	}
 	answer := o.parse()
-	return Endpoint{ID: wordIn(answer, endpointIDNames...), URL: url, Secret: wordIn(answer, endpointSecretNames...)},
+	return Endpoint{ID: findText(answer, endpointIDNames...), URL: url, Secret: findText(answer, endpointSecretNames...)},
 		nil
 }

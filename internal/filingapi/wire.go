@@ -26,7 +26,7 @@ type wire struct {
 }
 
 // watch returns a context whose request is watched.
-func watch(ctx context.Context) (context.Context, *wire) {
+func watchWire(ctx context.Context) (context.Context, *wire) {
 	w := new(wire)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {

@@ -142,18 +142,18 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 	defer queue.Close()
 	began := time.Now()
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service:     client,
-		Ledger:      l,
-		Queue:       queue,
-		Quoter:      pricing.NewQuoter(book, pricing.BuiltinFees()),
-		Concurrency: benchFlying,
-		Only:        batch,
-		Drain:       time.Minute,
+		Service:      client,
+		Ledger:       l,
+		Queue:        queue,
+		Quoter:       pricing.NewQuoter(book, pricing.BuiltinFees()),
+		Concurrency:  benchFlying,
+		Batch:        batch,
+		DrainTimeout: time.Minute,
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := worker.Await(ctx, batch, jobs.Patience{Silence: time.Minute}); err != nil {
+	if _, err := worker.Await(ctx, batch, jobs.WaitLimits{Silence: time.Minute}); err != nil {
 		b.Fatal(err)
 	}
 	took := time.Since(began)

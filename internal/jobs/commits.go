@@ -9,7 +9,7 @@ import (
 )
 
 // commitsKept is how long Redis keeps the number of a ledger's last commit.
-const commitsKept = 30 * 24 * time.Hour
+const commitsTTL = 30 * 24 * time.Hour
 
 // shareCommits leaves the number of the ledger's highest commit in Redis, and
 // learns what others have left: a worker that starts on another machine after the
@@ -21,7 +21,7 @@ func (q *Queue) shareCommits(ctx context.Context, l *ledger.Ledger) {
 	said, _ := q.redis.Get(ctx, key).Result()
 	seen, _ := strconv.ParseInt(said, 10, 64)
 	if seen < number {
-		_ = q.redis.Set(ctx, key, number, commitsKept).Err()
+		_ = q.redis.Set(ctx, key, number, commitsTTL).Err()
 		return
 	}
 	l.Saw(lineage, seen)

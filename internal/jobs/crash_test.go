@@ -98,13 +98,13 @@ func (c child) run() error {
 		}).Look(ctx)
 	}
 	w, err := jobs.Start(ctx, jobs.Config{
-		Service:     &doomed{Service: client, stop: c.Stop},
-		Ledger:      l,
-		Queue:       queue,
-		Quoter:      quoter,
-		Concurrency: flying,
-		Only:        c.Batch,
-		Drain:       10 * time.Second,
+		Service:      &doomed{Service: client, stop: c.Stop},
+		Ledger:       l,
+		Queue:        queue,
+		Quoter:       quoter,
+		Concurrency:  flying,
+		Batch:        c.Batch,
+		DrainTimeout: 10 * time.Second,
 	})
 	if err != nil {
 		return err

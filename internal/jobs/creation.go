@@ -23,7 +23,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 		Creating: true,
 	},
 		func(ctx context.Context) filing.Answer { return p.service.CreateCompany(ctx, company) },
-		func(try int, a filing.Answer) error { return p.settleCreation(row, company, claim, try, a) })
+		func(try int, a filing.Answer) error { return p.recordCreation(row, company, claim, try, a) })
 	if err != nil || len(begun.Taken) == 0 {
 		return err
 	}
@@ -36,7 +36,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 		return err
 	}
 	err = p.ledger.SetAside(ctx, ledger.Aside{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key,
-		Message: fmt.Sprintf("its company is being created by %s: this row waits for it", place(row, holder))})
+		Message: fmt.Sprintf("its company is being created by %s: this row waits for it", rowRef(row, holder))})
 	if errors.Is(err, ledger.ErrTransition) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 
 // settleCreation records what became of a creation: made, and the row goes on
 // to its order; or what the table of answers says of what must not be repeated.
-func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int,
+func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int,
 	a filing.Answer) error {
 	out := ledger.Outcome{
 		Row:     row.ID,
@@ -64,19 +64,19 @@ func (p *placer) settleCreation(row ledger.Row, company filing.NewCompany, claim
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
 		out.Message = "the company was created as " + a.CompanyID
-		p.directory.learn(out.Made.Ref, made)
+		p.resolver.cacheCompany(out.Made.Ref, made)
 	case a.Class.Lost():
-		out.Message = creationInDoubt(a)
+		out.Message = uncertainCreation(a)
 	case a.Class == filing.Refused:
 		out.Message = "the filing service refused to create the company: " + a.Message
 	default:
-		out.Message = message(a, filing.RowState{}, &filing.Order{}, nil)
+		out.Message = messageFor(a, filing.RowState{}, &filing.Order{}, nil)
 	}
-	return p.record(row, out)
+	return p.recordOutcome(row, out)
 }
 
 // creationInDoubt tells the reader what a person has to find out.
-func creationInDoubt(a filing.Answer) string {
+func uncertainCreation(a filing.Answer) string {
 	return "the creation of the company was sent, and it is not known whether it was made (" + a.Message +
 		"); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
 }

@@ -499,13 +499,13 @@ func work(args []string) {
 	queue, err := jobs.OpenQueue("")
 	check(err)
 	_, err = jobs.Start(ctx, jobs.Config{
-		Service:     client,
-		Ledger:      l,
-		Queue:       queue,
-		Quoter:      quoter,
-		Concurrency: flying,
-		Only:        batch,
-		Drain:       time.Second,
+		Service:      client,
+		Ledger:       l,
+		Queue:        queue,
+		Quoter:       quoter,
+		Concurrency:  flying,
+		Batch:        batch,
+		DrainTimeout: time.Second,
 	})
 	check(err)
 	select {}

@@ -30,7 +30,7 @@ func startEmbedded() (*embedded, error) {
 // dial connects a client of the in-process Redis.
 func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	client, answering := net.Pipe()
-	c := &unhurried{Conn: answering, more: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := &bufferedConn{Conn: answering, more: make(chan struct{}, 1), closed: make(chan struct{})}
 	go c.deliver()
 	e.server.ServeConn(c)
 	return client, nil
@@ -39,7 +39,7 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 // unhurried is the server's end of a connection. A client writes its whole
 // pipeline before it reads an answer, and net.Pipe holds nothing: a server that
 // waits until its answer is read would never read the rest of the pipeline.
-type unhurried struct {
+type bufferedConn struct {
 	net.Conn
 	mu     sync.Mutex
 	unread []byte
@@ -48,7 +48,7 @@ type unhurried struct {
 	once   sync.Once
 }
 
-func (c *unhurried) Write(answer []byte) (int, error) {
+func (c *bufferedConn) Write(answer []byte) (int, error) {
 	c.mu.Lock()
 	c.unread = append(c.unread, answer...)
 	c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *unhurried) Write(answer []byte) (int, error) {
 }
 
 // deliver hands the answers over until the connection closes.
-func (c *unhurried) deliver() {
+func (c *bufferedConn) deliver() {
 	for {
 		select {
 		case <-c.closed:
@@ -78,7 +78,7 @@ func (c *unhurried) deliver() {
 	}
 }
 
-func (c *unhurried) Close() error {
+func (c *bufferedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }

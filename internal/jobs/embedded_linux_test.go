@@ -16,10 +16,10 @@ func TestEmbeddedQueueOpensNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer q.Close()
-	if _, err := q.put(t.Context(), "crew", 1, 0, []int64{1, 2}); err != nil {
+	if _, err := q.enqueue(t.Context(), "crew", 1, 0, []int64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := q.pending(t.Context()); n != 1 || err != nil {
+	if n, err := q.countPending(t.Context()); n != 1 || err != nil {
 		t.Fatalf("%d chunks on the queue, %v", n, err)
 	}
 	if after := countSockets(t); after != before {

@@ -10,13 +10,13 @@ import (
 )
 
 // Settled is an uncertain row that an event told the truth of.
-type Settled struct {
+type Confirmed struct {
 	ledger.Settled
 	Cost money.Cost
 }
 
 // String says what was settled, and by what.
-func (s Settled) String() string {
+func (s Confirmed) String() string {
 	return fmt.Sprintf(
 		"Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be "+
 			"this row's.", s.Number, s.Batch, s.Cost, s.Order, s.Event)
@@ -25,8 +25,8 @@ func (s Settled) String() string {
 // ApplyEvents applies what was stored and not yet looked at, so that what is
 // shown then is what is known even where nothing else runs. What it settled it
 // returns also beside an error.
-func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Settled, error) {
-	var all []Settled
+func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
+	var all []Confirmed
 	for {
 		done, settled, err := l.ApplyEvents(ctx)
 		if err != nil || done == 0 {
@@ -37,14 +37,14 @@ func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Settled, error) {
 			if err != nil {
 				return all, err
 			}
-			all = append(all, Settled{s, row.Cost})
+			all = append(all, Confirmed{s, row.Cost})
 		}
 	}
 }
 
 // CatchUp brings the ledger to what is known, before somebody looks at it: it
 // settles what dead processes left and applies the events that are stored.
-func CatchUp(ctx context.Context, l *ledger.Ledger) ([]Settled, error) {
+func CatchUp(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	if err := Sweep(ctx, l, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}

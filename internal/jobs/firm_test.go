@@ -181,12 +181,12 @@ func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Conf
 	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
 	c := jobs.Config{
-		Service:     client,
-		Ledger:      l,
-		Queue:       q,
-		Quoter:      quoter,
-		Concurrency: flying,
-		Drain:       10 * time.Second,
+		Service:      client,
+		Ledger:       l,
+		Queue:        q,
+		Quoter:       quoter,
+		Concurrency:  flying,
+		DrainTimeout: 10 * time.Second,
 	}
 	if f.patch != nil {
 		f.patch(&c)
@@ -201,18 +201,18 @@ func (f *firm) start(l *ledger.Ledger, q *jobs.Queue, options ...func(*jobs.Conf
 }
 
 // run is one run of a batch to its end, with a worker of its own.
-func (f *firm) run(l *ledger.Ledger, batch string, p jobs.Patience, change ...func(*jobs.Config)) jobs.Ending {
+func (f *firm) run(l *ledger.Ledger, batch string, p jobs.WaitLimits, change ...func(*jobs.Config)) jobs.Outcome {
 	f.Helper()
 	queue := f.openQueue()
-	w := f.start(l, queue, append(change, func(c *jobs.Config) { c.Only = batch })...)
+	w := f.start(l, queue, append(change, func(c *jobs.Config) { c.Batch = batch })...)
 	end := f.await(w, batch, p)
 	w.Stop()
 	return end
 }
 
-var patient = jobs.Patience{Silence: 30 * time.Second}
+var patient = jobs.WaitLimits{Silence: 30 * time.Second}
 
-func (f *firm) await(w *jobs.Worker, batch string, p jobs.Patience) jobs.Ending {
+func (f *firm) await(w *jobs.Worker, batch string, p jobs.WaitLimits) jobs.Outcome {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
 	defer cancel()

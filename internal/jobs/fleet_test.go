@@ -27,7 +27,7 @@ func TestTwoWorkersAtOnce(t *testing.T) {
 		}{{one, "a"}, {two, "a"}, {one, "b"}} {
 			running.Go(func() {
 				queue := f.openQueue()
-				w := f.start(run.l, queue, func(c *jobs.Config) { c.Only = run.batch })
+				w := f.start(run.l, queue, func(c *jobs.Config) { c.Batch = run.batch })
 				if end := f.await(w, run.batch, patient); end.Reason != jobs.Finished {
 					t.Errorf("%+v", end)
 				}
@@ -107,7 +107,7 @@ func TestRedeliveredAfterShutdown(t *testing.T) {
 
 		reached, answer := make(chan struct{}, 40), make(chan struct{})
 		first := f.start(slow, queue, func(c *jobs.Config) {
-			c.Drain = 50 * time.Millisecond
+			c.DrainTimeout = 50 * time.Millisecond
 			c.Service = &held{Service: c.Service, reached: reached, answer: answer}
 		})
 		for range flying {

@@ -87,10 +87,10 @@ func TestWaitForFunds(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: 5 * each, AutoSeed: true})
 	l := f.openLedger()
 	f.add(l, "a", requests(20, report)...)
-	w := f.start(l, f.openQueue(), func(c *jobs.Config) { c.Only = "a" })
-	ended := make(chan jobs.Ending)
+	w := f.start(l, f.openQueue(), func(c *jobs.Config) { c.Batch = "a" })
+	ended := make(chan jobs.Outcome)
 	go func() {
-		end, err := w.Await(t.Context(), "a", jobs.Patience{Silence: time.Minute, Funds: true})
+		end, err := w.Await(t.Context(), "a", jobs.WaitLimits{Silence: time.Minute, Funds: true})
 		if err != nil {
 			t.Error(err)
 		}
@@ -174,7 +174,7 @@ func TestRefusedKey(t *testing.T) {
 // What halts the fleet ends a run also where a row waits for another of its
 // batch that was sent without an answer: neither can move.
 func TestHaltedWithARowBehindADoubt(t *testing.T) {
-	for class, want := range map[filing.Class]jobs.EndReason{filing.KeyRefused: jobs.KeyRefused,
+	for class, want := range map[filing.Class]jobs.StopReason{filing.KeyRefused: jobs.KeyRefused,
 		filing.NoFunds: jobs.OutOfFunds} {
 		t.Run(string(class), func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, on servers) {
@@ -182,7 +182,7 @@ func TestHaltedWithARowBehindADoubt(t *testing.T) {
 				l := f.openLedger()
 				f.add(l, "a", agentChange(1), reportAndAgent(1))
 				f.patch = func(c *jobs.Config) { c.Service = &doubtThen{Service: c.Service, class: class} }
-				end := f.run(l, "a", jobs.Patience{Silence: 3 * time.Second})
+				end := f.run(l, "a", jobs.WaitLimits{Silence: 3 * time.Second})
 				if end.Reason != want {
 					t.Errorf("%+v", end)
 				}
@@ -320,9 +320,9 @@ func TestServiceDown(t *testing.T) {
 			// Each has to be looked up first: no order leaves.
 			f.add(l, "a", requests(100, report)...)
 			began := time.Now()
-			want := map[sandbox.Outage]jobs.EndReason{sandbox.Outage503: jobs.AskedToWait,
+			want := map[sandbox.Outage]jobs.StopReason{sandbox.Outage503: jobs.AskedToWait,
 				sandbox.OutageRefuse: jobs.ServiceDown}[outage]
-			if end := f.run(l, "a", jobs.Patience{Silence: 500 * time.Millisecond}); end.Reason != want {
+			if end := f.run(l, "a", jobs.WaitLimits{Silence: 500 * time.Millisecond}); end.Reason != want {
 				t.Fatalf("%+v, want %s", end, want)
 			}
 			if took := time.Since(began); took > 5*time.Second {

@@ -8,7 +8,7 @@ import (
 // Intent is what a row would be sent with now: its order without what was
 // dropped, or the creation of its company where companyID is empty and the row
 // describes one.
-func Intent(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
+func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
 	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: companyID, Cost: row.Cost}
 	if companyID == "" && row.Request.CreatesCompany() {
 		in.Creating = true
@@ -22,6 +22,6 @@ func Intent(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Int
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
-	in.Claims = ledger.ClaimsOf(&order, repetition(b))
+	in.Claims = ledger.ClaimsOf(&order, repeatReason(b))
 	return in
 }

@@ -63,7 +63,7 @@ func TestRedisAccess(t *testing.T) {
 		"nobody there":   {"redis://:do_not_show@" + gone.addr(), true},
 	} {
 		_, err := jobs.OpenQueue(wrong.address)
-		if err == nil || errors.Is(err, jobs.ErrAway) != wrong.away || strings.Contains(err.Error(), "do_not_show") ||
+		if err == nil || errors.Is(err, jobs.ErrQueueDown) != wrong.away || strings.Contains(err.Error(), "do_not_show") ||
 			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -122,7 +122,7 @@ func (f *firm) fleet(rows, after int, do func()) (said *logged) {
 	f.add(one, "a", requests(rows, report, agentChange)...)
 	w := f.start(one, f.openQueue(), said.to(), once)
 	f.start(two, f.openQueue(), said.to(), once)
-	if end := f.await(w, "a", jobs.Patience{Silence: 50 * time.Second}); end.Reason != jobs.Finished {
+	if end := f.await(w, "a", jobs.WaitLimits{Silence: 50 * time.Second}); end.Reason != jobs.Finished {
 		f.Fatalf("%+v", end)
 	}
 	f.want(one, "a", ledger.Counts{filing.Placed: rows})
@@ -300,8 +300,8 @@ func TestRedisAway(t *testing.T) {
 		c.Service = &afterOrders{Service: c.Service, n: 50, do: s.kill}
 	}
 	began := time.Now()
-	end := f.run(l, "a", jobs.Patience{Silence: 2 * time.Second})
-	if end.Reason != jobs.QueueDown || !errors.Is(end.Redis, jobs.ErrAway) ||
+	end := f.run(l, "a", jobs.WaitLimits{Silence: 2 * time.Second})
+	if end.Reason != jobs.QueueDown || !errors.Is(end.Redis, jobs.ErrQueueDown) ||
 		!strings.Contains(end.Redis.Error(), s.addr()) {
 		t.Errorf("%+v", end)
 	}
@@ -330,7 +330,7 @@ func TestStoppedWhileRedisIsAway(t *testing.T) {
 	f.add(l, "a", requests(40, report)...)
 	reached, answer := make(chan struct{}, 40), make(chan struct{})
 	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
-		c.Drain = 30 * time.Second
+		c.DrainTimeout = 30 * time.Second
 		c.Service = &held{Service: c.Service, reached: reached, answer: answer}
 	})
 	for range flying {
@@ -356,7 +356,7 @@ func TestRedisFull(t *testing.T) {
 	queue := f.openQueue()
 	s.do("CONFIG", "SET", "maxmemory", "1")
 	w := f.start(l, queue, said.to())
-	if end := f.await(w, "a", jobs.Patience{Silence: time.Second}); end.Reason != jobs.QueueDown ||
+	if end := f.await(w, "a", jobs.WaitLimits{Silence: time.Second}); end.Reason != jobs.QueueDown ||
 		!strings.Contains(end.Redis.Error(), "OOM") {
 		t.Errorf("%+v", end)
 	}
@@ -430,8 +430,8 @@ func TestSlowPaceIsNoOutage(t *testing.T) {
 	l := f.openLedger()
 	f.add(l, "a", requests(2, agentChange)...)
 	queue := f.openQueue()
-	w := f.start(l, queue, func(c *jobs.Config) { c.Pace = queue.Pace(1, t.TempDir()) })
-	if end := f.await(w, "a", jobs.Patience{Silence: 100 * time.Millisecond}); end.Reason != jobs.Finished {
+	w := f.start(l, queue, func(c *jobs.Config) { c.Throttle = queue.Throttle(1, t.TempDir()) })
+	if end := f.await(w, "a", jobs.WaitLimits{Silence: 100 * time.Millisecond}); end.Reason != jobs.Finished {
 		t.Errorf("%+v", end)
 	}
 }

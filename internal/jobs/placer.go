@@ -37,27 +37,27 @@ const maxAttempts = 8
 
 // placer takes one ready row to its answer.
 type placer struct {
-	service   Service
-	ledger    *ledger.Ledger
-	prices    *tariff
-	directory *directory
-	gate      *gate
-	slots     chan struct{} // orders in flight
-	pace      Pace
-	now       func() time.Time
-	log       *slog.Logger
+	service  Service
+	ledger   *ledger.Ledger
+	prices   *priceCache
+	resolver *resolver
+	gate     *gate
+	slots    chan struct{} // orders in flight
+	throttle Throttle
+	now      func() time.Time
+	log      *slog.Logger
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
 // otherwise. The only errors are the ledger's: whatever the service does is an
 // answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
-	userID, company, err := p.directory.resolve(ctx, &row)
-	if m := (*mismatch)(nil); errors.As(err, &m) {
+	userID, company, err := p.resolver.resolve(ctx, &row)
+	if m := (*mismatchError)(nil); errors.As(err, &m) {
 		return p.holdBack(ctx, row, m)
 	}
 	if err != nil {
-		return p.meet(ctx, row, err)
+		return p.handleLookupError(ctx, row, err)
 	}
 	if company.ID == "" && row.Request.CreatesCompany() {
 		return p.create(ctx, row, userID)
@@ -67,9 +67,9 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
-	quoter, err := p.prices.at(ctx, p.directory.finder)
+	quoter, err := p.prices.get(ctx, p.resolver.lookup)
 	if err != nil {
-		return p.meet(ctx, row, err)
+		return p.handleLookupError(ctx, row, err)
 	}
 	notes := differences(row.Request.Company.Sheet, company)
 	for {
@@ -78,7 +78,7 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 			FormationState: company.FormationState,
 		}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
-		var held *itemHeld
+		var held *duplicateItemError
 		if done || !errors.As(err, &held) {
 			return err
 		}
@@ -106,12 +106,12 @@ func differences(sheet, service filing.Company) []string {
 // itemHeld asks for the order to be sent without an item that was bought with
 // another one. Assumption: that a refusal over one item of an order made none of
 // the others, so that the rest is sent without it, is not shown.
-type itemHeld struct {
+type duplicateItemError struct {
 	product filing.Product
 	note    string // for the reader
 }
 
-func (*itemHeld) Error() string { return "an item is bought already" }
+func (*duplicateItemError) Error() string { return "an item is bought already" }
 
 // send sends an order once, or says which of its items is bought already.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string,
@@ -129,7 +129,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
-				return p.record(row, ledger.Outcome{
+				return p.recordOutcome(row, ledger.Outcome{
 					Row:       row.ID,
 					Try:       try,
 					Answer:    a,
@@ -143,7 +143,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		return true, err
 	}
 	if errors.Is(err, ledger.ErrSealed) {
-		return true, p.meet(ctx, row, &obstacle{
+		return true, p.handleLookupError(ctx, row, &lookupError{
 			next: filing.Rejected,
 			message: "the Social Security number was sealed with another key, or is gone: run the sheet with the " +
 				"number again",
@@ -154,9 +154,11 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	}
 	begun, err := p.attempt(ctx, intent,
 		func(ctx context.Context) filing.Answer { return p.service.PlaceOrder(ctx, full) },
-		func(try int, a filing.Answer) error { return p.settle(row, order, intent.Claims, try, a, quote, notes) })
+		func(try int, a filing.Answer) error {
+			return p.recordAnswer(row, order, intent.Claims, try, a, quote, notes)
+		})
 	if err == nil && len(begun.Taken) > 0 {
-		return p.yield(ctx, row, order, begun.Taken)
+		return p.handleDuplicate(ctx, row, order, begun.Taken)
 	}
 	return true, err
 }
@@ -199,7 +201,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	defer release()
 	// With the slot in hand: turns that were waited for without one would be used
 	// all at once when slots come free.
-	if p.pace.Wait(ctx) != nil || !p.gate.open(p.now()) {
+	if p.throttle.Wait(ctx) != nil || !p.gate.open(p.now()) {
 		return begun, nil
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
@@ -237,7 +239,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 }
 
 // settle records the outcome of an attempt.
-func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer,
+func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer,
 	quote pricing.Quote, notes []string) error {
 	out := ledger.Outcome{
 		Row:        row.ID,
@@ -247,12 +249,12 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Cla
 		Cost:       quote.Total,
 		Repeatable: p.ledger.Repeatable(order),
 		Exhausted:  row.Attempts+1 >= maxAttempts,
-		Explain:    func(s filing.RowState) string { return message(a, s, order, notes) },
+		Explain:    func(s filing.RowState) string { return messageFor(a, s, order, notes) },
 		Due:        p.now().Add(retryAfter(a, row.Attempts)),
 	}
 	switch a.Class {
 	case filing.Accepted:
-		out.Items = items(order, a, quote)
+		out.Items = matchItems(order, a, quote)
 	case filing.HasItem:
 		out.Items = []ledger.Item{{Product: a.Has, Cost: costOf(quote, a.Has)}}
 		out.Due = time.Time{}
@@ -260,12 +262,12 @@ func (p *placer) settle(row ledger.Row, order *filing.Order, claims []ledger.Cla
 	if order.Formation != nil && a.CompanyID != "" {
 		out.Company, out.Known = a.CompanyID, ledger.FormedClaims(order, a.CompanyID)
 	}
-	return p.record(row, out)
+	return p.recordOutcome(row, out)
 }
 
 // record writes an outcome down, as often as it takes: the answer exists only
 // here.
-func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
+func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	var result filing.Result // "" where nothing new was recorded
 	explain := out.Explain
 	out.Explain = func(s filing.RowState) string {
@@ -283,7 +285,7 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), level(out.Answer), "answered", append(about, "result", result)...)
+			p.log.Log(context.Background(), logLevel(out.Answer), "answered", append(about, "result", result)...)
 			return nil
 		}
 		p.log.Error("an answer could not be recorded", append(about, "error", err)...)
@@ -297,7 +299,7 @@ func (p *placer) record(row ledger.Row, out ledger.Outcome) error {
 
 // level is how much an answer matters to whoever reads the log: a row that was
 // not sent and goes again says nothing, and a fleet that is halted has many.
-func level(a filing.Answer) slog.Level {
+func logLevel(a filing.Answer) slog.Level {
 	switch {
 	case a.Class.Lost():
 		return slog.LevelWarn
@@ -322,7 +324,7 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 // items matches what the service made to what was ordered. An order type that
 // says nothing to us is matched by elimination, as far as that is certain, and is
 // recorded in any case.
-func items(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
+func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
 	made := make([]ledger.Item, len(a.Items))
 	var unmatched []int
@@ -377,13 +379,13 @@ func orderIDs(items []filing.Item) []string {
 }
 
 // yield deals with purchases that other rows hold.
-func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
+func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *filing.Order,
 	taken []ledger.Taken) (done bool, err error) {
 	holder, err := p.ledger.Row(ctx, taken[0].Row)
 	if err != nil {
 		return true, err
 	}
-	where := place(row, holder)
+	where := rowRef(row, holder)
 	t := taken[0]
 	aside := ledger.Aside{Row: row.ID}
 	switch {
@@ -399,7 +401,7 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 		}
 		note := "the annual report is " + coveredBy(where, holder)
 		if len(order.Products()) > 1 {
-			return false, &itemHeld{t.Claim.Product, note}
+			return false, &duplicateItemError{t.Claim.Product, note}
 		}
 		aside.Next, aside.Message = filing.Skipped, strings.TrimPrefix(note, "the annual report is ")
 	case !t.Bought:
@@ -420,7 +422,7 @@ func (p *placer) yield(ctx context.Context, row ledger.Row, order *filing.Order,
 		if canceledItem(holder, t.Claim.Product) != nil {
 			note = boughtAndCanceled(t.Claim.Product, where, holder)
 		}
-		return false, &itemHeld{t.Claim.Product, note}
+		return false, &duplicateItemError{t.Claim.Product, note}
 	}
 	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return true, err
@@ -461,7 +463,7 @@ func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) 
 }
 
 // place says where another row is, in the words of somebody reading row.
-func place(row, other ledger.Row) string {
+func rowRef(row, other ledger.Row) string {
 	if row.Batch == other.Batch {
 		return fmt.Sprintf("row %d", other.Number)
 	}
@@ -469,8 +471,8 @@ func place(row, other ledger.Row) string {
 }
 
 // meet records what a look-up stands in the way of.
-func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
-	var o *obstacle
+func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err error) error {
+	var o *lookupError
 	switch {
 	case ctx.Err() != nil:
 		return nil // we broke the look-up off ourselves: that says nothing of the service
@@ -494,7 +496,7 @@ func (p *placer) meet(ctx context.Context, row ledger.Row, err error) error {
 }
 
 // message tells the reader of the results what happened and what to do.
-func message(a filing.Answer, s filing.RowState, order *filing.Order, notes []string) string {
+func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes []string) string {
 	said := strings.TrimSuffix(a.Message, ".")
 	var text string
 	switch {

@@ -278,8 +278,8 @@ func TestStopWaitsWithoutTheQueue(t *testing.T) {
 	f.add(l, "a", report(0))
 	reached, answer := make(chan struct{}, 1), make(chan struct{})
 	w := f.start(l, f.openQueue(), func(c *jobs.Config) {
-		c.Only = "none" // the queue delivers nothing
-		c.Drain = time.Minute
+		c.Batch = "none" // the queue delivers nothing
+		c.DrainTimeout = time.Minute
 		c.Service = &held{Service: c.Service, reached: reached, answer: answer}
 	})
 	row := f.rows(l, "a")[0].ID

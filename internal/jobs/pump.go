@@ -33,7 +33,7 @@ func (w *Worker) pumpLoop() {
 }
 
 // onItsWay is how long a chunk that was enqueued is not enqueued again.
-const onItsWay = 2 * time.Second
+const requeueAfter = 2 * time.Second
 
 // ahead is how much work should wait on the queue: who comes later, with a small
 // batch, waits behind it.
@@ -41,68 +41,68 @@ const ahead = time.Second
 
 // onQueue remembers which chunks this process enqueued lately and has not seen
 // again, and from that how many rows are worth having on the queue.
-type onQueue struct {
-	mu     sync.Mutex
-	chunks map[int64]sighting
-	hands  map[int64]int // chunks that handlers of this process hold
-	rows   int           // looked at to find chunks: least to window
-	least  int
-	shrunk time.Time
+type chunkTracker struct {
+	mu       sync.Mutex
+	chunks   map[int64]queuedChunk
+	handling map[int64]int // chunks that handlers of this process hold
+	rows     int           // looked at to find chunks: least to window
+	least    int
+	shrunk   time.Time
 }
 
 // sighting is a chunk that is on the queue, as far as we know.
-type sighting struct {
+type queuedChunk struct {
 	since time.Time // when we enqueued it; zero if it was there already
 	until time.Time // it is not enqueued again before this moment
 }
 
 // newOnQueue begins with what the handlers can hold, and a little ahead.
-func newOnQueue(handlers int) *onQueue {
+func newChunkTracker(handlers int) *chunkTracker {
 	least := min((handlers+4)*chunkRows, window)
-	return &onQueue{chunks: make(map[int64]sighting), hands: make(map[int64]int), rows: least, least: least}
+	return &chunkTracker{chunks: make(map[int64]queuedChunk), handling: make(map[int64]int), rows: least, least: least}
 }
 
-func (q *onQueue) limit() int {
+func (q *chunkTracker) limit() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.rows
 }
 
 // grow makes room: the queue ran dry, and all that was looked at was on its way.
-func (q *onQueue) grow() {
+func (q *chunkTracker) grow() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.rows = min(2*q.rows, window)
 }
 
-func (q *onQueue) add(chunk int64, now time.Time) bool {
+func (q *chunkTracker) add(chunk int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if now.Before(q.chunks[chunk].until) {
 		return false
 	}
-	q.chunks[chunk] = sighting{since: now, until: now.Add(onItsWay)}
+	q.chunks[chunk] = queuedChunk{since: now, until: now.Add(requeueAfter)}
 	return true
 }
 
 // soon lets a chunk that was there already be enqueued again shortly: it may be
 // a task whose handler has ended and which the queue is about to forget.
-func (q *onQueue) soon(chunk int64, now time.Time) {
+func (q *chunkTracker) addSoon(chunk int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.chunks[chunk] = sighting{until: now.Add(2 * pumpPause)}
+	q.chunks[chunk] = queuedChunk{until: now.Add(2 * pumpPause)}
 }
 
 // keep forgets the chunks of which nothing is left to send.
-func (q *onQueue) keep(chunks map[int64][]int64) {
+func (q *chunkTracker) forgetOthers(chunks map[int64][]int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	maps.DeleteFunc(q.chunks, func(chunk int64, _ sighting) bool { return chunks[chunk] == nil })
+	maps.DeleteFunc(q.chunks, func(chunk int64, _ queuedChunk) bool { return chunks[chunk] == nil })
 }
 
 // take notes that handlers of this process hold the chunks of these rows, and how
 // long those lay on the queue; what it returns, that they have let go of them.
-func (q *onQueue) take(rows []int64, now time.Time) (release func()) {
+func (q *chunkTracker) beginHandling(rows []int64, now time.Time) (release func()) {
 	chunks := make(map[int64]bool)
 	for _, id := range rows {
 		chunks[id/chunkRows] = true
@@ -110,7 +110,7 @@ func (q *onQueue) take(rows []int64, now time.Time) (release func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for chunk := range chunks {
-		q.hands[chunk]++
+		q.handling[chunk]++
 		if since := q.chunks[chunk].since; !since.IsZero() && now.Sub(since) > ahead && now.Sub(q.shrunk) > ahead/2 {
 			q.rows, q.shrunk = max(q.rows*3/4, q.least), now
 		}
@@ -120,20 +120,20 @@ func (q *onQueue) take(rows []int64, now time.Time) (release func()) {
 		defer q.mu.Unlock()
 		for chunk := range chunks {
 			delete(q.chunks, chunk)
-			if q.hands[chunk]--; q.hands[chunk] == 0 {
-				delete(q.hands, chunk)
+			if q.handling[chunk]--; q.handling[chunk] == 0 {
+				delete(q.handling, chunk)
 			}
 		}
 	}
 }
 
-func (q *onQueue) held(chunk int64) bool {
+func (q *chunkTracker) isHandling(chunk int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.hands[chunk] > 0
+	return q.handling[chunk] > 0
 }
 
-func (q *onQueue) remove(chunk int64) {
+func (q *chunkTracker) remove(chunk int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.chunks, chunk)
@@ -147,20 +147,20 @@ func (q *onQueue) remove(chunk int64) {
 const lostAfter = 10 * time.Second
 
 // blocked is a chunk that Redis claims to have already.
-type blocked struct {
-	since time.Time
-	again int
+type stuckChunk struct {
+	since  time.Time
+	losses int
 }
 
 func (w *Worker) pump(ctx context.Context) error {
 	now := w.now()
-	if w.queue.link.quiet(now) {
-		w.wrote(ctx, w.queue.probe(ctx))
+	if w.queue.health.idle(now) {
+		w.noteWrite(ctx, w.queue.probe(ctx))
 	}
-	if away, _ := w.queue.link.away(now); away > 0 {
+	if away, _ := w.queue.health.downFor(now); away > 0 {
 		return nil
 	}
-	limit := w.onQueue.limit()
+	limit := w.chunks.limit()
 	halted, err := w.ledger.Standstill(ctx)
 	if err != nil {
 		return err
@@ -182,15 +182,15 @@ func (w *Worker) pump(ctx context.Context) error {
 	if !w.gate.open(now) {
 		return nil
 	}
-	pending, err := w.queue.pending(ctx)
+	pending, err := w.queue.countPending(ctx)
 	if err != nil {
-		w.wrote(ctx, err)
+		w.noteWrite(ctx, err)
 		return nil
 	}
 	if pending > w.handlers/2 {
 		return nil // whoever is free finds work for now
 	}
-	ids, err := w.ledger.Sendable(ctx, w.only, limit)
+	ids, err := w.ledger.Sendable(ctx, w.batch, limit)
 	if err != nil {
 		return err
 	}
@@ -203,15 +203,15 @@ func (w *Worker) pump(ctx context.Context) error {
 		}
 		chunks[chunk] = append(chunks[chunk], id)
 	}
-	w.onQueue.keep(chunks)
-	maps.DeleteFunc(w.blocked, func(chunk int64, _ blocked) bool { return chunks[chunk] == nil })
+	w.chunks.forgetOthers(chunks)
+	maps.DeleteFunc(w.stuck, func(chunk int64, _ stuckChunk) bool { return chunks[chunk] == nil })
 	if len(order) == 0 {
 		return nil
 	}
-	if pending == 0 && len(ids) >= w.onQueue.limit() {
-		w.onQueue.grow()
+	if pending == 0 && len(ids) >= w.chunks.limit() {
+		w.chunks.grow()
 	}
-	w.wrote(ctx, w.supply(ctx, order, chunks, pending, now))
+	w.noteWrite(ctx, w.supply(ctx, order, chunks, pending, now))
 	return nil
 }
 
@@ -223,25 +223,25 @@ func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]i
 		if pending >= maxPending {
 			return nil
 		}
-		if !w.onQueue.add(chunk, now) {
+		if !w.chunks.add(chunk, now) {
 			continue
 		}
-		b, was := w.blocked[chunk]
-		if was && idle && now.Sub(b.since) >= lostAfter && !w.onQueue.held(chunk) {
-			b.since, b.again = now, b.again+1
-			w.blocked[chunk] = b
+		b, was := w.stuck[chunk]
+		if was && idle && now.Sub(b.since) >= lostAfter && !w.chunks.isHandling(chunk) {
+			b.since, b.losses = now, b.losses+1
+			w.stuck[chunk] = b
 		}
-		queued, err := w.queue.put(ctx, *w.crew.Load(), chunk, b.again, chunks[chunk])
+		queued, err := w.queue.enqueue(ctx, *w.membership.Load(), chunk, b.losses, chunks[chunk])
 		switch {
 		case err != nil:
-			w.onQueue.remove(chunk)
+			w.chunks.remove(chunk)
 			return err
 		case queued:
 			pending++
 		default:
-			w.onQueue.soon(chunk, now)
+			w.chunks.addSoon(chunk, now)
 			if !was {
-				w.blocked[chunk] = blocked{since: now}
+				w.stuck[chunk] = stuckChunk{since: now}
 			}
 		}
 	}
@@ -250,14 +250,14 @@ func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]i
 
 // wrote takes in how a write to Redis went, and says in the log when that
 // changes.
-func (w *Worker) wrote(ctx context.Context, err error) {
+func (w *Worker) noteWrite(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return // we are stopping: that says nothing of Redis
 	}
-	switch news, since := w.queue.link.note(w.now(), err); news {
-	case lostRedis:
+	switch news, since := w.queue.health.record(w.now(), err); news {
+	case redisDown:
 		w.log.Error(news, "error", err)
-	case foundRedis:
+	case redisUp:
 		w.log.Info(news, "after", w.now().Sub(since).Round(time.Millisecond).String())
 	}
 }

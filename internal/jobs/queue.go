@@ -40,7 +40,7 @@ type Queue struct {
 	stop     chan struct{}
 	clock    sync.WaitGroup
 	hosts    string // for its errors
-	link     link
+	health   redisHealth
 }
 
 // OpenQueue connects to redisURL (see arrangements for its forms) or, where it
@@ -51,7 +51,7 @@ func OpenQueue(redisURL string) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.Reach(); err != nil {
+	if err := q.Ping(); err != nil {
 		_ = q.Close()
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func NewQueue(redisURL string) (*Queue, error) {
 			return nil, fmt.Errorf("start the in-process queue: %w", err)
 		}
 		options.Addrs, options.Dialer = []string{"this process"}, q.embedded.dial
-		q.clock.Go(q.keepTime)
+		q.clock.Go(q.advanceClock)
 	} else {
 		var err error
 		if options, err = parseRedis(redisURL); err != nil {
@@ -84,7 +84,7 @@ func NewQueue(redisURL string) (*Queue, error) {
 
 // keepTime lets keys of the in-process Redis expire, which they do not do by
 // themselves.
-func (q *Queue) keepTime() {
+func (q *Queue) advanceClock() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -120,7 +120,7 @@ func (q *Queue) release() {
 // its id until its lease has run out, a minute later. So the id also turns with
 // the crew: whenever a process comes or goes, all chunks may be enqueued once
 // more; and with again, which counts how often the task was given up for lost.
-func (q *Queue) put(ctx context.Context, crew string, chunk int64, again int, rows []int64) (queued bool, err error) {
+func (q *Queue) enqueue(ctx context.Context, crew string, chunk int64, again int, rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
@@ -147,7 +147,7 @@ func (q *Queue) put(ctx context.Context, crew string, chunk int64, again int, ro
 const pendingKey = "asynq:{" + queueName + "}:pending"
 
 // pending counts the chunks that nobody has taken yet.
-func (q *Queue) pending(ctx context.Context) (int, error) {
+func (q *Queue) countPending(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	n, err := q.redis.LLen(ctx, pendingKey).Result()
@@ -157,7 +157,7 @@ func (q *Queue) pending(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-func rowsOf(payload []byte) ([]int64, error) {
+func decodeRows(payload []byte) ([]int64, error) {
 	var rows []int64
 	for len(payload) > 0 {
 		id, n := binary.Varint(payload)

@@ -24,7 +24,7 @@ import (
 //
 // at is told how many of the rows have been gone through, and of how many; nil
 // where nobody wants to know.
-func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string,
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, concurrency int, batch string,
 	at func(done, total int)) error {
 	counts, err := l.Counts(ctx, batch)
 	if err != nil {
@@ -32,16 +32,16 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurr
 	}
 	done := 0
 	if pace == nil {
-		pace = unpaced{}
+		pace = unlimited{}
 	}
-	f := newFinder(s, l, concurrency, pace, &gate{}, time.Now)
+	f := newLookup(s, l, concurrency, pace, &gate{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	asked := make(map[string]bool)
 	mayBeSent := func(r *ledger.Row) bool { return r.Result == filing.Ready || r.HeldBack() }
 	for page, err := range pagesOf(ctx, l, batch, mayBeSent) {
 		if err == nil {
-			err = f.recall(ctx, page)
+			err = f.loadKnown(ctx, page)
 		}
 		if err != nil {
 			return errors.Join(err, g.Wait())
@@ -53,13 +53,13 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurr
 			done++
 			if user := row.Request.User; user.ID == "" && !asked["user "+user.Ref()] {
 				asked["user "+user.Ref()] = true
-				g.Go(func() error { return unhindered(f.lookUpUser(ctx, user)) })
+				g.Go(func() error { return ignoreLookupError(f.findUser(ctx, user)) })
 			}
-			if ref := row.Request.Company.Ref; asksForCompany(row.Request) && !asked["company "+ref] {
+			if ref := row.Request.Company.Ref; needsCompanyRecord(row.Request) && !asked["company "+ref] {
 				asked["company "+ref] = true
 				g.Go(func() error {
-					_, err := f.company(ctx, ref)
-					return unhindered(err)
+					_, err := f.findCompany(ctx, ref)
+					return ignoreLookupError(err)
 				})
 			}
 		}
@@ -68,8 +68,8 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurr
 }
 
 // unhindered is the error of a look-up but for what only stands in a row's way.
-func unhindered(err error) error {
-	if o := (*obstacle)(nil); errors.As(err, &o) || errors.Is(err, errHalted) || errors.Is(err, filingapi.ErrNotFound) {
+func ignoreLookupError(err error) error {
+	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) || errors.Is(err, filingapi.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -215,7 +215,7 @@ type left struct {
 
 // whatIsLeft looks the ready ones of the rows up.
 func whatIsLeft(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (left, error) {
-	some := left{batch: b.ID, again: repetition(b)}
+	some := left{batch: b.ID, again: repeatReason(b)}
 	var refs, emails []string
 	for _, r := range rows {
 		if r.Result == filing.Ready {

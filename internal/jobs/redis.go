@@ -22,7 +22,7 @@ import (
 
 // ErrAway is a Redis that cannot be reached or does not take what it is given
 // now, and may later. Test with errors.Is.
-var ErrAway = errors.New("the queue's Redis is away")
+var ErrQueueDown = errors.New("the queue's Redis is away")
 
 // arrangement is how the servers that an address names belong together.
 type arrangement struct {
@@ -194,22 +194,22 @@ func configTLS(query url.Values) (*tls.Config, error) {
 
 // Reach asks the server for a sign of life. Its error is ErrAway where the same
 // queue may work later, and never shows a password.
-func (q *Queue) Reach() error {
+func (q *Queue) Ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	err := q.redis.Ping(ctx).Err()
 	switch {
 	case err == nil:
 		return nil
-	case misconfigured(err):
+	case isMisconfigured(err):
 		return fmt.Errorf("reach Redis at %s: %w", q.hosts, err)
 	}
-	return fmt.Errorf("%w: reach it at %s: %w", ErrAway, q.hosts, err)
+	return fmt.Errorf("%w: reach it at %s: %w", ErrQueueDown, q.hosts, err)
 }
 
 // misconfigured tells an error that lasts until a person does something about
 // REDIS_URL from one that may pass.
-func misconfigured(err error) bool {
+func isMisconfigured(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var header tls.RecordHeaderError
 	if errors.As(err, &certificate) || errors.As(err, &header) {

@@ -99,7 +99,7 @@ func TestPaceKeysShareASlot(t *testing.T) {
 		tag, _, _ := strings.Cut(rest, "}")
 		return tag
 	}
-	if tags := []string{tag(paceKeys[0]), tag(paceKeys[1])}; slices.Contains(tags, "") || tags[0] != tags[1] {
+	if tags := []string{tag(bucketKeys[0]), tag(bucketKeys[1])}; slices.Contains(tags, "") || tags[0] != tags[1] {
 		t.Error(fmt.Sprint(tags))
 	}
 }

@@ -73,7 +73,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 		}
 		f.must(one.EndRestored(t.Context()))
 		for _, w := range []*jobs.Worker{first, second} {
-			if end := f.await(w, "a", jobs.Patience{Silence: time.Minute}); end.Reason != jobs.Finished {
+			if end := f.await(w, "a", jobs.WaitLimits{Silence: time.Minute}); end.Reason != jobs.Finished {
 				t.Fatalf("%+v", end)
 			}
 		}

@@ -13,18 +13,18 @@ import (
 )
 
 // Remarked is what a comparison found at a row before anything is approved.
-type Remarked struct {
-	Row     int
-	Column  int    // of the sheet, from 0; -1 where it lacks the column
-	Header  string // ours
-	Message string
-	Held    bool // the row is not sent because of it
+type Finding struct {
+	Row      int
+	Column   int    // of the sheet, from 0; -1 where it lacks the column
+	Header   string // ours
+	Message  string
+	HeldBack bool // the row is not sent because of it
 }
 
 // Review is what the comparison of a batch's rows came to.
 type Review struct {
-	Remarks  []Remarked
-	Held     int // rows that are not sent, for their company is another one's
+	Findings []Finding
+	HeldBack int // rows that are not sent, for their company is another one's
 	Accepted int // rows whose name was accepted as the filing service has it
 	Released int // rows that an earlier comparison had held back, and that are ready again
 }
@@ -36,28 +36,28 @@ type Review struct {
 // names as the filing service has them; a row that an earlier comparison held
 // back is compared anew. A record that disagrees is asked for again before it
 // counts: it may have been corrected.
-func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concurrency int, batch string,
+func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, concurrency int, batch string,
 	accept bool) (Review, error) {
 	if pace == nil {
-		pace = unpaced{}
+		pace = unlimited{}
 	}
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
 		return Review{}, err
 	}
 	c := &comparison{
-		ledger: l,
-		batch:  b,
-		accept: accept,
-		near:   nearNames{ledger: l, batch: b.ID},
-		finder: newFinder(s, l, concurrency, pace, &gate{}, time.Now),
+		ledger:    l,
+		batch:     b,
+		accept:    accept,
+		nearNames: nearNames{ledger: l, batch: b.ID},
+		lookup:    newLookup(s, l, concurrency, pace, &gate{}, time.Now),
 	}
 	for page, err := range pagesOf(ctx, l, batch,
 		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
 		if err != nil {
 			return c.review, err
 		}
-		if err := c.page(ctx, page); err != nil {
+		if err := c.comparePage(ctx, page); err != nil {
 			return c.review, err
 		}
 	}
@@ -65,15 +65,15 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Pace, concur
 }
 
 type comparison struct {
-	ledger *ledger.Ledger
-	batch  ledger.Batch
-	accept bool
-	finder *finder
-	near   nearNames
-	review Review
+	ledger    *ledger.Ledger
+	batch     ledger.Batch
+	accept    bool
+	lookup    *lookup
+	nearNames nearNames
+	review    Review
 }
 
-func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
+func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	var refs, emails []string
 	for _, r := range page {
 		refs = append(refs, r.Request.Company.Ref)
@@ -106,25 +106,25 @@ func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
 		row := &page[i]
 		record, known := companies[row.Request.Company.Ref]
 		if known && row.Request.Company.Ref != "" {
-			if record, err = c.finder.agreed(ctx, row.Request, record); err != nil {
+			if record, err = c.lookup.findAgreed(ctx, row.Request, record); err != nil {
 				return err
 			}
-			learnNames(names, row.Request, record, userOf(row))
+			collectNames(names, row.Request, record, userOf(row))
 		}
-		reviewed, differs := c.row(row, record)
+		reviewed, differs := c.compareRow(row, record)
 		if user := userOf(row); row.Request.Order.Formation != nil ||
 			row.Request.CreatesCompany() && named[row.Request.Company.Sheet.ForUser(user).Key()].Company.ID == "" {
-			warnings, err := c.near.of(ctx, row, user)
+			warnings, err := c.nearNames.warningsFor(ctx, row, user)
 			if err != nil {
 				return err
 			}
 			for _, w := range warnings {
-				reviewed.Faults = append(reviewed.Faults, c.fault(w, filing.LegalNameColumn))
-				c.remark(row, w, filing.LegalNameColumn)
+				reviewed.Faults = append(reviewed.Faults, c.faultFor(w, filing.LegalNameColumn))
+				c.addFinding(row, w, filing.LegalNameColumn)
 			}
 			differs = differs || len(warnings) > 0
 		}
-		c.near.add(row)
+		c.nearNames.add(row)
 		if differs {
 			changed = append(changed, reviewed)
 		}
@@ -137,7 +137,7 @@ func (c *comparison) page(ctx context.Context, page []ledger.Row) error {
 
 // row compares one row with the record of its company, and says whether anything
 // of the row changes by it.
-func (c *comparison) row(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
+func (c *comparison) compareRow(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
 	kept := slices.DeleteFunc(slices.Clone(row.Faults),
 		func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
 	reviewed = ledger.Reviewed{Row: row.ID, Result: filing.Ready, Faults: kept}
@@ -151,13 +151,13 @@ func (c *comparison) row(row *ledger.Row, record filing.Company) (reviewed ledge
 		c.review.Accepted++
 	}
 	for _, d := range differences {
-		reviewed.Faults = append(reviewed.Faults, c.fault(d, d.Column))
+		reviewed.Faults = append(reviewed.Faults, c.faultFor(d, d.Column))
 		if d.Column != filing.ConfirmedNameColumn {
-			c.remark(row, d, d.Column)
+			c.addFinding(row, d, d.Column)
 		}
 		if !d.Warning && reviewed.Result != filing.Invalid {
 			reviewed.Result, reviewed.Message = filing.Invalid, d.Message
-			c.review.Held++
+			c.review.HeldBack++
 		}
 	}
 	if row.Result == filing.Invalid && reviewed.Result == filing.Ready {
@@ -166,7 +166,7 @@ func (c *comparison) row(row *ledger.Row, record filing.Company) (reviewed ledge
 	return reviewed, len(differences) > 0 || len(kept) != len(row.Faults) || row.Result != reviewed.Result
 }
 
-func (c *comparison) fault(d filing.Difference, at filing.CompanyColumn) ledger.Fault {
+func (c *comparison) faultFor(d filing.Difference, at filing.CompanyColumn) ledger.Fault {
 	return faultAt(c.batch, d, at)
 }
 
@@ -185,19 +185,19 @@ func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledge
 	return f
 }
 
-func (c *comparison) remark(row *ledger.Row, d filing.Difference, at filing.CompanyColumn) {
-	c.review.Remarks = append(c.review.Remarks, Remarked{
-		Row:     row.Number,
-		Column:  slices.Index(c.batch.Fields, at.Field),
-		Header:  at.Header,
-		Message: d.Message,
-		Held:    !d.Warning,
+func (c *comparison) addFinding(row *ledger.Row, d filing.Difference, at filing.CompanyColumn) {
+	c.review.Findings = append(c.review.Findings, Finding{
+		Row:      row.Number,
+		Column:   slices.Index(c.batch.Fields, at.Field),
+		Header:   at.Header,
+		Message:  d.Message,
+		HeldBack: !d.Warning,
 	})
 }
 
 // learnNames notes under which names rows that give no Company ID mean a company:
 // its own, and that of a row which names it by its id.
-func learnNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company, user string) {
+func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company, user string) {
 	if user == "" || record.ID == "" || record.LegalName == "" || record.FormationState == "" {
 		return
 	}
@@ -215,15 +215,15 @@ func learnNames(names map[filing.Key]filing.Company, r *filing.Request, record f
 
 // agreed is the filing service's record of a row's company. One that is another
 // company's, as it is remembered, is asked for again.
-func (f *finder) agreed(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
+func (f *lookup) findAgreed(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
 	blocked := func(c filing.Company) bool {
 		return slices.ContainsFunc(r.Differences(c), func(d filing.Difference) bool { return !d.Warning })
 	}
 	if !blocked(record) {
 		return record, nil
 	}
-	fresh, err := f.freshCompany(ctx, r.Company.Ref)
-	if err := unhindered(err); err != nil {
+	fresh, err := f.findFreshCompany(ctx, r.Company.Ref)
+	if err := ignoreLookupError(err); err != nil {
 		return record, err
 	}
 	if fresh.ID == "" {
@@ -288,7 +288,7 @@ func homeState(r *filing.Request) filing.State {
 
 // of is the warning that a company which is to be made has a name close to
 // another's.
-func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]filing.Difference, error) {
+func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user string) ([]filing.Difference, error) {
 	if err := n.load(ctx); err != nil {
 		return nil, err
 	}
@@ -306,11 +306,11 @@ func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]fil
 	if len(others) == 0 {
 		return nil, nil
 	}
-	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out", describe(others[0]))
+	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out", describeName(others[0]))
 	if row.Request.Order.Formation == nil {
 		text = fmt.Sprintf(
 			"the name is close to %s. If it is the same company, give its Company ID: without one, a new company "+
-				"is created", describe(others[0]))
+				"is created", describeName(others[0]))
 	}
 	if more := len(others) - 1; more > 0 {
 		text += fmt.Sprintf(" (%d more names are close)", more)
@@ -321,7 +321,7 @@ func (n *nearNames) of(ctx context.Context, row *ledger.Row, user string) ([]fil
 }
 
 // describe says where another name stands: file, row and day.
-func describe(n ledger.NameOnFile) string {
+func describeName(n ledger.NameOnFile) string {
 	day := n.At.UTC().Format("2 Jan 2006")
 	company := ""
 	if n.Company != "" {
@@ -339,22 +339,22 @@ func describe(n ledger.NameOnFile) string {
 }
 
 // mismatch is why a row is held back where it was about to be sent.
-type mismatch struct {
+type mismatchError struct {
 	record      filing.Company
 	differences []filing.Difference
 }
 
-func (m *mismatch) Error() string { return m.differences[0].Message }
+func (m *mismatchError) Error() string { return m.differences[0].Message }
 
 // matching compares a row that is about to be sent with its company's record.
-func (d *directory) matching(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
-	record, err := d.agreed(ctx, r, record)
+func (d *resolver) checkNames(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
+	record, err := d.findAgreed(ctx, r, record)
 	if err != nil {
 		return record, err
 	}
 	differences := r.Differences(record)
 	if at := slices.IndexFunc(differences, func(d filing.Difference) bool { return !d.Warning }); at >= 0 {
-		return record, &mismatch{
+		return record, &mismatchError{
 			record, slices.Insert(slices.Delete(slices.Clone(differences), at, at+1), 0, differences[at]),
 		}
 	}
@@ -362,7 +362,7 @@ func (d *directory) matching(ctx context.Context, r *filing.Request, record fili
 }
 
 // holdBack records that a row names another company than its Company ID.
-func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatch) error {
+func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError) error {
 	b, err := p.ledger.Batch(ctx, row.Batch)
 	if err != nil {
 		return err
@@ -379,12 +379,12 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatch) erro
 
 // remember keeps under which name a company that was asked for just now is
 // meant by rows that give no Company ID.
-func (d *directory) remember(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
+func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
 	if !d.wasAsked(r.Company.Ref) {
 		return nil // whoever asked did it
 	}
 	names := make(map[filing.Key]filing.Company)
-	learnNames(names, r, record, user)
+	collectNames(names, r, record, user)
 	for key := range names {
 		if _, known := d.knownCompany(string(key)); known {
 			delete(names, key)
@@ -398,25 +398,25 @@ func (d *directory) remember(ctx context.Context, r *filing.Request, record fili
 				return err
 			}
 		}
-		d.learn(string(key), c)
+		d.cacheCompany(string(key), c)
 	}
 	return nil
 }
 
 // unformed is the obstacle of a row whose company is being formed here.
-func unformed(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
+func formationError(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
 	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
 	if n.Formed {
-		return &obstacle{
+		return &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
 				"%s formed this company, and its Company ID is not known yet: importer resolve %s --row %d "+
-					"--company COMPANY_ID, then importer retry %s", place(*row, holder), n.Batch, n.Number, row.Batch),
+					"--company COMPANY_ID, then importer retry %s", rowRef(*row, holder), n.Batch, n.Number, row.Batch),
 		}
 	}
-	return &obstacle{
+	return &lookupError{
 		next:    filing.Ready,
 		wait:    formation,
-		message: fmt.Sprintf("%s is forming this company: this row waits for it", place(*row, holder)),
+		message: fmt.Sprintf("%s is forming this company: this row waits for it", rowRef(*row, holder)),
 	}
 }

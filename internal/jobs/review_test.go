@@ -72,8 +72,8 @@ func TestAnotherCompanysIDIsNotSent(t *testing.T) {
 				l := f.openLedger()
 				f.add(l, "b", everyProduct(ref, "Smith & Daughters 702 LLC")...)
 				if looked {
-					if review := f.compare(l, "b", false); review.Held != 4 {
-						t.Errorf("%d rows are held back before the approval", review.Held)
+					if review := f.compare(l, "b", false); review.HeldBack != 4 {
+						t.Errorf("%d rows are held back before the approval", review.HeldBack)
 					}
 					f.want(l, "b", ledger.Counts{filing.Invalid: 4})
 				}
@@ -129,8 +129,8 @@ func TestTheRightCompanyIsSent(t *testing.T) {
 		want) {
 		t.Errorf("the rows are marked with %v, not %v", rules, want)
 	}
-	if len(review.Remarks) != 3 {
-		t.Errorf("%d remarks before the question: %+v", len(review.Remarks), review.Remarks)
+	if len(review.Findings) != 3 {
+		t.Errorf("%d remarks before the question: %+v", len(review.Findings), review.Findings)
 	}
 	f.compare(l, "b", false)
 	if again := f.rows(l, "b")[2].Faults; len(again) != 2 {
@@ -150,7 +150,7 @@ func TestNamesAreAccepted(t *testing.T) {
 	f.add(l, "b", called(report(1), "comp_1", "Smith & Daughters LLC"))
 	f.compare(l, "b", false)
 	f.want(l, "b", ledger.Counts{filing.Invalid: 1})
-	if review := f.compare(l, "b", true); review.Accepted != 1 || review.Released != 1 || review.Held != 0 {
+	if review := f.compare(l, "b", true); review.Accepted != 1 || review.Released != 1 || review.HeldBack != 0 {
 		t.Errorf("%+v", review)
 	}
 	row := f.rows(l, "b")[0]

@@ -606,7 +606,7 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 		if b.Approval.State != ledger.ApprovalWanted || b.Approval.Plan != p.Approval || !b.Open {
 			t.Fatalf("%+v", b)
 		}
-		if end := f.run(l, b.ID, patient); end.Reason != jobs.Unapproved || len(f.seen("POST", "/v1/orders")) != 0 {
+		if end := f.run(l, b.ID, patient); end.Reason != jobs.NotApproved || len(f.seen("POST", "/v1/orders")) != 0 {
 			t.Fatalf("%+v", end)
 		}
 		// It costs more by now: what was looked at is not what would be placed, and

@@ -18,24 +18,24 @@ import (
 
 // Config is what a worker is made of.
 type Config struct {
-	Service     Service
-	Ledger      *ledger.Ledger
-	Queue       *Queue
-	Quoter      Quoter        // what things cost when it begins
-	Ask         Asker         // what they cost since, asked every few minutes; nil for no change
-	Concurrency int           // orders in flight, and as many look-ups
-	Pace        Pace          // of all requests; nil for none
-	Only        string        // pump this batch alone; empty for all
-	Drain       time.Duration // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
-	Now         func() time.Time
-	Log         *slog.Logger
+	Service      Service
+	Ledger       *ledger.Ledger
+	Queue        *Queue
+	Quoter       Quoter        // what things cost when it begins
+	Ask          Asker         // what they cost since, asked every few minutes; nil for no change
+	Concurrency  int           // orders in flight, and as many look-ups
+	Throttle     Throttle      // of all requests; nil for none
+	Batch        string        // pump this batch alone; empty for all
+	DrainTimeout time.Duration // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
+	Now          func() time.Time
+	Log          *slog.Logger
 }
 
 // Worker pumps, places and sweeps until it is stopped.
 type Worker struct {
 	ledger *ledger.Ledger
 	queue  *Queue
-	only   string
+	batch  string
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -43,21 +43,21 @@ type Worker struct {
 	placer *placer
 	server *asynq.Server
 
-	ctx      context.Context
-	cancel   context.CancelFunc
-	loops    sync.WaitGroup
-	handling sync.WaitGroup // chunks in hand, also those that the server has let go of
-	drain    time.Duration
-	wake     chan struct{} // something ended: there may be room on the queue
-	onQueue  *onQueue
-	blocked  map[int64]blocked      // the pump's own
-	handlers int                    // chunks in hand at once
-	crew     atomic.Pointer[string] // as the last sweep found it
+	ctx          context.Context
+	cancel       context.CancelFunc
+	loops        sync.WaitGroup
+	handling     sync.WaitGroup // chunks in hand, also those that the server has let go of
+	drainTimeout time.Duration
+	wake         chan struct{} // something ended: there may be room on the queue
+	chunks       *chunkTracker
+	stuck        map[int64]stuckChunk   // the pump's own
+	handlers     int                    // chunks in hand at once
+	membership   atomic.Pointer[string] // as the last sweep found it
 
-	mu     sync.Mutex
-	again  map[string]string // batch → why repeated purchases are wanted
-	said   string            // the trouble that was logged last
-	saidAt time.Time
+	mu            sync.Mutex
+	repeatReasons map[string]string // batch → why repeated purchases are wanted
+	reported      string            // the trouble that was logged last
+	reportedAt    time.Time
 }
 
 // Start begins to place what the ledger says may be placed. Rows that dead
@@ -69,42 +69,42 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Pace == nil {
-		c.Pace = unpaced{}
+	if c.Throttle == nil {
+		c.Throttle = unlimited{}
 	}
-	if c.Drain <= 0 {
-		c.Drain = 8 * time.Second
+	if c.DrainTimeout <= 0 {
+		c.DrainTimeout = 8 * time.Second
 	}
 	w := &Worker{
-		ledger: c.Ledger,
-		queue:  c.Queue,
-		only:   c.Only,
-		now:    c.Now,
-		log:    c.Log,
-		drain:  c.Drain,
-		gate:   &gate{},
-		wake:   make(chan struct{}, 1),
-		again:  make(map[string]string),
+		ledger:        c.Ledger,
+		queue:         c.Queue,
+		batch:         c.Batch,
+		now:           c.Now,
+		log:           c.Log,
+		drainTimeout:  c.DrainTimeout,
+		gate:          &gate{},
+		wake:          make(chan struct{}, 1),
+		repeatReasons: make(map[string]string),
 	}
 	// Handlers wait on look-ups and slots; with three times as many chunks as fill
 	// the slots, the slots are never short of resolved rows. At a slow pace what
 	// two seconds let through is enough.
 	w.handlers = max(4, 8*c.Concurrency/chunkRows)
-	if p, ok := c.Pace.(interface{ PerSecond() float64 }); ok {
+	if p, ok := c.Throttle.(interface{ PerSecond() float64 }); ok {
 		w.handlers = min(w.handlers, max(1, int(2*p.PerSecond()/chunkRows)))
 	}
-	w.onQueue, w.blocked = newOnQueue(w.handlers), make(map[int64]blocked)
+	w.chunks, w.stuck = newChunkTracker(w.handlers), make(map[int64]stuckChunk)
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	w.placer = &placer{
-		service:   c.Service,
-		ledger:    c.Ledger,
-		prices:    newTariff(c.Quoter, c.Ask, c.Now, c.Log),
-		gate:      w.gate,
-		now:       c.Now,
-		log:       c.Log,
-		slots:     make(chan struct{}, c.Concurrency),
-		pace:      c.Pace,
-		directory: newDirectory(c.Service, c.Ledger, c.Concurrency, c.Pace, w.gate, c.Now),
+		service:  c.Service,
+		ledger:   c.Ledger,
+		prices:   newPriceCache(c.Quoter, c.Ask, c.Now, c.Log),
+		gate:     w.gate,
+		now:      c.Now,
+		log:      c.Log,
+		slots:    make(chan struct{}, c.Concurrency),
+		throttle: c.Throttle,
+		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.gate, c.Now),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -114,8 +114,8 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
 		TaskCheckInterval: 50 * time.Millisecond, // how late a first row may be, against what an idle worker costs
-		ShutdownTimeout:   c.Drain,
-		Logger:            quiet{c.Log},
+		ShutdownTimeout:   c.DrainTimeout,
+		Logger:            asynqLogger{c.Log},
 		LogLevel:          asynq.WarnLevel,
 		// Not w.ctx: the server waits for no handler whose context has ended,
 		// and Stop has to wait for the answers that are out.
@@ -134,7 +134,7 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 // Stop sends nothing more, waits for the answers that are out and records them.
 func (w *Worker) Stop() {
 	w.cancel()
-	late := time.After(w.drain)
+	late := time.After(w.drainTimeout)
 	w.loops.Wait()
 	w.server.Shutdown()
 	// The server lets go of a task whose lease or time has run out, such as when
@@ -156,16 +156,16 @@ func (w *Worker) Stop() {
 func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
-	defer w.nudge()
+	defer w.wakePump()
 	if w.ctx.Err() != nil {
 		return nil
 	}
-	ids, err := rowsOf(task.Payload())
+	ids, err := decodeRows(task.Payload())
 	if err != nil {
 		w.log.Error("a task was dropped", "error", err)
 		return nil
 	}
-	defer w.onQueue.take(ids, w.now())()
+	defer w.chunks.beginHandling(ids, w.now())()
 	// A task that has lost its lease or its time may be somebody else's by now:
 	// what is out is waited for, and no more is begun.
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -173,7 +173,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	defer context.AfterFunc(taskCtx, cancel)()
 	rows, err := w.ledger.ReadyRows(ctx, ids)
 	if err == nil && len(rows) > 0 {
-		err = w.placer.directory.recall(ctx, rows)
+		err = w.placer.resolver.loadKnown(ctx, rows)
 	}
 	if err != nil {
 		w.report("prepare rows", err)
@@ -185,7 +185,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 			break
 		}
 		placing.Go(func() {
-			why, err := w.why(row.Batch)
+			why, err := w.repeatReason(row.Batch)
 			if err == nil {
 				err = w.placer.place(ctx, row, why)
 			}
@@ -199,7 +199,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 }
 
 // sayAgain is how long the same trouble is not said once more.
-const sayAgain = 10 * time.Second
+const reportEvery = 10 * time.Second
 
 // report logs what is tried again by itself: the row stays in the ledger. What
 // is tried several times a second is not said as often.
@@ -208,9 +208,9 @@ func (w *Worker) report(what string, err error) {
 		return
 	}
 	w.mu.Lock()
-	repeated := what == w.said && time.Since(w.saidAt) < sayAgain
+	repeated := what == w.reported && time.Since(w.reportedAt) < reportEvery
 	if !repeated {
-		w.said, w.saidAt = what, time.Now()
+		w.reported, w.reportedAt = what, time.Now()
 	}
 	w.mu.Unlock()
 	if !repeated {
@@ -219,29 +219,29 @@ func (w *Worker) report(what string, err error) {
 }
 
 // why is the reason for which a batch may repeat purchases; "" for most.
-func (w *Worker) why(batch string) (string, error) {
+func (w *Worker) repeatReason(batch string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if why, known := w.again[batch]; known {
+	if why, known := w.repeatReasons[batch]; known {
 		return why, nil
 	}
 	b, err := w.ledger.Batch(w.ctx, batch)
 	if err != nil {
 		return "", err
 	}
-	w.again[batch] = repetition(b)
-	return w.again[batch], nil
+	w.repeatReasons[batch] = repeatReason(b)
+	return w.repeatReasons[batch], nil
 }
 
 // repetition is why a batch may repeat purchases, as they are kept; "" for most.
-func repetition(b ledger.Batch) string {
+func repeatReason(b ledger.Batch) string {
 	if b.Again == "" {
 		return ""
 	}
 	return b.ID + ": " + b.Again
 }
 
-func (w *Worker) nudge() {
+func (w *Worker) wakePump() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -254,7 +254,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.crew.Store(&crew)
+	w.membership.Store(&crew)
 	w.queue.shareCommits(ctx, w.ledger)
 	return Sweep(ctx, w.ledger, w.log)
 }
@@ -284,9 +284,9 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 			Exhausted:  row.Attempts >= maxAttempts,
 			Explain: func(s filing.RowState) string {
 				if row.Creating {
-					return creationInDoubt(a)
+					return uncertainCreation(a)
 				}
-				return message(a, s, &order, nil)
+				return messageFor(a, s, &order, nil)
 			},
 		}
 		err := l.Settle(ctx, out)
@@ -317,12 +317,12 @@ func (w *Worker) sweepLoop() {
 // quiet hands asynq's complaints to our log, for those who look closely: what
 // they amount to is said once, by the pump, when Redis is away, and every row
 // they may concern is in the ledger. A panic is another matter.
-type quiet struct{ log *slog.Logger }
+type asynqLogger struct{ log *slog.Logger }
 
-func (q quiet) Debug(args ...any) {}
-func (q quiet) Info(args ...any)  {}
-func (q quiet) Warn(args ...any)  { q.log.Debug("queue: " + fmt.Sprint(args...)) }
-func (q quiet) Error(args ...any) {
+func (q asynqLogger) Debug(args ...any) {}
+func (q asynqLogger) Info(args ...any)  {}
+func (q asynqLogger) Warn(args ...any)  { q.log.Debug("queue: " + fmt.Sprint(args...)) }
+func (q asynqLogger) Error(args ...any) {
 	level := slog.LevelDebug
 	text := fmt.Sprint(args...)
 	if strings.Contains(text, "panic") {
@@ -330,4 +330,4 @@ func (q quiet) Error(args ...any) {
 	}
 	q.log.Log(context.Background(), level, "queue: "+text)
 }
-func (q quiet) Fatal(args ...any) { q.log.Error("queue: " + fmt.Sprint(args...)) }
+func (q asynqLogger) Fatal(args ...any) { q.log.Error("queue: " + fmt.Sprint(args...)) }

@@ -37,21 +37,21 @@ type Queue interface {
 type Fleet struct {
 	ledger  Ledger
 	breaker Breaker
-	record  reading[record]
+	state   reading[ledgerReading]
 	depth   reading[map[string]int]
 
-	still map[string]counted // batches whose rows do not change as long as they are as they were
+	finished map[string]batchCount // batches whose rows do not change as long as they are as they were
 }
 
 // counted is what was counted of a batch.
-type counted struct {
+type batchCount struct {
 	open    bool
 	created time.Time // an import that is begun anew is another one
 	ledger.Counts
 }
 
 // record is what was read of the ledger.
-type record struct {
+type ledgerReading struct {
 	rows         map[filing.Result]int // ready: only those that nothing but the service keeps
 	held         int                   // the other ready ones: their batch waits or is paused
 	funds, other int                   // of rows[filing.Ready], those that wait
@@ -64,8 +64,8 @@ type record struct {
 
 // NewFleet makes a Fleet that reads from all three when it is scraped.
 func NewFleet(l Ledger, b Breaker, q Queue) *Fleet {
-	f := &Fleet{ledger: l, breaker: b, still: make(map[string]counted)}
-	f.record.read, f.depth.read = f.readRecord, q.Depth
+	f := &Fleet{ledger: l, breaker: b, finished: make(map[string]batchCount)}
+	f.state.read, f.depth.read = f.readLedger, q.Depth
 	return f
 }
 
@@ -119,26 +119,26 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	state := f.breaker.State()
 	for _, s := range []string{"closed", "half-open", "open"} {
-		set(breaker, one(s == state), s)
+		set(breaker, boolValue(s == state), s)
 	}
 	f.collectQueue(set)
 
-	r, err := f.record.get()
-	set(ledgerUp, one(err == nil))
+	r, err := f.state.get()
+	set(ledgerUp, boolValue(err == nil))
 	if err != nil {
 		return
 	}
 	for _, state := range filing.Results {
 		set(rows, float64(r.rows[state]), string(state))
 	}
-	set(rows, float64(r.held), waits)
+	set(rows, float64(r.held), awaiting)
 	set(waiting, float64(r.funds), "funds")
 	set(waiting, float64(r.other), "row")
 	for state, n := range r.batches {
 		set(batches, float64(n), state)
 	}
-	set(declared, one(r.book.Declared))
-	set(atLeast, one(r.book.Unsure()))
+	set(declared, boolValue(r.book.Declared))
+	set(atLeast, boolValue(r.book.Unsure()))
 	for kind, amount := range map[string]money.Cents{
 		"deposits": r.book.Deposits, "adjustments": r.book.Adjustments, "posted": r.book.Posted,
 		"reserved": r.book.Reserved,
@@ -150,7 +150,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate, filing.ForRestore,
 		filing.ForVersion} {
-		set(halted, one(r.halted.Reason == reason), string(reason))
+		set(halted, boolValue(r.halted.Reason == reason), string(reason))
 	}
 	set(haltedSince, timestamp(r.halted.Since))
 	set(haltedUntil, timestamp(r.halted.Until))
@@ -163,7 +163,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 
 func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 	tasks, err := f.depth.get()
-	set(queueUp, one(err == nil))
+	set(queueUp, boolValue(err == nil))
 	if err != nil {
 		return
 	}
@@ -173,10 +173,10 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 }
 
 // readRecord reads the ledger. It runs once at a time.
-func (f *Fleet) readRecord(ctx context.Context) (record, error) {
-	r := record{rows: make(map[filing.Result]int), batches: map[string]int{
+func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
+	r := ledgerReading{rows: make(map[filing.Result]int), batches: map[string]int{
 		importing: 0,
-		waits:     0,
+		awaiting:  0,
 		open:      0,
 		paused:    0,
 		canceled:  0,
@@ -200,7 +200,7 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 		return r, err
 	}
 	for _, b := range all {
-		last, known := f.still[b.ID]
+		last, known := f.finished[b.ID]
 		p := ledger.Progress{Counts: last.Counts}
 		if !known || last.open != b.Open || !last.created.Equal(b.CreatedAt) {
 			if p, err = f.ledger.Progress(ctx, b.ID); err != nil {
@@ -210,7 +210,7 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 		state := stateOf(b, p.Counts)
 		r.batches[state]++
 		for result, n := range p.Counts {
-			if result == filing.Ready && (state == importing || state == waits || state == paused) {
+			if result == filing.Ready && (state == importing || state == awaiting || state == paused) {
 				r.held += n
 				continue
 			}
@@ -220,8 +220,8 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 				r.other += p.Waiting - p.Short
 			}
 		}
-		if b.Open && final(p.Counts) || !b.Open && state == waits {
-			f.still[b.ID] = counted{b.Open, b.CreatedAt, maps.Clone(p.Counts)}
+		if b.Open && isFinal(p.Counts) || !b.Open && state == awaiting {
+			f.finished[b.ID] = batchCount{b.Open, b.CreatedAt, maps.Clone(p.Counts)}
 		}
 	}
 	return r, nil
@@ -230,7 +230,7 @@ func (f *Fleet) readRecord(ctx context.Context) (record, error) {
 // The states of a batch, as it is told.
 const (
 	importing = "importing"
-	waits     = "waiting"
+	awaiting  = "waiting"
 	open      = "open"
 	paused    = "paused"
 	canceled  = "canceled"
@@ -249,13 +249,13 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 	case !b.Open && !b.Prepared && time.Since(b.CreatedAt) < importTime:
 		return importing
 	case !b.Open:
-		return waits
+		return awaiting
 	case b.Canceled:
 		return canceled
 	case c[filing.Ready]+c[filing.Placing] == 0:
 		return done
 	case b.Approval.State == ledger.ApprovalWanted:
-		return waits
+		return awaiting
 	case b.Paused:
 		return paused
 	}
@@ -265,7 +265,7 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 // final reports whether no row of a batch can change its state any more: such
 // batches are counted once, whatever their number. A skipped row whose report is
 // renewed later is not worth counting them all anew.
-func final(c ledger.Counts) bool {
+func isFinal(c ledger.Counts) bool {
 	for state, n := range c {
 		if n > 0 && !state.Terminal() && state != filing.Skipped {
 			return false
@@ -274,7 +274,7 @@ func final(c ledger.Counts) bool {
 	return true
 }
 
-func one(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

@@ -131,7 +131,7 @@ func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
 		case err != nil:
 			did.Failed = append(did.Failed, fmt.Sprintf("row %d: %v", row.Number, err))
 		default:
-			intents = append(intents, jobs.Intent(row, s.Batch, user, company))
+			intents = append(intents, jobs.IntentFor(row, s.Batch, user, company))
 		}
 	}
 	why := fmt.Sprintf(

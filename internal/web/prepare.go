@@ -290,10 +290,10 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				if err != nil {
 					return err
 				}
-				if err := jobs.LookUp(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, lookedUp); err != nil {
+				if err := jobs.LookUp(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, lookedUp); err != nil {
 					return err
 				}
-				if _, err := jobs.Compare(ctx, client, s.Ledger, s.Pace, s.Concurrency, batch, false); err != nil {
+				if _, err := jobs.Compare(ctx, client, s.Ledger, s.Throttle, s.Concurrency, batch, false); err != nil {
 					return err
 				}
 			}

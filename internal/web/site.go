@@ -22,8 +22,8 @@ type Config struct {
 	Service     func() (*filingapi.Client, error)
 	Ask         jobs.Asker // what things cost now
 	Seasons     *jobs.Seasons
-	Pace        jobs.Pace // of look-ups; nil for none
-	Concurrency int       // look-ups in flight
+	Throttle    jobs.Throttle // of look-ups; nil for none
+	Concurrency int           // look-ups in flight
 	// of the queue, by asynq's states; nil where there is none to ask
 	Depth        func(context.Context) (map[string]int, error)
 	TestNotices  func(context.Context) ([]NoticeTarget, error) // sends a message to every target of notifications

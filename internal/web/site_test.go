@@ -117,13 +117,13 @@ func (s *testSite) place() {
 	quoter, err := s.Ask(s.T.Context())
 	s.must(err)
 	worker, err := jobs.Start(s.T.Context(), jobs.Config{
-		Service:     s.client,
-		Ledger:      s.Ledger,
-		Queue:       queue,
-		Quoter:      quoter,
-		Concurrency: 8,
-		Drain:       10 * time.Second,
-		Log:         slog.New(slog.DiscardHandler),
+		Service:      s.client,
+		Ledger:       s.Ledger,
+		Queue:        queue,
+		Quoter:       quoter,
+		Concurrency:  8,
+		DrainTimeout: 10 * time.Second,
+		Log:          slog.New(slog.DiscardHandler),
 	})
 	s.must(err)
 	s.Cleanup(func() {

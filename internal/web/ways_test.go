@@ -64,13 +64,13 @@ func (w *walk) drain() {
 	quoter, err := w.Ask(ctx)
 	w.must(err)
 	worker, err := jobs.Start(ctx, jobs.Config{
-		Service:     w.client,
-		Ledger:      w.Ledger,
-		Queue:       queue,
-		Quoter:      quoter,
-		Concurrency: 8,
-		Drain:       10 * time.Second,
-		Log:         slog.New(slog.DiscardHandler),
+		Service:      w.client,
+		Ledger:       w.Ledger,
+		Queue:        queue,
+		Quoter:       quoter,
+		Concurrency:  8,
+		DrainTimeout: 10 * time.Second,
+		Log:          slog.New(slog.DiscardHandler),
 	})
 	w.must(err)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

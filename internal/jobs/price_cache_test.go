@@ -44,8 +44,8 @@ func TestTariff(t *testing.T) {
 			refuse error
 		)
 		gate := &gate{}
-		f := newFinder(nil, nil, 1, unpaced{}, gate, time.Now)
-		tariff := newTariff(told, func(ctx context.Context) (Quoter, error) {
+		f := newLookup(nil, nil, 1, unlimited{}, gate, time.Now)
+		tariff := newPriceCache(told, func(ctx context.Context) (Quoter, error) {
 			asked++
 			select {
 			case <-time.After(time.Second):
@@ -59,7 +59,7 @@ func TestTariff(t *testing.T) {
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() {
-					if q, err := tariff.at(t.Context(), f); err != nil || q != cost {
+					if q, err := tariff.get(t.Context(), f); err != nil || q != cost {
 						t.Errorf("%v, %v; want %v", q, err, cost)
 					}
 				})
@@ -79,16 +79,16 @@ func TestTariff(t *testing.T) {
 		}
 		old := told
 		told = flat{30_00, 150_00}
-		time.Sleep(priceLife - time.Second)
+		time.Sleep(priceTTL - time.Second)
 		want(old, 0)
 		time.Sleep(time.Second)
 		want(told, 1, "changes=2", "annual report: $30.00, it was $25.00",
 			"annual report, state fee of FL for LLC: $150.00, it was $138.75")
-		time.Sleep(priceLife)
+		time.Sleep(priceTTL)
 		want(told, 1) // and nothing is said of what is as it was
 
 		old, told, refuse = told, flat{}, errors.New("nobody is there")
-		time.Sleep(priceLife)
+		time.Sleep(priceTTL)
 		want(old, 1, "nobody is there")
 		time.Sleep(priceRetry - time.Second)
 		want(old, 0)
@@ -99,31 +99,31 @@ func TestTariff(t *testing.T) {
 		want(told, 1, "changes=1", "annual report: $31.00, it was $30.00")
 
 		// Where nothing is sent nothing is asked, and old prices are none.
-		time.Sleep(priceLife)
+		time.Sleep(priceTTL)
 		gate.hold(time.Now(), ledger.Halted{Reason: filing.ForKey})
-		if q, err := tariff.at(t.Context(), f); !errors.Is(err, errHalted) || asked != 0 {
+		if q, err := tariff.get(t.Context(), f); !errors.Is(err, errHalted) || asked != 0 {
 			t.Errorf("%v, %v", q, err)
 		}
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		if q, err := tariff.at(ctx, f); !errors.Is(err, context.DeadlineExceeded) {
+		if q, err := tariff.get(ctx, f); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, %v", q, err)
 		}
 		asked = 0
 		want(told, 1)
 
 		refuse = fmt.Errorf("ask: %w", filingapi.ErrUnavailable)
-		time.Sleep(priceLife)
+		time.Sleep(priceTTL)
 		want(told, 1, "WARN")
 		if gate.open(time.Now()) {
 			t.Error("the service cannot be reached, and the gate is open")
 		}
 
 		// A service that asks for patience gets it; then the last prices count.
-		time.Sleep(priceLife)
+		time.Sleep(priceTTL)
 		refuse = fmt.Errorf("ask: %w", filingapi.ErrBusy)
-		if q, err := tariff.at(t.Context(), f); !errors.Is(err, errHalted) {
+		if q, err := tariff.get(t.Context(), f); !errors.Is(err, errHalted) {
 			t.Errorf("%v, %v", q, err)
 		}
 		want(told, 1)
@@ -132,9 +132,9 @@ func TestTariff(t *testing.T) {
 
 func TestTariffThatNobodyCanAskStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tariff := newTariff(flat{25_00, 0}, nil, time.Now, nil)
+		tariff := newPriceCache(flat{25_00, 0}, nil, time.Now, nil)
 		time.Sleep(1000 * time.Hour)
-		if q, err := tariff.at(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
+		if q, err := tariff.get(t.Context(), nil); err != nil || q != (flat{25_00, 0}) {
 			t.Errorf("%v, %v", q, err)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	priceLife  = 5 * time.Minute // for how long what things cost is not asked for again
+	priceTTL   = 5 * time.Minute // for how long what things cost is not asked for again
 	priceRetry = time.Minute     // and where it could not be told
 )
 
@@ -23,11 +23,11 @@ const (
 // approve what things cost on the day, and that is what has to be reserved and
 // posted. What was told last counts for a while, and for as long as nobody can
 // tell anything else.
-type tariff struct {
-	ask  Asker // nil: what was told first counts for good
-	now  func() time.Time
-	log  *slog.Logger
-	turn chan struct{} // one asks at a time
+type priceCache struct {
+	ask    Asker // nil: what was told first counts for good
+	now    func() time.Time
+	log    *slog.Logger
+	asking chan struct{} // one asks at a time
 
 	mu     sync.Mutex
 	quoter Quoter
@@ -35,14 +35,14 @@ type tariff struct {
 	failed bool      // the last time
 }
 
-func newTariff(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) *tariff {
-	return &tariff{
+func newPriceCache(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) *priceCache {
+	return &priceCache{
 		ask:    ask,
 		now:    now,
 		log:    log,
-		turn:   make(chan struct{}, 1),
+		asking: make(chan struct{}, 1),
 		quoter: first,
-		due:    now().Add(priceLife),
+		due:    now().Add(priceTTL),
 	}
 }
 
@@ -50,17 +50,17 @@ func newTariff(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) 
 // or the context's error, where nothing is to be sent either: after that the last
 // prices count for a while, so that a price list that is busy for ever holds up
 // no order for ever.
-func (t *tariff) at(ctx context.Context, f *finder) (Quoter, error) {
-	if quoter, fresh := t.last(); fresh {
+func (t *priceCache) get(ctx context.Context, f *lookup) (Quoter, error) {
+	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil
 	}
 	select {
-	case t.turn <- struct{}{}:
+	case t.asking <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-t.turn }()
-	if quoter, fresh := t.last(); fresh {
+	defer func() { <-t.asking }()
+	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil // somebody was quicker
 	}
 	told, err := ask(ctx, f, func() (Quoter, error) { return t.ask(ctx) })
@@ -70,22 +70,22 @@ func (t *tariff) at(ctx context.Context, f *finder) (Quoter, error) {
 	case errors.Is(err, errHalted):
 		return nil, err
 	}
-	t.learn(told, err)
+	t.store(told, err)
 	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
 		return nil, errHalted // whoever asked has told the fleet
 	}
-	quoter, _ := t.last()
+	quoter, _ := t.latest()
 	return quoter, nil
 }
 
-func (t *tariff) last() (quoter Quoter, fresh bool) {
+func (t *priceCache) latest() (quoter Quoter, fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.quoter, t.ask == nil || t.now().Before(t.due)
 }
 
 // learn takes down what was told.
-func (t *tariff) learn(told Quoter, err error) {
+func (t *priceCache) store(told Quoter, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *tariff) learn(told Quoter, err error) {
 	if changes := priceChanges(t.quoter, told); changes.Count > 0 {
 		t.log.Warn("prices or fees have changed", "changes", changes.Count, "what", changes.Names)
 	}
-	t.quoter, t.failed, t.due = told, false, t.now().Add(priceLife)
+	t.quoter, t.failed, t.due = told, false, t.now().Add(priceTTL)
 }
 
 // priced is an order of each kind that has a price of its own.
@@ -133,7 +133,7 @@ func priceChanges(before, now Quoter) Some {
 	for _, p := range priced {
 		for _, state := range filing.States() {
 			for _, kind := range []filing.EntityType{filing.LLC, filing.Corp} {
-				for _, home := range []filing.State{state, elsewhere(state)} {
+				for _, home := range []filing.State{state, otherState(state)} {
 					order := p.order
 					order.FilingState = state
 					if order.Formation != nil {
@@ -156,7 +156,7 @@ func priceChanges(before, now Quoter) Some {
 }
 
 // elsewhere is another state.
-func elsewhere(state filing.State) filing.State {
+func otherState(state filing.State) filing.State {
 	if state == "DE" {
 		return "NV"
 	}

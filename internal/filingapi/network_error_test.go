@@ -28,7 +28,7 @@ func TestMishaps(t *testing.T) {
 		err                  error
 		unsent, sent, within string // "" where the error speaks for itself
 	}{
-		{"time-out of ours", timeUp(time.Second), "no connection to the service came about in time",
+		{"time-out of ours", timeoutError(time.Second), "no connection to the service came about in time",
 			"no answer came in time", "the rest of its answer did not come in time"},
 		{"deadline", context.DeadlineExceeded, "no connection to the service came about in time",
 			"no answer came in time", "the rest of its answer did not come in time"},
@@ -67,14 +67,14 @@ func TestMishaps(t *testing.T) {
 		err := fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w", tc.err)
 		for _, moment := range []struct {
 			name string
-			at   func(mishap) string
+			at   func(networkError) string
 			want string
 		}{{"unsent", beforeSent, tc.unsent}, {"sent", afterSent, tc.sent}, {"within", withinAnswer, tc.within}} {
 			want, wantDetail := moment.want, err.Error()
 			if want == "" {
 				want, wantDetail = err.Error(), ""
 			}
-			if text, detail := c.words(err, moment.at); text != want || detail != wantDetail {
+			if text, detail := c.describe(err, moment.at); text != want || detail != wantDetail {
 				t.Errorf("%s, %s:\n%q [%q]\nwant\n%q [%q]", tc.name, moment.name, text, detail, want, wantDetail)
 			}
 		}
@@ -85,7 +85,7 @@ func TestMishaps(t *testing.T) {
 // password of a proxy's address.
 func TestWordsHideSecrets(t *testing.T) {
 	c := &Client{key: "sk_test_words"}
-	text, _ := c.words(
+	text, _ := c.describe(
 		errors.New(`invalid proxy address "http://ana:s3cr@t@proxy.example.com:3128/a@b": sk_test_words`), beforeSent)
 	if want := `invalid proxy address "http://[password]@proxy.example.com:3128/a@b": [key]`; text != want {
 		t.Errorf("%s\nwant\n%s", text, want)

@@ -15,7 +15,7 @@ import (
 )
 
 // paced runs takers at each of several paces for a while and counts their turns.
-func paced(t *testing.T, paces []jobs.Pace, takers int, long time.Duration) int {
+func paced(t *testing.T, paces []jobs.Throttle, takers int, long time.Duration) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
@@ -34,17 +34,17 @@ func paced(t *testing.T, paces []jobs.Pace, takers int, long time.Duration) int 
 	return int(turns.Load())
 }
 
-func openPaces(t *testing.T, address string, n int, perSecond float64) []jobs.Pace {
+func openPaces(t *testing.T, address string, n int, perSecond float64) []jobs.Throttle {
 	t.Helper()
 	dir := t.TempDir()
-	paces := make([]jobs.Pace, n)
+	paces := make([]jobs.Throttle, n)
 	for i := range paces {
 		q, err := jobs.OpenQueue(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { q.Close() })
-		paces[i] = q.Pace(perSecond, dir)
+		paces[i] = q.Throttle(perSecond, dir)
 	}
 	return paces
 }
@@ -145,14 +145,14 @@ func TestPaceGivesUp(t *testing.T) {
 func TestPaceInOneFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var paces []jobs.Pace
+	var paces []jobs.Throttle
 	for range 3 {
 		q, err := jobs.OpenQueue("")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { q.Close() })
-		paces = append(paces, q.Pace(50, dir))
+		paces = append(paces, q.Throttle(50, dir))
 	}
 	if n := paced(t, paces, 4, 2*time.Second); n > 100+5+3*2 || n < 70 {
 		t.Errorf("%d turns in two seconds", n)

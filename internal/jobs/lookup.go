@@ -22,14 +22,14 @@ type Records interface {
 }
 
 // finder looks users and companies up, and remembers them in the ledger.
-type finder struct {
-	service Records
-	ledger  *ledger.Ledger
-	slots   chan struct{} // look-ups in flight
-	pace    Pace
-	gate    *gate // closed while the service is not to be asked
-	now     func() time.Time
-	flights singleflight.Group // by reference
+type lookup struct {
+	service  Records
+	ledger   *ledger.Ledger
+	slots    chan struct{} // look-ups in flight
+	throttle Throttle
+	gate     *gate // closed while the service is not to be asked
+	now      func() time.Time
+	flights  singleflight.Group // by reference
 
 	mu        sync.RWMutex
 	companies map[string]filing.Company
@@ -37,12 +37,12 @@ type finder struct {
 	asked     map[string]time.Time // when the service answered for a company, by reference
 }
 
-func newFinder(s Records, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *finder {
-	return &finder{
+func newLookup(s Records, l *ledger.Ledger, concurrency int, pace Throttle, g *gate, now func() time.Time) *lookup {
+	return &lookup{
 		service:   s,
 		ledger:    l,
 		slots:     make(chan struct{}, concurrency),
-		pace:      pace,
+		throttle:  pace,
 		gate:      g,
 		now:       now,
 		companies: make(map[string]filing.Company),
@@ -53,7 +53,7 @@ func newFinder(s Records, l *ledger.Ledger, concurrency int, pace Pace, g *gate,
 
 // obstacle is why an order cannot be made now: for good (Rejected), or for a
 // while (Ready, with the time to come back).
-type obstacle struct {
+type lookupError struct {
 	next    filing.Result
 	message string
 	after   time.Duration
@@ -61,7 +61,7 @@ type obstacle struct {
 	err     error
 }
 
-func (o *obstacle) Error() string { return o.message }
+func (o *lookupError) Error() string { return o.message }
 
 // errHalted is why nothing was asked: the key is refused, or the service wants
 // to be left alone for a moment.
@@ -70,11 +70,11 @@ var errHalted = errors.New("the service is not to be asked now")
 // recall brings what the ledger knows of these rows' parties into memory, in
 // two queries rather than two a row. A company that lacked something is asked
 // for again: it may have been completed since.
-func (f *finder) recall(ctx context.Context, rows []ledger.Row) error {
+func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 	var companies, users []string
 	f.mu.Lock()
 	for _, r := range rows {
-		if c, known := f.companies[r.Request.Company.Ref]; known && !whole(c) {
+		if c, known := f.companies[r.Request.Company.Ref]; known && !hasFacts(c) {
 			delete(f.companies, r.Request.Company.Ref)
 		} else if !known && r.Request.Company.Ref != "" {
 			companies = append(companies, r.Request.Company.Ref)
@@ -95,7 +95,7 @@ func (f *finder) recall(ctx context.Context, rows []ledger.Row) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for ref, c := range knownCompanies {
-		if whole(c) {
+		if hasFacts(c) {
 			f.companies[ref] = c
 		}
 	}
@@ -107,32 +107,32 @@ func (f *finder) recall(ctx context.Context, rows []ledger.Row) error {
 
 // whole reports whether a company has what orders depend on.
 // Source: spec section 4, rules 9 and 10.
-func whole(c filing.Company) bool { return c.EntityType != "" && c.FormationState != "" }
+func hasFacts(c filing.Company) bool { return c.EntityType != "" && c.FormationState != "" }
 
 // findUser asks for a user whom nobody knows here. It returns an obstacle, or
 // filingapi.ErrNotFound.
-func (f *finder) findUser(ctx context.Context, email string) (filing.User, error) {
+func (f *lookup) askForUser(ctx context.Context, email string) (filing.User, error) {
 	u, err := ask(ctx, f, func() (filing.User, error) { return f.service.User(ctx, email) })
 	if errors.Is(err, filingapi.ErrNotFound) {
 		return u, err
 	}
-	return u, hindrance(err, "user", email)
+	return u, toLookupError(err, "user", email)
 }
 
 // lookUpUser remembers a user who is there. It returns an obstacle, or
 // filingapi.ErrNotFound.
-func (f *finder) lookUpUser(ctx context.Context, ref filing.UserRef) error {
+func (f *lookup) findUser(ctx context.Context, ref filing.UserRef) error {
 	if _, known := f.knownUser(ref.Ref()); known {
 		return nil
 	}
-	u, err := f.findUser(ctx, ref.Email)
+	u, err := f.askForUser(ctx, ref.Email)
 	if err != nil {
 		return err
 	}
 	return f.keepUser(ctx, ref.Ref(), u)
 }
 
-func (f *finder) knownUser(ref string) (filing.User, bool) {
+func (f *lookup) knownUser(ref string) (filing.User, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	u, known := f.users[ref]
@@ -140,7 +140,7 @@ func (f *finder) knownUser(ref string) (filing.User, bool) {
 }
 
 // keepUser remembers a user.
-func (f *finder) keepUser(ctx context.Context, ref string, u filing.User) error {
+func (f *lookup) keepUser(ctx context.Context, ref string, u filing.User) error {
 	if err := f.ledger.RememberUser(ctx, ref, u); err != nil {
 		return err
 	}
@@ -153,12 +153,12 @@ func (f *finder) keepUser(ctx context.Context, ref string, u filing.User) error 
 // asksForCompany reports whether an order needs more of its company than the
 // sheet says: the id behind a slug, the facts that the state's fee follows, or
 // the name to compare with the sheet's.
-func asksForCompany(r *filing.Request) bool {
+func needsCompanyRecord(r *filing.Request) bool {
 	return r.Order.Formation == nil && r.Company.Ref != "" &&
 		(r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
 }
 
-func (f *finder) company(ctx context.Context, ref string) (filing.Company, error) {
+func (f *lookup) findCompany(ctx context.Context, ref string) (filing.Company, error) {
 	if c, known := f.knownCompany(ref); known {
 		return c, nil
 	}
@@ -167,15 +167,15 @@ func (f *finder) company(ctx context.Context, ref string) (filing.Company, error
 
 // stale is how long an answer of the service about a company counts as its
 // answer of now.
-const stale = time.Minute
+const freshFor = time.Minute
 
 // freshCompany is the service's record of a company as it is now, whatever is
 // remembered of it.
-func (f *finder) freshCompany(ctx context.Context, ref string) (filing.Company, error) {
+func (f *lookup) findFreshCompany(ctx context.Context, ref string) (filing.Company, error) {
 	f.mu.RLock()
 	c, at := f.companies[ref], f.asked[ref]
 	f.mu.RUnlock()
-	if !at.IsZero() && f.now().Sub(at) < stale {
+	if !at.IsZero() && f.now().Sub(at) < freshFor {
 		return c, nil
 	}
 	return f.askForCompany(ctx, ref)
@@ -183,30 +183,30 @@ func (f *finder) freshCompany(ctx context.Context, ref string) (filing.Company, 
 
 // wasAsked reports whether this process has the service's own answer about a
 // company.
-func (f *finder) wasAsked(ref string) bool {
+func (f *lookup) wasAsked(ref string) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return !f.asked[ref].IsZero()
 }
 
-func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company, error) {
+func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company, error) {
 	found, err, _ := f.flights.Do("company "+ref, func() (any, error) {
 		before, _ := f.knownCompany(ref)
 		c, err := ask(ctx, f, func() (filing.Company, error) { return f.service.Company(ctx, ref) })
 		if errors.Is(err, filingapi.ErrNotFound) {
-			return c, &obstacle{
+			return c, &lookupError{
 				next:    filing.Rejected,
 				message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref),
 			}
 		}
-		if err := hindrance(err, "company", ref); err != nil {
+		if err := toLookupError(err, "company", ref); err != nil {
 			return c, err
 		}
 		f.mu.Lock()
 		f.asked[ref] = f.now()
 		completed := f.companies[ref]
 		f.mu.Unlock()
-		if !whole(before) && whole(completed) && !whole(c) {
+		if !hasFacts(before) && hasFacts(completed) && !hasFacts(c) {
 			// It was completed while the question was out, and the answer is older.
 			return completed, nil
 		}
@@ -218,7 +218,7 @@ func (f *finder) askForCompany(ctx context.Context, ref string) (filing.Company,
 	return found.(filing.Company), nil
 }
 
-func (f *finder) knownCompany(ref string) (filing.Company, bool) {
+func (f *lookup) knownCompany(ref string) (filing.Company, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	c, known := f.companies[ref]
@@ -227,20 +227,20 @@ func (f *finder) knownCompany(ref string) (filing.Company, bool) {
 
 // keepCompany remembers a company, also one that lacks something: what the
 // service does say of it counts in a quote.
-func (f *finder) keepCompany(ctx context.Context, ref string, c filing.Company) error {
-	f.learn(ref, c)
+func (f *lookup) keepCompany(ctx context.Context, ref string, c filing.Company) error {
+	f.cacheCompany(ref, c)
 	return f.ledger.RememberCompany(ctx, ref, c)
 }
 
 // learn keeps a company in memory.
-func (f *finder) learn(ref string, c filing.Company) {
+func (f *lookup) cacheCompany(ref string, c filing.Company) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.companies[ref] = c
 }
 
 // ask takes a look-up slot and notes that the service answered.
-func ask[T any](ctx context.Context, f *finder, call func() (T, error)) (T, error) {
+func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, error) {
 	var none T
 	select {
 	case f.slots <- struct{}{}:
@@ -248,7 +248,7 @@ func ask[T any](ctx context.Context, f *finder, call func() (T, error)) (T, erro
 		return none, ctx.Err()
 	}
 	defer func() { <-f.slots }()
-	if err := f.pace.Wait(ctx); err != nil {
+	if err := f.throttle.Wait(ctx); err != nil {
 		return none, err
 	}
 	if !f.gate.open(f.now()) {
@@ -260,27 +260,27 @@ func ask[T any](ctx context.Context, f *finder, call func() (T, error)) (T, erro
 }
 
 // hindrance turns a look-up's error into what it means for the row.
-func hindrance(err error, kind, ref string) error {
+func toLookupError(err error, kind, ref string) error {
 	var answered *filingapi.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, filingapi.ErrRefused), errors.Is(err, filingapi.ErrConflict):
 		if errors.As(err, &answered) {
-			return &obstacle{
+			return &lookupError{
 				next:    filing.Rejected,
 				message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message),
 				err:     err,
 			}
 		}
 	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
-		o := &obstacle{next: filing.Ready, message: "waits for the service", err: err}
+		o := &lookupError{next: filing.Ready, message: "waits for the service", err: err}
 		if errors.As(err, &answered) {
 			o.after, o.message = answered.RetryAfter, answered.Message
 		}
 		return o
 	case errors.Is(err, filingapi.ErrUnavailable):
-		return &obstacle{next: filing.Ready, message: "the service cannot be reached", after: time.Second, err: err}
+		return &lookupError{next: filing.Ready, message: "the service cannot be reached", after: time.Second, err: err}
 	}
 	return err
 }

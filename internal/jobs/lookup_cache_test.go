@@ -38,15 +38,15 @@ func TestOldAnswerAboutACompletedCompany(t *testing.T) {
 	}
 	defer l.Close()
 	s := &slowRecord{asked: make(chan struct{}), answer: make(chan struct{})}
-	d := newDirectory(s, l, 4, unpaced{}, &gate{}, time.Now)
+	d := newResolver(s, l, 4, unlimited{}, &gate{}, time.Now)
 	ref := filing.CompanyRef{Ref: "comp_1", Sheet: filing.Company{EntityType: filing.Corp, FormationState: "NV"}}
 	late := make(chan error)
 	go func() {
-		_, err := d.company(t.Context(), "comp_1")
+		_, err := d.findCompany(t.Context(), "comp_1")
 		late <- err
 	}()
 	<-s.asked
-	if _, err := d.complete(t.Context(), ref, filing.Company{ID: "comp_1"}); err != nil {
+	if _, err := d.completeFacts(t.Context(), ref, filing.Company{ID: "comp_1"}); err != nil {
 		t.Fatal(err)
 	}
 	close(s.answer)
@@ -54,7 +54,7 @@ func TestOldAnswerAboutACompletedCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, _ := d.knownCompany("comp_1")
-	if c, err := d.complete(t.Context(), ref, known); err != nil || !whole(c) || s.updates != 1 {
+	if c, err := d.completeFacts(t.Context(), ref, known); err != nil || !hasFacts(c) || s.updates != 1 {
 		t.Errorf("completed %d times, known as %+v: %v", s.updates, c, err)
 	}
 }

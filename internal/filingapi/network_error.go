@@ -14,7 +14,7 @@ import (
 
 // mishap is a way in which the network or an answer fails, in the words of
 // whoever reads what became of an order.
-type mishap struct {
+type networkError struct {
 	is     func(error) bool
 	unsent string // nothing of the request has left
 	sent   string // it may have arrived, and no answer began
@@ -23,7 +23,7 @@ type mishap struct {
 
 // mishaps are told apart by the types of errors; the first that fits and has
 // words for the moment counts.
-var mishaps = []mishap{
+var networkErrors = []networkError{
 	{isError(context.Canceled),
 		"it was called off",
 		"it was called off before an answer came",
@@ -102,9 +102,9 @@ func isGarbled(err error) bool {
 
 // words says in plain words what an error is, and what the error said itself as
 // the detail. One of no known kind is its own words.
-func (c *Client) words(err error, at func(mishap) string) (text, detail string) {
+func (c *Client) describe(err error, at func(networkError) string) (text, detail string) {
 	detail = c.clean(err.Error())
-	for _, m := range mishaps {
+	for _, m := range networkErrors {
 		if m.is(err) && at(m) != "" {
 			return at(m), detail
 		}
@@ -112,6 +112,6 @@ func (c *Client) words(err error, at func(mishap) string) (text, detail string) 
 	return detail, ""
 }
 
-func beforeSent(m mishap) string   { return m.unsent }
-func afterSent(m mishap) string    { return m.sent }
-func withinAnswer(m mishap) string { return m.within }
+func beforeSent(m networkError) string   { return m.unsent }
+func afterSent(m networkError) string    { return m.sent }
+func withinAnswer(m networkError) string { return m.within }

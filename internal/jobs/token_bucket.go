@@ -15,7 +15,7 @@ import (
 )
 
 // redisTurns are those of a fleet.
-type redisTurns struct {
+type redisBucket struct {
 	redis redis.UniversalClient
 	id    string // of this process among those who take turns
 }
@@ -29,7 +29,7 @@ type redisTurns struct {
 //
 // A moment that lies further ahead than a hundred processes could have taken it
 // is from before the server's clock was set back, or from another server.
-var takeTurns = redis.NewScript(`
+var reserveScript = redis.NewScript(`
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local between, wanted, pile = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -45,11 +45,11 @@ return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
 `)
 
 // paceKeys lie in one slot of a cluster.
-var paceKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
+var bucketKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
 
-func (t *redisTurns) take(ctx context.Context, between time.Duration,
+func (t *redisBucket) reserve(ctx context.Context, between time.Duration,
 	wanted, pile int) (first time.Duration, sharers int, err error) {
-	answer, err := takeTurns.Run(ctx, t.redis, paceKeys, fmt.Sprintf("%.3f", float64(between)/1e3), wanted, pile,
+	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(between)/1e3), wanted, pile,
 		t.id).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = fmt.Errorf("%d numbers in place of 2", len(answer))
@@ -62,9 +62,9 @@ func (t *redisTurns) take(ctx context.Context, between time.Duration,
 
 // folderTurns are those of the processes over one data folder: a file holds the
 // moment of the next free turn, and whoever has it locked takes some.
-type folderTurns struct{ lock *flock.Flock }
+type fileBucket struct{ lock *flock.Flock }
 
-func (t *folderTurns) take(ctx context.Context, between time.Duration,
+func (t *fileBucket) reserve(ctx context.Context, between time.Duration,
 	wanted, pile int) (first time.Duration, sharers int, err error) {
 	if _, err := t.lock.TryLockContext(ctx, time.Millisecond); err != nil {
 		return 0, 0, fmt.Errorf("take turns: %w", err)

@@ -15,22 +15,22 @@ import (
 // directory resolves the users and companies of orders that are about to be
 // sent: once each, and what is not there or lacks something is created and
 // completed from the sheet.
-type directory struct {
-	*finder
+type resolver struct {
+	*lookup
 	service Service
 }
 
-func newDirectory(s Service, l *ledger.Ledger, concurrency int, pace Pace, g *gate, now func() time.Time) *directory {
-	return &directory{finder: newFinder(s, l, concurrency, pace, g, now), service: s}
+func newResolver(s Service, l *ledger.Ledger, concurrency int, pace Throttle, g *gate, now func() time.Time) *resolver {
+	return &resolver{lookup: newLookup(s, l, concurrency, pace, g, now), service: s}
 }
 
 // resolve finds the ids that the order is sent with, and the company's facts
 // where the order depends on them.
 // A row that names another company than its Company ID is a *mismatch; one with
 // an attempt in doubt was sent already, and is settled as it is.
-func (d *directory) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
+func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
 	r := row.Request
-	if userID, err = d.user(ctx, r.User); err != nil {
+	if userID, err = d.resolveUser(ctx, r.User); err != nil {
 		return "", filing.Company{}, err
 	}
 	switch {
@@ -38,31 +38,31 @@ func (d *directory) resolve(ctx context.Context, row *ledger.Row) (userID string
 		return userID, filing.Company{}, nil
 	case r.CreatesCompany():
 		described := r.Company.Sheet.ForUser(userID)
-		company, err = d.named(ctx, row, described)
+		company, err = d.findNamed(ctx, row, described)
 		if err == nil && company.ID != "" {
-			company, err = d.describe(ctx, string(described.Key()), r.Company.Sheet, company)
+			company, err = d.sendDescription(ctx, string(described.Key()), r.Company.Sheet, company)
 		}
 		if err == nil && company.ID != "" && r.NeedsCompanyFacts() {
-			company, err = d.complete(ctx, filing.CompanyRef{Ref: company.ID, Sheet: r.Company.Sheet}, company)
+			company, err = d.completeFacts(ctx, filing.CompanyRef{Ref: company.ID, Sheet: r.Company.Sheet}, company)
 		}
 		return userID, company, err
-	case !asksForCompany(r):
+	case !needsCompanyRecord(r):
 		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
-	company, err = d.company(ctx, r.Company.Ref)
+	company, err = d.findCompany(ctx, r.Company.Ref)
 	if err == nil && !row.Doubt {
-		company, err = d.matching(ctx, r, company)
+		company, err = d.checkNames(ctx, r, company)
 	}
 	if err == nil {
-		err = d.remember(ctx, r, company, userID)
+		err = d.rememberNames(ctx, r, company, userID)
 	}
 	if err == nil && r.NeedsCompanyFacts() {
-		company, err = d.complete(ctx, r.Company, company)
+		company, err = d.completeFacts(ctx, r.Company, company)
 	}
 	return userID, company, err
 }
 
-func (d *directory) user(ctx context.Context, ref filing.UserRef) (string, error) {
+func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string, error) {
 	if ref.ID != "" {
 		return ref.ID, nil
 	}
@@ -88,13 +88,13 @@ func (d *directory) user(ctx context.Context, ref filing.UserRef) (string, error
 // has the name for it. A 409 on creation means that somebody else was quicker,
 // and the look-up then finds the user; where it does not, the phone number is
 // somebody else's. Source: spec section 7.
-func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (filing.User, error) {
-	u, err := d.findUser(ctx, ref.Email)
+func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (filing.User, error) {
+	u, err := d.askForUser(ctx, ref.Email)
 	if !errors.Is(err, filingapi.ErrNotFound) {
 		return u, err
 	}
 	if ref.Name == "" {
-		return u, &obstacle{
+		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
 				"the service has no user %s: correct the e-mail, or give a User Name so that the user can be created",
@@ -102,21 +102,21 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 		}
 	}
 	created := filing.User{FullName: ref.Name, Email: ref.Email, PhoneNumber: ref.Phone}
-	u, err = ask(ctx, d.finder, func() (filing.User, error) { return d.service.CreateUser(ctx, created) })
+	u, err = ask(ctx, d.lookup, func() (filing.User, error) { return d.service.CreateUser(ctx, created) })
 	if !errors.Is(err, filingapi.ErrConflict) {
-		return u, hindrance(err, "user", ref.Email)
+		return u, toLookupError(err, "user", ref.Email)
 	}
-	u, err = d.findUser(ctx, ref.Email)
+	u, err = d.askForUser(ctx, ref.Email)
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound) && ref.Phone == "":
-		return u, &obstacle{
+		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
 				"the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this "+
 					"organization", ref.Email),
 		}
 	case errors.Is(err, filingapi.ErrNotFound):
-		return u, &obstacle{
+		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
 				"the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email,
@@ -128,7 +128,7 @@ func (d *directory) findOrCreateUser(ctx context.Context, ref filing.UserRef) (f
 
 // named finds a company that was formed, created or looked up here under the
 // name by which a row describes it. It has no id where nobody knows it.
-func (d *directory) named(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
+func (d *resolver) findNamed(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
 	key := described.Key()
 	if c, known := d.knownCompany(string(key)); known {
 		return c, nil
@@ -142,9 +142,9 @@ func (d *directory) named(ctx context.Context, row *ledger.Row, described filing
 	case !known:
 		return filing.Company{}, nil
 	case n.Company.ID == "":
-		return filing.Company{}, unformed(row, n, described.FormationKey())
+		return filing.Company{}, formationError(row, n, described.FormationKey())
 	}
-	d.learn(string(key), n.Company)
+	d.cacheCompany(string(key), n.Company)
 	return n.Company, nil
 }
 
@@ -152,7 +152,7 @@ func (d *directory) named(ctx context.Context, row *ledger.Row, described filing
 // that the request of its creation has no field for. It is sent once; again only
 // where the process ended before it was remembered.
 // Source: spec section 2, create-company request fields; section 4, PATCH.
-func (d *directory) describe(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
+func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
 	patch := filing.Company{}
 	if c.StructureType == "" {
 		patch.StructureType = sheet.StructureType
@@ -167,10 +167,10 @@ func (d *directory) describe(ctx context.Context, key string, sheet, c filing.Co
 		return c, nil
 	}
 	described, err, _ := d.flights.Do("describe "+c.ID, func() (any, error) {
-		_, err := ask(ctx, d.finder, func() (filing.Company, error) {
+		_, err := ask(ctx, d.lookup, func() (filing.Company, error) {
 			return d.service.UpdateCompany(ctx, c.ID, patch)
 		})
-		if err := hindrance(err, "company", c.ID); err != nil {
+		if err := toLookupError(err, "company", c.ID); err != nil {
 			return c, err
 		}
 		c.StructureType = cmp.Or(patch.StructureType, c.StructureType)
@@ -187,8 +187,8 @@ func (d *directory) describe(ctx context.Context, key string, sheet, c filing.Co
 // complete sees to it that the service knows the company's entity type and
 // formation state, on which the state's fee depends, from the sheet if need be.
 // Source: spec section 4, rules 9 and 10.
-func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filing.Company) (filing.Company, error) {
-	if whole(c) {
+func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c filing.Company) (filing.Company, error) {
+	if hasFacts(c) {
 		return c, nil
 	}
 	// What this row's sheet does not say is this row's affair: another row of the
@@ -201,7 +201,7 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		{"Formation State", c.FormationState == "" && ref.Sheet.FormationState == ""},
 	} {
 		if fact.missing {
-			return c, &obstacle{
+			return c, &lookupError{
 				next: filing.Rejected,
 				message: fmt.Sprintf(
 					"the service does not know the company's %s and the sheet does not say it: fill the column %q "+
@@ -223,10 +223,10 @@ func (d *directory) complete(ctx context.Context, ref filing.CompanyRef, c filin
 		if patch.EntityType == "" && patch.FormationState == "" {
 			return c, nil
 		}
-		c, err := ask(ctx, d.finder, func() (filing.Company, error) {
+		c, err := ask(ctx, d.lookup, func() (filing.Company, error) {
 			return d.service.UpdateCompany(ctx, c.ID, patch)
 		})
-		if err := hindrance(err, "company", ref.Ref); err != nil {
+		if err := toLookupError(err, "company", ref.Ref); err != nil {
 			return c, err
 		}
 		return c, d.keepCompany(ctx, ref.Ref, c)

@@ -11,7 +11,7 @@ import (
 
 // link knows whether Redis takes what it is given. Only a write tells: a server
 // that is full, or a replica that was a master a moment ago, still answers.
-type link struct {
+type redisHealth struct {
 	mu    sync.Mutex
 	tried time.Time // the last write, or try of one
 	lost  time.Time // zero while all is well
@@ -20,37 +20,37 @@ type link struct {
 
 // Words about Redis for the log, each said once an outage.
 const (
-	lostRedis  = "Redis is away: nothing more is placed until it is back; no row is lost"
-	foundRedis = "Redis is back: placing goes on"
+	redisDown = "Redis is away: nothing more is placed until it is back; no row is lost"
+	redisUp   = "Redis is back: placing goes on"
 )
 
 // note takes in how a write went and returns what is new about it, "" for
 // nothing, and since when Redis was away.
-func (l *link) note(now time.Time, err error) (news string, since time.Time) {
+func (l *redisHealth) record(now time.Time, err error) (news string, since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tried = now
 	switch {
 	case err != nil && l.lost.IsZero():
 		l.lost, l.err = now, err
-		return lostRedis, now
+		return redisDown, now
 	case err == nil && !l.lost.IsZero():
 		since = l.lost
 		l.lost, l.err = time.Time{}, nil
-		return foundRedis, since
+		return redisUp, since
 	}
 	return "", time.Time{}
 }
 
 // quiet reports whether nobody has written for a while.
-func (l *link) quiet(now time.Time) bool {
+func (l *redisHealth) idle(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return now.Sub(l.tried) >= time.Second
 }
 
 // away is how long Redis has been away, and why; 0 while it is there.
-func (l *link) away(now time.Time) (time.Duration, error) {
+func (l *redisHealth) downFor(now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost.IsZero() {
