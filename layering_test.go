@@ -1,5 +1,5 @@
-// Package bulkfiling_test holds the house to its plan: who may import whom, and
-// that the README says what the code does.
+// Package bulkfiling_test holds the tree to its layering, its documents to the
+// code, and its texts to the words of the product.
 package bulkfiling_test
 
 import (
@@ -22,9 +22,9 @@ import (
 	"bulkfiling/internal/sandbox"
 )
 
-// rooms says which of our packages each of them may import. What is not listed
-// may not exist.
-var rooms = map[string][]string{
+// imports lists the packages of this module that each package may import. A
+// package that is not listed may not exist.
+var imports = map[string][]string{
 	"internal/cache":      {},
 	"internal/retry":      {},
 	"internal/text":       {},
@@ -61,7 +61,7 @@ var rooms = map[string][]string{
 		"webhook"},
 }
 
-func TestImportsFollowThePlan(t *testing.T) {
+func TestLayering(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -79,32 +79,32 @@ func TestImportsFollowThePlan(t *testing.T) {
 		if name == "bulkfiling" {
 			continue // this file's own package
 		}
-		allowed, planned := rooms[name]
-		if !planned {
-			t.Errorf("%s is not in the plan of the house", name)
+		allowed, listed := imports[name]
+		if !listed {
+			t.Errorf("%s is not listed in imports", name)
 			continue
 		}
 		seen++
 		for _, i := range p.Imports {
-			room, ours := strings.CutPrefix(i, "bulkfiling/")
-			if ours && !slices.Contains(allowed, strings.TrimPrefix(room, "internal/")) &&
-				!slices.Contains(everywhere, room) {
-				t.Errorf("%s may not import %s", name, room)
+			pkg, ours := strings.CutPrefix(i, "bulkfiling/")
+			if ours && !slices.Contains(allowed, strings.TrimPrefix(pkg, "internal/")) &&
+				!slices.Contains(everywhere, pkg) {
+				t.Errorf("%s may not import %s", name, pkg)
 			}
 		}
 	}
-	if seen != len(rooms) {
-		t.Errorf("%d of %d planned rooms exist", seen, len(rooms))
+	if seen != len(imports) {
+		t.Errorf("%d of %d listed packages exist", seen, len(imports))
 	}
 }
 
-// everywhere are the packages that every package may import: they import none.
+// everywhere lists the packages that every package may import. They import none.
 var everywhere = []string{"internal/cache", "internal/retry", "internal/text"}
 
-var update = flag.Bool("update", false, "write the README's generated parts anew")
+var update = flag.Bool("update", false, "write the generated parts of the documents")
 
-// generated are the parts of the documents that come from the code, between
-// <!-- name --> and <!-- /name -->.
+// generated lists the parts of the documents that come from the code. Each stands
+// between <!-- name --> and <!-- /name -->.
 var generated = []struct {
 	file, name string
 	make       func() string
@@ -112,7 +112,7 @@ var generated = []struct {
 	{"README.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
 	{"README.md", "environment", environmentTable},
-	{"README.md", "rooms", roomTable},
+	{"README.md", "packages", packageTable},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }
 
@@ -133,7 +133,7 @@ func TestDocumentsSayWhatTheCodeDoes(t *testing.T) {
 		switch {
 		case part == want:
 		case !*update:
-			t.Errorf("%s: the part %s is not what the code says; go test . -update writes it", g.file, g.name)
+			t.Errorf("%s: the part %s differs from the code: run go test . -update", g.file, g.name)
 		default:
 			if err := os.WriteFile(g.file, []byte(before+begin+want+end+after), 0o644); err != nil {
 				t.Fatal(err)
@@ -155,18 +155,18 @@ func stateDiagram() string {
 	return b.String()
 }
 
-// roomTable says what each room is for, in the first sentence of its package.
-func roomTable() string {
+// packageTable gives the first sentence of each package's comment.
+func packageTable() string {
 	var b strings.Builder
-	b.WriteString("| room | |\n|---|---|\n")
+	b.WriteString("| package | purpose |\n|---|---|\n")
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...").Output()
 	if err != nil {
 		panic(fmt.Sprintf("go list: %v", err))
 	}
 	for line := range strings.Lines(string(out)) {
 		path, about, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if room, ours := strings.CutPrefix(path, "bulkfiling/"); ours {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", room, about)
+		if name, ours := strings.CutPrefix(path, "bulkfiling/"); ours {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", name, about)
 		}
 	}
 	return b.String()
@@ -187,9 +187,9 @@ func assumptionTable() string {
 	return b.String()
 }
 
-// Every assumption has a place in the code that says so, and what is said to
-// contradict it in the sandbox is there.
-func TestAssumptionsAreWhereTheySay(t *testing.T) {
+// TestAssumptions checks that the code at the place of each assumption names it,
+// and that the sandbox has the behavior that contradicts it.
+func TestAssumptions(t *testing.T) {
 	known := slices.Concat(sandbox.KindNames(), sandbox.BehaviorNames(), sandbox.WebhookKindNames())
 	named := make(map[string]bool)
 	for _, a := range filing.Assumptions {
@@ -229,7 +229,8 @@ func environmentTable() string {
 	return b.String()
 }
 
-// What the page about security names is there: its files, and its tests.
+// TestSecurityPageNamesWhatExists checks that every file and test which
+// docs/security.md names exists.
 func TestSecurityPageNamesWhatExists(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	if err != nil {
