@@ -249,10 +249,10 @@ func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.
 
 // afterHalt is what to do about what halts the fleet.
 var afterHalt = map[filing.Halt]string{
-	filing.ForFunds: "; after a top-up: importer deposit AMOUNT, or the same run again",
-	filing.ForKey:   "; correct FILING_API_KEY and run again",
+	filing.HaltFunds: "; after a top-up: importer deposit AMOUNT, or the same run again",
+	filing.HaltKey:   "; correct FILING_API_KEY and run again",
 
-	filing.ForRestore: "; " + report.AfterRestore,
+	filing.HaltRestored: "; " + report.AfterRestore,
 }
 
 func (a *app) resultsCommand() *cobra.Command {

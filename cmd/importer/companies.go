@@ -255,7 +255,7 @@ func (a *app) createCompany(ctx context.Context, client *filingapi.Client, compa
 	}
 	var body json.RawMessage
 	made := client.CreateCompany(filingapi.KeepBody(context.WithoutCancel(ctx), &body), company)
-	switch made.Class {
+	switch made.Kind {
 	case filing.Accepted:
 		a.say("The company was created.")
 		return a.show(m, body)

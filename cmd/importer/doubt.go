@@ -106,7 +106,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 // that may have been sent since is held.
 func (r *resolver) dealtWith(ctx context.Context) error {
 	halted, err := r.ledger.Standstill(ctx)
-	if err != nil || !r.flags.all || halted.Reason != filing.ForRestore {
+	if err != nil || !r.flags.all || halted.Reason != filing.HaltRestored {
 		return err
 	}
 	return r.sendAgain(ctx, halted)
@@ -166,7 +166,7 @@ func (r *resolver) endRestored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if halted.Reason != filing.ForRestore {
+	if halted.Reason != filing.HaltRestored {
 		fmt.Fprintln(r.out, "The ledger has not gone back in time: nothing is halted for that.")
 		return nil
 	}

@@ -94,7 +94,7 @@ func (p *progress) line(now report.Progress) string {
 		halted = p.app.paint.yellow("the service does not answer: " + p.trouble())
 	case halted == "":
 		return now.String()
-	case now.Halted.Reason == filing.ForKey:
+	case now.Halted.Reason == filing.HaltKey:
 		halted = p.app.paint.red(halted)
 	default:
 		halted = p.app.paint.yellow(halted)

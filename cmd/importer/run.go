@@ -301,7 +301,7 @@ func (r *filingRun) patiently(ctx context.Context, what string, ask func(context
 		case errors.Is(err, filingapi.ErrKeyRefused):
 			return jobs.Outcome{
 				Reason: jobs.KeyRefused,
-				Halted: ledger.Halted{Reason: filing.ForKey, Note: answered.Message},
+				Halted: ledger.Halted{Reason: filing.HaltKey, Note: answered.Message},
 			}, nil
 		case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
 			return jobs.Outcome{}, fmt.Errorf("ask %s for %s: %w", r.env.BaseURL, what, err)

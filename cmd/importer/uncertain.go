@@ -163,12 +163,12 @@ type doubtJSON struct {
 }
 
 type attemptJSON struct {
-	StartedAt time.Time    `json:"startedAt"`
-	EndedAt   time.Time    `json:"endedAt"`
-	Class     filing.Class `json:"class"`
-	Status    int          `json:"status,omitempty"` // HTTP
-	Message   string       `json:"message"`
-	Detail    string       `json:"detail,omitempty"` // the network's own words, where the message is in plain ones
+	StartedAt time.Time         `json:"startedAt"`
+	EndedAt   time.Time         `json:"endedAt"`
+	Class     filing.AnswerKind `json:"class"`
+	Status    int               `json:"status,omitempty"` // HTTP
+	Message   string            `json:"message"`
+	Detail    string            `json:"detail,omitempty"` // the network's own words, where the message is in plain ones
 	// nobody saw it: a person supposes that it was sent, from startedAt on
 	Supposed bool `json:"supposed,omitempty"`
 }

@@ -302,7 +302,7 @@ func TestARefusedKeyShowsAtTheStart(t *testing.T) {
 			return err == nil && h.Reason == reason
 		})
 	}
-	halted(filing.ForKey)
+	halted(filing.HaltKey)
 	select {
 	case body := <-told:
 		if !strings.Contains(body, "key") {
@@ -312,7 +312,7 @@ func TestARefusedKeyShowsAtTheStart(t *testing.T) {
 		t.Error("nobody was told")
 	}
 	f.service.SetKeys(secretKey)
-	halted(filing.Nothing)
+	halted(filing.NoHalt)
 	p.ready(200, `"status":"ok"`)
 	p.await("its row is placed", func() bool {
 		counts, err := l.Counts(t.Context(), "batch1")

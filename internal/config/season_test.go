@@ -71,7 +71,7 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	}
 	seasons := e.Seasons(l, client, slog.New(slog.DiscardHandler))
 	plan, err := seasons.NextPlan(t.Context(), done.Season)
-	if err != nil || plan.Priced || halted(t, l) != filing.ForKey {
+	if err != nil || plan.Priced || halted(t, l) != filing.HaltKey {
 		t.Errorf("%+v, %v, halted %q", plan, err, halted(t, l))
 	}
 	if err := l.KeyAccepted(t.Context()); err != nil {
@@ -82,12 +82,12 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := seasons.FireByHand(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
-		halted(t, l) != filing.ForKey {
+		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
 	status = http.StatusOK
 	if fired, err := seasons.FireByHand(t.Context(), done.Season, turn); err != nil || fired.Batch == "" ||
-		halted(t, l) != filing.Nothing {
+		halted(t, l) != filing.NoHalt {
 		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
 	}
 }
@@ -100,7 +100,7 @@ func TestAKeyOfTheOtherEnvironmentHaltsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := e.Asker(l, client)(t.Context()); !errors.Is(err, ledger.ErrMode) || *asked != 0 ||
-		halted(t, l) != filing.Nothing {
+		halted(t, l) != filing.NoHalt {
 		t.Errorf("%v, asked %d times, halted %q", err, *asked, halted(t, l))
 	}
 }

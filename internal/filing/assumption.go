@@ -131,7 +131,7 @@ var Assumptions = []Assumption{
 		Taken: "the company's from before: nothing was bought. `EIN already requested` and `Foreign " +
 			"qualification already purchased` are ours",
 		Override: "`importer resolve`",
-		Where:    "internal/filing/answer.go",
+		Where:    "internal/filing/row_answer.go",
 		Sandbox:  "--behavior eins-exist",
 	},
 	{
@@ -177,7 +177,7 @@ var Assumptions = []Assumption{
 	{
 		NotShown: "which states are accepted",
 		Taken:    "the fifty states and DC",
-		Where:    "internal/filing/state.go",
+		Where:    "internal/filing/us_state.go",
 	},
 	{
 		NotShown: "whether address state and postal code are required",

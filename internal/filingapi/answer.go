@@ -15,7 +15,7 @@ import (
 
 // classes gives the statuses that have a meaning of their own.
 // Source: spec section 7 for 402 and 409; the rest is an Assumption.
-var classes = map[int]filing.Class{
+var classes = map[int]filing.AnswerKind{
 	http.StatusUnauthorized:       filing.KeyRefused,
 	http.StatusPaymentRequired:    filing.NoFunds,
 	http.StatusForbidden:          filing.KeyRefused,
@@ -26,7 +26,7 @@ var classes = map[int]filing.Class{
 // class is the one place that says what an outcome is. A 2xx that cannot be
 // read is found out by who reads it, and a 409 that names a product by who
 // knows the order.
-func (o outcome) class() filing.Class {
+func (o outcome) class() filing.AnswerKind {
 	if o.err != nil {
 		if o.written {
 			return filing.NoAnswer
@@ -51,7 +51,7 @@ func (o outcome) class() filing.Class {
 // boughtClass is class for a request that buys or creates. A 503 with Retry-After
 // is the service's own, before it looked at the request; one without it may be a
 // gateway's, and the order may have been made behind it.
-func (o outcome) boughtClass() filing.Class {
+func (o outcome) boughtClass() filing.AnswerKind {
 	if o.err == nil && o.status == http.StatusServiceUnavailable && o.header.Get("Retry-After") == "" {
 		return filing.ServerError
 	}

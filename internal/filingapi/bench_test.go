@@ -30,7 +30,7 @@ func BenchmarkOrders(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		inFlight(b, func() bool { return c.PlaceOrder(b.Context(), report()).Class == filing.Accepted })
+		inFlight(b, func() bool { return c.PlaceOrder(b.Context(), report()).Kind == filing.Accepted })
 	})
 	b.Run("bare", func(b *testing.B) {
 		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

@@ -98,14 +98,14 @@ func (c *Client) recovered(ctx context.Context) bool {
 
 // once sends what must not be sent twice, where that may be tried now.
 func (c *Client) once(ctx context.Context, t *trial, send func() filing.Answer) filing.Answer {
-	answer := filing.Answer{Class: filing.NotSent, Message: errOpen.Error()}
+	answer := filing.Answer{Kind: filing.NotSent, Message: errOpen.Error()}
 	ended, admitted := t.admit(time.Now())
 	if !admitted {
 		return answer
 	}
-	defer func() { ended(time.Now(), answer.Class) }()
+	defer func() { ended(time.Now(), answer.Kind) }()
 	if c.recovered(ctx) {
-		answer.Class = filing.NoAnswer // until there is one, whatever happens
+		answer.Kind = filing.NoAnswer // until there is one, whatever happens
 		answer = send()
 	}
 	return answer
@@ -141,7 +141,7 @@ func (t *trial) beginLocked(now time.Time) {
 
 // admit reports whether one more may be sent; if so, ended must be told what
 // came of it.
-func (t *trial) admit(now time.Time) (ended func(time.Time, filing.Class), admitted bool) {
+func (t *trial) admit(now time.Time) (ended func(time.Time, filing.AnswerKind), admitted bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -155,7 +155,7 @@ func (t *trial) admit(now time.Time) (ended func(time.Time, filing.Class), admit
 }
 
 // sideBySide takes in what became of one among others.
-func (t *trial) sideBySide(now time.Time, class filing.Class) {
+func (t *trial) sideBySide(now time.Time, class filing.AnswerKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -170,7 +170,7 @@ func (t *trial) sideBySide(now time.Time, class filing.Class) {
 }
 
 // alone takes in what became of the one that was sent by itself.
-func (t *trial) alone(now time.Time, class filing.Class) {
+func (t *trial) alone(now time.Time, class filing.AnswerKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.out = false
@@ -197,6 +197,6 @@ func (t *trial) state(now time.Time) gobreaker.State {
 }
 
 // inDoubt reports whether something was sent and nobody knows what became of it.
-func isUncertain(class filing.Class) bool {
+func isUncertain(class filing.AnswerKind) bool {
 	return class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable
 }

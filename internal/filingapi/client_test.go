@@ -430,10 +430,10 @@ func TestTheBreaker(t *testing.T) {
 				}, nil
 			}),
 		})
-		place := func(n int, want filing.Class) {
+		place := func(n int, want filing.AnswerKind) {
 			t.Helper()
 			for range n {
-				if got := c.PlaceOrder(t.Context(), report()); got.Class != want {
+				if got := c.PlaceOrder(t.Context(), report()); got.Kind != want {
 					t.Fatalf("got %+v, want %s", got, want)
 				}
 			}
@@ -512,8 +512,8 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 					}),
 				})
 				left := rows
-				became := map[filing.Class]int{}
-				next := func(class filing.Class) bool { // what became of one; whether there is another
+				became := map[filing.AnswerKind]int{}
+				next := func(class filing.AnswerKind) bool { // what became of one; whether there is another
 					mu.Lock()
 					defer mu.Unlock()
 					if class == filing.NotSent {
@@ -530,15 +530,15 @@ func TestAServiceThatFailsForOrdersAlone(t *testing.T) {
 				var all sync.WaitGroup
 				for range flying {
 					all.Go(func() {
-						for class := filing.Class(""); next(class); {
+						for class := filing.AnswerKind(""); next(class); {
 							if _, err := c.Company(t.Context(), "comp_1"); err != nil &&
 								!errors.Is(err, filingapi.ErrUnavailable) {
 								t.Error(err)
 							}
-							if c.CreateCompany(t.Context(), filing.NewCompany{}).Class == filing.NotSent {
+							if c.CreateCompany(t.Context(), filing.NewCompany{}).Kind == filing.NotSent {
 								time.Sleep(50 * time.Millisecond)
 							}
-							if class = c.PlaceOrder(t.Context(), report()).Class; class == filing.NotSent {
+							if class = c.PlaceOrder(t.Context(), report()).Kind; class == filing.NotSent {
 								time.Sleep(2 * time.Second)
 							}
 						}
@@ -593,7 +593,7 @@ func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
 		for i, step := range []struct {
 			after  time.Duration
 			status int
-			want   filing.Class
+			want   filing.AnswerKind
 		}{
 			{2*time.Second - 1, 500, filing.NotSent},
 			{2, 500, filing.ServerError},
@@ -608,7 +608,7 @@ func TestATrialGoesOnUntilAnAnswerCanBeTrusted(t *testing.T) {
 		} {
 			time.Sleep(step.after)
 			status = step.status
-			if got := c.PlaceOrder(t.Context(), report()); got.Class != step.want {
+			if got := c.PlaceOrder(t.Context(), report()); got.Kind != step.want {
 				t.Fatalf("step %d: got %+v, want %s", i, got, step.want)
 			}
 		}

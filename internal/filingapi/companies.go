@@ -82,8 +82,8 @@ func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) f
 
 // created types what became of a creation.
 func (c *Client) creationAnswer(o outcome) filing.Answer {
-	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
-	switch a.Class {
+	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
+	switch a.Kind {
 	case filing.Accepted:
 		var made filing.Company
 		err := o.decode(&made)
@@ -91,7 +91,7 @@ func (c *Client) creationAnswer(o outcome) filing.Answer {
 			a.CompanyID = made.ID
 			return a
 		}
-		a.Class = filing.Unreadable
+		a.Kind = filing.Unreadable
 		a.Message, a.Detail = c.unreadable(o, err, "a company id")
 		return a
 	case filing.Busy:

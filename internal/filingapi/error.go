@@ -76,7 +76,7 @@ func (e *FloorError) Error() string {
 func (e *FloorError) Unwrap() error { return e.err }
 
 // kinds says what the classes of answers are for calls that cost nothing.
-var errorKinds = map[filing.Class]error{
+var errorKinds = map[filing.AnswerKind]error{
 	filing.NotSent:     ErrUnavailable,
 	filing.NoAnswer:    ErrUnavailable,
 	filing.ServerError: ErrUnavailable,

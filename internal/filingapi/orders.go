@@ -26,8 +26,8 @@ func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Ans
 
 // answer types what became of an order.
 func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
-	a := filing.Answer{Class: o.boughtClass(), Status: o.status}
-	switch a.Class {
+	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
+	switch a.Kind {
 	case filing.Accepted:
 		return c.readAccepted(o, a, order)
 	case filing.Busy:
@@ -37,12 +37,12 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 			// Nothing was ordered, and which item is there was cut off: it is asked
 			// once more, as if it had never been sent.
 			why, detail := c.describe(o.bodyErr, withinAnswer)
-			a.Class, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+
+			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+
 				"), but "+why), detail
 			return a
 		}
 		if has, ordered, ok := c.conflict(o, order); ok {
-			a.Class, a.Has, a.Ordered = filing.HasItem, has, ordered
+			a.Kind, a.Has, a.Ordered = filing.HasItem, has, ordered
 		}
 	}
 	a.Message, a.Detail = c.message(o)
@@ -64,7 +64,7 @@ func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) f
 			continue
 		}
 		if want := order.CompanyID; want != "" && made.CompanyID != "" && made.CompanyID != want {
-			a.Class = filing.Unreadable
+			a.Kind = filing.Unreadable
 			a.Message = c.clean(fmt.Sprintf("the service answered for the company %s (%s), and %s was asked for",
 				made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
 			return a
@@ -72,7 +72,7 @@ func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) f
 		a.CompanyID, a.Items = made.CompanyID, made.Items
 		return a
 	}
-	a.Class = filing.Unreadable
+	a.Kind = filing.Unreadable
 	a.Message, a.Detail = c.unreadable(o, err, "order ids")
 	return a
 }

@@ -158,7 +158,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			ln.Close()
 			return "http://" + ln.Addr().String() + "/v1"
 		}, want: filing.Answer{
-			Class:   filing.NotSent,
+			Kind:    filing.NotSent,
 			Message: "the address of the service takes no connections",
 			Detail:  "connect",
 		}},
@@ -169,21 +169,21 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			t.Cleanup(srv.Close)
 			return srv.URL + "/v1"
 		}, want: filing.Answer{
-			Class:   filing.NotSent,
+			Kind:    filing.NotSent,
 			Message: "the certificate of the service is not one to trust",
 			Detail:  "x509",
 		}},
 		{name: "no TLS on the other side", server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { says("SSH-2.0-OpenSSH\r\n")(conn) }) + "/v1"
 		}, want: filing.Answer{
-			Class:   filing.NotSent,
+			Kind:    filing.NotSent,
 			Message: "no secure connection (TLS) to the service came about",
 			Detail:  "tls: ",
 		}},
 		{name: "time-out in the TLS handshake", timeout: 50 * time.Millisecond, server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { hang(conn) }) + "/v1"
 		}, want: filing.Answer{
-			Class:   filing.NotSent,
+			Kind:    filing.NotSent,
 			Message: "no connection to the service came about in time",
 			Detail:  "50ms have passed",
 		}},
@@ -194,7 +194,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 				reset(conn)
 			}) + "/v1"
 		}, want: filing.Answer{
-			Class:   filing.NoAnswer,
+			Kind:    filing.NoAnswer,
 			Message: "the connection broke before an answer came",
 			Detail:  "read",
 		}},
@@ -202,7 +202,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			name:   "reset after the request",
 			server: afterReading(t, reset),
 			want: filing.Answer{
-				Class:   filing.NoAnswer,
+				Kind:    filing.NoAnswer,
 				Message: "the connection broke before an answer came",
 				Detail:  "read",
 			},
@@ -211,7 +211,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			name:   "closed after the request",
 			server: afterReading(t, func(net.Conn) {}),
 			want: filing.Answer{
-				Class:   filing.NoAnswer,
+				Kind:    filing.NoAnswer,
 				Message: "the connection was closed before an answer came",
 				Detail:  "EOF",
 			},
@@ -219,13 +219,13 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name:   "closed within the status line",
 			server: afterReading(t, says("HTTP/1.1 20")),
-			want:   filing.Answer{Class: filing.NoAnswer, Message: "malformed HTTP"},
+			want:   filing.Answer{Kind: filing.NoAnswer, Message: "malformed HTTP"},
 		},
 		{
 			name:   "closed within the header",
 			server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")),
 			want: filing.Answer{
-				Class:   filing.NoAnswer,
+				Kind:    filing.NoAnswer,
 				Message: "what came for an answer is not understood",
 				Detail:  "malformed MIME header",
 			},
@@ -233,11 +233,11 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name:   "an answer that is no HTTP",
 			server: afterReading(t, says("what do you want?\r\n\r\n")),
-			want:   filing.Answer{Class: filing.NoAnswer},
+			want:   filing.Answer{Kind: filing.NoAnswer},
 		},
 		{name: "a header without end", server: afterReading(t, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nX: "+strings.Repeat("y", 1<<20)+"\r\n\r\n")
-		}), want: filing.Answer{Class: filing.NoAnswer}},
+		}), want: filing.Answer{Kind: filing.NoAnswer}},
 		{
 			name:    "time-out while writing",
 			order:   huge,
@@ -248,14 +248,14 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 					time.Sleep(500 * time.Millisecond)
 				}) + "/v1"
 			},
-			want: filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time", Detail: "200ms have passed"},
+			want: filing.Answer{Kind: filing.NoAnswer, Message: "no answer came in time", Detail: "200ms have passed"},
 		},
 		{
 			name:    "time-out while waiting",
 			timeout: 50 * time.Millisecond,
 			server:  afterReading(t, hang),
 			want: filing.Answer{
-				Class:   filing.NoAnswer,
+				Kind:    filing.NoAnswer,
 				Message: "no answer came in time",
 				Detail:  "50ms have passed",
 			},
@@ -265,7 +265,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"companyId\":")
 			hang(conn)
 		}), want: filing.Answer{
-			Class:   filing.Unreadable,
+			Kind:    filing.Unreadable,
 			Status:  200,
 			Message: "the service answered 200 OK, but the rest of its answer did not come in time",
 			Detail:  "50ms have passed",
@@ -274,7 +274,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			name:   "half a body",
 			server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"companyId\":")),
 			want: filing.Answer{
-				Class:   filing.Unreadable,
+				Kind:    filing.Unreadable,
 				Status:  201,
 				Message: "the service answered 201 Created, but its answer was cut off",
 				Detail:  "unexpected EOF",
@@ -283,18 +283,18 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name:   "half a body that is whole JSON",
 			server: afterReading(t, says("HTTP/1.1 201 Created\r\nContent-Length: 1000\r\n\r\n"+made)),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 201},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 201},
 		},
 		{
 			name:   "half a body of a refusal",
 			server: afterReading(t, says("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"no")),
-			want:   filing.Answer{Class: filing.Refused, Status: 422, Message: "422 Unprocessable Entity"},
+			want:   filing.Answer{Kind: filing.Refused, Status: 422, Message: "422 Unprocessable Entity"},
 		},
 		{
 			name:   "garbage",
 			server: answers(200, nil, "\x00\x01\x02"),
 			want: filing.Answer{
-				Class:   filing.Unreadable,
+				Kind:    filing.Unreadable,
 				Status:  200,
 				Message: "the service answered 200 OK, but its answer is not understood",
 				Detail:  "invalid character",
@@ -304,77 +304,77 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			name:   "nothing",
 			server: answers(201, nil, ""),
 			want: filing.Answer{
-				Class:   filing.Unreadable,
+				Kind:    filing.Unreadable,
 				Status:  201,
 				Message: "the service answered 201 Created, but its answer is not understood",
 				Detail:  "unexpected end of JSON",
 			},
 		},
-		{name: "204", server: answers(204, nil, ""), want: filing.Answer{Class: filing.Unreadable, Status: 204}},
+		{name: "204", server: answers(204, nil, ""), want: filing.Answer{Kind: filing.Unreadable, Status: 204}},
 		{
 			name:   "HTML",
 			server: answers(200, map[string]string{"Content-Type": "text/html"}, "<html>Sign in</html>"),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200},
 		},
 		{
 			name:   "null",
 			server: answers(200, nil, "null"),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200, Message: "without order ids"},
 		},
-		{name: "a list", server: answers(200, nil, "[]"), want: filing.Answer{Class: filing.Unreadable, Status: 200}},
+		{name: "a list", server: answers(200, nil, "[]"), want: filing.Answer{Kind: filing.Unreadable, Status: 200}},
 		{
 			name:   "no items",
 			server: answers(200, nil, `{"companyId":"comp_1"}`),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "without order ids"},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200, Message: "without order ids"},
 		},
 		{
 			name:   "items without ids",
 			server: answers(200, nil, `{"companyId":"comp_1","items":[{"orderType":"ein"}]}`),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200},
 		},
 		{
 			name:   "two answers in one",
 			server: answers(200, nil, made+made),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200},
 		},
 		{
 			name:   "a body without end",
 			server: answers(200, nil, `{"companyId":"`+strings.Repeat("x", 2<<20)+`"}`),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 200, Message: "longer than"},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 200, Message: "longer than"},
 		},
 
 		{
 			name:   "200",
 			server: answers(200, nil, made),
-			want:   filing.Answer{Class: filing.Accepted, Status: 200, CompanyID: "comp_1"},
+			want:   filing.Answer{Kind: filing.Accepted, Status: 200, CompanyID: "comp_1"},
 		},
 		{
 			name:   "201",
 			server: answers(201, nil, made),
-			want:   filing.Answer{Class: filing.Accepted, Status: 201, CompanyID: "comp_1"},
+			want:   filing.Answer{Kind: filing.Accepted, Status: 201, CompanyID: "comp_1"},
 		},
 		{
 			name:   "202 as text",
 			server: answers(202, map[string]string{"Content-Type": "text/plain"}, "\n"+made+"\n"),
-			want:   filing.Answer{Class: filing.Accepted, Status: 202, CompanyID: "comp_1"},
+			want:   filing.Answer{Kind: filing.Accepted, Status: 202, CompanyID: "comp_1"},
 		},
 		{
 			name:   "order ids without a company",
 			server: answers(201, nil, `{"items":[{"orderType":"x"},{"orderType":"annualReport","orderId":"order_1"}]}`),
-			want:   filing.Answer{Class: filing.Accepted, Status: 201},
+			want:   filing.Answer{Kind: filing.Accepted, Status: 201},
 		},
 		{
 			name: "a field of another type",
 			server: answers(
 				201, nil, `{"companyId":7,"items":[{"createdAt":12,"orderType":"annualReport","orderId":"order_1","subscriptionStatus":false}]}`),
-			want: filing.Answer{Class: filing.Accepted, Status: 201},
+			want: filing.Answer{Kind: filing.Accepted, Status: 201},
 		},
 
 		{
 			name:   "another company",
 			server: answers(201, nil, strings.Replace(made, "comp_1", "comp_2", 1)),
 			want: filing.Answer{
-				Class:   filing.Unreadable,
+				Kind:    filing.Unreadable,
 				Status:  201,
 				Message: "answered for the company comp_2 (order_1), and comp_1 was asked for",
 			},
@@ -383,65 +383,65 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			name: "101",
 			server: afterReading(
 				t, says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")),
-			want: filing.Answer{Class: filing.Unreadable, Status: 101, Message: "101 Switching Protocols"},
+			want: filing.Answer{Kind: filing.Unreadable, Status: 101, Message: "101 Switching Protocols"},
 		},
 		{
 			name:   "302",
 			server: answers(302, map[string]string{"Location": "/v1/orders"}, ""),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 302},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 302},
 		},
 		{
 			name:   "307",
 			server: answers(307, map[string]string{"Location": "/v1/orders"}, ""),
-			want:   filing.Answer{Class: filing.Unreadable, Status: 307},
+			want:   filing.Answer{Kind: filing.Unreadable, Status: 307},
 		},
 		{
 			name:   "400",
 			server: answers(400, nil, `{"message":"filingYear must be four digits"}`),
-			want:   filing.Answer{Class: filing.Refused, Status: 400, Message: "filingYear must be four digits"},
+			want:   filing.Answer{Kind: filing.Refused, Status: 400, Message: "filingYear must be four digits"},
 		},
 		{
 			name:   "401",
 			server: answers(401, nil, `{"message":"key expired"}`),
-			want:   filing.Answer{Class: filing.KeyRefused, Status: 401, Message: "key expired"},
+			want:   filing.Answer{Kind: filing.KeyRefused, Status: 401, Message: "key expired"},
 		},
 		{
 			name:   "402",
 			server: answers(402, nil, `{"error":"Insufficient balance"}`),
-			want:   filing.Answer{Class: filing.NoFunds, Status: 402, Message: "Insufficient balance"},
+			want:   filing.Answer{Kind: filing.NoFunds, Status: 402, Message: "Insufficient balance"},
 		},
 		{
 			name:   "403",
 			server: answers(403, nil, ""),
-			want:   filing.Answer{Class: filing.KeyRefused, Status: 403, Message: "403 Forbidden"},
+			want:   filing.Answer{Kind: filing.KeyRefused, Status: 403, Message: "403 Forbidden"},
 		},
 		{
 			name:   "404",
 			server: answers(404, nil, "nope"),
-			want:   filing.Answer{Class: filing.Refused, Status: 404, Message: "404 Not Found"},
+			want:   filing.Answer{Kind: filing.Refused, Status: 404, Message: "404 Not Found"},
 		},
-		{name: "408", server: answers(408, nil, ""), want: filing.Answer{Class: filing.Refused, Status: 408}},
+		{name: "408", server: answers(408, nil, ""), want: filing.Answer{Kind: filing.Refused, Status: 408}},
 		{
 			name:   "409 for the EIN",
 			order:  agent,
 			server: answers(409, nil, `{"message":"EIN already requested for this company"}`),
-			want:   filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.EIN, Message: "EIN already"},
+			want:   filing.Answer{Kind: filing.HasItem, Status: 409, Has: filing.EIN, Message: "EIN already"},
 		},
 		{
 			name:   "409 for the qualification",
 			order:  qualification,
 			server: answers(409, nil, `{"error":{"message":"Foreign qualification already purchased for this state"}}`),
-			want:   filing.Answer{Class: filing.HasItem, Status: 409, Has: filing.ForeignQualification},
+			want:   filing.Answer{Kind: filing.HasItem, Status: 409, Has: filing.ForeignQualification},
 		},
 		{
 			name:   "409 for a product that was not ordered",
 			server: answers(409, nil, `{"message":"EIN already exists for this company"}`),
-			want:   filing.Answer{Class: filing.Refused, Status: 409},
+			want:   filing.Answer{Kind: filing.Refused, Status: 409},
 		},
 		{
 			name:   "409 for something else",
 			server: answers(409, nil, `{"message":"version conflict"}`),
-			want:   filing.Answer{Class: filing.Refused, Status: 409, Message: "version conflict"},
+			want:   filing.Answer{Kind: filing.Refused, Status: 409, Message: "version conflict"},
 		},
 		{
 			name: "409 that is cut off",
@@ -449,7 +449,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 				t, says("HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: "+
 					"90\r\nConnection: close\r\n\r\n{\"message\":\"EIN alr")),
 			want: filing.Answer{
-				Class:   filing.NotSent,
+				Kind:    filing.NotSent,
 				Status:  409,
 				Message: "the service refused it (409 Conflict), but its answer was cut off",
 				Detail:  "unexpected EOF",
@@ -458,13 +458,13 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name:   "422",
 			server: answers(422, nil, `{"errors":[{"message":"a is wrong"},{"message":"b is wrong"}]}`),
-			want:   filing.Answer{Class: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"},
+			want:   filing.Answer{Kind: filing.Refused, Status: 422, Message: "a is wrong; b is wrong"},
 		},
 		{
 			name:   "429",
 			server: answers(429, map[string]string{"Retry-After": "7"}, ""),
 			want: filing.Answer{
-				Class:      filing.Busy,
+				Kind:       filing.Busy,
 				Status:     429,
 				RetryAfter: 7 * time.Second,
 				Message:    "429 Too Many Requests",
@@ -473,29 +473,29 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		{
 			name:   "500",
 			server: answers(500, nil, `{"message":"oops"}`),
-			want:   filing.Answer{Class: filing.ServerError, Status: 500, Message: "oops"},
+			want:   filing.Answer{Kind: filing.ServerError, Status: 500, Message: "oops"},
 		},
-		{name: "501", server: answers(501, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 501}},
+		{name: "501", server: answers(501, nil, ""), want: filing.Answer{Kind: filing.ServerError, Status: 501}},
 		{
 			name:   "502",
 			server: answers(502, nil, "<html>"),
-			want:   filing.Answer{Class: filing.ServerError, Status: 502, Message: "502 Bad Gateway"},
+			want:   filing.Answer{Kind: filing.ServerError, Status: 502, Message: "502 Bad Gateway"},
 		},
 		{
 			name:   "503 of a gateway",
 			server: answers(503, nil, ""),
-			want:   filing.Answer{Class: filing.ServerError, Status: 503},
+			want:   filing.Answer{Kind: filing.ServerError, Status: 503},
 		},
 		{
 			name:   "503",
 			server: answers(503, map[string]string{"Retry-After": "2"}, ""),
-			want:   filing.Answer{Class: filing.Busy, Status: 503, RetryAfter: 2 * time.Second},
+			want:   filing.Answer{Kind: filing.Busy, Status: 503, RetryAfter: 2 * time.Second},
 		},
-		{name: "504", server: answers(504, nil, ""), want: filing.Answer{Class: filing.ServerError, Status: 504}},
+		{name: "504", server: answers(504, nil, ""), want: filing.Answer{Kind: filing.ServerError, Status: 504}},
 		{
 			name:   "599",
 			server: answers(599, nil, ""),
-			want:   filing.Answer{Class: filing.ServerError, Status: 599, Message: "599"},
+			want:   filing.Answer{Kind: filing.ServerError, Status: 599, Message: "599"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -506,15 +506,15 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 				order = report()
 			}
 			got := c.PlaceOrder(t.Context(), order)
-			if got.Class != tc.want.Class || got.Status != tc.want.Status || got.RetryAfter != tc.want.RetryAfter ||
+			if got.Kind != tc.want.Kind || got.Status != tc.want.Status || got.RetryAfter != tc.want.RetryAfter ||
 				got.Has != tc.want.Has || got.CompanyID != tc.want.CompanyID ||
 				!strings.Contains(got.Message, tc.want.Message) || !strings.Contains(got.Detail, tc.want.Detail) ||
 				got.Detail != "" && got.Message == got.Detail {
 				t.Errorf("got %+v\nwant %+v", got, tc.want)
 			}
-			if accepted := got.Class == filing.Accepted; accepted != (len(got.Items) > 0) ||
+			if accepted := got.Kind == filing.Accepted; accepted != (len(got.Items) > 0) ||
 				accepted != (got.Message == "") {
-				t.Errorf("items %v and message %q do not fit %s", got.Items, got.Message, got.Class)
+				t.Errorf("items %v and message %q do not fit %s", got.Items, got.Message, got.Kind)
 			}
 		})
 	}
@@ -524,7 +524,7 @@ func TestAnOrderOfAContextThatIsOverIsNotSent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t)})
-	if got := c.PlaceOrder(ctx, report()); got.Class != filing.NotSent {
+	if got := c.PlaceOrder(ctx, report()); got.Kind != filing.NotSent {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -533,7 +533,7 @@ func TestAnOrderCanceledAfterItWasWrittenIsInDoubt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	base := afterReading(t, func(conn net.Conn) { cancel(); hang(conn) })(t)
-	if got := client(t, filingapi.Config{BaseURL: base}).PlaceOrder(ctx, report()); got.Class != filing.NoAnswer {
+	if got := client(t, filingapi.Config{BaseURL: base}).PlaceOrder(ctx, report()); got.Kind != filing.NoAnswer {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -544,7 +544,7 @@ func TestFailuresOfAnotherTransport(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		transport http.RoundTripper
-		want      filing.Class
+		want      filing.AnswerKind
 	}{
 		{"that says nothing", transport(func(*http.Request) (*http.Response, error) { return nil, io.EOF }),
 			filing.NoAnswer},
@@ -555,7 +555,7 @@ func TestFailuresOfAnotherTransport(t *testing.T) {
 	} {
 		base := afterReading(t, func(net.Conn) {})(t)
 		c := client(t, filingapi.Config{BaseURL: base, Transport: tc.transport})
-		if got := c.PlaceOrder(t.Context(), report()); got.Class != tc.want {
+		if got := c.PlaceOrder(t.Context(), report()); got.Kind != tc.want {
 			t.Errorf("%s: got %+v, want %s", tc.name, got, tc.want)
 		}
 	}
@@ -568,7 +568,7 @@ func (l limiter) Wait(ctx context.Context) error { return l(ctx) }
 func TestAnOrderWhoseTurnNeverComesIsNotSent(t *testing.T) {
 	c := client(t, filingapi.Config{BaseURL: answers(500, nil, "")(t),
 		Limiter: limiter(func(context.Context) error { return errors.New("stopped") })})
-	if got := c.PlaceOrder(t.Context(), report()); got.Class != filing.NotSent ||
+	if got := c.PlaceOrder(t.Context(), report()); got.Kind != filing.NotSent ||
 		!strings.Contains(got.Message, "stopped") {
 		t.Errorf("got %+v", got)
 	}
@@ -604,7 +604,7 @@ func TestTheTransportNeverRepeatsAnOrder(t *testing.T) {
 				if i%2 == 1 {
 					want = filing.NoAnswer
 				}
-				if got := c.PlaceOrder(t.Context(), report()); got.Class != want {
+				if got := c.PlaceOrder(t.Context(), report()); got.Kind != want {
 					t.Fatalf("order %d: got %+v, want %s", i, got, want)
 				}
 			}
@@ -672,16 +672,16 @@ func TestWhatIsSaidOfAnOrderIsTrue(t *testing.T) {
 
 			mu.Lock()
 			defer mu.Unlock()
-			counts := map[filing.Class]int{}
+			counts := map[filing.AnswerKind]int{}
 			for _, byUser := range said {
 				for user, a := range byUser {
-					counts[a.Class]++
+					counts[a.Kind]++
 					switch n := received[user]; {
 					case n > 1:
 						t.Errorf("%s was received %d times", user, n)
-					case a.Class == filing.Accepted && n != 1, a.Class == filing.NotSent && n != 0:
-						t.Errorf("%s was received %d times, and is said to be %s", user, n, a.Class)
-					case a.Class != filing.Accepted && a.Class != filing.NotSent && a.Class != filing.NoAnswer:
+					case a.Kind == filing.Accepted && n != 1, a.Kind == filing.NotSent && n != 0:
+						t.Errorf("%s was received %d times, and is said to be %s", user, n, a.Kind)
+					case a.Kind != filing.Accepted && a.Kind != filing.NotSent && a.Kind != filing.NoAnswer:
 						t.Errorf("%s: %+v", user, a)
 					}
 				}
@@ -717,7 +717,7 @@ func TestAnIdleConnectionThatDiedIsNoDoubt(t *testing.T) {
 	})
 	c := client(t, filingapi.Config{BaseURL: "http://" + addr + "/v1"})
 	for range 20 {
-		if got := c.PlaceOrder(t.Context(), report()); got.Class != filing.Accepted && got.Class != filing.NotSent {
+		if got := c.PlaceOrder(t.Context(), report()); got.Kind != filing.Accepted && got.Kind != filing.NotSent {
 			t.Fatalf("got %+v", got)
 		}
 		<-closed
@@ -743,7 +743,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	for range 64 {
 		workers.Go(func() {
 			for range 50 {
-				if got := c.PlaceOrder(t.Context(), report()); got.Class != filing.Accepted {
+				if got := c.PlaceOrder(t.Context(), report()); got.Kind != filing.Accepted {
 					t.Errorf("got %+v", got)
 				}
 			}

@@ -138,12 +138,12 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 		} {
 			order.UserID = user.ID
 			a := c.PlaceOrder(ctx, order)
-			if a.Class != filing.Accepted || len(a.Items) != len(order.Products()) || !filing.IsCompanyID(a.CompanyID) {
+			if a.Kind != filing.Accepted || len(a.Items) != len(order.Products()) || !filing.IsCompanyID(a.CompanyID) {
 				t.Errorf("%s: %+v", name, a)
 			}
 		}
 		again := &filing.Order{UserID: user.ID, CompanyID: company.ID, FilingState: "DE", EIN: ein}
-		if a := c.PlaceOrder(ctx, again); a.Class != filing.HasItem || a.Has != filing.EIN {
+		if a := c.PlaceOrder(ctx, again); a.Kind != filing.HasItem || a.Has != filing.EIN {
 			t.Errorf("%+v", a)
 		}
 		if v := service.Violations(); len(v) > 0 {
@@ -156,7 +156,7 @@ func TestTheServiceFindsNothingToObjectTo(t *testing.T) {
 func TestFailuresOfTheService(t *testing.T) {
 	for _, tc := range []struct {
 		fault sandbox.Fault
-		want  filing.Class
+		want  filing.AnswerKind
 	}{
 		{sandbox.Fault{Kind: sandbox.FaultTimeout}, filing.NoAnswer},
 		{sandbox.Fault{Kind: sandbox.FaultReset}, filing.NoAnswer},
@@ -192,7 +192,7 @@ func TestFailuresOfTheService(t *testing.T) {
 					RegisteredAgent: &filing.RegisteredAgentItem{},
 				}
 				a := c.PlaceOrder(t.Context(), order)
-				if a.Class != tc.want || a.Class == filing.Busy &&
+				if a.Kind != tc.want || a.Kind == filing.Busy &&
 					(a.RetryAfter <= 0 || a.RetryAfter > 3*time.Second) { // a date has whole seconds
 					t.Errorf("%+v", a)
 				}
@@ -215,7 +215,7 @@ func TestAnAnswerWithoutFunds(t *testing.T) {
 		FilingState:     "DE",
 		RegisteredAgent: &filing.RegisteredAgentItem{},
 	}
-	if a := c.PlaceOrder(t.Context(), order); a.Class != filing.NoFunds || a.Message != "Insufficient balance" {
+	if a := c.PlaceOrder(t.Context(), order); a.Kind != filing.NoFunds || a.Message != "Insufficient balance" {
 		t.Errorf("%+v", a)
 	}
 }

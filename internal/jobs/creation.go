@@ -56,7 +56,7 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 		Due:     p.now().Add(retryAfter(a, row.Attempts)),
 	}
 	switch {
-	case a.Class == filing.Accepted:
+	case a.Kind == filing.Accepted:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
 		// the request of a creation has no field for them: describe sends them
@@ -65,9 +65,9 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
 		out.Message = "the company was created as " + a.CompanyID
 		p.resolver.cacheCompany(out.Made.Ref, made)
-	case a.Class.Lost():
+	case a.Kind.Lost():
 		out.Message = uncertainCreation(a)
-	case a.Class == filing.Refused:
+	case a.Kind == filing.Refused:
 		out.Message = "the filing service refused to create the company: " + a.Message
 	default:
 		out.Message = messageFor(a, filing.RowState{}, &filing.Order{}, nil)

@@ -193,7 +193,7 @@ func TestBehindAnotherBatch(t *testing.T) {
 	begun, err := l.Begin(t.Context(),
 		ledger.Intent{Row: row.ID, Claims: []ledger.Claim{{Product: filing.AgentChange, Key: key}}})
 	f.must(err)
-	a := filing.Answer{Class: filing.NoAnswer}
+	a := filing.Answer{Kind: filing.NoAnswer}
 	f.must(l.Settle(t.Context(), ledger.Outcome{
 		Row:        row.ID,
 		Try:        begun.Try,

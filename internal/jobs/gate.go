@@ -43,7 +43,7 @@ func (g *gate) hold(now time.Time, h ledger.Halted) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	until := h.Until
-	if h.Reason != filing.ForRate {
+	if h.Reason != filing.HaltRate {
 		until = now.Add(time.Second) // the pump looks again, and clears it
 	}
 	if until.After(g.until) {
@@ -83,7 +83,7 @@ func (g *gate) fail(now time.Time) {
 
 // learn takes from an order's answer whether the service is there.
 func (g *gate) learn(now time.Time, a filing.Answer) {
-	switch a.Class {
+	switch a.Kind {
 	case filing.NotSent:
 		g.miss(now)
 	case filing.NoAnswer, filing.ServerError, filing.Unreadable, filing.Busy:

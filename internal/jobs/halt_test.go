@@ -99,7 +99,7 @@ func TestWaitForFunds(t *testing.T) {
 	f.eventually("a pause for funds", func() bool {
 		h, err := l.Standstill(t.Context())
 		f.must(err)
-		return h.Reason == filing.ForFunds
+		return h.Reason == filing.HaltFunds
 	})
 	f.service.Deposit(15 * each)
 	f.must(l.Deposit(t.Context(), 100*each, "top-up"))
@@ -174,7 +174,7 @@ func TestRefusedKey(t *testing.T) {
 // What halts the fleet ends a run also where a row waits for another of its
 // batch that was sent without an answer: neither can move.
 func TestHaltedWithARowBehindADoubt(t *testing.T) {
-	for class, want := range map[filing.Class]jobs.StopReason{filing.KeyRefused: jobs.KeyRefused,
+	for class, want := range map[filing.AnswerKind]jobs.StopReason{filing.KeyRefused: jobs.KeyRefused,
 		filing.NoFunds: jobs.OutOfFunds} {
 		t.Run(string(class), func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, on servers) {
@@ -200,7 +200,7 @@ func TestHaltedWithARowBehindADoubt(t *testing.T) {
 // of a class; other orders come later.
 type doubtThen struct {
 	jobs.Service
-	class filing.Class
+	class filing.AnswerKind
 	sent  atomic.Int32
 }
 
@@ -213,9 +213,9 @@ func (s *doubtThen) Company(ctx context.Context, id string) (filing.Company, err
 
 func (s *doubtThen) PlaceOrder(context.Context, *filing.Order) filing.Answer {
 	if s.sent.Add(1) == 1 {
-		return filing.Answer{Class: filing.NoAnswer, Message: "no answer came in time"}
+		return filing.Answer{Kind: filing.NoAnswer, Message: "no answer came in time"}
 	}
-	return filing.Answer{Class: s.class, Message: "so it is"}
+	return filing.Answer{Kind: s.class, Message: "so it is"}
 }
 
 // afterOrders does something once, after n orders.
@@ -377,7 +377,7 @@ func TestRetryAfter(t *testing.T) {
 			watched := make(chan struct{})
 			go func() { // the moment from which everybody can know
 				defer close(watched)
-				for held.Reason != filing.ForRate && t.Context().Err() == nil {
+				for held.Reason != filing.HaltRate && t.Context().Err() == nil {
 					var err error
 					if held, err = one.Standstill(t.Context()); err != nil {
 						t.Error(err)
@@ -437,7 +437,7 @@ type neverSent struct {
 
 func (s *neverSent) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
 	if n := s.sent.Add(1); n <= 10 {
-		return filing.Answer{Class: filing.NotSent, Message: "not sent: no route"}
+		return filing.Answer{Kind: filing.NotSent, Message: "not sent: no route"}
 	}
 	return s.Service.PlaceOrder(ctx, o)
 }

@@ -98,15 +98,15 @@ func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 	now := w.now()
 	away, err := w.queue.health.downFor(now)
 	switch {
-	case halted.Reason == filing.ForKey:
+	case halted.Reason == filing.HaltKey:
 		return Outcome{Reason: KeyRefused, Halted: halted}
-	case halted.Reason == filing.ForRestore, halted.Reason == filing.ForVersion:
+	case halted.Reason == filing.HaltRestored, halted.Reason == filing.HaltVersion:
 		return Outcome{Reason: LedgerHalted, Halted: halted}
 	case p.Funds:
 		return Outcome{}
-	case halted.Reason == filing.ForFunds && now.Before(halted.Until):
+	case halted.Reason == filing.HaltFunds && now.Before(halted.Until):
 		return Outcome{Reason: OutOfFunds, Halted: halted}
-	case halted.Reason == filing.ForRate && halted.Until.Sub(now) > p.Silence:
+	case halted.Reason == filing.HaltRate && halted.Until.Sub(now) > p.Silence:
 		return Outcome{Reason: AskedToWait, Halted: halted}
 	case away > 0:
 		if away > p.Silence {

@@ -127,7 +127,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
 		// It cannot be sent again, and what became of it nobody knows.
 		_, err := p.attempt(ctx, intent,
-			func(context.Context) filing.Answer { return filing.Answer{Class: filing.NotSent, Message: err.Error()} },
+			func(context.Context) filing.Answer { return filing.Answer{Kind: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
 				return p.recordOutcome(row, ledger.Outcome{
 					Row:       row.ID,
@@ -206,7 +206,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
 	if err != nil || begun.Try == 0 {
-		if begun.Halted.Reason != filing.Nothing {
+		if begun.Halted.Reason != filing.NoHalt {
 			p.gate.hold(p.now(), begun.Halted)
 		}
 		return begun, err
@@ -216,9 +216,9 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	// whatever happens, and Ctrl-C waits for it. The slot is free as soon as the
 	// answer is there: what is not yet recorded is not in flight any more, and a
 	// crash in between is settled like any other.
-	answer := filing.Answer{Class: filing.NoAnswer, Message: "the sending broke off"}
+	answer := filing.Answer{Kind: filing.NoAnswer, Message: "the sending broke off"}
 	defer func() {
-		switch answer.Class {
+		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
 			// It halts the fleet: the slot's next order must find that recorded.
 		default:
@@ -228,7 +228,7 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	}()
 	if !p.ledger.MaySend() {
 		answer = filing.Answer{
-			Class:   filing.NotSent,
+			Kind:    filing.NotSent,
 			Message: "this process stood still after it had announced the order",
 		}
 		return begun, nil
@@ -252,7 +252,7 @@ func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledg
 		Explain:    func(s filing.RowState) string { return messageFor(a, s, order, notes) },
 		Due:        p.now().Add(retryAfter(a, row.Attempts)),
 	}
-	switch a.Class {
+	switch a.Kind {
 	case filing.Accepted:
 		out.Items = matchItems(order, a, quote)
 	case filing.HasItem:
@@ -279,7 +279,7 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	}
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := p.ledger.Settle(context.Background(), out)
-		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Class,
+		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)
@@ -301,9 +301,9 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 // not sent and goes again says nothing, and a fleet that is halted has many.
 func logLevel(a filing.Answer) slog.Level {
 	switch {
-	case a.Class.Lost():
+	case a.Kind.Lost():
 		return slog.LevelWarn
-	case !a.Class.Counts():
+	case !a.Kind.Counts():
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -312,7 +312,7 @@ func logLevel(a filing.Answer) slog.Level {
 // retryAfter spaces the attempts of one row: answers that hold everybody back
 // have their own clock in the ledger.
 func retryAfter(a filing.Answer, attempts int) time.Duration {
-	switch a.Class {
+	switch a.Kind {
 	case filing.NotSent:
 		return 250 * time.Millisecond
 	case filing.Unreadable, filing.NoAnswer, filing.ServerError:
@@ -500,7 +500,7 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 	said := strings.TrimSuffix(a.Message, ".")
 	var text string
 	switch {
-	case s.Result == filing.Placed && a.Class == filing.HasItem:
+	case s.Result == filing.Placed && a.Kind == filing.HasItem:
 		text = "placed: an earlier attempt got no answer, and the filing service now says that it has the order (" +
 			said + ")"
 	case s.Result == filing.Placed:
@@ -508,7 +508,7 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 		if order.Formation != nil && a.CompanyID != "" {
 			text += "; the new company is " + a.CompanyID
 		}
-	case a.Class == filing.Accepted && len(s.Open) > 0:
+	case a.Kind == filing.Accepted && len(s.Open) > 0:
 		text = fmt.Sprintf("the filing service confirmed only a part of the order: the %s is not confirmed",
 			titles(s.Open))
 		if s.Result == filing.Uncertain {
@@ -516,21 +516,21 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 		} else {
 			text += ", and is ordered again without what is placed, which costs nothing twice"
 		}
-	case a.Class == filing.HasItem && len(s.Done()) > 0 && s.Result != filing.Exists && s.Result != filing.Uncertain:
+	case a.Kind == filing.HasItem && len(s.Done()) > 0 && s.Result != filing.Exists && s.Result != filing.Uncertain:
 		text = fmt.Sprintf("%s: %s; the rest is ordered without it", a.Has.Title(), said)
 	case s.Result == filing.Exists:
 		text = "the filing service has it already: " + said
 	case s.Result == filing.Uncertain:
 		text = "sent, but the filing service did not confirm it: " + said + ". " + checkDashboard
-	case a.Class == filing.Refused:
+	case a.Kind == filing.Refused:
 		text = "the filing service refused it: " + a.Message
-	case a.Class == filing.NoFunds:
+	case a.Kind == filing.NoFunds:
 		text = "waits for funds: " + a.Message
-	case a.Class == filing.KeyRefused:
+	case a.Kind == filing.KeyRefused:
 		text = "waits: the filing service refuses the API key"
-	case a.Class == filing.Busy:
+	case a.Kind == filing.Busy:
 		text = "waits: the filing service asked for a pause"
-	case s.Doubt:
+	case s.Unconfirmed:
 		text = "sent without an answer; it is sent again, which costs nothing twice for this product"
 	default:
 		text = "not sent yet: " + a.Message

@@ -172,7 +172,7 @@ func TestLateAnswerOwnsItsKey(t *testing.T) {
 		Row:     row.ID,
 		Try:     row.Tries,
 		Owner:   row.Owner,
-		Answer:  filing.Answer{Class: filing.NoAnswer},
+		Answer:  filing.Answer{Kind: filing.NoAnswer},
 		Message: "its process was given up for dead",
 	}))
 	f.must(other.ResolveNotPlaced(t.Context(), row.ID, 0, "not on the dashboard"))
@@ -200,7 +200,7 @@ func TestAttemptsRunOut(t *testing.T) {
 				f.must(l.Settle(t.Context(), ledger.Outcome{
 					Row:        row.ID,
 					Try:        row.Tries,
-					Answer:     filing.Answer{Class: filing.NoAnswer},
+					Answer:     filing.Answer{Kind: filing.NoAnswer},
 					Repeatable: true,
 					Message:    "lost",
 				}))
@@ -215,7 +215,7 @@ func TestAttemptsRunOut(t *testing.T) {
 				sent := make(chan struct{}, 1)
 				w := f.start(l, f.openQueue(), placing(func(func() filing.Answer) filing.Answer {
 					sent <- struct{}{}
-					return filing.Answer{Class: filing.ServerError, Status: 502, Message: "502 Bad Gateway"}
+					return filing.Answer{Kind: filing.ServerError, Status: 502, Message: "502 Bad Gateway"}
 				}))
 				<-sent
 				w.Stop()
@@ -239,7 +239,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 	f.must(l.Settle(t.Context(), ledger.Outcome{
 		Row:     row.ID,
 		Try:     1,
-		Answer:  filing.Answer{Class: filing.Accepted},
+		Answer:  filing.Answer{Kind: filing.Accepted},
 		Claims:  ledger.ClaimsOf(&both, ""),
 		Message: "half of it",
 		Items:   []ledger.Item{{Product: filing.AnnualReport, OrderType: "annual_report", OrderID: "order_report"}},

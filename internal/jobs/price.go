@@ -47,7 +47,7 @@ func AskPrices(ctx context.Context, s Prices, l *ledger.Ledger) ([]filing.Price,
 // again records it once: it is since then that nothing is sent.
 func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
 	halted, err := l.Standstill(ctx)
-	if err != nil || halted.Reason == filing.ForKey && halted.Note == message {
+	if err != nil || halted.Reason == filing.HaltKey && halted.Note == message {
 		return err
 	}
 	return l.KeyRefused(ctx, message)

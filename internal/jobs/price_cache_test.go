@@ -100,7 +100,7 @@ func TestTariff(t *testing.T) {
 
 		// Where nothing is sent nothing is asked, and old prices are none.
 		time.Sleep(priceTTL)
-		gate.hold(time.Now(), ledger.Halted{Reason: filing.ForKey})
+		gate.hold(time.Now(), ledger.Halted{Reason: filing.HaltKey})
 		if q, err := tariff.get(t.Context(), f); !errors.Is(err, errHalted) || asked != 0 {
 			t.Errorf("%v, %v", q, err)
 		}

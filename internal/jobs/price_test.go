@@ -36,12 +36,12 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 		err    error
 		halt   filing.Halt // of the fleet, after it
 	}{
-		{400, filingapi.ErrRefused, filing.Nothing},
-		{401, filingapi.ErrKeyRefused, filing.ForKey},
-		{401, filingapi.ErrKeyRefused, filing.ForKey},
-		{503, filingapi.ErrBusy, filing.ForKey}, // it says nothing of the key
-		{404, filingapi.ErrNotFound, filing.ForKey},
-		{200, nil, filing.ForRate},
+		{400, filingapi.ErrRefused, filing.NoHalt},
+		{401, filingapi.ErrKeyRefused, filing.HaltKey},
+		{401, filingapi.ErrKeyRefused, filing.HaltKey},
+		{503, filingapi.ErrBusy, filing.HaltKey}, // it says nothing of the key
+		{404, filingapi.ErrNotFound, filing.HaltKey},
+		{200, nil, filing.HaltRate},
 	} {
 		status = c.status
 		_, err := jobs.AskPrices(t.Context(), client, l)
@@ -50,7 +50,7 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
 			t.Errorf("%d: %v, halted %q; want %v, %q", c.status, err, halted.Reason, c.err, c.halt)
 		}
-		if !since.IsZero() && c.halt == filing.ForKey && halted.Since != since {
+		if !since.IsZero() && c.halt == filing.HaltKey && halted.Since != since {
 			t.Errorf("%d: halted since %s, and it was since %s", c.status, halted.Since, since)
 		}
 		since = halted.Since
@@ -143,7 +143,7 @@ func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 	halted, err := l.Standstill(t.Context())
-	if f.must(err); halted.Reason != filing.ForRate || time.Until(halted.Until) < 90*time.Second {
+	if f.must(err); halted.Reason != filing.HaltRate || time.Until(halted.Until) < 90*time.Second {
 		t.Errorf("%+v", halted)
 	}
 	w.Stop()

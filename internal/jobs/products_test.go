@@ -372,7 +372,7 @@ func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
 	f.must(l.Settle(t.Context(), ledger.Outcome{
 		Row:        r.ID,
 		Try:        begun.Try,
-		Answer:     filing.Answer{Class: filing.NoAnswer},
+		Answer:     filing.Answer{Kind: filing.NoAnswer},
 		Repeatable: true,
 	}))
 	f.must(l.Close())

@@ -166,9 +166,9 @@ func (w *Worker) pump(ctx context.Context) error {
 		return err
 	}
 	switch halted.Reason {
-	case filing.Nothing:
+	case filing.NoHalt:
 		w.gate.clear()
-	case filing.ForFunds:
+	case filing.HaltFunds:
 		if now.Before(halted.Until) {
 			return nil
 		}

@@ -56,7 +56,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 
 		for _, w := range []*jobs.Worker{first, second} {
 			if end := f.await(w, "a", patient); end.Reason != jobs.LedgerHalted ||
-				end.Halted.Reason != filing.ForRestore {
+				end.Halted.Reason != filing.HaltRestored {
 				t.Fatalf("%+v", end)
 			}
 		}
@@ -129,7 +129,7 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			after := f.openLedger()
 			f.start(after, queue)
 			f.must(after.AskAgain(t.Context()))
-			if h, err := after.Standstill(t.Context()); err != nil || h.Reason != filing.ForRestore {
+			if h, err := after.Standstill(t.Context()); err != nil || h.Reason != filing.HaltRestored {
 				t.Errorf("%+v, %v", h, err)
 			}
 			if n := len(f.seen("POST", "/v1/orders")); n != 4 {

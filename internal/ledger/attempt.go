@@ -14,7 +14,7 @@ type Attempt struct {
 	Try       int
 	StartedAt time.Time
 	EndedAt   time.Time
-	Class     filing.Class
+	Class     filing.AnswerKind
 	Status    int // HTTP; 0 where none came
 	Message   string
 	Detail    string // what the network itself said, where the message is in plain words

@@ -447,7 +447,7 @@ func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 			rows = s.add(l, id, rows...)
 			s.place(l, rows[0])
 			s.send(l, rows[1])
-			for _, class := range []filing.Class{"", filing.NoAnswer} {
+			for _, class := range []filing.AnswerKind{"", filing.NoAnswer} {
 				if class != "" {
 					s.answer(l, rows[1], class)
 				}

@@ -111,14 +111,14 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	switch {
 	case c.restoredAt != 0:
 		return c.restored(), true
-	case c.paused == filing.ForKey:
-		return Halted{Reason: filing.ForKey, Note: c.pausedNote}, true
+	case c.paused == filing.HaltKey:
+		return Halted{Reason: filing.HaltKey, Note: c.pausedNote}, true
 	case c.settlingUntil > max(now, c.holdUntil):
-		return Halted{Reason: filing.ForRate, Until: moment(c.settlingUntil)}, true
+		return Halted{Reason: filing.HaltRate, Until: moment(c.settlingUntil)}, true
 	case c.holdUntil > now:
-		return Halted{Reason: filing.ForRate, Until: moment(c.holdUntil)}, true
-	case c.paused == filing.ForFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
-		return Halted{Reason: filing.ForFunds, Note: c.pausedNote, Until: moment(c.probeAt)}, true
+		return Halted{Reason: filing.HaltRate, Until: moment(c.holdUntil)}, true
+	case c.paused == filing.HaltFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
+		return Halted{Reason: filing.HaltFunds, Note: c.pausedNote, Until: moment(c.probeAt)}, true
 	}
 	return Halted{}, false
 }
@@ -130,21 +130,21 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 	if probing {
 		c.probeRow = 0
 	}
-	switch a.Class.Halts() {
-	case filing.ForFunds:
-		if c.paused == filing.Nothing {
-			c.paused, c.pausedAt, c.probeWait = filing.ForFunds, now, 0
+	switch a.Kind.Halts() {
+	case filing.HaltFunds:
+		if c.paused == filing.NoHalt {
+			c.paused, c.pausedAt, c.probeWait = filing.HaltFunds, now, 0
 		}
-		if c.paused == filing.ForFunds && (probing || c.probeWait == 0) {
+		if c.paused == filing.HaltFunds && (probing || c.probeWait == 0) {
 			c.probeWait = backoff(c.probeWait, firstProbe, lastProbe)
 			c.probeAt = now + c.probeWait
 		}
-		if c.paused == filing.ForFunds {
+		if c.paused == filing.HaltFunds {
 			c.pausedNote = a.Message
 		}
-	case filing.ForKey:
-		c.paused, c.pausedAt, c.pausedNote = filing.ForKey, now, a.Message
-	case filing.ForRate:
+	case filing.HaltKey:
+		c.paused, c.pausedAt, c.pausedNote = filing.HaltKey, now, a.Message
+	case filing.HaltRate:
 		wait := min(a.RetryAfter, longestHold).Milliseconds()
 		if wait <= 0 && c.holdUntil <= now { // answers that were in flight together count once
 			c.holdWait = backoff(c.holdWait, firstHold, lastHold)
@@ -152,19 +152,19 @@ func (c *control) learn(row int64, a filing.Answer, ordered bool, now int64) {
 		}
 		c.holdUntil = max(c.holdUntil, now+wait)
 	}
-	if a.Class == filing.Accepted {
+	if a.Kind == filing.Accepted {
 		c.holdWait = 0
 		// A company costs nothing: that it was created says nothing about funds,
 		// and its row asks next. Were it not let through, a batch of new
 		// companies alone could never ask.
-		if probing && c.paused == filing.ForFunds && ordered {
+		if probing && c.paused == filing.HaltFunds && ordered {
 			c.resume()
 		}
 	}
 }
 
 func (c *control) resume() {
-	c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait = filing.Nothing, "", 0, 0, 0, 0
+	c.paused, c.pausedNote, c.pausedAt, c.probeAt, c.probeRow, c.probeWait = filing.NoHalt, "", 0, 0, 0, 0
 }
 
 // Halted says why a row may not be sent now.
@@ -187,14 +187,14 @@ func (l *Ledger) Standstill(ctx context.Context) (Halted, error) {
 		return l.outdated(c), nil
 	case c.restoredAt != 0:
 		return c.restored(), nil
-	case c.paused != filing.Nothing:
+	case c.paused != filing.NoHalt:
 		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: moment(c.pausedAt)}
-		if c.paused == filing.ForFunds {
+		if c.paused == filing.HaltFunds {
 			h.Until = moment(c.probeAt)
 		}
 		return h, nil
 	case max(c.holdUntil, c.settlingUntil) > now:
-		return Halted{Reason: filing.ForRate, Until: moment(max(c.holdUntil, c.settlingUntil))}, nil
+		return Halted{Reason: filing.HaltRate, Until: moment(max(c.holdUntil, c.settlingUntil))}, nil
 	}
 	return Halted{}, nil
 }
@@ -206,7 +206,7 @@ func (l *Ledger) AskAgain(ctx context.Context) error {
 }
 
 func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
-	if c.paused == filing.ForFunds {
+	if c.paused == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}
 	return l.ration(ctx, tx, c)
@@ -216,7 +216,7 @@ func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 // since.
 func (l *Ledger) KeyAccepted(ctx context.Context) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		if c.paused == filing.ForKey {
+		if c.paused == filing.HaltKey {
 			c.resume()
 		}
 		return nil
@@ -226,7 +226,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 // KeyRefused stops everything: a look-up was answered 401 or 403.
 func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.KeyRefused, Message: message}, false, c.now)
+		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
 }
@@ -234,7 +234,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
 func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
 	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
-		c.learn(0, filing.Answer{Class: filing.Busy, RetryAfter: retryAfter}, false, c.now)
+		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
 	})
 }

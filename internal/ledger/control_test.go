@@ -63,7 +63,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 					s.must(l.Busy(ctx, 30*time.Minute))
 					for _, looking := range []*ledger.Ledger{owner, observer} {
 						h, err := looking.Standstill(ctx)
-						if s.must(err); h.Reason != filing.ForRate {
+						if s.must(err); h.Reason != filing.HaltRate {
 							s.Fatalf("%+v", h)
 						}
 						near("the end of the hold", h.Until, 30*time.Minute)
@@ -193,7 +193,7 @@ func TestLongestHold(t *testing.T) {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.pass(time.Hour)
-		if h, err := other.Standstill(s.Context()); err != nil || h.Reason != filing.Nothing {
+		if h, err := other.Standstill(s.Context()); err != nil || h.Reason != filing.NoHalt {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})

@@ -22,7 +22,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if !ok {
 		return ErrNotFound
 	}
-	if o.Answer.Class == "" {
+	if o.Answer.Kind == "" {
 		return fmt.Errorf("%w: an outcome says how the attempt ended", ErrTransition)
 	}
 	owner := cmp.Or(o.Owner, g.l.owner.ID)
@@ -34,12 +34,12 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	before := *a
 	bought, foreign := g.ownOrders(s, o)
 	news := false
-	*a, news = a.Learn(filing.Attempt{
-		Class:      o.Answer.Class,
+	*a, news = a.Merge(filing.Attempt{
+		Kind:       o.Answer.Kind,
 		Products:   productsOf(o.Claims),
 		Creates:    o.Creates,
 		Repeatable: o.Repeatable,
-		Made:       bought,
+		Purchases:  bought,
 		Ordered:    o.Answer.Ordered,
 	})
 	if !news {
@@ -50,7 +50,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
 		s.due, s.owner = millis(o.Due), ""
 	}
-	if made := o.Creates && o.Answer.Class == filing.Accepted; made || !o.Answer.Class.Counts() {
+	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--
 	}
 	s.company = cmp.Or(o.Company, s.company)
@@ -61,7 +61,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 		}
 		g.remember(f)
 	}
-	state := filing.Fold(s.attempts, filing.Limits{Exhausted: o.Exhausted, Canceled: s.canceled})
+	state := filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: o.Exhausted, Canceled: s.canceled})
 	g.correctItems(s, o, before, state, foreign)
 	message := o.Message
 	if o.Explain != nil {
@@ -71,7 +71,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 		message += fmt.Sprintf("; the answer names the order %s, which is the order of %s", order,
 			foreign[order].seenFrom(s.batch))
 	}
-	if !current && !o.Answer.Class.Lost() {
+	if !current && !o.Answer.Kind.Lost() {
 		message = "answered late: " + message
 	}
 	if state.Contradicted {
@@ -79,9 +79,9 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 			"), but the row was marked as placed: check the dashboard, then resolve it"
 		g.untold = append(g.untold, record{s.id})
 	}
-	if o.Answer.Class == filing.HasItem {
+	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
-			if slices.Contains(state.There, p.Product) {
+			if slices.Contains(state.Existing, p.Product) {
 				s.cost.Amount = max(s.cost.Amount-p.Cost.Amount, 0) // nothing of it is to be paid
 			}
 		}
@@ -157,8 +157,8 @@ func (g *groupWriter) ownOrders(s *standing, o *Outcome) (own []filing.Purchase,
 // the attempt, and the answer does not, were another order's.
 func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attempt, state filing.RowState,
 	foreign map[string]rowRef) {
-	if before.Decision == filing.DecidedPlaced && o.Answer.Class == filing.Accepted {
-		for _, p := range before.Made {
+	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
+		for _, p := range before.Purchases {
 			if p.OrderID != "" && !slices.ContainsFunc(o.Items, func(i Item) bool { return i.OrderID == p.OrderID }) {
 				g.unnamed = append(g.unnamed, record{s.id, p.OrderID})
 			}
@@ -172,7 +172,7 @@ func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attemp
 			func(p filing.Purchase) bool { return p.Product == i.Product }) {
 			continue // it is not the row's: no event is to name it
 		}
-		if i.OrderID != "" && before.Class != "" { // there may be an item that waits for its id
+		if i.OrderID != "" && before.Kind != "" { // there may be an item that waits for its id
 			g.named = append(g.named, record{s.id, string(i.Product), i.OrderID, i.OrderType})
 		}
 		g.addItems(s, []Item{i})
@@ -181,9 +181,9 @@ func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attemp
 
 // end records how an attempt ended.
 func (g *groupWriter) end(s *standing, a filing.Attempt, owner string, o *Outcome) {
-	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Class),
+	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Kind),
 		int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
-		joinProducts(a.Products), flag(a.Creates), flag(a.Repeatable), madeText(a.Made), flag(a.Ordered)})
+		joinProducts(a.Products), flag(a.Creates), flag(a.Repeatable), madeText(a.Purchases), flag(a.Ordered)})
 }
 
 // decide records a decision on whatever of the row is open, and takes the row to
@@ -192,26 +192,26 @@ func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purch
 	last := -1
 	for i := range s.attempts {
 		a := &s.attempts[i]
-		if state := filing.Fold([]filing.Attempt{*a}, filing.Limits{}); len(state.Open) == 0 {
+		if state := filing.Fold([]filing.Attempt{*a}, filing.AttemptLimits{}); len(state.Open) == 0 {
 			continue
 		}
-		if a.Class != filing.Accepted {
-			a.Made = nil
+		if a.Kind != filing.Accepted {
+			a.Purchases = nil
 		}
-		a.Decision, a.Over = d, a.Class
+		a.Decision, a.DecidedOver = d, a.Kind
 		last = i
 	}
 	if last >= 0 && d == filing.DecidedPlaced {
-		s.attempts[last].Made = append(slices.Clone(s.attempts[last].Made), made...)
+		s.attempts[last].Purchases = append(slices.Clone(s.attempts[last].Purchases), made...)
 	}
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
-			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.Over),
-				madeText(a.Made), joinProducts(a.Products), flag(a.Creates)})
+			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.DecidedOver),
+				madeText(a.Purchases), joinProducts(a.Products), flag(a.Creates)})
 		}
 	}
 	s.due = 0
-	g.follow(s, filing.Fold(s.attempts, filing.Limits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{},
+	g.follow(s, filing.Fold(s.attempts, filing.AttemptLimits{Exhausted: true, Canceled: s.canceled}), nil, money.Cost{},
 		message)
 }
 
@@ -225,17 +225,17 @@ func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim,
 	if state.Result == "" && !open {
 		next = s.result // it was decided otherwise since: a late answer that bought nothing changes nothing
 	}
-	if next == filing.Ready && !state.Doubt && s.canceled {
+	if next == filing.Ready && !state.Unconfirmed && s.canceled {
 		next, message = filing.Canceled, takenBack
 	}
-	if next != s.result || open || len(state.Twice) > 0 {
+	if next != s.result || open || len(state.Duplicates) > 0 {
 		s.message = message
 	}
 	asked := s.waits == waitsForApproval && (next == filing.Ready || next == filing.Uncertain) // no answer approves it
 	if !asked && (next != s.result || next == filing.Ready) {
 		s.waits = ""
 	}
-	s.doubt = state.Doubt
+	s.doubt = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
 	if next != filing.Placing { // an order under way is as it was sent
 		s.dropped = joinProducts(dropped(next, state))
@@ -243,16 +243,16 @@ func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim,
 	g.move(s, next)
 	g.balance(s, state, open, cost)
 	g.align(s, state, claims)
-	if len(state.Twice) > 0 {
+	if len(state.Duplicates) > 0 {
 		s.message += fmt.Sprintf("; bought twice by this row (%s): ask the filing service to refund one",
-			titles(state.Twice))
+			titles(state.Duplicates))
 	}
 }
 
 // dropped are the products that the row's next order is made without.
 func dropped(next filing.Result, state filing.RowState) []filing.Product {
 	if next == filing.Placed {
-		return state.There
+		return state.Existing
 	}
 	return slices.DeleteFunc(state.Done(), func(p filing.Product) bool { return p == filing.CompanyRecord })
 }
@@ -317,7 +317,7 @@ func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) 
 			g.claim(s, c)
 		}
 	}
-	for _, product := range state.Twice {
+	for _, product := range state.Duplicates {
 		for _, c := range claims {
 			if c.Product == product {
 				g.twin(s, c, s.id, s.tries)
@@ -559,7 +559,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 	}
 	g.reserve(s, in)
 	s.owner, s.message, s.due = g.l.owner.ID, "", 0
-	if g.c.paused == filing.ForFunds {
+	if g.c.paused == filing.HaltFunds {
 		g.c.probeRow = s.id
 	}
 	g.move(s, filing.Placing)

@@ -333,7 +333,7 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 // is told by its event, or else by its place; an item without an id waits for the
 // event that tells it.
 func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filing.Product, message string) {
-	state := filing.Fold(s.attempts, filing.Limits{})
+	state := filing.Fold(s.attempts, filing.AttemptLimits{})
 	g.placedAs(s, orderIDs, of, state.Open, nil, message)
 }
 

@@ -174,7 +174,7 @@ func TestProbeForFunds(t *testing.T) {
 			s.answer(l, r, filing.NoFunds)
 		}
 		h, err := other.Standstill(ctx)
-		if err != nil || h.Reason != filing.ForFunds || !h.Since.Equal(began) || h.Note != "said the service" {
+		if err != nil || h.Reason != filing.HaltFunds || !h.Since.Equal(began) || h.Note != "said the service" {
 			s.Fatalf("%+v, %v", h, err)
 		}
 		wait := h.Until.Sub(began)
@@ -183,7 +183,7 @@ func TestProbeForFunds(t *testing.T) {
 		}
 		halted := func(r ledger.Row) {
 			s.Helper()
-			if begun := s.begin(other, intent(s.row(l, r.ID))); begun.Halted.Reason != filing.ForFunds {
+			if begun := s.begin(other, intent(s.row(l, r.ID))); begun.Halted.Reason != filing.HaltFunds {
 				s.Fatalf("%+v", begun)
 			}
 		}
@@ -211,7 +211,7 @@ func TestProbeForFunds(t *testing.T) {
 		s.send(l, rows[9])
 		halted(rows[10])
 		s.answer(l, rows[9], filing.Accepted)
-		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.Nothing {
+		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.NoHalt {
 			s.Fatalf("a row was accepted: %+v, %v", h, err)
 		}
 		s.send(l, rows[10])
@@ -254,7 +254,7 @@ func TestDeadProberIsReplaced(t *testing.T) {
 		s.answer(l, rows[0], filing.NoFunds)
 		s.pass(time.Hour)
 		s.send(prober, rows[1])
-		if begun := s.begin(l, intent(rows[2])); begun.Halted.Reason != filing.ForFunds {
+		if begun := s.begin(l, intent(rows[2])); begun.Halted.Reason != filing.HaltFunds {
 			s.Fatalf("%+v", begun)
 		}
 		s.must(prober.Close())
@@ -282,18 +282,18 @@ func TestHoldForRate(t *testing.T) {
 		held := func(d time.Duration) {
 			s.Helper()
 			h, err := other.Standstill(ctx)
-			if err != nil || h.Reason != filing.ForRate || !h.Until.Equal(s.clock().Add(d)) {
+			if err != nil || h.Reason != filing.HaltRate || !h.Until.Equal(s.clock().Add(d)) {
 				s.Fatalf("%+v, %v, want until %s", h, err, s.clock().Add(d))
 			}
-			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForRate {
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.HaltRate {
 				s.Fatalf("%+v", begun)
 			}
 			s.pass(d - time.Millisecond)
-			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForRate {
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.HaltRate {
 				s.Fatalf("a millisecond early: %+v", begun)
 			}
 			s.pass(time.Millisecond)
-			if h, err := other.Standstill(ctx); err != nil || h.Reason != filing.Nothing {
+			if h, err := other.Standstill(ctx); err != nil || h.Reason != filing.NoHalt {
 				s.Fatalf("%+v, %v", h, err)
 			}
 		}
@@ -329,11 +329,11 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		stopped := func() {
 			s.Helper()
 			h, err := other.Standstill(ctx)
-			if err != nil || h.Reason != filing.ForKey || !h.Until.IsZero() || h.Note != "said the service" {
+			if err != nil || h.Reason != filing.HaltKey || !h.Until.IsZero() || h.Note != "said the service" {
 				s.Fatalf("%+v, %v", h, err)
 			}
 			s.pass(time.Hour)
-			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.ForKey {
+			if begun := s.begin(other, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 				s.Fatalf("%+v", begun)
 			}
 		}
@@ -344,13 +344,13 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		s.answer(l, rows[1], filing.NoFunds) // was on its way
 		stopped()
 		s.must(l.AskAgain(ctx)) // funds have nothing to do with it
-		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.ForKey {
+		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
 		s.must(l.KeyAccepted(ctx))
 		s.place(l, rows[3])
 		s.must(l.KeyRefused(ctx, "said the service")) // by a look-up
-		if begun := s.begin(other, intent(rows[2])); begun.Halted.Reason != filing.ForKey {
+		if begun := s.begin(other, intent(rows[2])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}
 		s.must(l.KeyAccepted(ctx))

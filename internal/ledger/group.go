@@ -300,8 +300,8 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 	var row int64
 	var a filing.Attempt
 	var products, made string
-	if err := scan(&row, &a.Try, &a.Class, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
-		&a.Over); err != nil {
+	if err := scan(&row, &a.Try, &a.Kind, &products, &a.Creates, &a.Repeatable, &made, &a.Ordered, &a.Decision,
+		&a.DecidedOver); err != nil {
 		return err
 	}
 	s := g.rows[row]
@@ -320,10 +320,10 @@ func (g *groupWriter) addAttempt(scan func(...any) error) error {
 			if i == 0 {
 				purchase.Cost = s.spent
 			}
-			a.Made = append(a.Made, purchase)
+			a.Purchases = append(a.Purchases, purchase)
 		}
 	default:
-		if err := json.Unmarshal([]byte(made), &a.Made); err != nil {
+		if err := json.Unmarshal([]byte(made), &a.Purchases); err != nil {
 			return fmt.Errorf("read what attempt %d of row %d bought: %w", a.Try, row, err)
 		}
 	}

@@ -45,7 +45,7 @@ func due(r ledger.Row, priority int64) ledger.Row {
 // A late answer shows a purchase whose key a rival has taken meanwhile: the key
 // stays with the purchase, whatever becomes of the rival.
 func TestLateAnswerBesideARival(t *testing.T) {
-	for _, class := range []filing.Class{filing.Refused, filing.NoAnswer, filing.Accepted} {
+	for _, class := range []filing.AnswerKind{filing.Refused, filing.NoAnswer, filing.Accepted} {
 		t.Run(string(class), func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
 				l := s.open()
@@ -277,7 +277,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 		made := outcome(s.row(l, rows[1].ID), begun.Try, filing.Accepted)
 		made.Creates, made.Claims, made.Items, made.Company = true, creation.Claims, nil, "comp_9"
 		s.must(l.Settle(s.Context(), made))
-		if h, err := l.Standstill(s.Context()); err != nil || h.Reason != filing.ForFunds {
+		if h, err := l.Standstill(s.Context()); err != nil || h.Reason != filing.HaltFunds {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})

@@ -274,8 +274,8 @@ func (w *world) make(t *rapid.T, s *sent) {
 }
 
 // answers are what the service, or the network, may say of a request.
-func (s *sent) answers() []filing.Class {
-	lost := []filing.Class{filing.NoAnswer, filing.Unreadable, filing.ServerError}
+func (s *sent) answers() []filing.AnswerKind {
+	lost := []filing.AnswerKind{filing.NoAnswer, filing.Unreadable, filing.ServerError}
 	switch {
 	case len(s.orders) > 0:
 		return append(lost, filing.Accepted, filing.Accepted, filing.Accepted)
@@ -313,7 +313,7 @@ func (w *world) outcome(t *rapid.T, s *sent) ledger.Outcome {
 }
 
 func (w *world) settled(s *sent, out ledger.Outcome) {
-	if out.Answer.Class == filing.Accepted {
+	if out.Answer.Kind == filing.Accepted {
 		for _, i := range out.Items {
 			w.told[i.OrderID] = s
 		}
@@ -403,7 +403,7 @@ func (w *world) sweepBy(t *rapid.T, l *ledger.Ledger) {
 				t.Fatalf("the order of row %d was taken from a living process", r.ID)
 			}
 		}
-		a := filing.Answer{Class: filing.NoAnswer, Message: "its process is gone"}
+		a := filing.Answer{Kind: filing.NoAnswer, Message: "its process is gone"}
 		o := r.Request.Order
 		w.must(l.Settle(w.Context(), ledger.Outcome{
 			Row:        r.ID,
@@ -708,7 +708,7 @@ func TestConcurrentWorkers(t *testing.T) {
 						case begun.Try == 0:
 							continue
 						}
-						class := []filing.Class{filing.Accepted, filing.Accepted, filing.NotSent,
+						class := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent,
 							filing.Refused}[random.IntN(4)]
 						if r.Doubt {
 							class = filing.Accepted

@@ -52,7 +52,7 @@ func TestOneKeyOneRow(t *testing.T) {
 // before, and finds it bought or free.
 func TestWaitingForAKey(t *testing.T) {
 	for _, c := range []struct {
-		class filing.Class
+		class filing.AnswerKind
 		wakes bool
 		buys  bool // the waiting row may buy then
 	}{

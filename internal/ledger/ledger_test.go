@@ -149,7 +149,7 @@ func (s *store) send(l *ledger.Ledger, r ledger.Row) int {
 }
 
 // answer settles the present attempt of a row.
-func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.Class) ledger.Row {
+func (s *store) answer(l *ledger.Ledger, r ledger.Row, class filing.AnswerKind) ledger.Row {
 	s.Helper()
 	now := s.row(l, r.ID)
 	s.must(l.Settle(s.Context(), outcome(now, now.Tries, class)))
@@ -267,8 +267,8 @@ func intent(r ledger.Row) ledger.Intent {
 }
 
 // outcome is what the placer makes of an answer to an attempt of a row.
-func outcome(r ledger.Row, try int, class filing.Class) ledger.Outcome {
-	a := filing.Answer{Class: class, Message: "said the service", Detail: "read tcp: reset"}
+func outcome(r ledger.Row, try int, class filing.AnswerKind) ledger.Outcome {
+	a := filing.Answer{Kind: class, Message: "said the service", Detail: "read tcp: reset"}
 	in := intent(r)
 	out := ledger.Outcome{
 		Row:     r.ID,

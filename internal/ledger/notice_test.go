@@ -39,13 +39,13 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 2)...)
-		if n := s.news(l); n.Halt != filing.Nothing || n.Short || n.FundsTold || n.KeyTold {
+		if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsTold || n.KeyTold {
 			s.Errorf("nothing halts: %+v", n)
 		}
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoFunds)
 		n := s.news(l)
-		if n.Halt != filing.ForFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
+		if n.Halt != filing.HaltFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
 			n.FundsTold {
 			s.Errorf("after a 402: %+v", n)
 		}
@@ -67,7 +67,7 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 			s.Error("when it happens again it is news")
 		}
 		s.must(l.KeyRefused(ctx, "no such key"))
-		if n := s.news(l); n.Halt != filing.ForKey || n.HaltNote != "no such key" || n.KeyTold {
+		if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyTold {
 			s.Errorf("after a 401: %+v", n)
 		}
 		key := ledger.Notice{Kind: ledger.NoticeKey, Subject: "key", Lasts: true}
@@ -93,7 +93,7 @@ func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
 		if begun := s.begin(l, intent(s.row(l, rows[1].ID))); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		if n := s.news(l); !n.Short || n.Halt != filing.Nothing || len(n.Ended) > 0 {
+		if n := s.news(l); !n.Short || n.Halt != filing.NoHalt || len(n.Ended) > 0 {
 			s.Errorf("a row waits for funds: %+v", n)
 		}
 		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || !sum.IsKnown() {

@@ -347,7 +347,7 @@ func (o *out) has(a attempt) bool {
 // database's word of it was lost: whoever wanted to send the order was told
 // that it may not.
 func (l *Ledger) giveBack(ctx context.Context, r Row) error {
-	a := filing.Answer{Class: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
+	a := filing.Answer{Kind: filing.NotSent, Message: "the connection to the ledger broke before the order was sent"}
 	o := Outcome{Row: r.ID, Try: r.Tries, Answer: a, Message: "not sent yet: " + a.Message}
 	if err := l.submit(ctx, &transition{outcome: &o, unsent: true}); err != nil {
 		return fmt.Errorf("give row %d back: %w", r.ID, err)

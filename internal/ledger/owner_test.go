@@ -228,7 +228,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 // uncertain.
 func TestLateAnswer(t *testing.T) {
 	for _, c := range []struct {
-		class  filing.Class
+		class  filing.AnswerKind
 		result filing.Result
 		held   bool
 	}{

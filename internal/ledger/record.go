@@ -170,7 +170,7 @@ func (b Book) Estimated() bool { return b.Certainty >= money.Estimated }
 // while the book still has some. The service has no way to read its balance, so
 // only a person can say which of the two is right.
 func (b Book) Contradicts(reason filing.Halt) bool {
-	return reason == filing.ForFunds && b.Declared && b.Available() > 0
+	return reason == filing.HaltFunds && b.Declared && b.Available() > 0
 }
 
 // Available is what may still be set aside. It means nothing where no deposit

@@ -37,7 +37,7 @@ func TestOldKeysAreKnown(t *testing.T) {
 		s.must(l.Settle(s.Context(), ledger.Outcome{
 			Row:    rows[0].ID,
 			Try:    begun.Try,
-			Answer: filing.Answer{Class: filing.Accepted},
+			Answer: filing.Answer{Kind: filing.Accepted},
 			Items: []ledger.Item{{Product: filing.Formation, OrderID: "order_1"},
 				{Product: filing.EIN, OrderID: "order_2"}, {Product: filing.CompanyRecord, OrderID: "comp_1"}},
 		}))

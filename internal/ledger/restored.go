@@ -268,12 +268,12 @@ func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
 
 // restored is the halt of a ledger that went back in time.
 func (c *control) restored() Halted {
-	return Halted{Reason: filing.ForRestore, Note: c.restoredNote, Since: moment(c.restoredAt)}
+	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: moment(c.restoredAt)}
 }
 
 // outdated is the halt of a process whose ledger a newer version has prepared.
 func (l *Ledger) outdated(c *control) Halted {
-	return Halted{Reason: filing.ForVersion, Note: newer(c.schema, l.schema, c.writtenBy).Error()}
+	return Halted{Reason: filing.HaltVersion, Note: newer(c.schema, l.schema, c.writtenBy).Error()}
 }
 
 // EndRestored lets orders be sent again after the ledger went back in time: a

@@ -31,7 +31,7 @@ func (s *store) halted(l *ledger.Ledger) {
 	if err != nil {
 		h, err = l.Standstill(s.Context()) // the connection that broke is not used again
 	}
-	if s.must(err); h.Reason != filing.ForRestore || !strings.Contains(h.Note, "commits") {
+	if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "commits") {
 		s.Fatalf("%+v", h)
 	}
 }
@@ -89,7 +89,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		s.want(two, rows[2], filing.Placed, 0)
 
 		late := s.open() // a process that starts meanwhile
-		if begun := s.begin(late, intent(rows[5])); begun.Halted.Reason != filing.ForRestore {
+		if begun := s.begin(late, intent(rows[5])); begun.Halted.Reason != filing.HaltRestored {
 			s.Errorf("%+v", begun)
 		}
 		s.must(one.EndRestored(ctx))
@@ -127,11 +127,11 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 		place.Restore()
 		after := s.open()
 		s.halted(after)
-		if begun := s.begin(after, intent(rows[0])); begun.Halted.Reason != filing.ForRestore {
+		if begun := s.begin(after, intent(rows[0])); begun.Halted.Reason != filing.HaltRestored {
 			s.Errorf("%+v", begun)
 		}
 		s.must(after.EndRestored(s.Context()))
-		if h, err := s.open().Standstill(s.Context()); err != nil || h.Reason == filing.ForRestore {
+		if h, err := s.open().Standstill(s.Context()); err != nil || h.Reason == filing.HaltRestored {
 			s.Errorf("found restored once more: %+v, %v", h, err)
 		}
 		// The same backup once more.
@@ -170,10 +170,10 @@ func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
 		rows := s.add(l, "a", reports("a", 2)...)
 		_ = l.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
 		h, err := l.Standstill(s.Context())
-		if s.must(err); h.Reason != filing.ForRestore || !strings.Contains(h.Note, "attempt 1 of row 1") {
+		if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "attempt 1 of row 1") {
 			t.Errorf("%+v", h)
 		}
-		if begun := s.begin(s.open(), intent(rows[1])); begun.Halted.Reason != filing.ForRestore {
+		if begun := s.begin(s.open(), intent(rows[1])); begun.Halted.Reason != filing.HaltRestored {
 			t.Errorf("%+v", begun)
 		}
 	})
@@ -190,7 +190,7 @@ func TestNothingIsSentAtOnceAfterTheServerStarted(t *testing.T) {
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.exec(`UPDATE control SET server_started = 'before'`)
 		begun := s.begin(l, intent(row))
-		if begun.Halted.Reason != filing.ForRate ||
+		if begun.Halted.Reason != filing.HaltRate ||
 			!begun.Halted.Until.Equal(s.clock().Add(8*time.Hour)) { // a third of the lease
 			s.Fatalf("%+v", begun)
 		}

@@ -150,7 +150,7 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 			Try:     begun.Try,
 			Creates: true,
 			Claims:  []ledger.Claim{claim},
-			Answer:  filing.Answer{Class: filing.NoAnswer},
+			Answer:  filing.Answer{Kind: filing.NoAnswer},
 		}
 		s.must(l.Settle(s.Context(), lost))
 		if r := s.want(l, row, filing.Uncertain, 0); !r.Creating {
@@ -158,7 +158,7 @@ func TestCreatedAfterNotPlaced(t *testing.T) {
 		}
 		s.must(l.ResolveNotPlaced(s.Context(), row.ID, 0, "not there"))
 		late := lost
-		late.Answer, late.Company = filing.Answer{Class: filing.Accepted, CompanyID: "comp_9"}, "comp_9"
+		late.Answer, late.Company = filing.Answer{Kind: filing.Accepted, CompanyID: "comp_9"}, "comp_9"
 		late.Made = &ledger.MadeCompany{Ref: string(claim.Key), Record: filing.Company{ID: "comp_9"}}
 		s.must(l.Settle(s.Context(), late))
 		if r := s.want(l, row, filing.Ready, 0); r.Company != "comp_9" || r.Creating {
@@ -186,7 +186,7 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		late := s.lost(l, row)
-		late.Answer.Class, late.Items = filing.Refused, nil
+		late.Answer.Kind, late.Items = filing.Refused, nil
 		untold := func() int {
 			news, err := l.News(ctx)
 			s.must(err)
@@ -354,7 +354,7 @@ func TestARowDoesNotBuyTwiceFromAnOldReading(t *testing.T) {
 			Creates: true,
 			Claims:  in.Claims,
 			Company: "comp_9",
-			Answer:  filing.Answer{Class: filing.Accepted},
+			Answer:  filing.Answer{Kind: filing.Accepted},
 		}))
 		in.Tries = 1
 		if begun := s.begin(l, in); !begun.Lost {

@@ -47,11 +47,11 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 		s.send(l, rows[0])
 		s.exec(`UPDATE control SET schema_version = schema_version + 1, written_by = 'version 7.1'`)
 		begun := s.begin(l, intent(rows[1]))
-		if begun.Try != 0 || begun.Halted.Reason != filing.ForVersion ||
+		if begun.Try != 0 || begun.Halted.Reason != filing.HaltVersion ||
 			!strings.Contains(begun.Halted.Note, "version 7.1") {
 			s.Errorf("%+v", begun)
 		}
-		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.ForVersion {
+		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.HaltVersion {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.answer(l, rows[0], filing.Accepted)

@@ -155,7 +155,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 // A row that waits for a second person goes on waiting, whatever answer to its
 // older attempt comes late, and whatever comes after that.
 func TestNoLateAnswerApprovesARow(t *testing.T) {
-	classes := []filing.Class{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
+	classes := []filing.AnswerKind{filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
 		filing.Busy,
 		filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused}
 	onBothDatabases(t, func(s *store) {
@@ -173,7 +173,7 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 				if r := s.want(l, row, filing.Ready, 0); r.Waits != "approval" {
 					s.Fatalf("%+v", r)
 				}
-				for _, class := range []filing.Class{first, second} {
+				for _, class := range []filing.AnswerKind{first, second} {
 					s.must(l.Settle(s.Context(), outcome(sent, try, class)))
 					if r := s.row(l, row.ID); r.Result == filing.Ready && r.Waits != "approval" {
 						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class, r.Waits)

@@ -356,7 +356,7 @@ func TestSealedNumbersDoNotCompare(t *testing.T) {
 
 // Numbers live as long as their order is not decided, by whatever way it is.
 func TestErasedOnceDecided(t *testing.T) {
-	settled := func(class filing.Class) func(*store, *ledger.Ledger, ledger.Row) {
+	settled := func(class filing.AnswerKind) func(*store, *ledger.Ledger, ledger.Row) {
 		return func(s *store, l *ledger.Ledger, r ledger.Row) {
 			s.send(l, r)
 			s.answer(l, r, class)

@@ -52,7 +52,7 @@ func TestAnyTextIsRecorded(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "a", reports("a", 3*len(texts))...)
 		for i, text := range texts {
-			for j, class := range []filing.Class{filing.Accepted, filing.Refused, filing.NoAnswer} {
+			for j, class := range []filing.AnswerKind{filing.Accepted, filing.Refused, filing.NoAnswer} {
 				row := rows[3*i+j]
 				out := outcome(row, s.send(l, row), class)
 				out.Company, out.Made = "comp", &ledger.MadeCompany{

@@ -79,15 +79,15 @@ type Outcome struct {
 func (o *Outcome) bought() []filing.Purchase {
 	var all []filing.Purchase
 	switch {
-	case o.Answer.Class == filing.Accepted && o.Creates:
+	case o.Answer.Kind == filing.Accepted && o.Creates:
 		all = append(all, filing.Purchase{Product: filing.CompanyRecord, OrderID: o.Company})
-	case o.Answer.Class == filing.Accepted:
+	case o.Answer.Kind == filing.Accepted:
 		for _, i := range o.Items {
 			if i.Product != "" && i.OrderID != "" {
 				all = append(all, filing.Purchase{Product: i.Product, OrderID: i.OrderID, Cost: i.Cost})
 			}
 		}
-	case o.Answer.Class == filing.HasItem:
+	case o.Answer.Kind == filing.HasItem:
 		there := filing.Purchase{Product: o.Answer.Has}
 		for _, i := range o.Items {
 			if i.Product == o.Answer.Has {

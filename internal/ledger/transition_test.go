@@ -35,7 +35,7 @@ func TestSettle(t *testing.T) {
 	}
 	placed := want{result: filing.Placed, posted: cost, attempts: 1, key: "bought"}
 	for _, c := range []struct {
-		class      filing.Class
+		class      filing.AnswerKind
 		once       want
 		repeatable want
 	}{
@@ -167,7 +167,7 @@ func TestDoubtIsKept(t *testing.T) {
 		l := s.open()
 		s.must(l.Deposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
-		for _, class := range []filing.Class{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
+		for _, class := range []filing.AnswerKind{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
 			filing.NoFunds} {
 			s.send(l, row)
 			r := s.answer(l, row, class)
@@ -250,12 +250,12 @@ func TestGroupIsolation(t *testing.T) {
 			errs[40] = l.Settle(ctx, ledger.Outcome{
 				Row:    1 << 40,
 				Try:    1,
-				Answer: filing.Answer{Class: filing.Accepted},
+				Answer: filing.Answer{Kind: filing.Accepted},
 			})
 		})
 		flying.Go(func() { // it does not say how the attempt ended
 			out := outcome(rows[0], 1, filing.Accepted)
-			out.Answer.Class = ""
+			out.Answer.Kind = ""
 			errs[41] = l.Settle(ctx, out)
 		})
 		flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })

@@ -148,8 +148,8 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	if r.book.Declared {
 		set(dollars, float64(r.book.Available())/100, "available")
 	}
-	for _, reason := range []filing.Halt{filing.ForFunds, filing.ForKey, filing.ForRate, filing.ForRestore,
-		filing.ForVersion} {
+	for _, reason := range []filing.Halt{filing.HaltFunds, filing.HaltKey, filing.HaltRate, filing.HaltRestored,
+		filing.HaltVersion} {
 		set(halted, boolValue(r.halted.Reason == reason), string(reason))
 	}
 	set(haltedSince, timestamp(r.halted.Since))

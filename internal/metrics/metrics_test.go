@@ -155,16 +155,16 @@ func wantLines(t *testing.T, got string, lines ...string) {
 func TestEveryAnswerIsCountedByItsClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &answering{after: 200 * time.Millisecond}
-		for _, class := range []filing.Class{filing.Accepted, filing.Accepted, filing.NoFunds, filing.NotSent,
+		for _, class := range []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NoFunds, filing.NotSent,
 			filing.NoAnswer} {
-			inner.answers = append(inner.answers, filing.Answer{Class: class})
+			inner.answers = append(inner.answers, filing.Answer{Kind: class})
 		}
 		s := metrics.Observe(inner)
 		order := &filing.Order{EIN: &filing.EINItem{}, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
 		for range 5 {
 			s.PlaceOrder(t.Context(), order)
 		}
-		inner.answers = []filing.Answer{{Class: filing.Refused}}
+		inner.answers = []filing.Answer{{Kind: filing.Refused}}
 		s.CreateCompany(t.Context(), filing.NewCompany{})
 		r := prometheus.NewRegistry()
 		r.MustRegister(s)
@@ -226,7 +226,7 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 		Certainty:   money.Unknown,
 	}
 	since, until := time.Unix(1_800_000_000, 0), time.Unix(1_800_000_060, 500_000_000)
-	s.halted = ledger.Halted{Reason: filing.ForFunds, Note: "Acme LLC has no money", Since: since, Until: until}
+	s.halted = ledger.Halted{Reason: filing.HaltFunds, Note: "Acme LLC has no money", Since: since, Until: until}
 	r := prometheus.NewRegistry()
 	r.MustRegister(metrics.NewFleet(s, breaker("half-open"), queue{}))
 	got := text(t, r)

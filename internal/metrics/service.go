@@ -14,7 +14,7 @@ import (
 
 // classes are all classes of answers, so that every counter is there, at zero,
 // before the first answer: a rate needs a beginning.
-var classes = []filing.Class{
+var classes = []filing.AnswerKind{
 	filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
 	filing.Busy, filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused,
 }
@@ -131,7 +131,7 @@ func (m *Service) Collect(ch chan<- prometheus.Metric) {
 // PlaceOrder sends an order and counts its answer.
 func (m *Service) PlaceOrder(ctx context.Context, o *filing.Order) filing.Answer {
 	a := m.send(m.orders, func() filing.Answer { return m.service.PlaceOrder(ctx, o) })
-	if a.Class == filing.Accepted {
+	if a.Kind == filing.Accepted {
 		for _, product := range o.Products() {
 			m.items.WithLabelValues(string(product)).Inc()
 		}
@@ -151,8 +151,8 @@ func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer
 	defer m.inFlight.Dec()
 	began := time.Now()
 	a := send()
-	counter.WithLabelValues(string(a.Class)).Inc()
-	if a.Class != filing.NotSent && counter == m.orders {
+	counter.WithLabelValues(string(a.Kind)).Inc()
+	if a.Kind != filing.NotSent && counter == m.orders {
 		m.orderDuration.Observe(time.Since(began).Seconds())
 	}
 	return a

@@ -50,7 +50,7 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 		Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait")),
 	}
 	why := "The book cannot pay for what is next."
-	if news.Halt == filing.ForFunds {
+	if news.Halt == filing.HaltFunds {
 		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
 	}
 	book, err := w.ledger.Book(ctx)

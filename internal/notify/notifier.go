@@ -169,8 +169,8 @@ func (n *Notifier) keep(ctx context.Context, notice ledger.Notice, err error) er
 // funds are out when the service says so, or rows wait for the book. A refused
 // key hides what the service would say of them.
 func (n *Notifier) funds(ctx context.Context, w writer, news ledger.News, last bool) error {
-	out := news.Halt == filing.ForFunds || news.Short
-	enough := !out && news.Halt != filing.ForKey
+	out := news.Halt == filing.HaltFunds || news.Short
+	enough := !out && news.Halt != filing.HaltKey
 	lasted := n.lasted("funds", enough && news.FundsTold, steady)
 	switch {
 	case !n.tells(ledger.NoticeFunds):
@@ -186,7 +186,7 @@ func (n *Notifier) funds(ctx context.Context, w writer, news ledger.News, last b
 }
 
 func (n *Notifier) key(ctx context.Context, w writer, news ledger.News) error {
-	switch refused := news.Halt == filing.ForKey; {
+	switch refused := news.Halt == filing.HaltKey; {
 	case !n.tells(ledger.NoticeKey):
 		return nil
 	case refused && !news.KeyTold:

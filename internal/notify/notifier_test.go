@@ -135,7 +135,7 @@ func (s *season) addAt(each money.Cost, id string, n int) []ledger.Row {
 }
 
 // answer sends a row and settles it with an answer.
-func (s *season) answer(class filing.Class, rows ...ledger.Row) {
+func (s *season) answer(class filing.AnswerKind, rows ...ledger.Row) {
 	s.Helper()
 	ctx := context.Background()
 	for _, r := range rows {
@@ -151,7 +151,7 @@ func (s *season) answer(class filing.Class, rows ...ledger.Row) {
 		if begun.Try == 0 {
 			continue
 		}
-		a := filing.Answer{Class: class, Message: "said the service"}
+		a := filing.Answer{Kind: class, Message: "said the service"}
 		out := ledger.Outcome{
 			Row:     r.ID,
 			Try:     begun.Try,

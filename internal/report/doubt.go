@@ -195,7 +195,7 @@ func (d *Doubt) FormsCompany() bool {
 }
 
 // classes are the outcomes of attempts in plain words.
-var classes = map[filing.Class]string{
+var classes = map[filing.AnswerKind]string{
 	filing.NotSent:     "not sent",
 	filing.Accepted:    "accepted",
 	filing.Unreadable:  "an answer that cannot be read",

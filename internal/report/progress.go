@@ -34,7 +34,7 @@ type Progress struct {
 func (m *Meter) Read(now ledger.Progress, halted ledger.Halted, at time.Time) Progress {
 	p := Progress{Progress: now, Answered: Answered(now.Counts), Total: now.Counts.Total(), Halted: halted}
 	elapsed := at.Sub(m.began).Seconds()
-	if halted.Reason != filing.Nothing || elapsed <= 0 || p.Answered <= m.atOnce {
+	if halted.Reason != filing.NoHalt || elapsed <= 0 || p.Answered <= m.atOnce {
 		return p
 	}
 	p.Rate = float64(p.Answered-m.atOnce) / elapsed

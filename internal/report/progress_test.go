@@ -37,7 +37,7 @@ func TestProgressMeasuresFromWhereSomebodyBeganToLook(t *testing.T) {
 		{"no time has passed", at(101, 899), ledger.Halted{}, 0, 0, 0, "101/1000  101 placed  $1,010.00 spent"},
 		{"what was there before is not counted in", at(200, 800), ledger.Halted{}, 10 * time.Second, 10,
 			80 * time.Second, "200/1000  200 placed  $2,000.00 spent  10/s  about 1m20s left"},
-		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.ForFunds}, 10 * time.Second, 0, 0,
+		{"halted, it has no rate", at(200, 800), ledger.Halted{Reason: filing.HaltFunds}, 10 * time.Second, 0, 0,
 			"200/1000  200 placed  $2,000.00 spent"},
 		{"at its end nothing is left", at(1000, 0), ledger.Halted{}, 90 * time.Second, 10, 0,
 			"1000/1000  1000 placed  $10,000.00 spent  10/s"},

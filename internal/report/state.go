@@ -60,16 +60,16 @@ func Brief(r ledger.Row) string {
 // another way.
 func HaltText(h ledger.Halted) string {
 	switch h.Reason {
-	case filing.ForFunds:
+	case filing.HaltFunds:
 		return fmt.Sprintf("the service says that the prepaid balance is too low (%s)", h.Note)
-	case filing.ForKey:
+	case filing.HaltKey:
 		return fmt.Sprintf("the service refuses the API key (%s)", h.Note)
-	case filing.ForRate:
+	case filing.HaltRate:
 		return "the service asked for a pause until " + clock(h)
-	case filing.ForRestore:
+	case filing.HaltRestored:
 		return fmt.Sprintf(
 			"the ledger went back in time (%s): what was sent since may look unsent, so nothing is sent", h.Note)
-	case filing.ForVersion:
+	case filing.HaltVersion:
 		return h.Note
 	}
 	return ""
@@ -94,15 +94,15 @@ func DisagreeText(h ledger.Halted, book ledger.Book) string {
 // HaltWords is HaltText in two or three words.
 func HaltWords(h ledger.Halted) string {
 	switch h.Reason {
-	case filing.ForFunds:
+	case filing.HaltFunds:
 		return "waits for funds"
-	case filing.ForKey:
+	case filing.HaltKey:
 		return "key refused"
-	case filing.ForRate:
+	case filing.HaltRate:
 		return "asked to wait until " + clock(h)
-	case filing.ForRestore:
+	case filing.HaltRestored:
 		return "ledger restored"
-	case filing.ForVersion:
+	case filing.HaltVersion:
 		return "newer ledger"
 	}
 	return ""

@@ -255,7 +255,7 @@ func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt
 	must(err)
 	begun, err := l.Begin(ctx, ledger.Intent{Row: row.ID, Claims: ledger.ClaimsOf(&order, "")})
 	must(err)
-	lost := filing.Answer{Class: filing.NoAnswer}
+	lost := filing.Answer{Kind: filing.NoAnswer}
 	must(l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
 	doubts, err := report.Uncertain(ctx, l, batch)
 	must(err)

@@ -80,7 +80,7 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 	if err != nil {
 		return err
 	}
-	if halt.Reason == filing.ForFunds {
+	if halt.Reason == filing.HaltFunds {
 		p.Halt, p.Asks, p.Against = report.HaltText(halt), halt.Until, report.DisagreeText(halt, p.Book)
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(ctx); err != nil {

@@ -105,7 +105,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 	batch := v.handIn(path, body)
 	_, body = v.get("/balance")
 	v.wants(body, "The queued rows are paid for")
-	refused := filing.Answer{Class: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}
+	refused := filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}
 	for row, err := range s.Ledger.Rows(t.Context(), batch) {
 		s.must(err)
 		if row.Result != filing.Ready {

@@ -192,7 +192,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	}
 	at := time.Now()
 	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
-	if w.meter == nil || halted.Reason != filing.Nothing || left == 0 {
+	if w.meter == nil || halted.Reason != filing.NoHalt || left == 0 {
 		w.meter = report.NewMeter(now, at) // what stood still is not part of how fast it goes
 	}
 	p.Progress = w.meter.Read(now, halted, at)
@@ -246,19 +246,19 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 	if text := report.HaltText(p.Halted); text != "" {
 		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
 		switch p.Halted.Reason {
-		case filing.ForFunds:
+		case filing.HaltFunds:
 			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. "+
 				"Nothing is lost.", "/balance", "Declare a deposit"
 			if text := report.DisagreeText(p.Halted, p.Book); text != "" {
 				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+
 					h.Do, "Correct the balance"
 			}
-		case filing.ForKey:
+		case filing.HaltKey:
 			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; "+
 				"nothing is lost.", "/settings", "Settings"
-		case filing.ForRestore:
+		case filing.HaltRestored:
 			h.Class, h.Do = "bad", "An operator has to "+report.AfterRestore+"."
-		case filing.ForVersion:
+		case filing.HaltVersion:
 			h.Class = "bad"
 		default:
 			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked "+
@@ -279,7 +279,7 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 			Do: "An approver approves this, or the filing service gets no order for it.",
 		})
 	}
-	if p.Short > 0 && p.Halted.Reason != filing.ForFunds {
+	if p.Short > 0 && p.Halted.Reason != filing.HaltFunds {
 		h := hold{
 			Word:  "waits for funds",
 			Class: "warn",

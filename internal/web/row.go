@@ -214,13 +214,13 @@ func understood(row ledger.Row) []fact {
 }
 
 // attemptTones are the looks of attempts by what came of them; others are refused.
-var attemptTones = map[filing.Class]string{
+var attemptTones = map[filing.AnswerKind]string{
 	filing.Accepted: "placed", filing.Unreadable: "uncertain", filing.NoAnswer: "uncertain",
 	filing.ServerError: "uncertain",
 	filing.NotSent:     "off", filing.Busy: "off", filing.NoFunds: "paused", filing.HasItem: "exists",
 }
 
-func toneOf(c filing.Class) string {
+func toneOf(c filing.AnswerKind) string {
 	if tone := attemptTones[c]; tone != "" {
 		return tone
 	}

@@ -90,7 +90,7 @@ func (s *store) place(l *ledger.Ledger, rows []ledger.Row) {
 					Claims: []ledger.Claim{{Product: filing.AnnualReport, Key: filing.Key(r.Request.Company.Ref)}},
 				})
 			if err == nil {
-				answer := filing.Answer{Class: filing.Accepted}
+				answer := filing.Answer{Kind: filing.Accepted}
 				err = l.Settle(s.Context(), ledger.Outcome{
 					Row:    r.ID,
 					Try:    begun.Try,

@@ -13,7 +13,7 @@ var mutants = []mutant{
 	// What an answer means for a row.
 	{
 		name:  "504 taken as a refusal",
-		file:  "internal/filing/answer.go",
+		file:  "internal/filing/row_answer.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{
@@ -23,7 +23,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "silence taken as a refusal",
-		file:  "internal/filing/answer.go",
+		file:  "internal/filing/row_answer.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{
@@ -33,7 +33,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "post instead of void on a 409",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{{"if a.Ordered && slices.ContainsFunc(before, ",
@@ -45,7 +45,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "void instead of post on a 409 after a lost answer",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{{"if a.Ordered && slices.ContainsFunc(before, ", "if a.Try < 0 && slices.ContainsFunc(before, "}},
@@ -53,7 +53,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "an EIN from elsewhere counted as bought",
-		file:  "internal/filing/answer.go",
+		file:  "internal/filing/row_answer.go",
 		pkg:   filingTests,
 		tests: "TestConflictOf",
 		edits: []edit{{`{"ein already exists", EIN, false}`, `{"ein already exists", EIN, true}`}},
@@ -62,27 +62,27 @@ var mutants = []mutant{
 	},
 	{
 		name:  "late answer ignored",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
-		tests: "TestLearnInAnyOrder",
-		edits: []edit{{`if a.Class != "" && (!a.Class.Lost() || ended.Class.Lost()) {`, `if a.Class != "" {`}},
+		tests: "TestMergeInAnyOrder",
+		edits: []edit{{`if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {`, `if a.Kind != "" {`}},
 		harm: "A purchase whose answer comes after its process was given up for dead is never known, and is " +
 			"bought again.",
 	},
 	{
 		name:  "a guess replaces an answer",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
-		tests: "TestLearnInAnyOrder",
+		tests: "TestMergeInAnyOrder",
 		edits: []edit{
-			{`if a.Class != "" && (!a.Class.Lost() || ended.Class.Lost()) {`,
-				`if a.Class != "" && !ended.Class.Lost() && !a.Class.Lost() {`},
+			{`if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {`,
+				`if a.Kind != "" && !ended.Kind.Lost() && !a.Kind.Lost() {`},
 		},
 		harm: "A placed row becomes uncertain, and a person who does not find it sends it again.",
 	},
 	{
 		name:  "one order id counted twice",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFold",
 		edits: []edit{{`case q.OrderID == p.OrderID || p.OrderID == "":`, `case q.OrderID == p.OrderID:`}},
@@ -90,7 +90,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "part of an order taken for the whole",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFold",
 		edits: []edit{{"left = f.unanswered(a)", "left = nil"}},
@@ -98,15 +98,15 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a refused repetition closes the question",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
-		edits: []edit{{"!limits.Canceled && newest.Class != Refused:", "!limits.Canceled:"}},
+		edits: []edit{{"!limits.Canceled && newest.Kind != Refused:", "!limits.Canceled:"}},
 		harm:  "An order that the service refuses is sent again and again.",
 	},
 	{
 		name:  "a canceled row is sent again",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{{"&& !limits.Exhausted && !limits.Canceled &&", "&& !limits.Exhausted &&"}},
@@ -114,11 +114,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a refusal of what a person marked as placed is dropped",
-		file:  "internal/filing/attempt.go",
+		file:  "internal/filing/row_attempt.go",
 		pkg:   filingTests,
 		tests: "TestFold|TestAnAnswerOutweighsADecision",
 		edits: []edit{
-			{"case shows == nothingMade && a.Over != a.Class:", "case shows == nothingMade && a.Over == \"never\":"},
+			{"case shows == nothingMade && a.DecidedOver != a.Kind:",
+				"case shows == nothingMade && a.DecidedOver == \"never\":"},
 		},
 		harm: "A filing that does not exist stays placed, and its deadline passes.",
 	},
@@ -383,7 +384,7 @@ var mutants = []mutant{
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestRefusalAfterPlaced",
-		edits: []edit{{"a.Decision, a.Over = d, a.Class", "a.Decision, a.Over = d, filing.Refused"}},
+		edits: []edit{{"a.Decision, a.DecidedOver = d, a.Kind", "a.Decision, a.DecidedOver = d, filing.Refused"}},
 		harm: "A refusal that comes after a person marked the row as placed changes nothing: the filing does " +
 			"not exist.",
 	},
@@ -566,7 +567,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCreationIsNoProofOfFunds",
 		edits: []edit{
-			{"if probing && c.paused == filing.ForFunds && ordered {", "if probing && c.paused == filing.ForFunds {"},
+			{"if probing && c.paused == filing.HaltFunds && ordered {", "if probing && c.paused == filing.HaltFunds {"},
 		},
 		harm: "All workers order at once against an empty balance.",
 	},

@@ -10,16 +10,16 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// allClasses are the classes of answers, "" for none yet included.
-var allClasses = []Class{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem,
+// allKinds are the kinds of answers, "" for none yet included.
+var allKinds = []AnswerKind{"", NotSent, Accepted, Unreadable, NoAnswer, ServerError, Busy, NoFunds, KeyRefused, HasItem,
 	Refused}
 
 // sent is an attempt that asks for products and ended so. Accepted makes all of
 // them; HasItem finds the first.
-func sent(try int, class Class, products ...Product) Attempt {
+func sent(try int, class AnswerKind, products ...Product) Attempt {
 	a := Attempt{
 		Try:      try,
-		Class:    class,
+		Kind:     class,
 		Products: products,
 		Ordered:  true,
 		Repeatable: !slices.ContainsFunc(products,
@@ -28,13 +28,13 @@ func sent(try int, class Class, products ...Product) Attempt {
 	for i, p := range products {
 		switch {
 		case class == Accepted:
-			a.Made = append(a.Made, Purchase{
+			a.Purchases = append(a.Purchases, Purchase{
 				Product: p,
 				OrderID: fmt.Sprintf("order_%d_%s", try, p),
 				Cost:    money.Cost{Amount: 100},
 			})
 		case class == HasItem && i == 0:
-			a.Made = []Purchase{{Product: p, Cost: money.Cost{Amount: 100}}}
+			a.Purchases = []Purchase{{Product: p, Cost: money.Cost{Amount: 100}}}
 		}
 	}
 	return a
@@ -61,14 +61,14 @@ func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
 	for _, repeatable := range []bool{true, false} {
 		for _, items := range []int{1, 2} {
 			for _, after := range []bool{false, true} {
-				for _, limits := range []Limits{{}, {Exhausted: true}, {Canceled: true}} {
+				for _, limits := range []AttemptLimits{{}, {Exhausted: true}, {Canceled: true}} {
 					products := []Product{EIN, ForeignQualification}
 					if !repeatable {
 						products = []Product{AnnualReport, RegisteredAgent}
 					}
 					products = products[:items]
-					again := repeatable && limits == Limits{}
-					for _, class := range allClasses {
+					again := repeatable && limits == AttemptLimits{}
+					for _, class := range allKinds {
 						var attempts []Attempt
 						if after {
 							attempts = append(attempts, sent(1, NoAnswer, products...))
@@ -105,7 +105,7 @@ func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
 							}
 						}
 						s := Fold(attempts, limits)
-						if got := (cell{s.Result, s.Doubt, len(s.Bought), len(s.Open)}); got != want {
+						if got := (cell{s.Result, s.Unconfirmed, len(s.Bought), len(s.Open)}); got != want {
 							t.Errorf("%q, repeatable %t, %d items, after a lost attempt %t, %+v:\ngot  %+v\nwant %+v",
 								class, repeatable, items, after, limits, got, want)
 						}
@@ -120,16 +120,16 @@ func TestFoldFollowsTheTableOfAnswers(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	decided := func(a Attempt, d Decision, over Class, order string) Attempt {
-		a.Decision, a.Over = d, over
+	decided := func(a Attempt, d Decision, over AnswerKind, order string) Attempt {
+		a.Decision, a.DecidedOver = d, over
 		if d == DecidedPlaced {
-			a.Made = append(a.Made, Purchase{Product: a.Products[0], OrderID: order, Cost: money.Cost{Amount: 100}})
+			a.Purchases = append(a.Purchases, Purchase{Product: a.Products[0], OrderID: order, Cost: money.Cost{Amount: 100}})
 		}
 		return a
 	}
-	partly := func(a Attempt) Attempt { a.Made = a.Made[:1]; return a }
+	partly := func(a Attempt) Attempt { a.Purchases = a.Purchases[:1]; return a }
 	elsewhere := func(a Attempt) Attempt { a.Ordered = false; return a }
-	creation := func(class Class) Attempt {
+	creation := func(class AnswerKind) Attempt {
 		a := sent(1, class, CompanyRecord)
 		a.Creates = true
 		return a
@@ -193,7 +193,7 @@ func TestFold(t *testing.T) {
 			[]Attempt{decided(sent(1, NoAnswer, AnnualReport, RegisteredAgent), DecidedNotPlaced, NoAnswer, ""),
 				sent(2, Accepted, AnnualReport)}, "placed bought annual-report"},
 	} {
-		s := Fold(c.attempts, Limits{})
+		s := Fold(c.attempts, AttemptLimits{})
 		if got := s.describe(); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
@@ -211,7 +211,7 @@ func (s RowState) describe() string {
 			parts = append(parts, string(p))
 		}
 	}
-	if s.Doubt {
+	if s.Unconfirmed {
 		parts = append(parts, "doubt")
 	}
 	var bought []Product
@@ -219,9 +219,9 @@ func (s RowState) describe() string {
 		bought = append(bought, p.Product)
 	}
 	add("bought", bought...)
-	add("there", s.There...)
+	add("there", s.Existing...)
 	add("open", s.Open...)
-	add("twice", s.Twice...)
+	add("twice", s.Duplicates...)
 	if s.Contradicted {
 		parts = append(parts, "contradicted")
 	}
@@ -237,23 +237,23 @@ func every(each func([]Attempt)) {
 	}
 	one := func(try int, products []Product) []Attempt {
 		var all []Attempt
-		for _, class := range allClasses {
+		for _, class := range allKinds {
 			a := sent(try, class, products...)
 			all = append(all, a)
 			if class == "" {
 				continue
 			}
-			if class == Accepted && len(a.Made) > 1 {
+			if class == Accepted && len(a.Purchases) > 1 {
 				part := a
-				part.Made = part.Made[:1]
+				part.Purchases = part.Purchases[:1]
 				all = append(all, part)
 			}
-			for _, over := range []Class{NoAnswer, class} {
+			for _, over := range []AnswerKind{NoAnswer, class} {
 				no, yes := a, a
-				no.Decision, no.Over = DecidedNotPlaced, over
-				yes.Decision, yes.Over = DecidedPlaced, over
+				no.Decision, no.DecidedOver = DecidedNotPlaced, over
+				yes.Decision, yes.DecidedOver = DecidedPlaced, over
 				if class != Accepted && class != HasItem {
-					yes.Made = []Purchase{
+					yes.Purchases = []Purchase{
 						{
 							Product: products[0],
 							OrderID: fmt.Sprintf("order_seen_%d", try),
@@ -269,7 +269,7 @@ func every(each func([]Attempt)) {
 	for _, products := range shapes {
 		for _, first := range one(1, products) {
 			each([]Attempt{first})
-			if first.Class == "" {
+			if first.Kind == "" {
 				continue // nothing is sent while an attempt is under way
 			}
 			for _, second := range one(2, products) {
@@ -284,16 +284,16 @@ func TestFoldProperties(t *testing.T) {
 	rows := 0
 	every(func(attempts []Attempt) {
 		rows++
-		s := Fold(attempts, Limits{})
+		s := Fold(attempts, AttemptLimits{})
 		where := fmt.Sprintf("%+v: %s", attempts, s.describe())
 		reversed := slices.Clone(attempts)
 		slices.Reverse(reversed)
-		if !reflect.DeepEqual(s, Fold(reversed, Limits{})) {
+		if !reflect.DeepEqual(s, Fold(reversed, AttemptLimits{})) {
 			t.Fatalf("the order of the facts changes where the row ends: %s", where)
 		}
 		for _, a := range attempts {
-			for _, p := range a.Made {
-				if a.Class == Accepted && !slices.ContainsFunc(s.Bought,
+			for _, p := range a.Purchases {
+				if a.Kind == Accepted && !slices.ContainsFunc(s.Bought,
 					func(q Purchase) bool { return q.OrderID == p.OrderID }) {
 					t.Fatalf("a purchase that an answer names is lost: %s", where)
 				}
@@ -301,15 +301,15 @@ func TestFoldProperties(t *testing.T) {
 		}
 		switch {
 		case s.Result == Placed && (len(s.Bought) == 0 || len(s.Open) > 0),
-			s.Result == Exists && (len(s.Bought) > 0 || len(s.There) == 0 || len(s.Open) > 0),
-			s.Result == Uncertain && (len(s.Open) == 0 || s.Doubt),
-			s.Result == Ready && !s.Doubt,
+			s.Result == Exists && (len(s.Bought) > 0 || len(s.Existing) == 0 || len(s.Open) > 0),
+			s.Result == Uncertain && (len(s.Open) == 0 || s.Unconfirmed),
+			s.Result == Ready && !s.Unconfirmed,
 			s.Result == "" && len(s.Open) > 0,
-			s.Doubt && len(s.Open) == 0:
+			s.Unconfirmed && len(s.Open) == 0:
 			t.Fatalf("the state contradicts itself: %s", where)
-		case s.Doubt && !slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Repeatable }):
+		case s.Unconfirmed && !slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Repeatable }):
 			t.Fatalf("what the service does not guard is to be sent again: %s", where)
-		case s.Doubt && (Fold(attempts, Limits{Canceled: true}).Doubt || Fold(attempts, Limits{Exhausted: true}).Doubt):
+		case s.Unconfirmed && (Fold(attempts, AttemptLimits{Canceled: true}).Unconfirmed || Fold(attempts, AttemptLimits{Exhausted: true}).Unconfirmed):
 			t.Fatalf("it is sent again although it must not be: %s", where)
 		}
 		for _, p := range s.Open {
@@ -325,21 +325,21 @@ func TestFoldProperties(t *testing.T) {
 
 // What is learned of an attempt is the same in whatever order it arrives: an
 // answer outweighs a guess, and nothing outweighs an answer.
-func TestLearnInAnyOrder(t *testing.T) {
+func TestMergeInAnyOrder(t *testing.T) {
 	begun := sent(1, "", EIN)
-	for _, x := range allClasses[1:] {
-		for _, y := range allClasses[1:] {
+	for _, x := range allKinds[1:] {
+		for _, y := range allKinds[1:] {
 			first, second := sent(1, x, EIN), sent(1, y, EIN)
-			xy, _ := begun.Learn(first)
-			xy, news := xy.Learn(second)
-			yx, _ := begun.Learn(second)
-			yx, _ = yx.Learn(first)
+			xy, _ := begun.Merge(first)
+			xy, news := xy.Merge(second)
+			yx, _ := begun.Merge(second)
+			yx, _ = yx.Merge(first)
 			switch {
 			case x.Lost() != y.Lost():
-				if !reflect.DeepEqual(xy, yx) || xy.Class.Lost() {
-					t.Errorf("%s and %s: %s one way, %s the other", x, y, xy.Class, yx.Class)
+				if !reflect.DeepEqual(xy, yx) || xy.Kind.Lost() {
+					t.Errorf("%s and %s: %s one way, %s the other", x, y, xy.Kind, yx.Kind)
 				}
-			case xy.Class != x || news:
+			case xy.Kind != x || news:
 				t.Errorf("%s is replaced by %s", x, y)
 			}
 		}
@@ -349,18 +349,18 @@ func TestLearnInAnyOrder(t *testing.T) {
 // A late answer to a decided attempt never makes less known than the answer in
 // time would have.
 func TestAnAnswerOutweighsADecision(t *testing.T) {
-	for _, class := range allClasses[1:] {
+	for _, class := range allKinds[1:] {
 		for _, d := range []Decision{DecidedPlaced, DecidedNotPlaced} {
 			a := sent(1, NoAnswer, AnnualReport)
-			a.Decision, a.Over = d, NoAnswer
+			a.Decision, a.DecidedOver = d, NoAnswer
 			if d == DecidedPlaced {
-				a.Made = []Purchase{{Product: AnnualReport, OrderID: "order_seen"}}
+				a.Purchases = []Purchase{{Product: AnnualReport, OrderID: "order_seen"}}
 			}
-			late, _ := a.Learn(sent(1, class, AnnualReport))
-			got, inTime := Fold([]Attempt{late}, Limits{}), Fold([]Attempt{sent(1, class, AnnualReport)}, Limits{})
+			late, _ := a.Merge(sent(1, class, AnnualReport))
+			got, inTime := Fold([]Attempt{late}, AttemptLimits{}), Fold([]Attempt{sent(1, class, AnnualReport)}, AttemptLimits{})
 			switch {
 			case class.Lost(): // no answer: the decision stands
-				want := Fold([]Attempt{a}, Limits{})
+				want := Fold([]Attempt{a}, AttemptLimits{})
 				if got.describe() != want.describe() {
 					t.Errorf("%s after %s: %q", class, d, got.describe())
 				}
@@ -376,7 +376,7 @@ func TestAnAnswerOutweighsADecision(t *testing.T) {
 }
 
 func TestSpentIsWhatWasBought(t *testing.T) {
-	s := Fold([]Attempt{sent(1, Accepted, AnnualReport, RegisteredAgent)}, Limits{})
+	s := Fold([]Attempt{sent(1, Accepted, AnnualReport, RegisteredAgent)}, AttemptLimits{})
 	if got := s.Spent(); got != (money.Cost{Amount: 200}) {
 		t.Errorf("%s", got)
 	}

@@ -14,12 +14,12 @@ type Attempt struct {
 	Products   []Product // what it asks for; CompanyRecord where it creates
 	Repeatable bool      // the service guards against a repetition of the whole order
 
-	Class   Class      // how it ended; "" while its process waits for the answer
-	Made    []Purchase // what it bought; of HasItem the item that is there, at the price of an order
-	Ordered bool       // of HasItem: an order bought the item
+	Kind      AnswerKind // how it ended; "" while its process waits for the answer
+	Purchases []Purchase // what it bought; of HasItem the item that is there, at the price of an order
+	Ordered   bool       // of HasItem: an order bought the item
 
-	Decision Decision // what a person or an event says of an attempt without a trustworthy answer
-	Over     Class    // the class that the decision was made over
+	Decision    Decision   // what a person or an event says of an attempt without a trustworthy answer
+	DecidedOver AnswerKind // the class that the decision was made over
 }
 
 // Purchase is an item that an attempt bought.
@@ -40,33 +40,33 @@ const (
 	DecidedNotPlaced Decision = "not-placed"
 )
 
-// Learn adds to an attempt what another reading of it knows, and reports whether
+// Merge adds to an attempt what another reading of it knows, and reports whether
 // that is news. An answer outweighs the guess that none will come, and neither is
 // ever replaced by a lesser or a second one.
-func (a Attempt) Learn(ended Attempt) (Attempt, bool) {
-	if a.Class != "" && (!a.Class.Lost() || ended.Class.Lost()) {
+func (a Attempt) Merge(ended Attempt) (Attempt, bool) {
+	if a.Kind != "" && (!a.Kind.Lost() || ended.Kind.Lost()) {
 		return a, false
 	}
-	ended.Try, ended.Decision, ended.Over = a.Try, a.Decision, a.Over
+	ended.Try, ended.Decision, ended.DecidedOver = a.Try, a.Decision, a.DecidedOver
 	if len(ended.Products) == 0 {
 		ended.Products, ended.Creates = a.Products, a.Creates
 	}
-	if a.Decision == DecidedPlaced && len(ended.Made) == 0 {
-		ended.Made = a.Made // what the decision names, in case it stands
+	if a.Decision == DecidedPlaced && len(ended.Purchases) == 0 {
+		ended.Purchases = a.Purchases // what the decision names, in case it stands
 	}
 	return ended, true
 }
 
 // RowState is where the attempts of a row lead.
 type RowState struct {
-	Result Result     // "" where the attempts decide nothing: nothing is bought, and nothing may have been
-	Doubt  bool       // ready, and an earlier attempt may have bought what is open
-	Bought []Purchase // by this row
-	There  []Product  // there already, and not by this row
-	Open   []Product  // may have been bought
-	Last   Class      // how the newest attempt ended
+	Result      Result     // "" where the attempts decide nothing: nothing is bought, and nothing may have been
+	Unconfirmed bool       // ready, and an earlier attempt may have bought what is open
+	Bought      []Purchase // by this row
+	Existing    []Product  // there already, and not by this row
+	Open        []Product  // may have been bought
+	Last        AnswerKind // how the newest attempt ended
 
-	Twice        []Product // bought by two attempts of this row
+	Duplicates   []Product // bought by two attempts of this row
 	Contradicted bool      // an answer says the opposite of a decision
 }
 
@@ -92,7 +92,7 @@ func (s *RowState) Spent() money.Cost {
 
 // Done are the products that the row need not order any more.
 func (s *RowState) Done() []Product {
-	done := slices.Clone(s.There)
+	done := slices.Clone(s.Existing)
 	for _, p := range s.Bought {
 		if !slices.Contains(done, p.Product) {
 			done = append(done, p.Product)
@@ -101,8 +101,8 @@ func (s *RowState) Done() []Product {
 	return done
 }
 
-// Limits is what a row's attempts are bound by.
-type Limits struct {
+// AttemptLimits is what a row's attempts are bound by.
+type AttemptLimits struct {
 	Exhausted bool // no more attempts of its own accord
 	Canceled  bool // nothing of the batch is sent any more
 }
@@ -118,7 +118,7 @@ type Limits struct {
 // where the service guards every item of it.
 //
 // Source: spec sections 4 (rule 8) and 7; see docs/assumptions.md.
-func Fold(attempts []Attempt, limits Limits) RowState {
+func Fold(attempts []Attempt, limits AttemptLimits) RowState {
 	attempts = slices.Clone(attempts)
 	slices.SortFunc(attempts, func(a, b Attempt) int { return a.Try - b.Try })
 	f := folding{bought: make(map[Product][]Purchase)}
@@ -144,15 +144,15 @@ type folding struct {
 
 // answered takes what the answer to an attempt shows.
 func (f *folding) answered(a Attempt, before []Attempt) {
-	switch answers[a.Class].shows {
+	switch answers[a.Kind].shows {
 	case itemsMade:
-		for _, p := range a.Made {
+		for _, p := range a.Purchases {
 			f.buy(p)
 		}
 	case oneThere:
-		for _, p := range a.Made {
+		for _, p := range a.Purchases {
 			if a.Ordered && slices.ContainsFunc(before, func(b Attempt) bool {
-				return b.Class.Lost() && slices.Contains(b.Products, p.Product)
+				return b.Kind.Lost() && slices.Contains(b.Products, p.Product)
 			}) {
 				f.buy(p)
 			} else {
@@ -184,8 +184,8 @@ func (f *folding) buy(p Purchase) {
 // decided takes what a decision says, and finds what is open.
 func (f *folding) decided(a Attempt) {
 	left := a.Products
-	switch shows := answers[a.Class].shows; {
-	case a.Class == "":
+	switch shows := answers[a.Kind].shows; {
+	case a.Kind == "":
 		return
 	case shows == oneThere:
 		return
@@ -193,17 +193,17 @@ func (f *folding) decided(a Attempt) {
 		left = f.unanswered(a)
 	case shows == nothingMade && a.Decision != DecidedPlaced:
 		return
-	case shows == nothingMade && a.Over != a.Class:
+	case shows == nothingMade && a.DecidedOver != a.Kind:
 		f.contradicted = true
 		f.hold(left, false)
 		return
 	}
 	switch {
-	case a.Class == Accepted && a.Over != a.Class:
+	case a.Kind == Accepted && a.DecidedOver != a.Kind:
 		// A decision that was made before the answer came knew nothing of its items.
 		f.hold(left, a.Repeatable)
 	case a.Decision == DecidedPlaced:
-		for _, p := range a.Made {
+		for _, p := range a.Purchases {
 			f.buy(p)
 		}
 	case a.Decision == Undecided:
@@ -214,7 +214,7 @@ func (f *folding) decided(a Attempt) {
 // unanswered are the products of an accepted attempt that got no order id.
 func (f *folding) unanswered(a Attempt) []Product {
 	return slices.DeleteFunc(slices.Clone(a.Products), func(p Product) bool {
-		return slices.ContainsFunc(a.Made, func(m Purchase) bool { return m.Product == p })
+		return slices.ContainsFunc(a.Purchases, func(m Purchase) bool { return m.Product == p })
 	})
 }
 
@@ -226,12 +226,12 @@ func (f *folding) hold(products []Product, again bool) {
 	f.open = append(f.open, products...)
 }
 
-func (f *folding) state(attempts []Attempt, limits Limits) RowState {
-	s := RowState{There: f.there, Contradicted: f.contradicted}
+func (f *folding) state(attempts []Attempt, limits AttemptLimits) RowState {
+	s := RowState{Existing: f.there, Contradicted: f.contradicted}
 	for _, product := range f.order {
 		s.Bought = append(s.Bought, f.bought[product]...)
 		if len(f.bought[product]) > 1 {
-			s.Twice = append(s.Twice, product)
+			s.Duplicates = append(s.Duplicates, product)
 		}
 	}
 	done := s.Done()
@@ -240,17 +240,17 @@ func (f *folding) state(attempts []Attempt, limits Limits) RowState {
 			s.Open = append(s.Open, p)
 		}
 	}
-	s.There = slices.DeleteFunc(s.There, func(p Product) bool { return len(f.bought[p]) > 0 })
+	s.Existing = slices.DeleteFunc(s.Existing, func(p Product) bool { return len(f.bought[p]) > 0 })
 	if len(attempts) == 0 {
 		return s
 	}
 	newest := attempts[len(attempts)-1]
-	s.Last = newest.Class
+	s.Last = newest.Kind
 	switch {
-	case newest.Class == "":
+	case newest.Kind == "":
 		s.Result = Placing
-	case len(s.Open) > 0 && f.again && !limits.Exhausted && !limits.Canceled && newest.Class != Refused:
-		s.Result, s.Doubt = Ready, true
+	case len(s.Open) > 0 && f.again && !limits.Exhausted && !limits.Canceled && newest.Kind != Refused:
+		s.Result, s.Unconfirmed = Ready, true
 	case len(s.Open) > 0:
 		// After a refusal, too: the repetition was refused, and nobody knows whether
 		// the attempt before it was.
