@@ -12,16 +12,16 @@ import (
 // all settles rows by a sheet that a person filled in: everything in it is
 // checked before anything is settled.
 func (r *resolver) all(ctx context.Context) error {
-	decisions, err := report.ReadDecisions(r.flags.from)
+	sheet, err := report.ReadDecisions(r.flags.from)
 	if err != nil {
 		return err
 	}
-	p, err := r.desk.Plan(ctx, r.batch.ID, decisions)
+	p, err := r.service.Plan(ctx, r.batch.ID, sheet.Decisions)
 	if err != nil {
 		return err
 	}
 	if len(p.Problems) > 0 {
-		for _, problem := range p.Problems {
+		for _, problem := range sheet.Problems(p.Problems) {
 			fmt.Fprintln(r.out, problem)
 		}
 		r.say("Nothing was settled: %s to correct in %s.", count(len(p.Problems), "cell"), r.flags.from)
@@ -30,7 +30,7 @@ func (r *resolver) all(ctx context.Context) error {
 	for _, note := range p.Notes {
 		r.say("%s", note)
 	}
-	if len(p.Settlements) == 0 {
+	if len(p.Resolutions) == 0 {
 		fmt.Fprintln(r.out, "Nothing to settle.")
 		return nil
 	}
@@ -38,16 +38,14 @@ func (r *resolver) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.preview(ctx, p, before); err != nil {
-		return err
-	}
+	r.preview(p, before)
 	if !r.flags.yes {
-		if err := r.confirm(ctx, fmt.Sprintf("Settle %s?", count(len(p.Settlements), "row")),
+		if err := r.confirm(ctx, fmt.Sprintf("Settle %s?", count(len(p.Resolutions), "row")),
 			"Nothing was settled."); err != nil {
 			return err
 		}
 	}
-	for _, s := range p.Settlements {
+	for _, s := range p.Resolutions {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -64,17 +62,13 @@ func (r *resolver) all(ctx context.Context) error {
 
 // preview says what the settlements will do to the money, and what speaks
 // against them.
-func (r *resolver) preview(ctx context.Context, p *resolve.Plan, book ledger.Book) error {
-	told, err := r.desk.Told(ctx, p.Orders())
-	if err != nil {
-		return err
+func (r *resolver) preview(p *resolve.Plan, book ledger.Book) {
+	for _, s := range p.Resolutions {
+		r.warn(s.Objections)
 	}
-	for _, s := range p.Settlements {
-		r.warn(told.Against(s))
-	}
-	e := p.Effect()
-	r.say("%s: %d placed, %s is spent; %d never made, %s is set free.", count(len(p.Settlements), "row"), e.Placed,
-		e.Spent.Dollars(), e.Never, e.Free.Dollars())
+	e := resolve.EffectOf(p.Resolutions)
+	r.say("%s: %d placed, %s is spent; %d never made, %s is set free.", count(len(p.Resolutions), "row"), e.Placed,
+		e.Spent.Dollars(), e.NotPlaced, e.Released.Dollars())
 	if e.Created > 0 {
 		r.say("Beside them %s that were created.", count(e.Created, "company record"))
 	}
@@ -82,8 +76,7 @@ func (r *resolver) preview(ctx context.Context, p *resolve.Plan, book ledger.Boo
 		r.say("%s without a decision: left as they are.", count(p.Left, "row"))
 	}
 	after := book
-	after.Reserved -= e.Spent + e.Free
+	after.Reserved -= e.Spent + e.Released
 	after.Posted += e.Spent
 	r.say("%s", moved(book, after))
-	return nil
 }

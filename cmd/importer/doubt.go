@@ -49,11 +49,11 @@ func (r *resolver) suppose(ctx context.Context) error {
 		}
 		slices.Reverse(batches) // who was first has the purchase
 	}
-	var suspicions []*resolve.Suspicion
+	var checks []*resolve.RestoreCheck
 	rows := 0
 	for _, b := range batches {
-		s, err := r.desk.Suspect(ctx, b, r.flags.rows, since)
-		if errors.Is(err, resolve.ErrNotHandedIn) && r.flags.all {
+		s, err := r.service.CheckRestore(ctx, b, r.flags.rows, since)
+		if errors.Is(err, resolve.ErrNotSubmitted) && r.flags.all {
 			r.say("Batch %s is not handed in: its rows are left as they are.", b.ID)
 			continue
 		}
@@ -62,7 +62,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 		}
 		r.suspected(s)
 		if len(s.Rows) > 0 {
-			suspicions = append(suspicions, s)
+			checks = append(checks, s)
 			rows += len(s.Rows)
 		}
 	}
@@ -81,8 +81,8 @@ func (r *resolver) suppose(ctx context.Context) error {
 		return err
 	}
 	failed := 0
-	for _, s := range suspicions {
-		did, err := r.desk.Suppose(acting(ctx, "doubt", s.Batch.ID, ""), s)
+	for _, s := range checks {
+		did, err := r.service.MarkUncertain(acting(ctx, "doubt", s.Batch.ID, ""), s)
 		if err != nil {
 			return fmt.Errorf("%w; the same command goes on", err)
 		}
@@ -121,23 +121,23 @@ func (r *resolver) sendAgain(ctx context.Context, halted ledger.Halted) error {
 }
 
 // suspected says what of a batch may have been sent.
-func (r *resolver) suspected(s *resolve.Suspicion) {
+func (r *resolver) suspected(s *resolve.RestoreCheck) {
 	if len(s.Rows) > 0 {
 		r.say("Batch %s (%s): %s may have been sent since %s; %s is to be held for that.", s.Batch.ID, s.Batch.File,
-			count(len(s.Rows), "ready row"), s.Since.Local().Format("2006-01-02 15:04:05"), s.Holds().Dollars())
+			count(len(s.Rows), "ready row"), s.Since.Local().Format("2006-01-02 15:04:05"), s.Reserves().Dollars())
 	}
 	if s.AtService > 0 {
 		r.say("Batch %s: %s at the service now, and left.", s.Batch.ID, count(s.AtService, "row"))
 	}
-	if s.Settled > 0 {
+	if s.Resolved > 0 {
 		r.say("Batch %s: %s, supposed before to have been sent since %s and settled, left. For a later backup, say "+
 			"since when: --since TIME.", s.Batch.ID,
-			count(s.Settled, "row"), s.SettledOf.Local().Format("2006-01-02 15:04:05"))
+			count(s.Resolved, "row"), s.ResolvedSince.Local().Format("2006-01-02 15:04:05"))
 	}
 }
 
 // supposed says what became of that.
-func (r *resolver) supposed(s *resolve.Suspicion, did resolve.Supposed) {
+func (r *resolver) supposed(s *resolve.RestoreCheck, did resolve.Marked) {
 	fmt.Fprintf(r.out, "Batch %s: %s uncertain now.\n", s.Batch.ID, count(did.Uncertain, "row"))
 	for _, left := range []struct {
 		rows int

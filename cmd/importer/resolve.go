@@ -89,7 +89,7 @@ holds some: --no-links leaves them out.`,
 				case f.doubt:
 					by = person() + " with importer resolve --doubt"
 				}
-				r := &resolver{app: a, flags: f, ledger: l, desk: &resolve.Desk{Ledger: l, Service: a.service, By: by}}
+				r := &resolver{app: a, flags: f, ledger: l, service: &resolve.Service{Ledger: l, Client: a.service, By: by}}
 				if len(args) == 1 {
 					if r.batch, err = l.Batch(c.Context(), args[0]); err != nil {
 						return err
@@ -137,10 +137,10 @@ func onlyUncertain(ctx context.Context, l *ledger.Ledger) (ledger.Batch, error) 
 // resolver settles uncertain rows, or shows them.
 type resolver struct {
 	*app
-	flags  resolveFlags
-	ledger *ledger.Ledger
-	desk   *resolve.Desk
-	batch  ledger.Batch // without an id for all batches
+	flags   resolveFlags
+	ledger  *ledger.Ledger
+	service *resolve.Service
+	batch   ledger.Batch // without an id for all batches
 }
 
 // resolution is what the flags ask for.
@@ -185,18 +185,18 @@ func (a *app) resolution(f resolveFlags, oneBatch, settling bool) (func(*resolve
 	return (*resolver).list, nil
 }
 
-// doubts are the uncertain rows of the batch, or of all.
-func (r *resolver) doubts(ctx context.Context) ([]report.Doubt, error) {
-	return report.Uncertain(ctx, r.ledger, r.batch.ID)
+// uncertain lists the uncertain orders of the batch, or of all.
+func (r *resolver) uncertain(ctx context.Context) ([]*resolve.UncertainOrder, error) {
+	return resolve.ListUncertain(ctx, r.ledger, r.batch.ID)
 }
 
 // link gives the rows their dashboards, unless none are wanted.
-func (r *resolver) link(ctx context.Context, doubts []report.Doubt) error {
+func (r *resolver) link(ctx context.Context, orders []*resolve.UncertainOrder) error {
 	if !r.flags.noLinks {
-		return r.desk.Link(ctx, doubts)
+		return r.service.LinkDashboards(ctx, orders)
 	}
-	for i := range doubts {
-		doubts[i].NoLink = "no link was asked for"
+	for _, o := range orders {
+		o.NoDashboard = "not requested"
 	}
 	return nil
 }
@@ -215,11 +215,11 @@ func (r *resolver) write(ctx context.Context) error {
 					"file with -o", path)
 		}
 	}
-	doubts, err := r.doubts(ctx)
+	orders, err := r.uncertain(ctx)
 	if err != nil {
 		return err
 	}
-	if len(doubts) == 0 {
+	if len(orders) == 0 {
 		r.say("No row of batch %s is uncertain; nothing was written.", r.batch.ID)
 		return nil
 	}
@@ -228,45 +228,41 @@ func (r *resolver) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.link(ctx, doubts); err != nil {
+	if err := r.link(ctx, orders); err != nil {
 		return err
 	}
-	if err := report.WriteUncertain(r.batch, doubts, path); err != nil {
+	if err := report.WriteUncertain(r.batch, orders, path); err != nil {
 		return err
 	}
 	r.say("%s: %s to decide on. Fill in the column %s, and the ids beside it, then:\n  importer resolve %s --from %s",
-		path, count(len(doubts), "uncertain row"), report.DecisionColumn, r.batch.ID, path)
+		path, count(len(orders), "uncertain row"), resolve.DecisionField, r.batch.ID, path)
 	return nil
 }
 
 // filledIn reports whether somebody's decisions stand in a file.
 func filledIn(path string) bool {
-	decisions, err := report.ReadDecisions(path)
-	return err == nil && slices.ContainsFunc(decisions.All, func(d report.Decision) bool {
+	sheet, err := report.ReadDecisions(path)
+	return err == nil && slices.ContainsFunc(sheet.Decisions, func(d resolve.Decision) bool {
 		return d.Word != "" || len(d.OrderIDs) > 0 || d.CompanyID != ""
 	})
 }
 
 // one settles the row that the flags name.
 func (r *resolver) one(ctx context.Context) error {
-	doubts, err := r.doubts(ctx)
+	orders, err := r.uncertain(ctx)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(doubts, func(d report.Doubt) bool { return d.Row.Number == r.flags.rows[0] })
+	at := slices.IndexFunc(orders, func(o *resolve.UncertainOrder) bool { return o.Row.Number == r.flags.rows[0] })
 	if at < 0 {
 		return r.certain(ctx)
 	}
-	s := &resolve.Settlement{Doubt: doubts[at], Orders: r.flags.orders, Company: r.flags.company}
-	if err := r.desk.Check(ctx, s); err != nil {
+	s := &resolve.Resolution{Order: orders[at], OrderIDs: r.flags.orders, CompanyID: r.flags.company}
+	if err := r.service.Check(ctx, s); err != nil {
 		return err
 	}
-	told, err := r.desk.Told(ctx, s.Orders)
-	if err != nil {
-		return err
-	}
-	if against := told.Against(s); len(against) > 0 && !r.flags.yes {
-		r.warn(against)
+	if len(s.Objections) > 0 && !r.flags.yes {
+		r.warn(s.Objections)
 		if err := r.confirm(ctx, fmt.Sprintf("Settle row %d all the same?", r.flags.rows[0]),
 			"Nothing was settled."); err != nil {
 			return err
@@ -295,10 +291,10 @@ func (r *resolver) one(ctx context.Context) error {
 }
 
 // settle settles a row and says what that did to it.
-func (r *resolver) settle(ctx context.Context, s *resolve.Settlement) error {
-	said, err := r.desk.Settle(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", s.Doubt.Row.Number)), s)
+func (r *resolver) settle(ctx context.Context, s *resolve.Resolution) error {
+	said, err := r.service.Resolve(acting(ctx, "resolve", r.batch.ID, fmt.Sprintf("row %d", s.Order.Row.Number)), s)
 	if err != nil {
-		return fmt.Errorf("row %d: %w", s.Doubt.Row.Number, err)
+		return fmt.Errorf("row %d: %w", s.Order.Row.Number, err)
 	}
 	fmt.Fprintln(r.out, said)
 	return nil
@@ -319,11 +315,11 @@ func (r *resolver) certain(ctx context.Context) error {
 			return err
 		case row.Number != r.flags.rows[0]:
 			continue
-		case resolve.SettledSo(row, r.flags.orders, r.flags.company):
+		case resolve.IsRecorded(row, r.flags.orders, r.flags.company):
 			fmt.Fprintf(r.out, "Row %d is %s so already: %s\n", row.Number, row.Result, row.Message)
 			return nil
 		case row.Result == filing.Placed && row.Company == "" && r.flags.company != "" && len(r.flags.orders) == 0:
-			said, err := r.desk.NameCompany(acting(ctx, "resolve", r.batch.ID,
+			said, err := r.service.NameCompany(acting(ctx, "resolve", r.batch.ID,
 				fmt.Sprintf("row %d formed %s", row.Number, r.flags.company)), row, r.flags.company)
 			if err == nil {
 				fmt.Fprintln(r.out, said)

@@ -23,6 +23,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/resolve"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -243,9 +244,12 @@ func (d *desk) oneByOne(row int, company string) {
 
 func (d *desk) word(_ int, company string) map[string]string {
 	if id := d.order(company); id != "" {
-		return map[string]string{report.DecisionColumn: report.DecidedPlaced, report.OrderIDsColumn: id}
+		return map[string]string{
+			string(resolve.DecisionField): string(resolve.Placed),
+			string(resolve.OrderIDsField): id,
+		}
 	}
-	return map[string]string{report.DecisionColumn: report.DecidedNotPlaced}
+	return map[string]string{string(resolve.DecisionField): string(resolve.NotPlaced)}
 }
 
 // Twenty answers are lost: ten of orders that were made, ten of orders that
@@ -253,13 +257,13 @@ func (d *desk) word(_ int, company string) map[string]string {
 // agrees with the service to the cent.
 func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 	const lost, certain = 20, "comp_21"
-	for name, settle := range map[string]func(*desk, []doubtJSON){
-		"one by one": func(d *desk, all []doubtJSON) {
+	for name, settle := range map[string]func(*desk, []uncertainJSON){
+		"one by one": func(d *desk, all []uncertainJSON) {
 			for _, row := range all {
 				d.oneByOne(row.Row, row.Company)
 			}
 		},
-		"from a workbook": func(d *desk, _ []doubtJSON) {
+		"from a workbook": func(d *desk, _ []uncertainJSON) {
 			path := filepath.Join(d.dir, "uncertain.xlsx")
 			d.do(exitDone, "resolve", d.batch, "-o", path)
 			if err := decide(path, d.word); err != nil {
@@ -280,7 +284,7 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 				d.Errorf("the same file again took the book from %+v to %+v", sent, again)
 			}
 		},
-		"from a CSV": func(d *desk, _ []doubtJSON) {
+		"from a CSV": func(d *desk, _ []uncertainJSON) {
 			path := filepath.Join(d.dir, "uncertain.csv")
 			d.do(exitDone, "resolve", d.batch, "-o", path)
 			content, err := os.ReadFile(path)
@@ -306,7 +310,7 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 			}
 			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
 		},
-		"by events that name the company": func(d *desk, all []doubtJSON) {
+		"by events that name the company": func(d *desk, all []uncertainJSON) {
 			d.tell(certain, true)
 			left := strings.TrimSpace(d.do(exitDone, "resolve", d.batch, "--json", "--no-links"))
 			if n := strings.Count(left, "\n") + 1; n != lost/2 {
@@ -318,14 +322,14 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 				}
 			}
 		},
-		"by events that a person accepts": func(d *desk, all []doubtJSON) {
+		"by events that a person accepts": func(d *desk, all []uncertainJSON) {
 			d.tell(certain, false)
 			for _, row := range d.list() {
 				if len(row.Evidence) != lost/2 || len(row.Evidence[0].Also) != lost-1 {
 					d.Fatalf("evidence for row %d: %+v", row.Row, row.Evidence)
 				}
 				at := slices.IndexFunc(row.Evidence,
-					func(e evidenceJSON) bool { return e.Order == d.order(row.Company) })
+					func(e candidateJSON) bool { return e.Order == d.order(row.Company) })
 				if at >= 0 {
 					defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
 					continue
@@ -381,11 +385,11 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 	}
 }
 
-func (d *desk) list() []doubtJSON {
+func (d *desk) list() []uncertainJSON {
 	d.Helper()
-	var all []doubtJSON
+	var all []uncertainJSON
 	for dec := json.NewDecoder(strings.NewReader(d.do(exitDone, "resolve", "--json"))); dec.More(); {
-		var row doubtJSON
+		var row uncertainJSON
 		if err := dec.Decode(&row); err != nil {
 			d.Fatal(err)
 		}

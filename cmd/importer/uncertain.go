@@ -5,27 +5,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/resolve"
 )
 
 // list shows the uncertain rows, those of a batch together.
 func (r *resolver) list(ctx context.Context) error {
-	doubts, err := r.doubts(ctx)
+	orders, err := r.uncertain(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.link(ctx, doubts); err != nil {
+	if err := r.link(ctx, orders); err != nil {
 		return err
 	}
 	// Batches that were taken in at once have their rows mixed.
 	var batches []string
-	of := make(map[string][]report.Doubt)
-	for _, d := range doubts {
+	of := make(map[string][]*resolve.UncertainOrder)
+	for _, d := range orders {
 		if of[d.Row.Batch] == nil {
 			batches = append(batches, d.Row.Batch)
 		}
@@ -36,15 +36,15 @@ func (r *resolver) list(ctx context.Context) error {
 		lines := json.NewEncoder(r.out)
 		for _, batch := range batches {
 			for _, d := range of[batch] {
-				if err := lines.Encode(doubtLine(d)); err != nil {
+				if err := lines.Encode(uncertainLine(d)); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
-	case len(doubts) == 0 && r.batch.ID != "":
+	case len(orders) == 0 && r.batch.ID != "":
 		fmt.Fprintf(r.out, "No row of batch %s is uncertain.\n", r.batch.ID)
-	case len(doubts) == 0:
+	case len(orders) == 0:
 		fmt.Fprintln(r.out, "No row is uncertain.")
 	}
 	for i, id := range batches {
@@ -80,7 +80,7 @@ func (r *resolver) unnamed(ctx context.Context) error {
 }
 
 // show prints a row and all that is known of it.
-func (r *resolver) show(d report.Doubt) {
+func (r *resolver) show(d *resolve.UncertainOrder) {
 	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
@@ -101,65 +101,65 @@ func (r *resolver) show(d report.Doubt) {
 	if d.Dashboard != "" {
 		line("dashboard", "%s", d.Dashboard)
 	} else if !r.flags.noLinks {
-		line("dashboard", "%s", d.NoLink)
+		line("dashboard", "no link: %s", d.NoDashboard)
 	}
-	for _, e := range d.Evidence {
+	for _, e := range d.Candidates {
 		line("evidence", "%s", e)
 		line("", "to accept it: %s", accept(d, e))
 	}
-	if d.More > 0 {
-		line("", "and %s more that fit", count(d.More, "order"))
+	if d.MoreCandidates > 0 {
+		line("", "and %s more that fit", count(d.MoreCandidates, "order"))
 	}
 }
 
 // accept is the command that settles a row by a piece of evidence.
-func accept(d report.Doubt, e report.Evidence) string {
-	command := fmt.Sprintf("importer resolve %s --row %d --order %s", d.Row.Batch, d.Row.Number, e.Order)
-	if d.FormsCompany() && filing.IsCompanyID(e.Company) {
-		command += " --company " + e.Company
+func accept(d *resolve.UncertainOrder, c resolve.Candidate) string {
+	command := fmt.Sprintf("importer resolve %s --row %d --order %s", d.Row.Batch, d.Row.Number, c.Order)
+	if company := d.Accept(c).CompanyID; company != "" {
+		command += " --company " + company
 	}
 	return command
 }
 
 // advise prints how the rows of a batch are settled.
-func (r *resolver) advise(batch string, doubts []report.Doubt) {
+func (r *resolver) advise(batch string, orders []*resolve.UncertainOrder) {
 	line := func(rest string) { fmt.Fprintf(r.out, "  importer resolve %s %s\n", batch, rest) }
 	fmt.Fprintln(r.out, "\nLook whether the order is there, then settle each row:")
 	line("--row N --order ORDER_ID")
 	line("--row N --not-placed")
-	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.FormsCompany() }) {
+	if slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.FormsCompany() }) {
 		fmt.Fprintln(
 			r.out, "A company that was created is settled with its id, and that of a formation is given beside "+
 				"the order:")
 		line("--row N --company COMPANY_ID")
 		line("--row N --order ORDER_ID --company COMPANY_ID")
 	}
-	if slices.ContainsFunc(doubts, func(d report.Doubt) bool { return d.Row.Creating && d.Supposed() }) {
+	if slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.Row.Creating && d.Assumed() }) {
 		fmt.Fprintln(
 			r.out, "Where a creation and its order are both in doubt, the company alone says that the order was not "+
 				"made: it is sent then.")
 	}
-	if len(doubts) > 1 {
+	if len(orders) > 1 {
 		fmt.Fprintln(r.out, "Or all at once, in a sheet to fill in:")
 		line("-o uncertain.xlsx")
 		line("--from uncertain.xlsx")
 	}
 }
 
-// doubtJSON is a line of resolve --json.
-type doubtJSON struct {
-	Batch       string         `json:"batch"`
-	Row         int            `json:"row"`
-	Ordered     string         `json:"ordered"`
-	Company     string         `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
-	LegalName   string         `json:"legalName,omitempty"`
-	Creating    bool           `json:"creating,omitempty"` // the company's creation is in doubt, not an order
-	Held        money.Cents    `json:"held"`
-	Attempts    []attemptJSON  `json:"attempts"`
-	Dashboard   string         `json:"dashboard,omitempty"`
-	NoDashboard string         `json:"noDashboard,omitempty"`
-	Evidence    []evidenceJSON `json:"evidence"`
-	More        int            `json:"moreEvidence,omitempty"` // orders that may be the row's and are not listed
+// uncertainJSON is a line of resolve --json.
+type uncertainJSON struct {
+	Batch       string          `json:"batch"`
+	Row         int             `json:"row"`
+	Ordered     string          `json:"ordered"`
+	Company     string          `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
+	LegalName   string          `json:"legalName,omitempty"`
+	Creating    bool            `json:"creating,omitempty"` // the company's creation is in doubt, not an order
+	Held        money.Cents     `json:"held"`
+	Attempts    []attemptJSON   `json:"attempts"`
+	Dashboard   string          `json:"dashboard,omitempty"`
+	NoDashboard string          `json:"noDashboard,omitempty"`
+	Evidence    []candidateJSON `json:"evidence"`
+	More        int             `json:"moreEvidence,omitempty"` // orders that may be the row's and are not listed
 }
 
 type attemptJSON struct {
@@ -173,7 +173,7 @@ type attemptJSON struct {
 	Supposed bool `json:"supposed,omitempty"`
 }
 
-type evidenceJSON struct {
+type candidateJSON struct {
 	Order   string         `json:"order"`
 	Event   string         `json:"event"`
 	Product filing.Product `json:"product"`
@@ -185,8 +185,8 @@ type evidenceJSON struct {
 	Accept  string         `json:"accept"`
 }
 
-func doubtLine(d report.Doubt) doubtJSON {
-	line := doubtJSON{
+func uncertainLine(d *resolve.UncertainOrder) uncertainJSON {
+	line := uncertainJSON{
 		Batch:       d.Row.Batch,
 		Row:         d.Row.Number,
 		Ordered:     d.Ordered(),
@@ -196,16 +196,16 @@ func doubtLine(d report.Doubt) doubtJSON {
 		Held:        d.Row.Held,
 		Attempts:    []attemptJSON{},
 		Dashboard:   d.Dashboard,
-		NoDashboard: strings.TrimPrefix(d.NoLink, "no link: "),
-		Evidence:    []evidenceJSON{},
-		More:        d.More,
+		NoDashboard: d.NoDashboard,
+		Evidence:    []candidateJSON{},
+		More:        d.MoreCandidates,
 	}
 	for _, a := range d.Attempts {
 		line.Attempts = append(line.Attempts, attemptJSON{a.StartedAt, a.EndedAt, a.Class, a.Status, a.Message,
 			a.Detail, a.Supposed})
 	}
-	for _, e := range d.Evidence {
-		piece := evidenceJSON{
+	for _, e := range d.Candidates {
+		piece := candidateJSON{
 			Order:   e.Order,
 			Event:   e.Event,
 			Product: e.Product,

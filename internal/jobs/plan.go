@@ -15,8 +15,8 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/report"
 	"bulkfiling/internal/season"
+	"bulkfiling/internal/text"
 )
 
 // Plan is what a firing of a season means to do. It is kept with the firing as
@@ -123,7 +123,7 @@ func (p *Plan) Nothing() string {
 		return ""
 	}
 	text := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count,
-		report.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
+		text.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
 	for _, why := range p.Why {
 		text += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
 	}
@@ -379,7 +379,7 @@ type Remark struct {
 
 // Text is the remark in one line, with some of the names.
 func (r Remark) Text() string {
-	text := fmt.Sprintf("%s %s: %s", report.Count(r.Count, "row"), r.What, strings.Join(r.Names, "; "))
+	text := fmt.Sprintf("%s %s: %s", text.Count(r.Count, "row"), r.What, strings.Join(r.Names, "; "))
 	if more := r.Count - len(r.Names); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
@@ -431,7 +431,7 @@ func (p *Plan) Text() string {
 		r.text(line, "")
 	}
 	for _, why := range p.Why {
-		line("  %s cannot be filed: %s", report.Count(why.Rows, "row"), why.Text)
+		line("  %s cannot be filed: %s", text.Count(why.Rows, "row"), why.Text)
 	}
 	if p.Skipped > 0 {
 		line("%d skipped: repeats, other states, no filings", p.Skipped)

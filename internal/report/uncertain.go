@@ -10,57 +10,42 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/resolve"
 	"bulkfiling/internal/sheet"
 )
 
 // UncertainSheet is the sheet on which a person settles uncertain rows.
 const UncertainSheet = "Uncertain"
 
-// The columns of that sheet that are read back, by header.
-const (
-	RowColumn       = "Row"
-	DecisionColumn  = "Decision"
-	OrderIDsColumn  = "Order IDs"
-	CompanyIDColumn = "Company ID"
-	AttemptColumn   = "Attempt" // tells one doubt of a row from a later one
-	BatchColumn     = "Batch"
-)
-
-// The decisions, as the drop list offers them. An empty cell is Leave.
-const (
-	DecidedPlaced    = "placed"
-	DecidedNotPlaced = "not placed"
-	DecidedLeave     = "leave"
-)
-
 // uncertainColumns stand in front of the input's own columns: what is in doubt,
 // what may settle it, the decision, and what else is known. Where the input has
 // a column of the same name, the first is ours.
 var uncertainColumns = []struct {
-	header, note string
-	width        float64 // in characters
-	cell         func(*Doubt, medium) sheet.OutCell
+	header resolve.Field
+	note   string
+	width  float64 // in characters
+	cell   func(*resolve.UncertainOrder, medium) sheet.OutCell
 }{
-	{RowColumn, "", 7, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Number)) }},
-	{"Company", "", 30, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
-	{"Ordered", "", 26, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
+	{resolve.RowField, "", 7, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Number)) }},
+	{"Company", "", 30, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
+	{"Ordered", "", 26, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
 	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18,
 		dashboardCell},
 	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44,
-		func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.evidenceText()) }},
-	{DecisionColumn, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends " +
-		"it again.\nleave, or empty: not known yet.", 14, func(*Doubt, medium) sheet.OutCell {
+		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(candidatesText(d)) }},
+	{resolve.DecisionField, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends " +
+		"it again.\nleave, or empty: not known yet.", 14, func(*resolve.UncertainOrder, medium) sheet.OutCell {
 		return toFill(true)
 	}},
-	{OrderIDsColumn, "order_…, as the dashboard shows it; several with commas.", 26,
-		func(d *Doubt, _ medium) sheet.OutCell { return toFill(!d.Row.Creating || d.Supposed()) }},
-	{CompanyIDColumn, "comp_…, only for a formation or a company that was being created.", 20,
-		func(d *Doubt, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
+	{resolve.OrderIDsField, "order_…, as the dashboard shows it; several with commas.", 26,
+		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.TakesOrderIDs()) }},
+	{resolve.CompanyIDField, "comp_…, only for a formation or a company that was being created.", 20,
+		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
-	{"Answer", "", 40, func(d *Doubt, _ medium) sheet.OutCell { return wrapped(d.answer()) }},
-	{"Money Held", "", 13, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Held)) }},
-	{AttemptColumn, "", 10, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
-	{BatchColumn, "", 14, func(d *Doubt, _ medium) sheet.OutCell { return sheet.Str(d.Row.Batch) }},
+	{"Answer", "", 40, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(answerText(d)) }},
+	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Held)) }},
+	{resolve.AttemptField, "", 10, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
+	{resolve.BatchField, "", 14, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Str(d.Row.Batch) }},
 }
 
 // identifying are the input's columns, by the service's fields, by which people
@@ -81,10 +66,10 @@ func toFill(wanted bool) sheet.OutCell {
 	return sheet.OutCell{}.In(sheet.StyleGrey)
 }
 
-func dashboardCell(d *Doubt, to medium) sheet.OutCell {
+func dashboardCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
 	switch {
 	case d.Dashboard == "":
-		return wrapped(d.NoLink)
+		return wrapped("no link: " + d.NoDashboard)
 	case to == inCSV:
 		return sheet.Str(d.Dashboard)
 	}
@@ -93,49 +78,29 @@ func dashboardCell(d *Doubt, to medium) sheet.OutCell {
 	return c
 }
 
-func sentCell(d *Doubt, to medium) sheet.OutCell {
-	if a, known := d.last(); known {
+func sentCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
+	if a, known := d.LastSent(); known {
 		return stamp(a.StartedAt, to)
 	}
 	return stamp(d.Row.UpdatedAt, to)
 }
 
-// CompanyText is the company by the id or the name that the sheet has for it,
-// and by its legal name.
-func (d *Doubt) CompanyText() string {
-	ref := d.Row.CompanyRef()
-	switch {
-	case ref == "" && d.Company == "":
-		return "a new one"
-	case ref == "":
-		return d.Company + " (new)"
-	}
-	return strings.TrimSpace(ref + "  " + d.Company)
-}
-
-// last is the attempt whose answer is not known.
-func (d *Doubt) last() (ledger.Attempt, bool) {
-	sent := d.Sent()
-	if len(sent) == 0 {
-		return ledger.Attempt{}, false
-	}
-	return sent[len(sent)-1], true
-}
-
-func (d *Doubt) answer() string {
-	if a, known := d.last(); known {
+// answerText says what came of the attempt that is uncertain.
+func answerText(d *resolve.UncertainOrder) string {
+	if a, known := d.LastSent(); known {
 		return AnswerText(a)
 	}
 	return filing.HideSSNs(d.Row.Message)
 }
 
-func (d *Doubt) evidenceText() string {
-	lines := make([]string, len(d.Evidence))
-	for i, e := range d.Evidence {
+// candidatesText lists the orders that may be the row's.
+func candidatesText(d *resolve.UncertainOrder) string {
+	lines := make([]string, len(d.Candidates))
+	for i, e := range d.Candidates {
 		lines[i] = e.String()
 	}
-	if d.More > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", Count(d.More, "order")))
+	if d.MoreCandidates > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", Count(d.MoreCandidates, "order")))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -143,10 +108,10 @@ func (d *Doubt) evidenceText() string {
 // WriteUncertain writes the uncertain rows of a batch for a person to settle:
 // as CSV where the name ends in .csv, as a workbook otherwise. ReadDecisions
 // reads it back. With dashboard links in it nobody but its owner can read it.
-func WriteUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
-	err := writeUncertain(batch, doubts, path)
+func WriteUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path string) error {
+	err := writeUncertain(batch, orders, path)
 	if err == nil {
-		err = shield(path, doubts)
+		err = shield(path, orders)
 	}
 	if err != nil {
 		return fmt.Errorf("write the uncertain rows of batch %s: %w", batch.ID, err)
@@ -156,8 +121,8 @@ func WriteUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
 
 // shield lets nobody but its owner read a sheet with links in it: whoever has a
 // link is the user whom it signs in.
-func shield(path string, doubts []Doubt) error {
-	if !slices.ContainsFunc(doubts, func(d Doubt) bool { return d.Dashboard != "" }) {
+func shield(path string, orders []*resolve.UncertainOrder) error {
+	if !slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.Dashboard != "" }) {
 		return nil
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -166,13 +131,13 @@ func shield(path string, doubts []Doubt) error {
 	return nil
 }
 
-func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
-	layout, inputs := inputLayout(batch), make([][]sheet.Cell, len(doubts))
+func writeUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path string) error {
+	layout, inputs := inputLayout(batch), make([][]sheet.Cell, len(orders))
 	layout.columns = slices.DeleteFunc(layout.columns, func(c column) bool {
 		return c.secret || c.field != "" && !slices.Contains(identifying, c.field)
 	})
-	for i := range doubts {
-		row := &doubts[i].Row
+	for i := range orders {
+		row := &orders[i].Row
 		if len(row.Cells) > 0 {
 			cells, err := sheet.DecodeCells(row.Cells)
 			if err != nil {
@@ -186,15 +151,15 @@ func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
 	lines := func(to medium, row func(...sheet.OutCell) error) error {
 		var header []sheet.OutCell
 		for _, c := range uncertainColumns {
-			header = append(header, sheet.Str(c.header).In(sheet.StyleHeader).With(c.note))
+			header = append(header, sheet.Str(string(c.header)).In(sheet.StyleHeader).With(c.note))
 		}
 		if err := row(append(header, p.header()...)...); err != nil {
 			return err
 		}
-		for i := range doubts {
+		for i := range orders {
 			var cells []sheet.OutCell
 			for _, c := range uncertainColumns {
-				cells = append(cells, c.cell(&doubts[i], to))
+				cells = append(cells, c.cell(orders[i], to))
 			}
 			if err := row(append(cells, p.echo(inputs[i])...)...); err != nil {
 				return err
@@ -218,7 +183,7 @@ func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
 		return err
 	}
 	defer book.Abort()
-	writer, err := book.Sheet(UncertainSheet, uncertainOptions(layout, doubts))
+	writer, err := book.Sheet(UncertainSheet, uncertainOptions(layout, orders))
 	if err != nil {
 		return err
 	}
@@ -228,25 +193,25 @@ func writeUncertain(batch ledger.Batch, doubts []Doubt, path string) error {
 	return book.Save()
 }
 
-func uncertainOptions(l *layout, doubts []Doubt) sheet.SheetOptions {
+func uncertainOptions(l *layout, orders []*resolve.UncertainOrder) sheet.SheetOptions {
 	o := sheet.SheetOptions{HeaderRows: 1, HeaderColumns: 2, AutoFilter: true, TabColor: "BF8F00"}
 	for i, c := range uncertainColumns {
 		width := c.width
 		switch c.header {
-		case DecisionColumn:
+		case resolve.DecisionField:
 			o.Choices = append(o.Choices, sheet.Choice{
 				Column:   i,
 				FirstRow: 2,
-				LastRow:  1 + len(doubts),
+				LastRow:  1 + len(orders),
 				Strict:   true,
-				Values:   []string{DecidedPlaced, DecidedNotPlaced, DecidedLeave},
+				Values:   decisionWords(),
 				Prompt:   c.note,
 			})
-		case OrderIDsColumn, CompanyIDColumn, BatchColumn:
+		case resolve.OrderIDsField, resolve.CompanyIDField, resolve.BatchField:
 			o.TextColumns = append(o.TextColumns, i)
 		case "Company":
-			for j := range doubts {
-				width = max(width, fit(utf8.RuneCountInString(doubts[j].CompanyText()), maxWidth))
+			for j := range orders {
+				width = max(width, fit(utf8.RuneCountInString(orders[j].CompanyText()), maxWidth))
 			}
 		}
 		o.Widths = append(o.Widths, width)
@@ -256,4 +221,12 @@ func uncertainOptions(l *layout, doubts []Doubt) sheet.SheetOptions {
 		o.TextColumns = append(o.TextColumns, c+len(uncertainColumns))
 	}
 	return o
+}
+
+func decisionWords() []string {
+	words := make([]string, len(resolve.Verdicts))
+	for i, v := range resolve.Verdicts {
+		words[i] = string(v)
+	}
+	return words
 }

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,99 +15,12 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/resolve"
 )
 
-// doubts are uncertain rows in memory. Rows 2 and 3 are of annual reports, row
-// 4 creates its company, row 5 forms one.
-type doubts struct {
-	rows     []ledger.Row
-	attempts map[int64][]ledger.Attempt
-	evidence map[int64][]ledger.Event
-}
-
-func (d doubts) UncertainRows(_ context.Context, batch string) ([]ledger.Row, error) {
-	return slices.DeleteFunc(slices.Clone(d.rows), func(r ledger.Row) bool { return batch != "" && r.Batch != batch }),
-		nil
-}
-
-func (d doubts) UncertainPage(ctx context.Context, batch string, after int64, limit int) ([]ledger.Row, int, error) {
-	all, err := d.UncertainRows(ctx, batch)
-	page := slices.DeleteFunc(slices.Clone(all), func(r ledger.Row) bool { return r.ID <= after })
-	return page[:min(limit, len(page))], len(all), err
-}
-
-func (d doubts) AttemptsOf(context.Context, []int64) (map[int64][]ledger.Attempt, error) {
-	return d.attempts, nil
-}
-
-func (d doubts) Evidence(_ context.Context, rows []int64) (map[int64][]*ledger.Evidence, map[int64]int, error) {
-	told, of := make(map[string]*ledger.Evidence), make(map[int64][]*ledger.Evidence)
-	for _, r := range d.rows {
-		for _, e := range d.evidence[r.ID] {
-			order := told[e.OrderID]
-			if order == nil {
-				order = new(ledger.Evidence)
-				told[e.OrderID] = order
-			}
-			if !slices.Contains(order.Fits, r.ID) {
-				order.Fits, order.Rows = append(order.Fits, r.ID), order.Rows+1
-			}
-			if !slices.ContainsFunc(order.Events, func(known ledger.Event) bool { return known.ID == e.ID }) {
-				order.Events = append(order.Events, e)
-			}
-			if slices.Contains(rows, r.ID) && !slices.Contains(of[r.ID], order) {
-				of[r.ID] = append(of[r.ID], order)
-			}
-		}
-	}
-	return of, map[int64]int{3: 7}, nil
-}
-
-func (d doubts) RowsByID(_ context.Context, ids []int64) (map[int64]ledger.Row, error) {
-	rows := make(map[int64]ledger.Row)
-	for _, r := range d.rows {
-		if slices.Contains(ids, r.ID) {
-			rows[r.ID] = r
-		}
-	}
-	return rows, nil
-}
-
-// A page of uncertain rows says of an order that it fits rows of other pages.
-func TestUncertainPage(t *testing.T) {
-	_, d := inDoubt()
-	var numbers []int
-	for after := int64(0); ; {
-		page, total, err := report.UncertainPage(t.Context(), d, "b7k2", after, 3)
-		if err != nil || total != 4 {
-			t.Fatal(total, err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, doubt := range page {
-			numbers, after = append(numbers, doubt.Row.Number), doubt.Row.ID
-		}
-	}
-	if !slices.Equal(numbers, []int{2, 3, 4, 5}) {
-		t.Error(numbers)
-	}
-	page, _, err := report.UncertainPage(t.Context(), d, "b7k2", 0, 1)
-	if err != nil || len(page) != 1 || len(page[0].Evidence) == 0 || len(page[0].Evidence[0].Also) != 1 ||
-		page[0].Evidence[0].Also[0].Number != 3 {
-		t.Errorf("%+v, %v", page, err)
-	}
-}
-
-func (d doubts) CompanyNames(_ context.Context, rows []ledger.Row) (map[int64]string, error) {
-	names := make(map[int64]string)
-	for _, r := range rows {
-		names[r.ID] = cmp.Or(r.Request.LegalName(), "Larkspur Books LLC")
-	}
-	return names, nil
-}
-
-func inDoubt() (ledger.Batch, doubts) {
+// uncertain returns uncertain orders. Rows 2 and 3 are of annual reports, row 4
+// creates its company, row 5 forms one.
+func uncertain() (ledger.Batch, []*resolve.UncertainOrder) {
 	batch := ledger.Batch{
 		ID: "b7k2", File: "roster.xlsx",
 		Columns: []string{"Client No", "Company ID", "Entity Name", "Principal City", "Filing State", "SSN"},
@@ -147,108 +59,60 @@ func inDoubt() (ledger.Batch, doubts) {
 		FilingState: "DE",
 		Formation:   &filing.FormationItem{Company: filing.Company{LegalName: "Tern Tide LLC"}},
 	}
-	d := doubts{rows: []ledger.Row{
+	all := make([]*resolve.UncertainOrder, 4)
+	for i, r := range []ledger.Row{
 		row(2, named("comp_2", "=Harbor & Light LLC", report)), row(3, named("comp_3", "", report)),
 		row(4, named("", "Granite Bay LLC", report)), row(5, named("", "", tern)),
-	}}
-	d.rows[2].Creating, d.rows[2].Held = true, 0
-	d.rows[1].Dropped = []filing.Product{filing.RegisteredAgent}
-	failed := ledger.Attempt{
-		Try:       2,
-		StartedAt: noon.Add(time.Minute),
-		EndedAt:   noon.Add(2 * time.Minute),
-		Class:     filing.ServerError,
-		Status:    502,
-		Message:   "bad gateway",
+	} {
+		all[i] = &resolve.UncertainOrder{Row: r, Company: cmp.Or(r.Request.LegalName(), "Larkspur Books LLC")}
 	}
-	d.attempts = map[int64][]ledger.Attempt{
-		2: {{Try: 1, StartedAt: noon, Class: filing.NotSent, Message: "refused"}, failed},
-		3: {{
-			Try:       1,
-			StartedAt: noon,
-			EndedAt:   noon,
-			Class:     filing.NoAnswer,
-			Message:   "sent, and no answer came: connection reset",
-		}},
+	all[2].Row.Creating, all[2].Row.Held = true, 0
+	all[1].Row.Dropped = []filing.Product{filing.RegisteredAgent}
+	all[0].Attempts = []ledger.Attempt{
+		{Try: 1, StartedAt: noon, Class: filing.NotSent, Message: "refused"},
+		{
+			Try:       2,
+			StartedAt: noon.Add(time.Minute),
+			EndedAt:   noon.Add(2 * time.Minute),
+			Class:     filing.ServerError,
+			Status:    502,
+			Message:   "bad gateway",
+		},
 	}
-	event := func(id, order, status string, at time.Time) ledger.Event {
-		return ledger.Event{Event: filing.Event{
-			ID:           id,
-			OrderID:      order,
-			OrderType:    "annual_report",
-			FilingStatus: status,
-			CreatedAt:    at,
-		}}
-	}
-	both := []ledger.Event{
-		event("evt_2", "order_81", "pending", noon.Add(time.Hour)),
-		event("evt_1", "order_81", "submitted", noon.Add(time.Minute)),
-	}
-	d.evidence = map[int64][]ledger.Event{2: append(both, event("evt_3", "order_82", "submitted", noon)), 3: both}
-	return batch, d
+	all[0].Candidates = []resolve.Candidate{{Order: "order_81", Product: filing.AnnualReport, At: noon}}
+	all[0].MoreCandidates = 7
+	return batch, all
 }
 
-func TestDoubtSaysWhatIsKnown(t *testing.T) {
-	_, d := inDoubt()
-	all, err := report.Uncertain(t.Context(), d, "b7k2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []struct{ company, ordered string }{
-		{"comp_2  =Harbor & Light LLC", "annual report and registered agent, FL 2026"},
-		{"comp_3  Larkspur Books LLC", "annual report, FL 2026"},
-		{"Granite Bay LLC (new)", "creation of Granite Bay LLC"},
-		{"Tern Tide LLC (new)", "formation, DE"},
+func TestAnswerText(t *testing.T) {
+	for want, attempt := range map[string]ledger.Attempt{
+		"the service failed (HTTP 502): bad gateway": {
+			Class:   filing.ServerError,
+			Status:  502,
+			Message: "bad gateway",
+		},
+		"not sent: the address of the service takes no connections": {
+			Class:   filing.NotSent,
+			Message: "the address of the service takes no connections",
+			Detail:  "dial tcp",
+		},
+		// as an earlier version recorded it
+		"no answer: connection reset": {
+			Class:   filing.NoAnswer,
+			Message: "sent, and no answer came: connection reset",
+		},
 	} {
-		if got := all[i].CompanyText(); got != want.company {
-			t.Errorf("company %q, want %q", got, want.company)
+		if got := report.AnswerText(attempt); got != want {
+			t.Errorf("answer %q, want %q", got, want)
 		}
-		if got := all[i].Ordered(); got != want.ordered {
-			t.Errorf("ordered %q, want %q", got, want.ordered)
-		}
-	}
-	var told []string
-	for _, e := range all[0].Evidence {
-		told = append(told, e.Event+": "+e.String())
-	}
-	want := []string{
-		"evt_2: order_81, annual report, pending, first heard of 2026-03-01 12:31:15 UTC; it fits row 3 of batch " +
-			"b7k2, too",
-		"evt_3: order_82, annual report, submitted, first heard of 2026-03-01 12:30:15 UTC",
-	}
-	if !slices.Equal(told, want) {
-		t.Errorf("evidence %q, want %q", told, want)
-	}
-	if sent := all[0].Sent(); len(sent) != 1 ||
-		report.AnswerText(sent[0]) != "the service failed (HTTP 502): bad gateway" {
-		t.Errorf("sent %+v", sent)
-	}
-	if got := report.AnswerText(ledger.Attempt{
-		Class:   filing.NotSent,
-		Message: "the address of the service takes no connections",
-		Detail:  "dial tcp",
-	}); got != "not sent: the address of the service takes no connections" {
-		t.Errorf("%q", got)
-	}
-	// As an earlier version recorded it.
-	if got := report.AnswerText(all[1].Attempts[0]); got != "no answer: connection reset" {
-		t.Errorf("answer %q", got)
-	}
-	if none, err := report.Uncertain(t.Context(), d, "other"); err != nil || len(none) != 0 {
-		t.Errorf("of another batch: %v, %v", none, err)
 	}
 }
 
 // filled writes the uncertain rows and lets a person fill them in, cell by cell.
 func filled(t *testing.T, values map[string]any) string {
 	t.Helper()
-	batch, d := inDoubt()
-	all, err := report.Uncertain(t.Context(), d, batch.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all[0].Dashboard, all[1].NoLink = "https://dash.example/link_1", "no link: the user or the company is not "+
-		"known by id"
+	batch, all := uncertain()
+	all[0].Dashboard, all[1].NoDashboard = "https://dash.example/link_1", "the user or the company is not known by id"
 	path := filepath.Join(t.TempDir(), "uncertain.xlsx")
 	if err := report.WriteUncertain(batch, all, path); err != nil {
 		t.Fatal(err)
@@ -282,6 +146,7 @@ func TestUncertainWorkbookIsFitToBeFilledIn(t *testing.T) {
 		"I2": "2026-03-01 12:31 UTC",
 		"J2": "the service failed (HTTP 502): bad gateway", "K2": "$163.75", "L2": "1", "M2": "b7k2", "N2": "007",
 		"P2": "=Harbor & Light LLC", "Q2": "FL",
+		"E2": "order_81, annual report, first heard of 2026-03-01 12:30:15 UTC\nand 7 orders more",
 		"D3": "no link: the user or the company is not known by id", "K4": "$0.00",
 	} {
 		if got, err := book.GetCellValue(report.UncertainSheet, cell); err != nil || got != want {
@@ -320,29 +185,25 @@ func TestDecisionsAreReadFromWhereverTheyStand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.All) != 4 || d.File != "uncertain.xlsx" || d.Sheet != report.UncertainSheet {
+	if len(d.Decisions) != 4 || d.File != "uncertain.xlsx" || d.Sheet != report.UncertainSheet {
 		t.Fatalf("%+v", d)
 	}
-	for i, want := range []string{report.DecidedPlaced, report.DecidedNotPlaced, report.DecidedLeave, ""} {
-		got := d.All[i]
+	for i, want := range []resolve.Verdict{resolve.Placed, resolve.NotPlaced, resolve.Leave, ""} {
+		got := d.Decisions[i]
 		if got.Verdict() != want || got.Row != i+2 || got.Line != i+2 || got.Attempt != 1 || got.Batch != "b7k2" {
 			t.Errorf("line %d: %+v, verdict %q, want %q", i+2, got, got.Verdict(), want)
 		}
 	}
-	if got := d.All[0].OrderIDs; !slices.Equal(got, []string{"order_81", "order_82", "order_83", "order_84"}) {
+	if got := d.Decisions[0].OrderIDs; !slices.Equal(got, []string{"order_81", "order_82", "order_83", "order_84"}) {
 		t.Errorf("order ids %q", got)
 	}
-	if d.All[3].CompanyID != "comp_9" || d.Cell(d.All[3], report.CompanyIDColumn) != "I5" {
-		t.Errorf("company id %q in %s", d.All[3].CompanyID, d.Cell(d.All[3], report.CompanyIDColumn))
+	if d.Decisions[3].CompanyID != "comp_9" || d.Cell(d.Decisions[3], resolve.CompanyIDField) != "I5" {
+		t.Errorf("company id %q in %s", d.Decisions[3].CompanyID, d.Cell(d.Decisions[3], resolve.CompanyIDField))
 	}
 }
 
 func TestUncertainCSVHoldsWhatTheWorkbookDoes(t *testing.T) {
-	batch, d := inDoubt()
-	all, err := report.Uncertain(t.Context(), d, batch.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch, all := uncertain()
 	all[0].Dashboard = "https://dash.example/link_1"
 	path := filepath.Join(t.TempDir(), "uncertain.csv")
 	if err := report.WriteUncertain(batch, all, path); err != nil {
@@ -354,7 +215,7 @@ func TestUncertainCSVHoldsWhatTheWorkbookDoes(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	back, err := report.ReadDecisions(path)
-	if err != nil || len(back.All) != 4 || back.All[2].Row != 4 || back.All[2].Verdict() != report.DecidedLeave {
+	if err != nil || len(back.Decisions) != 4 || back.Decisions[2].Row != 4 || back.Decisions[2].Verdict() != resolve.Leave {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
@@ -374,5 +235,3 @@ func TestWhatIsNoSheetOfDecisionsIsRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-var _ report.Doubts = (*ledger.Ledger)(nil)

@@ -8,27 +8,26 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/report"
 )
 
-// linksAtOnce are few: links are for a person to look at, and the service has
-// orders to take.
+// linksAtOnce limits the requests for links: a person looks at them, and the
+// filing service has orders to take meanwhile.
 const linksAtOnce = 4
 
-// door is one user's dashboard of one company.
-type door struct{ user, company string }
+// dashboard is one user's view of one company.
+type dashboard struct{ user, company string }
 
-// Link finds out where a person sees the orders of each row's company, once for
-// each company and user. A link that cannot be had stands in nothing's way.
-func (d *Desk) Link(ctx context.Context, doubts []report.Doubt) error {
-	client, err := d.Service()
+// LinkDashboards asks for a link to the dashboard of each order's company, once
+// for each company and user. A link that cannot be had is no error.
+func (s *Service) LinkDashboards(ctx context.Context, orders []*UncertainOrder) error {
+	client, err := s.Client()
 	if err != nil {
-		for i := range doubts {
-			doubts[i].NoLink = "no link: " + err.Error()
+		for i := range orders {
+			orders[i].NoDashboard = err.Error()
 		}
 		return nil
 	}
-	doors, err := d.doors(ctx, doubts)
+	boards, err := s.dashboards(ctx, orders)
 	if err != nil {
 		return err
 	}
@@ -36,8 +35,8 @@ func (d *Desk) Link(ctx context.Context, doubts []report.Doubt) error {
 		link string
 		err  error
 	}
-	answers := make(map[door]*answer)
-	for _, at := range doors {
+	answers := make(map[dashboard]*answer)
+	for _, at := range boards {
 		if at.user != "" && at.company != "" {
 			answers[at] = new(answer)
 		}
@@ -54,48 +53,48 @@ func (d *Desk) Link(ctx context.Context, doubts []report.Doubt) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	for i, at := range doors {
+	for i, at := range boards {
 		switch a := answers[at]; {
 		case a == nil:
-			doubts[i].NoLink = "no link: the user or the company is not known by id"
+			orders[i].NoDashboard = "the user or the company is not known by id"
 		case a.err != nil:
-			doubts[i].NoLink = "no link: " + a.err.Error()
+			orders[i].NoDashboard = a.err.Error()
 		default:
-			doubts[i].Dashboard = a.link
+			orders[i].Dashboard = a.link
 		}
 	}
 	return nil
 }
 
-// doors are the ids of each row's user and company, as far as they are known.
-func (d *Desk) doors(ctx context.Context, doubts []report.Doubt) ([]door, error) {
-	doors := make([]door, len(doubts))
+// dashboards finds the ids of each row's user and company, as far as they are known.
+func (s *Service) dashboards(ctx context.Context, orders []*UncertainOrder) ([]dashboard, error) {
+	boards := make([]dashboard, len(orders))
 	users, companies := make(map[string]bool), make(map[string]bool)
-	for i := range doubts {
-		row := &doubts[i].Row
-		doors[i] = door{row.Request.User.ID, row.CompanyRef()}
-		if doors[i].user == "" {
+	for i := range orders {
+		row := &orders[i].Row
+		boards[i] = dashboard{row.Request.User.ID, row.CompanyRef()}
+		if boards[i].user == "" {
 			users[row.Request.User.Ref()] = true
 		}
-		if company := doors[i].company; company != "" && !filing.IsCompanyID(company) {
+		if company := boards[i].company; company != "" && !filing.IsCompanyID(company) {
 			companies[company] = true
 		}
 	}
-	knownUsers, err := d.Ledger.Users(ctx, slices.Sorted(maps.Keys(users)))
+	knownUsers, err := s.Ledger.Users(ctx, slices.Sorted(maps.Keys(users)))
 	if err != nil {
 		return nil, err
 	}
-	knownCompanies, err := d.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies)))
+	knownCompanies, err := s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies)))
 	if err != nil {
 		return nil, err
 	}
-	for i := range doubts {
-		if doors[i].user == "" {
-			doors[i].user = knownUsers[doubts[i].Row.Request.User.Ref()].ID
+	for i := range orders {
+		if boards[i].user == "" {
+			boards[i].user = knownUsers[orders[i].Row.Request.User.Ref()].ID
 		}
-		if !filing.IsCompanyID(doors[i].company) {
-			doors[i].company = knownCompanies[doors[i].company].ID
+		if !filing.IsCompanyID(boards[i].company) {
+			boards[i].company = knownCompanies[boards[i].company].ID
 		}
 	}
-	return doors, nil
+	return boards, nil
 }

@@ -1,4 +1,6 @@
-// Package resolve settles uncertain rows by what a person has found out. It leads
-// to where a person looks, holds what was found to the row and to what the
-// service told, one row or a whole sheet of decisions at a time, and records it.
+// Package resolve decides uncertain orders: rows that were sent and not confirmed.
+// UncertainOrder holds what is known of one, Resolution is what a person decides,
+// checked against the row and against what the filing service reported. One row or
+// a whole sheet of decisions is resolved at a time. RestoreCheck finds the rows
+// that may have been sent after the backup that a ledger was restored from.
 package resolve

@@ -4,79 +4,124 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/report"
 )
+
+// Decision is what a person wrote beside one row of a decision sheet. Nothing of
+// it is checked.
+type Decision struct {
+	Line      int    // of the sheet, from 1
+	Batch     string // the row's batch
+	Row       int    // the row's number in its batch; 0 where there is no number
+	Attempt   int    // the uncertain attempt; 0 where there is no number
+	Word      string // as it was written
+	OrderIDs  []string
+	CompanyID string
+}
+
+// Verdict is what a person decides on a row.
+type Verdict string
+
+// The verdicts, as the decision sheet's list offers them. An empty cell is Leave.
+const (
+	Placed    Verdict = "placed"
+	NotPlaced Verdict = "not placed"
+	Leave     Verdict = "leave"
+)
+
+// Verdicts are all of them, in the order of the list.
+var Verdicts = []Verdict{Placed, NotPlaced, Leave}
+
+// Verdict reads the word of a decision. It is empty for a word that is none of
+// the Verdicts.
+func (d Decision) Verdict() Verdict {
+	word := filing.FoldName(d.Word)
+	for _, v := range Verdicts {
+		if filing.FoldName(string(v)) == word {
+			return v
+		}
+	}
+	if strings.TrimSpace(d.Word) == "" {
+		return Leave
+	}
+	return ""
+}
+
+// Problem is what is wrong with a field of a decision.
+type Problem struct {
+	Decision Decision
+	Field    Field
+	Text     string
+}
 
 // Plan is what a sheet of decisions comes to.
 type Plan struct {
-	Settlements []*Settlement
+	Resolutions []*Resolution
 	Left        int      // rows without a decision
-	Notes       []string // rows that are settled already
-	Problems    []string // each at its cell
+	Notes       []string // rows that are resolved already
+	Problems    []Problem
 
-	decisions *report.Decisions
-	doubts    map[int]report.Doubt // by row number
-	rows      map[int]ledger.Row   // of the batch, those that are decided on
-	owners    map[string]ledger.Row
-	seen      map[int]int    // the line that decides on a row
-	given     map[string]int // the line that gives an order id
-}
-
-// Orders are those that the sheet gives to its rows.
-func (p *Plan) Orders() (all []string) {
-	for _, s := range p.Settlements {
-		all = append(all, s.Orders...)
-	}
-	return all
+	orders map[int]*UncertainOrder // by row number
+	rows   map[int]ledger.Row      // of the batch, those that are decided on
+	owners map[string]ledger.Row   // of the order ids that are given
+	seen   map[int]int             // the line that decides on a row
+	given  map[string]int          // the line that gives an order id
 }
 
 // Plan checks the decisions on a batch against each other and against the ledger.
-func (d *Desk) Plan(ctx context.Context, batch string, decisions *report.Decisions) (*Plan, error) {
+func (s *Service) Plan(ctx context.Context, batch string, decisions []Decision) (*Plan, error) {
 	p := &Plan{
-		decisions: decisions,
-		doubts:    make(map[int]report.Doubt),
-		rows:      make(map[int]ledger.Row),
-		owners:    make(map[string]ledger.Row),
-		seen:      make(map[int]int),
-		given:     make(map[string]int),
+		orders: make(map[int]*UncertainOrder),
+		rows:   make(map[int]ledger.Row),
+		owners: make(map[string]ledger.Row),
+		seen:   make(map[int]int),
+		given:  make(map[string]int),
 	}
-	doubts, err := report.Uncertain(ctx, d.Ledger, batch)
+	orders, err := ListUncertain(ctx, s.Ledger, batch)
 	if err != nil {
 		return nil, err
 	}
-	for _, doubt := range doubts {
-		p.doubts[doubt.Row.Number] = doubt
+	for _, o := range orders {
+		p.orders[o.Row.Number] = o
 	}
-	if err := p.recall(ctx, d.Ledger, batch); err != nil {
+	if err := p.loadRows(ctx, s.Ledger, batch, decisions); err != nil {
 		return nil, err
 	}
-	for _, decision := range decisions.All {
-		s := p.check(batch, decision)
-		if s == nil {
+	var ids []string
+	for _, decision := range decisions {
+		r := p.check(batch, decision)
+		if r == nil {
 			continue
 		}
 		var fault *Fault
-		if err := d.find(ctx, s); errors.As(err, &fault) {
-			p.problem(decision, fault.Column, "%s", fault.Message)
+		if err := s.findCompany(ctx, r); errors.As(err, &fault) {
+			p.problem(decision, fault.Field, "%s", fault.Message)
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		p.Settlements = append(p.Settlements, s)
+		p.Resolutions = append(p.Resolutions, r)
+		ids = append(ids, r.OrderIDs...)
+	}
+	events, err := s.Events(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range p.Resolutions {
+		r.Objections = r.objections(events)
 	}
 	return p, nil
 }
 
-// recall reads the rows that are decided on and those that have the orders
-// already, whatever batch they are of.
-func (p *Plan) recall(ctx context.Context, l *ledger.Ledger, batch string) error {
+// loadRows reads the rows that are decided on and those that have the given
+// order ids already, whatever batch they are of.
+func (p *Plan) loadRows(ctx context.Context, l *ledger.Ledger, batch string, decisions []Decision) error {
 	wanted, ids := make(map[int]bool), make(map[string]bool)
-	for _, d := range p.decisions.All {
+	for _, d := range decisions {
 		wanted[d.Row] = true
 		for _, id := range d.OrderIDs {
 			ids[id] = true
@@ -107,33 +152,28 @@ func (p *Plan) recall(ctx context.Context, l *ledger.Ledger, batch string) error
 	return nil
 }
 
-// problem notes what is wrong with one of a decision's cells.
-func (p *Plan) problem(d report.Decision, column, format string, args ...any) {
-	where := p.decisions.Cell(d, column)
-	if p.decisions.Sheet != "" {
-		where = p.decisions.Sheet + "!" + where
-	}
-	p.Problems = append(p.Problems, fmt.Sprintf("%s  %s  %s: %s", p.decisions.File, where, column,
-		fmt.Sprintf(format, args...)))
+// problem adds what is wrong with a field of a decision.
+func (p *Plan) problem(d Decision, field Field, format string, args ...any) {
+	p.Problems = append(p.Problems, Problem{d, field, fmt.Sprintf(format, args...)})
 }
 
 func (p *Plan) note(format string, args ...any) {
 	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
 }
 
-// check says what a decision comes to: nil where there is nothing to settle, or
-// where something is wrong with it.
-func (p *Plan) check(batch string, d report.Decision) *Settlement {
+// check turns a decision into a resolution: nil where there is nothing to
+// resolve, or where something is wrong with it.
+func (p *Plan) check(batch string, d Decision) *Resolution {
 	before := len(p.Problems)
 	verdict := d.Verdict()
 	switch {
 	case verdict == "":
-		p.problem(d, report.DecisionColumn, "%q is no decision: write placed, not placed or leave", d.Word)
+		p.problem(d, DecisionField, "%q is no decision: write placed, not placed or leave", d.Word)
 		return nil
 	case d.Word == "" && (len(d.OrderIDs) > 0 || d.CompanyID != ""):
-		p.problem(d, report.DecisionColumn, "the decision is missing beside the id")
+		p.problem(d, DecisionField, "the decision is missing beside the id")
 		return nil
-	case verdict == report.DecidedLeave:
+	case verdict == Leave:
 		p.Left++
 		return nil
 	}
@@ -141,72 +181,64 @@ func (p *Plan) check(batch string, d report.Decision) *Settlement {
 	first, twice := p.seen[d.Row]
 	switch {
 	case d.Batch != batch:
-		p.problem(d, report.BatchColumn, "the row is of batch %q, and not of %s", d.Batch, batch)
+		p.problem(d, BatchField, "the row is of batch %q, and not of %s", d.Batch, batch)
 	case !known:
-		p.problem(d, report.RowColumn, "batch %s has no such row", batch)
+		p.problem(d, RowField, "batch %s has no such row", batch)
 	case twice:
-		p.problem(d, report.RowColumn, "row %d is decided on in line %d already", d.Row, first)
+		p.problem(d, RowField, "row %d is decided on in line %d already", d.Row, first)
 	case d.Attempt <= 0:
-		p.problem(d, report.AttemptColumn,
+		p.problem(d, AttemptField,
 			"the number that was here is missing: it tells which attempt the decision is about")
 	}
 	if len(p.Problems) > before {
 		return nil
 	}
 	p.seen[d.Row] = d.Line
-	if row.Result != filing.Uncertain || row.Tries != d.Attempt {
-		p.settled(d, verdict, row)
+	order := p.orders[d.Row]
+	switch {
+	case row.Result != filing.Uncertain || row.Tries != d.Attempt || order == nil:
+		p.checkResolved(d, verdict, row)
 		return nil
+	case verdict == NotPlaced:
+		return p.checkNotPlaced(d, order)
 	}
-	return p.doubted(d, verdict)
+	return p.checkPlaced(d, order)
 }
 
-// settled deals with a decision on a row, or an attempt, that is no longer in
-// doubt: the same decision as before is fine.
-func (p *Plan) settled(d report.Decision, verdict string, row ledger.Row) {
+// checkResolved checks a decision on a row, or an attempt, that is resolved
+// already: the same decision as before is fine.
+func (p *Plan) checkResolved(d Decision, verdict Verdict, row ledger.Row) {
 	switch {
-	case verdict == report.DecidedNotPlaced &&
+	case verdict == NotPlaced &&
 		(row.Tries > d.Attempt || row.Result == filing.Ready || row.Result == filing.Canceled):
 		p.note("Row %d was settled as not placed before, and is %s now.", d.Row, row.Result)
 	case row.Result == filing.Uncertain:
-		p.problem(d, report.AttemptColumn, "the row was sent again since this sheet was written: write it anew")
-	case verdict == report.DecidedPlaced && SettledSo(row, d.OrderIDs, d.CompanyID):
+		p.problem(d, AttemptField, "the row was sent again since this sheet was written: write it anew")
+	case verdict == Placed && IsRecorded(row, d.OrderIDs, d.CompanyID):
 		p.note("Row %d was settled so before.", d.Row)
 	default:
-		p.problem(d, report.DecisionColumn, "row %d is no longer uncertain: it is %s", d.Row, row.Result)
+		p.problem(d, DecisionField, "row %d is no longer uncertain: it is %s", d.Row, row.Result)
 	}
 }
 
-// SettledSo reports whether a row has the ids that were found for it.
-func SettledSo(row ledger.Row, orders []string, company string) bool {
-	for _, id := range orders {
-		if !slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return i.OrderID == id }) {
-			return false
-		}
+// checkNotPlaced checks that no id stands beside a row that was not placed.
+func (p *Plan) checkNotPlaced(d Decision, o *UncertainOrder) *Resolution {
+	if len(d.OrderIDs) > 0 {
+		p.problem(d, OrderIDsField, "an order was found, and yet the row is said not to be placed")
 	}
-	if company != "" && company != row.Company {
-		return false
+	if d.CompanyID != "" {
+		p.problem(d, CompanyIDField, "a company was found, and yet the row is said not to be placed")
 	}
-	return len(orders) > 0 || company != ""
+	if len(d.OrderIDs) > 0 || d.CompanyID != "" {
+		return nil
+	}
+	return &Resolution{Order: o}
 }
 
-// doubted checks a decision on a row that is in doubt.
-func (p *Plan) doubted(d report.Decision, verdict string) *Settlement {
+// checkPlaced checks the ids of a row that was placed.
+func (p *Plan) checkPlaced(d Decision, o *UncertainOrder) *Resolution {
 	before := len(p.Problems)
-	s := &Settlement{Doubt: p.doubts[d.Row]}
-	if verdict == report.DecidedNotPlaced {
-		if len(d.OrderIDs) > 0 {
-			p.problem(d, report.OrderIDsColumn, "an order was found, and yet the row is said not to be placed")
-		}
-		if d.CompanyID != "" {
-			p.problem(d, report.CompanyIDColumn, "a company was found, and yet the row is said not to be placed")
-		}
-		if len(p.Problems) > before {
-			return nil
-		}
-		return s
-	}
-	s.Company = d.CompanyID
+	r := &Resolution{Order: o, CompanyID: d.CompanyID}
 	for _, id := range d.OrderIDs {
 		first, twice := p.given[id]
 		owner, taken := p.owners[id]
@@ -214,49 +246,46 @@ func (p *Plan) doubted(d report.Decision, verdict string) *Settlement {
 		case twice && first == d.Line:
 			continue // written twice in one cell
 		case twice:
-			p.problem(d, report.OrderIDsColumn, "%s is given in line %d already: one order cannot be that of two rows",
+			p.problem(d, OrderIDsField, "%s is given in line %d already: one order cannot be that of two rows",
 				id, first)
 		case taken:
-			p.problem(d, report.OrderIDsColumn,
+			p.problem(d, OrderIDsField,
 				"%s is the order of row %d of batch %s: one order cannot be that of two rows", id, owner.Number,
 				owner.Batch)
 		}
 		p.given[id] = d.Line
-		s.Orders = append(s.Orders, id)
+		r.OrderIDs = append(r.OrderIDs, id)
 	}
-	creating := s.Doubt.Row.Creating
-	switch {
-	case creating && s.Company == "":
-		p.problem(d, report.CompanyIDColumn, "the id of the company that was created is missing (comp_…)")
-	case !creating && len(s.Orders) == 0:
-		p.problem(d, report.OrderIDsColumn, "the order's id is missing (order_…)")
-	default:
-		var fault *Fault
-		if errors.As(s.fault(), &fault) {
-			p.problem(d, fault.Column, "%s", fault.Message)
-		}
+	var fault *Fault
+	switch creating := o.Row.Creating; {
+	case creating && r.CompanyID == "":
+		p.problem(d, CompanyIDField, "the id of the company that was created is missing (comp_…)")
+	case !creating && len(r.OrderIDs) == 0:
+		p.problem(d, OrderIDsField, "the order's id is missing (order_…)")
+	case errors.As(r.fault(), &fault):
+		p.problem(d, fault.Field, "%s", fault.Message)
 	}
 	if len(p.Problems) > before {
 		return nil
 	}
-	return s
+	return r
 }
 
-// Effect is what settlements do to rows and to money.
+// Effect is what resolutions do to rows and to money.
 type Effect struct {
-	Placed, Created, Never int         // rows: with an order, with a company to go on with, not made
-	Spent, Free            money.Cents // of what was held
+	Placed, Created, NotPlaced int         // rows: with an order, with only a company, with neither
+	Spent, Released            money.Cents // of what was reserved
 }
 
-// Effect sums the settlements of a plan up.
-func (p *Plan) Effect() Effect {
+// EffectOf sums up resolutions.
+func EffectOf(resolutions []*Resolution) Effect {
 	var e Effect
-	for _, s := range p.Settlements {
-		switch held := s.Doubt.Row.Held; {
-		case !s.placed():
-			e.Never, e.Free = e.Never+1, e.Free+held
-		case s.Doubt.Row.Creating && len(s.Orders) == 0:
-			e.Created, e.Free = e.Created+1, e.Free+held
+	for _, r := range resolutions {
+		switch held := r.Order.Row.Held; {
+		case !r.IsPlaced():
+			e.NotPlaced, e.Released = e.NotPlaced+1, e.Released+held
+		case r.Order.Row.Creating && len(r.OrderIDs) == 0:
+			e.Created, e.Released = e.Created+1, e.Released+held
 		default:
 			e.Placed, e.Spent = e.Placed+1, e.Spent+held
 		}

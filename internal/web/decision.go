@@ -20,22 +20,22 @@ import (
 // decisionSheet gives the uncertain rows of a batch as a workbook to fill in,
 // without links to dashboards.
 func (s *Site) decisionSheet(v *visit) error {
-	return s.giveDecisions(v, func(doubts []report.Doubt) error {
-		for i := range doubts {
-			doubts[i].NoLink = "no link was asked for"
+	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
+		for _, o := range orders {
+			o.NoDashboard = "not requested"
 		}
-		return s.fetched(v, v.r.PathValue("batch"), count(len(doubts), "uncertain row"))
+		return s.fetched(v, v.r.PathValue("batch"), count(len(orders), "uncertain row"))
 	})
 }
 
 // linkedSheet gives it with them: whoever has the workbook is signed in by it.
 func (s *Site) linkedSheet(v *visit) error {
-	return s.giveDecisions(v, func(doubts []report.Doubt) error {
+	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
 		// A link for each company and user takes its time.
 		if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 			return fmt.Errorf("wait for the links: %w", err)
 		}
-		if err := v.desk().Link(v.ctx(), doubts); err != nil {
+		if err := v.resolver().LinkDashboards(v.ctx(), orders); err != nil {
 			return err
 		}
 		return s.Ledger.KeepAct(v.ctx(), ledger.Act{
@@ -43,28 +43,28 @@ func (s *Site) linkedSheet(v *visit) error {
 			From: v.from(),
 			What: "dashboard",
 			Of:   v.r.PathValue("batch"),
-			Note: count(len(doubts), "uncertain row") + " in a workbook, with links that sign in as their users",
+			Note: count(len(orders), "uncertain row") + " in a workbook, with links that sign in as their users",
 		})
 	})
 }
 
-func (s *Site) giveDecisions(v *visit, link func([]report.Doubt) error) error {
+func (s *Site) giveDecisions(v *visit, link func([]*resolve.UncertainOrder) error) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
-	doubts, err := report.Uncertain(v.ctx(), s.Ledger, b.ID)
+	orders, err := resolve.ListUncertain(v.ctx(), s.Ledger, b.ID)
 	if err != nil {
 		return err
 	}
-	if len(doubts) == 0 {
+	if len(orders) == 0 {
 		return wrong("No row of %s is uncertain any more.", b.File)
 	}
-	if err := link(doubts); err != nil {
+	if err := link(orders); err != nil {
 		return err
 	}
 	return v.download(baseName(b.File)+".uncertain.xlsx",
-		func(path string) error { return report.WriteUncertain(b, doubts, path) })
+		func(path string) error { return report.WriteUncertain(b, orders, path) })
 }
 
 // decisionsPage shows what a sheet of decisions comes to, before it is done.
@@ -73,17 +73,18 @@ type decisionsPage struct {
 	File        string
 	Plan        *resolve.Plan
 	Effect      resolve.Effect
-	Settlements []plannedSettlement // the first of them
+	Problems    []string            // each at its cell
+	Resolutions []plannedResolution // the first of them
 	Rest        int
-	Against     objection
+	Objections  []string
 	After       ledger.Book
 
 	Decisions string // the sheet, read
 	Name      string // of all this: a plan that is another one by now is shown again
 }
 
-type plannedSettlement struct {
-	*resolve.Settlement
+type plannedResolution struct {
+	*resolve.Resolution
 	What string
 }
 
@@ -91,7 +92,7 @@ type plannedSettlement struct {
 const (
 	maxDecisions     = 8 << 20 // bytes of the file
 	maxDecided       = 1 << 20 // bytes of what was decided: it stands in the page that asks once more
-	settlementsShown = 200
+	resolutionsShown = 200
 )
 
 // takeDecisions reads a workbook that was filled in and shows what it comes to.
@@ -125,14 +126,14 @@ func (s *Site) takeDecisions(v *visit) error {
 	case errors.Is(err, report.ErrNoDecisions):
 		return wrong(
 			"%s is not the workbook to fill in: download it, fill in the column %s and the ids beside it, and send "+
-				"it back. Nothing was settled.", file.name, report.DecisionColumn)
+				"it back. Nothing was settled.", file.name, resolve.DecisionField)
 	case err != nil:
 		return err
 	}
 	return s.showDecisions(v, decisions)
 }
 
-func (s *Site) showDecisions(v *visit, decisions *report.Decisions) error {
+func (s *Site) showDecisions(v *visit, decisions *report.DecisionSheet) error {
 	p, err := s.decided(v, decisions)
 	if err != nil {
 		return err
@@ -145,46 +146,47 @@ func (s *Site) showDecisions(v *visit, decisions *report.Decisions) error {
 }
 
 // decided finds out what a sheet of decisions comes to.
-func (s *Site) decided(v *visit, decisions *report.Decisions) (*decisionsPage, error) {
+func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPage, error) {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := v.desk().Plan(v.ctx(), b.ID, decisions)
+	plan, err := v.resolver().Plan(v.ctx(), b.ID, decisions.Decisions)
 	if err != nil {
 		_, _, other := faultText(err)
 		return nil, errors.Join(other) // never a fault: those are problems of the plan
 	}
-	told, err := v.desk().Told(v.ctx(), plan.Orders())
-	if err != nil {
-		return nil, err
+	p := &decisionsPage{
+		Batch:    b,
+		File:     decisions.File,
+		Plan:     plan,
+		Problems: decisions.Problems(plan.Problems),
+		Effect:   resolve.EffectOf(plan.Resolutions),
 	}
-	p := &decisionsPage{Batch: b, File: decisions.File, Plan: plan, Effect: plan.Effect()}
 	if p.After, err = s.Ledger.Book(v.ctx()); err != nil {
 		return nil, err
 	}
-	p.After.Reserved -= p.Effect.Spent + p.Effect.Free
+	p.After.Reserved -= p.Effect.Spent + p.Effect.Released
 	p.After.Posted += p.Effect.Spent
-	var why []string
 	var name strings.Builder
-	for _, one := range plan.Settlements {
-		why = append(why, told.Against(one)...)
-		what := settledText(one.Doubt.Row, one)
-		fmt.Fprintln(&name, one.Doubt.Row.ID, one.Doubt.Row.Tries, int64(one.Doubt.Row.Held), what)
-		if len(p.Settlements) < settlementsShown {
-			p.Settlements = append(p.Settlements, plannedSettlement{one, what})
+	for _, r := range plan.Resolutions {
+		p.Objections = append(p.Objections, r.Objections...)
+		row := r.Order.Row
+		what := resolutionText(row, r)
+		fmt.Fprintln(&name, row.ID, row.Tries, int64(row.Held), what)
+		if len(p.Resolutions) < resolutionsShown {
+			p.Resolutions = append(p.Resolutions, plannedResolution{r, what})
 		} else {
 			p.Rest++
 		}
 	}
-	p.Against = object(why)
-	p.Name = fingerprint(name.String() + p.Against.Name)
+	p.Name = fingerprint(name.String() + confirmation(p.Objections))
 	// Rows that were left need no second look.
 	kept := *decisions
-	kept.All = nil
-	for _, d := range decisions.All {
-		if d.Verdict() != report.DecidedLeave {
-			kept.All = append(kept.All, d)
+	kept.Decisions = nil
+	for _, d := range decisions.Decisions {
+		if d.Verdict() != resolve.Leave {
+			kept.Decisions = append(kept.Decisions, d)
 		}
 	}
 	body, err := json.Marshal(kept)
@@ -203,7 +205,7 @@ func (s *Site) decided(v *visit, decisions *report.Decisions) (*decisionsPage, e
 // settleAll settles rows by a sheet of decisions that was looked at.
 func (s *Site) settleAll(v *visit) error {
 	form := v.r.PostForm
-	var decisions report.Decisions
+	var decisions report.DecisionSheet
 	if err := json.Unmarshal([]byte(form.Get("decisions")), &decisions); err != nil {
 		return errForm
 	}
@@ -211,42 +213,42 @@ func (s *Site) settleAll(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if len(p.Plan.Settlements) == 0 && len(p.Plan.Problems) == 0 {
+	if len(p.Plan.Resolutions) == 0 && len(p.Plan.Problems) == 0 {
 		v.say("note", "All of it is settled already.")
 		return v.goTo("/uncertain?batch=" + p.Batch.ID)
 	}
-	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || p.Against.Name != form.Get("anyway") {
+	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
 		return s.showDecisions(v, &decisions)
 	}
 	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 		return fmt.Errorf("wait for the settlements: %w", err)
 	}
-	done := resolve.Plan{}
+	var done []*resolve.Resolution
 	quicker := 0
-	for _, one := range p.Plan.Settlements {
+	for _, one := range p.Plan.Resolutions {
 		act := ledger.Act{
 			By:   v.who(),
 			From: v.from(),
 			What: "resolve",
 			Of:   p.Batch.ID,
-			Note: settledText(one.Doubt.Row, one) + ", by " + p.File,
+			Note: resolutionText(one.Order.Row, one) + ", by " + p.File,
 		}
 		if v.once != "" {
-			act.ID = fmt.Sprintf("%s-%d", v.once, one.Doubt.Row.ID)
+			act.ID = fmt.Sprintf("%s-%d", v.once, one.Order.Row.ID)
 		}
-		_, err := v.desk().Settle(ledger.Acting(v.ctx(), act), one)
+		_, err := v.resolver().Resolve(ledger.Acting(v.ctx(), act), one)
 		switch {
 		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrDone):
 			quicker++
 		case err != nil:
-			return fmt.Errorf("settle rows by a sheet, after %d of them: %w", len(done.Settlements), err)
+			return fmt.Errorf("settle rows by a sheet, after %d of them: %w", len(done), err)
 		default:
-			done.Settlements = append(done.Settlements, one)
+			done = append(done, one)
 		}
 	}
-	e := done.Effect()
+	e := resolve.EffectOf(done)
 	said := fmt.Sprintf("%s settled: %d placed, %s is spent; %d never made, %s is set free.",
-		count(len(done.Settlements), "row"), e.Placed, e.Spent.Dollars(), e.Never, e.Free.Dollars())
+		count(len(done), "row"), e.Placed, e.Spent.Dollars(), e.NotPlaced, e.Released.Dollars())
 	if e.Created > 0 {
 		said += fmt.Sprintf(" Beside them %s that were created.", count(e.Created, "company record"))
 	}

@@ -21,6 +21,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/report"
 )
 
 //go:embed templates static
@@ -48,25 +49,27 @@ func mustParse() map[string]*template.Template {
 }
 
 var functions = template.FuncMap{
-	"static":  staticPath,
-	"money":   func(c money.Cents) string { return c.Dollars() },
-	"minus":   func(c money.Cents) string { return (-c).Dollars() },
-	"entry":   entryName,
-	"cost":    func(c money.Cost) string { return c.String() },
-	"count":   count,
-	"number":  number,
-	"when":    func(t time.Time) template.HTML { return timeElement(t, "datetime") },
-	"day":     func(t time.Time) template.HTML { return timeElement(t, "date") },
-	"date":    dateElement,
-	"ago":     func(t time.Time) template.HTML { return timeElement(t, "ago") },
-	"title":   func(p filing.Product) string { return p.Title() },
-	"badge":   badge,
-	"roles":   func() []ledger.Role { return ledger.Roles },
-	"csrf":    csrf,
-	"join":    strings.Join,
-	"add":     func(a, b int) int { return a + b },
-	"legible": legible,
-	"named":   namedPerson,
+	"static":       staticPath,
+	"money":        func(c money.Cents) string { return c.Dollars() },
+	"minus":        func(c money.Cents) string { return (-c).Dollars() },
+	"entry":        entryName,
+	"cost":         func(c money.Cost) string { return c.String() },
+	"count":        count,
+	"number":       number,
+	"when":         func(t time.Time) template.HTML { return timeElement(t, "datetime") },
+	"day":          func(t time.Time) template.HTML { return timeElement(t, "date") },
+	"date":         dateElement,
+	"ago":          func(t time.Time) template.HTML { return timeElement(t, "ago") },
+	"title":        func(p filing.Product) string { return p.Title() },
+	"badge":        badge,
+	"roles":        func() []ledger.Role { return ledger.Roles },
+	"csrf":         csrf,
+	"join":         strings.Join,
+	"add":          func(a, b int) int { return a + b },
+	"legible":      legible,
+	"answer":       report.AnswerText,
+	"confirmation": confirmation,
+	"named":        namedPerson,
 	"dropzone": func(label, hint, accept string) any {
 		return struct{ Label, Hint, Accept string }{label, hint, accept}
 	},

@@ -21,7 +21,7 @@ import (
 
 var uncertainRoutes = []route{
 	{pattern: "GET /uncertain", may: viewer, serve: (*Site).uncertain},
-	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).uncertainRow},
+	{pattern: "GET /uncertain/rows/{row}", may: viewer, serve: (*Site).showUncertainRow},
 	{pattern: "POST /uncertain/rows/{row}", may: operator, serve: (*Site).settle},
 	{pattern: "POST /uncertain/rows/{row}/link", may: operator, serve: (*Site).dashboard},
 	{pattern: "POST /uncertain/rows/{row}/company", may: operator, serve: (*Site).nameCompany},
@@ -29,13 +29,13 @@ var uncertainRoutes = []route{
 	{pattern: "POST /uncertain/batches/{batch}/linked", may: operator, serve: (*Site).linkedSheet},
 	{pattern: "POST /uncertain/batches/{batch}/sheet", may: operator, serve: (*Site).takeDecisions, upload: true},
 	{pattern: "POST /uncertain/batches/{batch}/settle", may: operator, serve: (*Site).settleAll},
-	{pattern: "POST /uncertain/batches/{batch}/suppose", may: operator, serve: (*Site).suppose},
+	{pattern: "POST /uncertain/batches/{batch}/suppose", may: operator, serve: (*Site).markUncertain},
 }
 
 // uncertainPage lists the rows that only a person or an event can settle.
 type uncertainPage struct {
 	Batch   *ledger.Batch // nil for all
-	Doubts  []*doubt
+	Rows    []*uncertainRow
 	One     bool // the page is of one row
 	Total   int
 	Held    money.Cents
@@ -49,51 +49,44 @@ type uncertainPage struct {
 	More    int          // of them that are not listed
 	Back    string       // this page
 
-	Suspicion *suspicion // of the batch; nil where it is of no use
+	Restore *restoreForm // of the batch; nil where it is of no use
 }
 
-// doubt is an uncertain row with what may settle it.
-type doubt struct {
-	report.Doubt
-	File     string // of its batch
-	Sendings []sending
-	Earlier  int // sendings that are not listed
-	Offers   []offer
-	Never    objection // to saying that it was never made
-	Items    []item
-	Form     decision // what was typed, and what is wrong with it
-	Back     string   // the page to go back to
-	Open     bool     // its forms stand open
+// uncertainRow is an uncertain order as the page shows it, with its forms.
+type uncertainRow struct {
+	*resolve.UncertainOrder
+	File  string // of its batch
+	Items []item
+	Form  decisionForm // what was typed, and what is wrong with it
+	Back  string       // the page to go back to
+	Open  bool         // its forms are open
 }
 
-// sending is an attempt that reached the service, or may have.
-type sending struct {
-	ledger.Attempt
-	Answer string
+// Sendings lists the last attempts that reached the filing service, or may have.
+func (d *uncertainRow) Sendings() []ledger.Attempt {
+	sent := d.Sent()
+	return sent[max(0, len(sent)-sendingsNamed):]
 }
 
-// offer is an order that may be the row's.
-type offer struct {
-	report.Evidence
-	Told    string // what was told of it
-	Formed  string // the company that it formed
-	Against objection
-	Field   string // where its id is to be typed, for a row that ordered several things
-	Rest    int    // rows that it fits and that are not named
-}
+// Earlier counts the attempts that Sendings leaves out.
+func (d *uncertainRow) Earlier() int { return max(0, len(d.Sent())-sendingsNamed) }
 
-// objection is what speaks against something, and the name under which a person
-// says yes to it all the same: to this, and to nothing that was told since.
-type objection struct {
-	Why  []string
-	Name string
-}
-
-func object(why []string) objection {
-	if len(why) == 0 {
-		return objection{}
+// Field names the field for the order id of a product, for a row that ordered
+// several things.
+func (d *uncertainRow) Field(p filing.Product) string {
+	if len(d.Items) < 2 {
+		return ""
 	}
-	return objection{why, fingerprint(strings.Join(why, "\n"))}
+	return d.Items[max(slices.Index(d.Products(), p), 0)].Field
+}
+
+// confirmation names what speaks against a decision: the form that confirms it
+// confirms this, and nothing that was reported since.
+func confirmation(objections []string) string {
+	if len(objections) == 0 {
+		return ""
+	}
+	return fingerprint(strings.Join(objections, "\n"))
 }
 
 func fingerprint(text string) string {
@@ -109,19 +102,18 @@ type item struct {
 	Error   string
 }
 
-// decision is what somebody decided of a row, as it was typed.
-type decision struct {
-	Word         string // report.DecidedPlaced or report.DecidedNotPlaced
+// decisionForm is what somebody decided of a row, as it was typed.
+type decisionForm struct {
+	Verdict      resolve.Verdict
 	Company      string
 	OrderError   string
 	CompanyError string
-	Against      objection
+	Objections   []string // to what was typed
 }
 
 const (
 	doubtsOnPage  = 20
 	unnamedOnPage = 50
-	offersNamed   = 5 // other rows that an order fits
 	sendingsNamed = 3 // the last
 )
 
@@ -138,7 +130,7 @@ func (s *Site) uncertain(v *visit) error {
 	}
 	after, _ := strconv.ParseInt(ask.Get("after"), 10, 64)
 	from, _ := strconv.Atoi(ask.Get("from")) // how many stand before; for the reader alone
-	all, total, err := report.UncertainPage(ctx, s.Ledger, id, after, doubtsOnPage)
+	all, total, err := resolve.ListUncertainPage(ctx, s.Ledger, id, after, doubtsOnPage)
 	if err != nil {
 		return err
 	}
@@ -157,10 +149,10 @@ func (s *Site) uncertain(v *visit) error {
 		return err
 	}
 	p.tell(batches, id)
-	if p.Doubts, err = s.doubts(v, all); err != nil {
+	if p.Rows, err = s.uncertainRows(v, all); err != nil {
 		return err
 	}
-	for _, d := range p.Doubts {
+	for _, d := range p.Rows {
 		d.Back = p.Back
 	}
 	if p.Unnamed, err = s.Ledger.UnnamedFormations(ctx, id); err != nil {
@@ -169,7 +161,7 @@ func (s *Site) uncertain(v *visit) error {
 	p.More = max(0, len(p.Unnamed)-unnamedOnPage)
 	p.Unnamed = p.Unnamed[:len(p.Unnamed)-p.More]
 	if p.Batch != nil && v.may(ledger.Operator) {
-		if p.Suspicion, err = s.suspicion(v, *p.Batch); err != nil {
+		if p.Restore, err = s.restoreForm(v, *p.Batch); err != nil {
 			return err
 		}
 	}
@@ -212,84 +204,38 @@ func uncertainPath(batch string, after int64, from int) string {
 	return "/uncertain?" + ask.Encode()
 }
 
-// desk is where somebody settles rows.
-func (v *visit) desk() *resolve.Desk {
-	return &resolve.Desk{Ledger: v.site.Ledger, Service: v.site.Service, By: v.who() + " on the page"}
+// resolver resolves rows in the name of whoever is signed in.
+func (v *visit) resolver() *resolve.Service {
+	return &resolve.Service{Ledger: v.site.Ledger, Client: v.site.Service, By: v.who() + " on the page"}
 }
 
-// doubts gathers what a page shows of uncertain rows.
-func (s *Site) doubts(v *visit, all []report.Doubt) ([]*doubt, error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	var orders []string
-	for _, d := range all {
-		for _, e := range d.Evidence {
-			orders = append(orders, e.Order)
-		}
-	}
-	told, err := v.desk().Told(v.ctx(), orders)
-	if err != nil {
-		return nil, err
-	}
+// uncertainRows adds to uncertain orders what the page shows beside them.
+func (s *Site) uncertainRows(v *visit, orders []*resolve.UncertainOrder) ([]*uncertainRow, error) {
 	files := make(map[string]string)
-	doubts := make([]*doubt, len(all))
-	for i, d := range all {
-		if _, known := files[d.Row.Batch]; !known {
-			b, err := s.Ledger.Batch(v.ctx(), d.Row.Batch)
+	rows := make([]*uncertainRow, len(orders))
+	for i, o := range orders {
+		batch := o.Row.Batch
+		if _, known := files[batch]; !known {
+			b, err := s.Ledger.Batch(v.ctx(), batch)
 			if err != nil {
 				return nil, err
 			}
-			files[d.Row.Batch] = b.File
+			files[batch] = b.File
 		}
-		doubts[i] = newDoubt(d, files[d.Row.Batch], told)
+		d := &uncertainRow{UncertainOrder: o, File: files[batch], Back: uncertainPath(batch, 0, 0)}
+		if o.TakesOrderIDs() {
+			for n, p := range o.Products() {
+				d.Items = append(d.Items, item{Product: p, Field: "order-" + strconv.Itoa(n)})
+			}
+		}
+		rows[i] = d
 	}
-	return doubts, nil
+	return rows, nil
 }
 
-func newDoubt(d report.Doubt, file string, told resolve.Told) *doubt {
-	shown := &doubt{
-		Doubt: d,
-		File:  file,
-		Back:  uncertainPath(d.Row.Batch, 0, 0),
-		Never: object(told.Against(&resolve.Settlement{Doubt: d})),
-	}
-	for _, a := range d.Sent() {
-		shown.Sendings = append(shown.Sendings, sending{a, report.AnswerText(a)})
-	}
-	if shown.Earlier = max(0, len(shown.Sendings)-sendingsNamed); shown.Earlier > 0 {
-		shown.Sendings = shown.Sendings[shown.Earlier:]
-	}
-	if !d.Row.Creating || d.Supposed() {
-		for i, p := range d.Products() {
-			shown.Items = append(shown.Items, item{Product: p, Field: "order-" + strconv.Itoa(i)})
-		}
-	}
-	for _, e := range d.Evidence {
-		o := offer{Evidence: e, Told: toldOf(e)}
-		if d.FormsCompany() && filing.IsCompanyID(e.Company) {
-			o.Formed = e.Company
-		}
-		o.Against = object(told.Against(&resolve.Settlement{Doubt: d, Orders: []string{e.Order}, Company: o.Formed}))
-		if at := slices.Index(d.Products(), e.Product); len(shown.Items) > 1 {
-			o.Field = shown.Items[max(at, 0)].Field
-		}
-		o.Also = o.Also[:min(len(o.Also), offersNamed)]
-		o.Rest = max(0, e.Others-len(o.Also))
-		shown.Offers = append(shown.Offers, o)
-	}
-	return shown
-}
-
-// toldOf is what the service told of an order, without its id and the rows that
-// it fits: these are links.
-func toldOf(e report.Evidence) string {
-	e.Also, e.Others = nil, 0
-	return strings.TrimPrefix(e.String(), e.Order+", ")
-}
-
-// theDoubt is the row that the address names, with its doubt where it has one.
-func (s *Site) theDoubt(v *visit) (ledger.Row, *doubt, error) {
+// findUncertain finds the row that the address names; the second result is nil
+// where the row is not uncertain.
+func (s *Site) findUncertain(v *visit) (ledger.Row, *uncertainRow, error) {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {
 		return ledger.Row{}, nil, errNoPage
@@ -298,21 +244,21 @@ func (s *Site) theDoubt(v *visit) (ledger.Row, *doubt, error) {
 	if err != nil || row.Result != filing.Uncertain {
 		return row, nil, err
 	}
-	all, _, err := report.UncertainPage(v.ctx(), s.Ledger, row.Batch, id-1, 1)
+	all, _, err := resolve.ListUncertainPage(v.ctx(), s.Ledger, row.Batch, id-1, 1)
 	if err != nil || len(all) == 0 || all[0].Row.ID != id { // settled just now
 		return row, nil, err
 	}
-	doubts, err := s.doubts(v, all)
+	rows, err := s.uncertainRows(v, all)
 	if err != nil {
 		return row, nil, err
 	}
-	return doubts[0].Row, doubts[0], nil
+	return rows[0].Row, rows[0], nil
 }
 
-// uncertainRow shows one uncertain row. An order that the address names is filled
+// showUncertainRow shows one uncertain row. An order that the address names is filled
 // in where it belongs.
-func (s *Site) uncertainRow(v *visit) error {
-	row, d, err := s.theDoubt(v)
+func (s *Site) showUncertainRow(v *visit) error {
+	row, d, err := s.findUncertain(v)
 	if err != nil {
 		return err
 	}
@@ -324,67 +270,67 @@ func (s *Site) uncertainRow(v *visit) error {
 		d.Items[i].Value = shortened(ask.Get(d.Items[i].Field), 200)
 	}
 	d.Form.Company = shortened(ask.Get("company"), 200)
-	return s.showDoubt(v, http.StatusOK, d)
+	return s.showOneUncertain(v, http.StatusOK, d)
 }
 
-func (s *Site) showDoubt(v *visit, status int, d *doubt) error {
+func (s *Site) showOneUncertain(v *visit, status int, d *uncertainRow) error {
 	d.Open = true
 	return v.showStatus(status, "uncertain.html", fmt.Sprintf("Row %d is uncertain", d.Row.Number),
-		&uncertainPage{Doubts: []*doubt{d}, One: true, Total: 1})
+		&uncertainPage{Rows: []*uncertainRow{d}, One: true, Total: 1})
 }
 
 // settle settles a row by what somebody has seen.
 func (s *Site) settle(v *visit) error {
 	form := v.r.PostForm
-	row, d, err := s.theDoubt(v)
+	row, d, err := s.findUncertain(v)
 	if err != nil {
 		return err
 	}
-	word := form.Get("decision")
-	settlement := &resolve.Settlement{}
-	switch word {
-	case report.DecidedPlaced:
-		settlement.Company = strings.TrimSpace(form.Get("company"))
+	verdict := resolve.Verdict(form.Get("decision"))
+	r := &resolve.Resolution{}
+	switch verdict {
+	case resolve.Placed:
+		r.CompanyID = strings.TrimSpace(form.Get("company"))
 		for i := 0; form.Has("order-" + strconv.Itoa(i)); i++ {
 			if id := strings.TrimSpace(form.Get("order-" + strconv.Itoa(i))); id != "" {
-				settlement.Orders = append(settlement.Orders, id)
+				r.OrderIDs = append(r.OrderIDs, id)
 			}
 		}
-	case report.DecidedNotPlaced:
+	case resolve.NotPlaced:
 	default:
 		return errForm
 	}
 	if d == nil || form.Get("tries") != strconv.Itoa(row.Tries) {
-		return s.settledMeanwhile(v, row, settlement)
+		return s.settledMeanwhile(v, row, r)
 	}
-	settlement.Doubt = d.Doubt
+	r.Order = d.UncertainOrder
 	d.Back = local(form.Get("to"))
-	d.Form = decision{Word: word, Company: settlement.Company}
+	d.Form = decisionForm{Verdict: verdict, Company: r.CompanyID}
 	for i := range d.Items {
 		d.Items[i].Value = strings.TrimSpace(form.Get(d.Items[i].Field))
 	}
-	told, err := v.desk().Told(v.ctx(), settlement.Orders)
+	events, err := v.resolver().Events(v.ctx(), r.OrderIDs)
 	if err != nil {
 		return err
 	}
-	if word == report.DecidedPlaced && !d.complete(told) {
-		return s.showDoubt(v, http.StatusUnprocessableEntity, d)
+	if verdict == resolve.Placed && !d.complete(events) {
+		return s.showOneUncertain(v, http.StatusUnprocessableEntity, d)
 	}
-	if err := v.desk().Check(v.ctx(), settlement); err != nil {
+	if err := v.resolver().Check(v.ctx(), r); err != nil {
 		return s.refused(v, d, err)
 	}
-	if against := object(told.Against(settlement)); against.Name != form.Get("anyway") {
-		d.Form.Against = against
-		return s.showDoubt(v, http.StatusConflict, d)
+	if confirmation(r.Objections) != form.Get("anyway") {
+		d.Form.Objections = r.Objections
+		return s.showOneUncertain(v, http.StatusConflict, d)
 	}
-	said, err := v.desk().Settle(v.acting("resolve", row.Batch, settledText(row, settlement)), settlement)
+	said, err := v.resolver().Resolve(v.acting("resolve", row.Batch, resolutionText(row, r)), r)
 	switch {
 	case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale):
 		now, err := s.Ledger.Row(v.ctx(), row.ID)
 		if err != nil {
 			return err
 		}
-		return s.settledMeanwhile(v, now, settlement)
+		return s.settledMeanwhile(v, now, r)
 	case err != nil:
 		return s.refused(v, d, err)
 	}
@@ -407,7 +353,7 @@ func (s *Site) availableText(v *visit) (string, error) {
 
 // complete looks whether what was typed says which order is which; otherwise what
 // is missing stands at its field.
-func (d *doubt) complete(told resolve.Told) bool {
+func (d *uncertainRow) complete(events resolve.Events) bool {
 	missing := -1
 	for i := range d.Items {
 		it := &d.Items[i]
@@ -417,9 +363,7 @@ func (d *doubt) complete(told resolve.Told) bool {
 			}
 			continue
 		}
-		knows := slices.ContainsFunc(told[it.Value],
-			func(e ledger.Event) bool { p, known := e.Product(); return known && p == it.Product })
-		if missing >= 0 && !knows {
+		if missing >= 0 && !events.Name(it.Value, it.Product) {
 			d.Items[missing].Error = fmt.Sprintf("Type this id, too: without it %s would count as that of the %s.",
 				it.Value, d.Items[missing].Product.Title())
 			return false
@@ -438,46 +382,46 @@ func (d *doubt) complete(told resolve.Told) bool {
 	return false
 }
 
-// settledText is a settlement as the audit log has it.
-func settledText(row ledger.Row, s *resolve.Settlement) string {
+// resolutionText is a resolution as the audit log has it.
+func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 	text := fmt.Sprintf("row %d ", row.Number)
 	switch {
-	case len(s.Orders) > 0:
-		text += "is placed: " + strings.Join(s.Orders, ", ")
-	case s.Company != "":
+	case len(r.OrderIDs) > 0:
+		text += "is placed: " + strings.Join(r.OrderIDs, ", ")
+	case r.CompanyID != "":
 		text += "has its company"
 	default:
 		return text + "was never made"
 	}
-	if s.Company != "" {
-		text += ", " + s.Company
+	if r.CompanyID != "" {
+		text += ", " + r.CompanyID
 	}
 	return text
 }
 
 // refused shows what is wrong with a settlement at its field.
-func (s *Site) refused(v *visit, d *doubt, err error) error {
+func (s *Site) refused(v *visit, d *uncertainRow, err error) error {
 	text, at, err := faultText(err)
 	if err != nil {
 		return err
 	}
-	if at == report.CompanyIDColumn {
+	if at == resolve.CompanyIDField {
 		d.Form.CompanyError = text
 	} else {
 		d.Form.OrderError = text
 	}
-	return s.showDoubt(v, http.StatusUnprocessableEntity, d)
+	return s.showOneUncertain(v, http.StatusUnprocessableEntity, d)
 }
 
 // faultText is what somebody can put right about a settlement, and the column of
 // the sheet of decisions in which it would stand.
-func faultText(err error) (text, column string, other error) {
+func faultText(err error) (text string, field resolve.Field, other error) {
 	var fault *resolve.Fault
 	switch {
 	case errors.As(err, &fault):
-		return sentence(fault.Message), fault.Column, nil
+		return sentence(fault.Message), fault.Field, nil
 	case errors.Is(err, ledger.ErrOrderTaken):
-		return sentence(err.Error()), report.OrderIDsColumn, nil
+		return sentence(err.Error()), resolve.OrderIDsField, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
 		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now",
 			"A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
@@ -487,11 +431,11 @@ func faultText(err error) (text, column string, other error) {
 
 // settledMeanwhile says how a row stands that somebody wanted to settle as it
 // stood before.
-func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Settlement) error {
+func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Resolution) error {
 	if done, err := s.did(v, "resolve", row.Batch); err != nil || done {
 		return errors.Join(err, ledger.ErrDone)
 	}
-	if row.Result != filing.Uncertain && resolve.SettledSo(row, wanted.Orders, wanted.Company) {
+	if row.Result != filing.Uncertain && resolve.IsRecorded(row, wanted.OrderIDs, wanted.CompanyID) {
 		v.say("note", "Row %d is %s so already: %s", row.Number, row.Result, report.Message(&row))
 		return v.goTo(local(v.r.PostForm.Get("to")))
 	}
@@ -514,22 +458,21 @@ func (s *Site) did(v *visit, what, of string) (bool, error) {
 // signs in whoever has it: it is asked for when somebody wants it, stands on this
 // answer alone, and is kept nowhere.
 func (s *Site) dashboard(v *visit) error {
-	row, d, err := s.theDoubt(v)
+	row, d, err := s.findUncertain(v)
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return s.settledMeanwhile(v, row, &resolve.Settlement{})
+		return s.settledMeanwhile(v, row, &resolve.Resolution{})
 	}
-	one := []report.Doubt{d.Doubt}
-	if err := v.desk().Link(v.ctx(), one); err != nil {
+	if err := v.resolver().LinkDashboards(v.ctx(), []*resolve.UncertainOrder{d.UncertainOrder}); err != nil {
 		return err
 	}
-	link, err := url.Parse(one[0].Dashboard)
+	link, err := url.Parse(d.Dashboard)
 	switch {
-	case one[0].Dashboard == "":
+	case d.Dashboard == "":
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
-			sentence(strings.TrimPrefix(one[0].NoLink, "no link: "))}
+			sentence(d.NoDashboard)}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
 			"What the service gave for it is no address of a page."}
@@ -564,11 +507,11 @@ func (s *Site) nameCompany(v *visit) error {
 	if company == "" {
 		return wrong("Type the id of the company that was formed (comp_…), as the dashboard shows it.")
 	}
-	said, err := v.desk().NameCompany(v.acting("resolve", row.Batch,
+	said, err := v.resolver().NameCompany(v.acting("resolve", row.Batch,
 		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
 	switch {
 	case errors.Is(err, ledger.ErrTransition):
-		return s.settledMeanwhile(v, row, &resolve.Settlement{Company: company})
+		return s.settledMeanwhile(v, row, &resolve.Resolution{CompanyID: company})
 	case err != nil:
 		text, _, other := faultText(err)
 		if other != nil {

@@ -13,7 +13,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
-	"bulkfiling/internal/report"
+	"bulkfiling/internal/resolve"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -312,8 +312,8 @@ func TestSettleByWorkbook(t *testing.T) {
 	}
 	fill := func(decisions ...string) []byte {
 		var file bytes.Buffer
-		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", report.RowColumn, report.DecisionColumn, report.OrderIDsColumn,
-			report.CompanyIDColumn, report.AttemptColumn, report.BatchColumn)
+		fmt.Fprintf(&file, "%s,%s,%s,%s,%s,%s\n", resolve.RowField, resolve.DecisionField, resolve.OrderIDsField,
+			resolve.CompanyIDField, resolve.AttemptField, resolve.BatchField)
 		for i, d := range decisions {
 			word, id, _ := strings.Cut(d, " as ")
 			fmt.Fprintf(&file, "%d,%s,%s,,%d,%s\n", rows[i].Number, word, id, rows[i].Tries, batch)

@@ -14,14 +14,13 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/ledgertest"
-	"bulkfiling/internal/report"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// inDoubt is a row that ordered some of the products for a company.
-func inDoubt(o filing.Order) report.Doubt {
-	return report.Doubt{
+// uncertain is a row that ordered some of the products for a company.
+func uncertain(o filing.Order) *UncertainOrder {
+	return &UncertainOrder{
 		Row:      ledger.Row{Number: 7, Company: "comp_1", Request: &filing.Request{Order: o}},
 		Attempts: []ledger.Attempt{{StartedAt: noon, Class: filing.NoAnswer}},
 	}
@@ -32,40 +31,41 @@ var (
 	formation = filing.Order{FilingState: "DE", Formation: &filing.FormationItem{}}
 )
 
-func TestWhatIsWrongWithASettlement(t *testing.T) {
-	creating := inDoubt(annual)
+func TestWhatIsWrongWithAResolution(t *testing.T) {
+	creating := uncertain(annual)
 	creating.Row.Creating = true
 	for name, c := range map[string]struct {
-		s            Settlement
-		column, says string
+		s     Resolution
+		field Field
+		says  string
 	}{
-		"placed":     {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}, "", ""},
-		"never made": {Settlement{Doubt: inDoubt(annual)}, "", ""},
-		"formed": {Settlement{
-			Doubt:   inDoubt(formation),
-			Orders:  []string{"order_1"},
-			Company: "comp_9",
+		"placed":     {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1"}}, "", ""},
+		"never made": {Resolution{Order: uncertain(annual)}, "", ""},
+		"formed": {Resolution{
+			Order:     uncertain(formation),
+			OrderIDs:  []string{"order_1"},
+			CompanyID: "comp_9",
 		}, "", ""},
-		"created": {Settlement{Doubt: creating, Company: "comp_9"}, "", ""},
-		"no order id": {Settlement{Doubt: inDoubt(annual), Orders: []string{"doc_1"}},
-			report.OrderIDsColumn, "is not an order id"},
-		"the same id twice": {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_1"}},
-			report.OrderIDsColumn, "given twice"},
-		"more ids than items": {Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1", "order_2"}},
-			report.OrderIDsColumn, "2 order ids are too many"},
-		"an order of a creation": {Settlement{Doubt: creating, Orders: []string{"order_1"}}, report.OrderIDsColumn,
+		"created": {Resolution{Order: creating, CompanyID: "comp_9"}, "", ""},
+		"no order id": {Resolution{Order: uncertain(annual), OrderIDs: []string{"doc_1"}},
+			OrderIDsField, "is not an order id"},
+		"the same id twice": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_1"}},
+			OrderIDsField, "given twice"},
+		"more ids than items": {Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1", "order_2"}},
+			OrderIDsField, "2 order ids are too many"},
+		"an order of a creation": {Resolution{Order: creating, OrderIDs: []string{"order_1"}}, OrderIDsField,
 			"give the company's id"},
-		"a company of a report": {Settlement{
-			Doubt:   inDoubt(annual),
-			Orders:  []string{"order_1"},
-			Company: "comp_9",
-		}, report.CompanyIDColumn, "forms no company"},
-		"no company id": {Settlement{
-			Doubt:   inDoubt(formation),
-			Orders:  []string{"order_1"},
-			Company: "acme",
-		}, report.CompanyIDColumn, "is not a company id"},
-		"a formation without orders": {Settlement{Doubt: inDoubt(formation), Company: "comp_9"}, report.OrderIDsColumn,
+		"a company of a report": {Resolution{
+			Order:     uncertain(annual),
+			OrderIDs:  []string{"order_1"},
+			CompanyID: "comp_9",
+		}, CompanyIDField, "forms no company"},
+		"no company id": {Resolution{
+			Order:     uncertain(formation),
+			OrderIDs:  []string{"order_1"},
+			CompanyID: "acme",
+		}, CompanyIDField, "is not a company id"},
+		"a formation without orders": {Resolution{Order: uncertain(formation), CompanyID: "comp_9"}, OrderIDsField,
 			"is missing"},
 	} {
 		err := c.s.fault()
@@ -76,15 +76,15 @@ func TestWhatIsWrongWithASettlement(t *testing.T) {
 			continue
 		}
 		fault, ok := err.(*Fault)
-		if !ok || fault.Column != c.column || !strings.Contains(fault.Message, c.says) {
+		if !ok || fault.Field != c.field || !strings.Contains(fault.Message, c.says) {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
 }
 
-func TestWhatSpeaksAgainstASettlement(t *testing.T) {
-	told := func(orderType, company string, at time.Time) Told {
-		return Told{"order_1": {{Event: filing.Event{
+func TestWhatSpeaksAgainstAResolution(t *testing.T) {
+	told := func(orderType, company string, at time.Time) Events {
+		return Events{"order_1": {{Event: filing.Event{
 			ID:        "evt_1",
 			OrderID:   "order_1",
 			OrderType: orderType,
@@ -92,26 +92,26 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 			CreatedAt: at,
 		}}}}
 	}
-	ofAnother := func(state filing.State, year string) Told {
+	ofAnother := func(state filing.State, year string) Events {
 		t := told("annual_report", "comp_1", noon)
 		t["order_1"][0].FilingState, t["order_1"][0].FilingYear = state, year
 		return t
 	}
-	placed := Settlement{Doubt: inDoubt(annual), Orders: []string{"order_1"}}
+	placed := Resolution{Order: uncertain(annual), OrderIDs: []string{"order_1"}}
 	both := annual
 	both.RegisteredAgent = &filing.RegisteredAgentItem{}
-	half := Settlement{Doubt: inDoubt(both), Orders: []string{"order_1"}}
-	supposed := Settlement{Doubt: inDoubt(annual), Company: "comp_1"}
-	supposed.Doubt.Row.Creating, supposed.Doubt.Attempts[0].Supposed = true, true
-	many := Settlement{Doubt: inDoubt(annual)}
+	half := Resolution{Order: uncertain(both), OrderIDs: []string{"order_1"}}
+	supposed := Resolution{Order: uncertain(annual), CompanyID: "comp_1"}
+	supposed.Order.Row.Creating, supposed.Order.Attempts[0].Supposed = true, true
+	many := Resolution{Order: uncertain(annual)}
 	for i := range 300 {
-		many.Doubt.Evidence = append(many.Doubt.Evidence, report.Evidence{Order: fmt.Sprint("order_", i)})
+		many.Order.Candidates = append(many.Order.Candidates, Candidate{Order: fmt.Sprint("order_", i)})
 	}
-	never := Settlement{Doubt: inDoubt(annual)}
-	never.Doubt.Evidence = []report.Evidence{{Order: "order_1"}}
+	never := Resolution{Order: uncertain(annual)}
+	never.Order.Candidates = []Candidate{{Order: "order_1"}}
 	for name, c := range map[string]struct {
-		s    Settlement
-		told Told
+		s    Resolution
+		told Events
 		says string
 	}{
 		"nothing was told":              {placed, nil, ""},
@@ -133,7 +133,7 @@ func TestWhatSpeaksAgainstASettlement(t *testing.T) {
 			"no order id is given for the annual report"},
 		"a company, and perhaps more": {supposed, nil, "may have sent its order as well"},
 	} {
-		against := strings.Join(c.told.Against(&c.s), "\n")
+		against := strings.Join(c.s.objections(c.told), "\n")
 		if c.says == "" && against != "" || !strings.Contains(against, c.says) {
 			t.Errorf("%s: %q", name, against)
 		}
@@ -146,7 +146,7 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 	names := map[string]string{"comp_right": "Blue Heron, L.L.C.", "comp_second": "Red Heron LLC",
 		"comp_wrong": "Harbor Light LLC"}
 	var asked atomic.Int64
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		id := strings.TrimPrefix(r.URL.Path, "/v1/companies/")
 		name, known := names[id]
@@ -156,8 +156,8 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"id":%q,"legalName":%q}`, id, name)
 	}))
-	t.Cleanup(service.Close)
-	client, err := filingapi.New(filingapi.Config{BaseURL: service.URL + "/v1", Key: "sk_test_1"})
+	t.Cleanup(api.Close)
+	client, err := filingapi.New(filingapi.Config{BaseURL: api.URL + "/v1", Key: "sk_test_1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,42 +167,42 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
-		desk := &Desk{Ledger: l, Service: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
+		service := &Service{Ledger: l, Client: func() (*filingapi.Client, error) { return client, nil }, By: "Ana"}
 		for i, c := range []struct{ company, says string }{
 			{"comp_right", ""},
 			{"comp_second", ""},
 			{"comp_wrong", `comp_wrong is "Harbor Light LLC", and the row's company is "Blue Heron LLC"`},
 			{"comp_nobody", "comp_nobody"},
 		} {
-			batch, order := fmt.Sprint("b", i), fmt.Sprint("order_", i)
-			doubt := formationInDoubt(t, l, batch)
-			sheet := &report.Decisions{All: []report.Decision{{
+			batch, id := fmt.Sprint("b", i), fmt.Sprint("order_", i)
+			order := uncertainFormation(t, l, batch)
+			decisions := []Decision{{
 				Line:      2,
 				Batch:     batch,
 				Row:       2,
 				Attempt:   1,
 				Word:      "placed",
-				OrderIDs:  []string{order},
+				OrderIDs:  []string{id},
 				CompanyID: c.company,
-			}}}
+			}}
 			asked.Store(0)
-			p, err := desk.Plan(t.Context(), batch, sheet)
+			p, err := service.Plan(t.Context(), batch, decisions)
 			if err != nil || asked.Load() != 1 {
 				t.Fatalf("%s: %v, asked %d times", c.company, err, asked.Load())
 			}
-			if said := strings.Join(p.Problems, "\n"); (c.says == "") != (said == "") ||
-				!strings.Contains(said, c.says) || (len(p.Settlements) == 1) != (c.says == "") {
-				t.Errorf("%s in a sheet: %q, %d settlements", c.company, said, len(p.Settlements))
+			if said := fmt.Sprint(p.Problems); (c.says == "") != (len(p.Problems) == 0) ||
+				!strings.Contains(said, c.says) || (len(p.Resolutions) == 1) != (c.says == "") {
+				t.Errorf("%s in a sheet: %q, %d settlements", c.company, said, len(p.Resolutions))
 			}
-			s := &Settlement{Doubt: doubt, Orders: []string{order}, Company: c.company}
+			s := &Resolution{Order: order, OrderIDs: []string{id}, CompanyID: c.company}
 			asked.Store(0)
-			err = desk.Check(t.Context(), s)
+			err = service.Check(t.Context(), s)
 			if asked.Load() != 1 {
 				t.Errorf("%s: the service was asked %d times", c.company, asked.Load())
 			}
 			if c.says != "" {
 				var fault *Fault
-				if !errors.As(err, &fault) || fault.Column != report.CompanyIDColumn ||
+				if !errors.As(err, &fault) || fault.Field != CompanyIDField ||
 					!strings.Contains(fault.Message, c.says) {
 					t.Errorf("%s: %v", c.company, err)
 				}
@@ -211,11 +211,11 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.company, err)
 			}
-			said, err := desk.Settle(t.Context(), s)
+			said, err := service.Resolve(t.Context(), s)
 			if err != nil || !strings.Contains(said, "its company is "+c.company) || asked.Load() != 1 {
 				t.Errorf("%q, %v, asked %d times", said, err, asked.Load())
 			}
-			if row, err := l.Row(t.Context(), doubt.Row.ID); err != nil || row.Result != filing.Placed ||
+			if row, err := l.Row(t.Context(), order.Row.ID); err != nil || row.Result != filing.Placed ||
 				row.Company != c.company {
 				t.Errorf("%+v, %v", row, err)
 			}
@@ -226,8 +226,8 @@ func TestTheCompanyThatWasFormedIsLookedAt(t *testing.T) {
 	})
 }
 
-// formationInDoubt is a formation in the ledger that was sent, and not answered.
-func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt {
+// uncertainFormation is a formation in the ledger that was sent, and not answered.
+func uncertainFormation(t *testing.T, l *ledger.Ledger, batch string) *UncertainOrder {
 	t.Helper()
 	ctx := t.Context()
 	order := filing.Order{UserID: "user_" + batch, FilingState: "DE", Formation: &filing.FormationItem{
@@ -257,10 +257,10 @@ func formationInDoubt(t *testing.T, l *ledger.Ledger, batch string) report.Doubt
 	must(err)
 	lost := filing.Answer{Kind: filing.NoAnswer}
 	must(l.Settle(ctx, ledger.Outcome{Row: row.ID, Try: begun.Try, Answer: lost}))
-	doubts, err := report.Uncertain(ctx, l, batch)
+	orders, err := ListUncertain(ctx, l, batch)
 	must(err)
-	if len(doubts) != 1 {
-		t.Fatalf("%d rows in doubt", len(doubts))
+	if len(orders) != 1 {
+		t.Fatalf("%d rows in doubt", len(orders))
 	}
-	return doubts[0]
+	return orders[0]
 }

@@ -18,54 +18,55 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// ErrNotHandedIn is returned for a batch of which nothing can have been sent
+// ErrNotSubmitted is returned for a batch of which nothing can have been sent
 // from this ledger: its rows are not open yet.
-var ErrNotHandedIn = errors.New("it is not handed in: hand it in first, while nothing places")
+var ErrNotSubmitted = errors.New("it is not handed in: hand it in first, while nothing places")
 
-// Suspicion is what of a batch may have been sent without the ledger knowing of
-// it, as after a backup was restored.
-type Suspicion struct {
-	Batch     ledger.Batch
-	Since     time.Time
-	Rows      []ledger.Row // ready ones
-	AtService int          // rows whose answer is out: they are left
-	Settled   int          // rows that were supposed to have been sent before, and settled: they are left
-	SettledOf time.Time    // since when those were supposed to have been sent, the latest
+// RestoreCheck is what of a batch may have been sent without the ledger knowing
+// of it, as after a backup was restored.
+type RestoreCheck struct {
+	Batch         ledger.Batch
+	Since         time.Time
+	Rows          []ledger.Row // ready ones
+	AtService     int          // rows whose answer is awaited: they stay as they are
+	Resolved      int          // rows that were assumed to have been sent before, and resolved: they stay
+	ResolvedSince time.Time    // since when those were assumed to have been sent, the latest
 }
 
-// Holds is what the rows of a suspicion will hold that they do not hold now.
-func (s *Suspicion) Holds() money.Cents {
+// Reserves is what the rows of a check will reserve that they do not reserve now.
+func (c *RestoreCheck) Reserves() money.Cents {
 	var sum money.Cents
-	for _, r := range s.Rows {
+	for _, r := range c.Rows {
 		sum += max(r.Cost.Amount-r.Held, 0)
 	}
 	return sum
 }
 
-// Suspect lists the rows of a batch that may have been sent since: those that
-// are ready, or only some of them by their numbers. A row that was supposed to
-// have been sent then, or later, and was settled, is not suspected again;
-// without a since, none that ever was. It returns ErrNotHandedIn.
-func (d *Desk) Suspect(ctx context.Context, b ledger.Batch, numbers []int, since time.Time) (*Suspicion, error) {
+// CheckRestore lists the rows of a batch that may have been sent since: those
+// that are ready, or only some of them by their numbers. A row that was assumed
+// to have been sent then, or later, and was resolved, is not listed again;
+// without a since, none that ever was. It returns ErrNotSubmitted.
+func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []int,
+	since time.Time) (*RestoreCheck, error) {
 	if !b.Open {
-		return nil, fmt.Errorf("batch %s: %w", b.ID, ErrNotHandedIn)
+		return nil, fmt.Errorf("batch %s: %w", b.ID, ErrNotSubmitted)
 	}
-	s := &Suspicion{Batch: b, Since: since}
+	c := &RestoreCheck{Batch: b, Since: since}
 	if since.IsZero() {
 		var err error
-		if s.Since, err = d.Ledger.LastSent(ctx); err != nil {
+		if c.Since, err = s.Ledger.LastSent(ctx); err != nil {
 			return nil, err
 		}
-		if s.Since.IsZero() {
-			s.Since = b.CreatedAt
+		if c.Since.IsZero() {
+			c.Since = b.CreatedAt
 		}
 	}
-	before, err := d.Ledger.Supposed(ctx, b.ID)
+	before, err := s.Ledger.Supposed(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[int]bool)
-	for row, err := range d.Ledger.Rows(ctx, b.ID) {
+	for row, err := range s.Ledger.Rows(ctx, b.ID) {
 		if err != nil {
 			return nil, err
 		}
@@ -81,19 +82,19 @@ func (d *Desk) Suspect(ctx context.Context, b ledger.Batch, numbers []int, since
 				"row %d of batch %s is at the service now: wait for its answer, or stop what places it",
 				row.Number, b.ID)
 		case row.Result == filing.Placing:
-			s.AtService++
+			c.AtService++
 		case row.Result == filing.Uncertain:
 		case row.Result != filing.Ready && named:
 			return nil, fmt.Errorf("row %d of batch %s is %s: only a ready row is suspected", row.Number, b.ID,
 				row.Result)
 		case row.Result != filing.Ready:
 		case supposed && !at.Before(since):
-			s.Settled++
-			if at.After(s.SettledOf) {
-				s.SettledOf = at
+			c.Resolved++
+			if at.After(c.ResolvedSince) {
+				c.ResolvedSince = at
 			}
 		default:
-			s.Rows = append(s.Rows, row)
+			c.Rows = append(c.Rows, row)
 		}
 	}
 	for _, n := range numbers {
@@ -101,29 +102,29 @@ func (d *Desk) Suspect(ctx context.Context, b ledger.Batch, numbers []int, since
 			return nil, fmt.Errorf("batch %s has no row %d", b.ID, n)
 		}
 	}
-	return s, nil
+	return c, nil
 }
 
-// Supposed is what became of a suspicion.
-type Supposed struct {
-	Uncertain int      // rows
+// Marked counts what became of the rows of a RestoreCheck.
+type Marked struct {
+	Uncertain int
 	Bought    int      // nothing of them can have been sent: another row had their purchase before
-	Waiting   int      // another row's answer, which is out or in doubt, is theirs as well
+	Waiting   int      // another row's answer, which is awaited or uncertain, is theirs as well
 	Absent    int      // nothing of them can have been sent: the service knows no such company, or user
 	Gone      int      // not ready any more
 	Failed    []string // still ready, and why
 }
 
-// Suppose makes the rows of a suspicion uncertain. It asks the service only
+// MarkUncertain makes the rows of a check uncertain. It asks the service only
 // where a row names its company or its user otherwise than by id.
-func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
-	var did Supposed
-	p, err := d.parties(ctx, s.Rows)
+func (s *Service) MarkUncertain(ctx context.Context, c *RestoreCheck) (Marked, error) {
+	var did Marked
+	p, err := s.loadParties(ctx, c.Rows)
 	if err != nil {
 		return did, err
 	}
 	var intents []ledger.Intent
-	for _, row := range s.Rows {
+	for _, row := range c.Rows {
 		user, company, err := p.of(row)
 		switch {
 		case errors.Is(err, filingapi.ErrNotFound):
@@ -131,16 +132,16 @@ func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
 		case err != nil:
 			did.Failed = append(did.Failed, fmt.Sprintf("row %d: %v", row.Number, err))
 		default:
-			intents = append(intents, jobs.IntentFor(row, s.Batch, user, company))
+			intents = append(intents, jobs.IntentFor(row, c.Batch, user, company))
 		}
 	}
 	why := fmt.Sprintf(
 		"may have been sent since %s without the ledger knowing of it, says %s on %s. Look at the company's "+
 			"dashboard, then settle the row, on the page under Uncertain or with importer resolve; it is not sent "+
 			"by itself",
-		s.Since.UTC().Format("2006-01-02 15:04 MST"), d.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
+		c.Since.UTC().Format("2006-01-02 15:04 MST"), s.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
-		said, err := d.Ledger.Doubt(ctx, intents, s.Since, why)
+		said, err := s.Ledger.Doubt(ctx, intents, c.Since, why)
 		if err != nil {
 			return did, err
 		}
@@ -166,7 +167,7 @@ func (d *Desk) Suppose(ctx context.Context, s *Suspicion) (Supposed, error) {
 	return did, nil
 }
 
-// without is what may have been sent of an order of which another row has an
+// without returns what may have been sent of an order of which another row has an
 // item. Of a company that another row creates every row may have sent its order.
 func without(in ledger.Intent, t ledger.Taken) (rest ledger.Intent, left bool) {
 	if !in.Creating && (!t.Bought || t.Covers || len(in.Claims) < 2 || t.Claim.Product == filing.Formation) {
@@ -206,8 +207,9 @@ func (p *parties) of(row ledger.Row) (user, company string, err error) {
 	return user, company, nil
 }
 
-// parties finds them in the ledger, or else at the service.
-func (d *Desk) parties(ctx context.Context, rows []ledger.Row) (*parties, error) {
+// loadParties finds the users and companies of rows in the ledger, or else at the
+// service.
+func (s *Service) loadParties(ctx context.Context, rows []ledger.Row) (*parties, error) {
 	users, companies := make(map[string]bool), make(map[string]bool)
 	for _, row := range rows {
 		r := row.Request
@@ -222,13 +224,13 @@ func (d *Desk) parties(ctx context.Context, rows []ledger.Row) (*parties, error)
 	}
 	p := &parties{errs: make(map[string]error)}
 	var err error
-	if p.users, err = d.Ledger.Users(ctx, slices.Sorted(maps.Keys(users))); err != nil {
+	if p.users, err = s.Ledger.Users(ctx, slices.Sorted(maps.Keys(users))); err != nil {
 		return nil, err
 	}
-	if p.companies, err = d.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
+	if p.companies, err = s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(companies))); err != nil {
 		return nil, err
 	}
-	if err := d.askFor(ctx, p, users, companies); err != nil {
+	if err := s.lookUpMissing(ctx, p, users, companies); err != nil {
 		return nil, err
 	}
 	keys := make(map[string]bool)
@@ -237,19 +239,19 @@ func (d *Desk) parties(ctx context.Context, rows []ledger.Row) (*parties, error)
 			keys[string(row.Request.Company.Sheet.ForUser(user).Key())] = true
 		}
 	}
-	made, err := d.Ledger.Companies(ctx, slices.Sorted(maps.Keys(keys)))
+	made, err := s.Ledger.Companies(ctx, slices.Sorted(maps.Keys(keys)))
 	maps.Copy(p.companies, made)
 	return p, err
 }
 
-// askFor asks the service for those that the ledger does not know.
-func (d *Desk) askFor(ctx context.Context, p *parties, users, companies map[string]bool) error {
+// lookUpMissing asks the service for those that the ledger does not know.
+func (s *Service) lookUpMissing(ctx context.Context, p *parties, users, companies map[string]bool) error {
 	maps.DeleteFunc(users, func(ref string, _ bool) bool { _, known := p.users[ref]; return known })
 	maps.DeleteFunc(companies, func(ref string, _ bool) bool { _, known := p.companies[ref]; return known })
 	if len(users)+len(companies) == 0 {
 		return nil
 	}
-	client, err := d.Service()
+	client, err := s.Client()
 	if err != nil {
 		for ref := range users {
 			p.errs[ref] = err
@@ -266,7 +268,7 @@ func (d *Desk) askFor(ctx context.Context, p *parties, users, companies map[stri
 		group.Go(func() error {
 			user, err := client.User(ctx, ref)
 			if err == nil {
-				err = d.Ledger.RememberUser(ctx, ref, user)
+				err = s.Ledger.RememberUser(ctx, ref, user)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -278,7 +280,7 @@ func (d *Desk) askFor(ctx context.Context, p *parties, users, companies map[stri
 		group.Go(func() error {
 			company, err := client.Company(ctx, ref)
 			if err == nil {
-				err = d.Ledger.RememberCompany(ctx, ref, company)
+				err = s.Ledger.RememberCompany(ctx, ref, company)
 			}
 			mu.Lock()
 			defer mu.Unlock()

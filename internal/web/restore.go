@@ -11,12 +11,12 @@ import (
 	"bulkfiling/internal/resolve"
 )
 
-// suspicion is what of a batch may have been sent after the backup that the
-// ledger was restored from.
-type suspicion struct {
-	*resolve.Suspicion        // nil before somebody asks
-	Text               string // since when, as it was typed
-	Error              string
+// restoreForm asks for what of a batch may have been sent after the backup that
+// the ledger was restored from.
+type restoreForm struct {
+	Check *resolve.RestoreCheck // nil before somebody asks
+	Text  string                // since when, as it was typed
+	Error string
 }
 
 // sinceForms are the ways to write a moment. It is one of UTC unless it says
@@ -41,13 +41,13 @@ func parseSince(text string) (time.Time, error) {
 	return time.Time{}, errSince
 }
 
-// suspicion looks what may have been sent, where the address asks for it.
-func (s *Site) suspicion(v *visit, b ledger.Batch) (*suspicion, error) {
+// restoreForm lists what may have been sent, where the address asks for it.
+func (s *Site) restoreForm(v *visit, b ledger.Batch) (*restoreForm, error) {
 	if !b.Open {
 		return nil, nil
 	}
 	ask := v.r.URL.Query()
-	p := &suspicion{Text: shortened(ask.Get("since"), 100)}
+	p := &restoreForm{Text: shortened(ask.Get("since"), 100)}
 	if !ask.Has("since") {
 		return p, nil
 	}
@@ -56,13 +56,13 @@ func (s *Site) suspicion(v *visit, b ledger.Batch) (*suspicion, error) {
 		p.Error = sentence(err.Error())
 		return p, nil
 	}
-	p.Suspicion, err = v.desk().Suspect(v.ctx(), b, nil, since)
+	p.Check, err = v.resolver().CheckRestore(v.ctx(), b, nil, since)
 	return p, err
 }
 
-// suppose makes the ready rows of a batch uncertain: they may have been sent
+// markUncertain makes the ready rows of a batch uncertain: they may have been sent
 // without the ledger knowing of it.
-func (s *Site) suppose(v *visit) error {
+func (s *Site) markUncertain(v *visit) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -74,8 +74,8 @@ func (s *Site) suppose(v *visit) error {
 	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 		return fmt.Errorf("wait for what is looked up: %w", err)
 	}
-	found, err := v.desk().Suspect(v.ctx(), b, nil, since)
-	if errors.Is(err, resolve.ErrNotHandedIn) {
+	found, err := v.resolver().CheckRestore(v.ctx(), b, nil, since)
+	if errors.Is(err, resolve.ErrNotSubmitted) {
 		return wrong("The batch is not handed in: nothing of it can have been sent from this ledger.")
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Site) suppose(v *visit) error {
 	}
 	note := fmt.Sprintf("supposes that %s were sent since %s", count(len(found.Rows), "row"),
 		since.Format("2006-01-02 15:04 UTC"))
-	did, err := v.desk().Suppose(v.acting("doubt", b.ID, note), found)
+	did, err := v.resolver().MarkUncertain(v.acting("doubt", b.ID, note), found)
 	if err != nil {
 		return err
 	}

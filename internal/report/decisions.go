@@ -11,55 +11,49 @@ import (
 	"unicode"
 
 	"bulkfiling/internal/filing"
+	"bulkfiling/internal/resolve"
 	"bulkfiling/internal/sheet"
 )
 
-// Decisions are what a person wrote beside uncertain rows.
-type Decisions struct {
-	File  string // its name without folders
-	Sheet string // empty for a CSV
-	All   []Decision
+// DecisionSheet is what a person wrote beside uncertain rows.
+type DecisionSheet struct {
+	File      string // its name without folders
+	Sheet     string // empty for a CSV
+	Decisions []resolve.Decision
 
-	Columns map[string]int // where each column stands, from 0, by header
+	Columns map[resolve.Field]int // where each column stands, from 0
 }
 
-// Decision is what stands beside one row. Nothing of it is checked.
-type Decision struct {
-	Line      int    // of the file, from 1
-	Batch     string // the row's batch
-	Row       int    // the row's number in its batch; 0 where there is no number
-	Attempt   int    // the attempt in doubt; 0 where there is no number
-	Word      string // as it was written
-	OrderIDs  []string
-	CompanyID string
+// decisionFields are the columns that are read back.
+var decisionFields = []resolve.Field{
+	resolve.RowField, resolve.DecisionField, resolve.OrderIDsField, resolve.CompanyIDField, resolve.AttemptField,
+	resolve.BatchField,
 }
 
 // ErrNoDecisions is returned for a file that WriteUncertain cannot have written.
 var ErrNoDecisions = errors.New("not a sheet of uncertain rows: importer resolve BATCH -o FILE writes one")
 
-// Verdict is the decision: DecidedPlaced, DecidedNotPlaced, DecidedLeave, or
-// empty for a word that is none of them.
-func (d Decision) Verdict() string {
-	word := filing.FoldName(d.Word)
-	for _, v := range []string{DecidedPlaced, DecidedNotPlaced, DecidedLeave} {
-		if filing.FoldName(v) == word {
-			return v
-		}
-	}
-	if strings.TrimSpace(d.Word) == "" {
-		return DecidedLeave
-	}
-	return ""
+// Cell is the address of one of a decision's cells.
+func (d *DecisionSheet) Cell(of resolve.Decision, field resolve.Field) string {
+	return sheet.CellName(d.Columns[field], of.Line)
 }
 
-// Cell is the address of one of a decision's cells, by the column's header.
-func (d *Decisions) Cell(of Decision, column string) string {
-	return sheet.CellName(d.Columns[column], of.Line)
+// Problems lists what is wrong with the decisions, each at its cell.
+func (d *DecisionSheet) Problems(problems []resolve.Problem) []string {
+	var lines []string
+	for _, p := range problems {
+		where := d.Cell(p.Decision, p.Field)
+		if d.Sheet != "" {
+			where = d.Sheet + "!" + where
+		}
+		lines = append(lines, fmt.Sprintf("%s  %s  %s: %s", d.File, where, p.Field, p.Text))
+	}
+	return lines
 }
 
 // ReadDecisions reads a file that WriteUncertain wrote and a person filled in.
 // It returns ErrNoDecisions, or a *sheet.FormatError.
-func ReadDecisions(path string) (*Decisions, error) {
+func ReadDecisions(path string) (*DecisionSheet, error) {
 	file, err := sheet.Open(path, sheet.Limits{})
 	if err != nil {
 		return nil, err
@@ -68,7 +62,7 @@ func ReadDecisions(path string) (*Decisions, error) {
 }
 
 // ReadDecisionsFrom reads one that is in no folder.
-func ReadDecisionsFrom(name string, r io.ReaderAt, size int64) (*Decisions, error) {
+func ReadDecisionsFrom(name string, r io.ReaderAt, size int64) (*DecisionSheet, error) {
 	file, err := sheet.OpenReader(name, r, size, sheet.Limits{})
 	if err != nil {
 		return nil, err
@@ -76,7 +70,7 @@ func ReadDecisionsFrom(name string, r io.ReaderAt, size int64) (*Decisions, erro
 	return readDecisions(name, file)
 }
 
-func readDecisions(name string, file *sheet.File) (*Decisions, error) {
+func readDecisions(name string, file *sheet.File) (*DecisionSheet, error) {
 	defer file.Close()
 	infos := file.Sheets()
 	at := slices.IndexFunc(infos, func(i sheet.Info) bool { return i.Name == UncertainSheet })
@@ -86,7 +80,7 @@ func readDecisions(name string, file *sheet.File) (*Decisions, error) {
 	if at < 0 {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoDecisions)
 	}
-	d := &Decisions{File: name, Sheet: infos[at].Name}
+	d := &DecisionSheet{File: name, Sheet: infos[at].Name}
 	rows, err := file.Rows(d.Sheet)
 	if err != nil {
 		return nil, err
@@ -117,12 +111,11 @@ func readDecisions(name string, file *sheet.File) (*Decisions, error) {
 	return d, nil
 }
 
-func (d *Decisions) header(cells []sheet.Cell) error {
-	d.Columns = make(map[string]int)
-	for _, name := range []string{RowColumn, DecisionColumn, OrderIDsColumn, CompanyIDColumn, AttemptColumn,
-		BatchColumn} {
+func (d *DecisionSheet) header(cells []sheet.Cell) error {
+	d.Columns = make(map[resolve.Field]int)
+	for _, name := range decisionFields {
 		at := slices.IndexFunc(cells, func(c sheet.Cell) bool {
-			return filing.FoldName(c.Text) == filing.FoldName(name)
+			return filing.FoldName(c.Text) == filing.FoldName(string(name))
 		})
 		if at < 0 {
 			return fmt.Errorf("%s has no column %q: %w", d.File, name, ErrNoDecisions)
@@ -132,26 +125,26 @@ func (d *Decisions) header(cells []sheet.Cell) error {
 	return nil
 }
 
-func (d *Decisions) add(row sheet.Row) {
-	text := func(column string) string {
+func (d *DecisionSheet) add(row sheet.Row) {
+	text := func(column resolve.Field) string {
 		if at := d.Columns[column]; at < len(row.Cells) {
 			return strings.Clone(row.Cells[at].Text)
 		}
 		return ""
 	}
-	decision := Decision{
+	decision := resolve.Decision{
 		Line:      row.Number,
-		Batch:     text(BatchColumn),
-		Word:      text(DecisionColumn),
-		CompanyID: text(CompanyIDColumn),
+		Batch:     text(resolve.BatchField),
+		Word:      text(resolve.DecisionField),
+		CompanyID: text(resolve.CompanyIDField),
 	}
-	decision.Row, _ = strconv.Atoi(text(RowColumn))
-	decision.Attempt, _ = strconv.Atoi(text(AttemptColumn))
-	decision.OrderIDs = strings.FieldsFunc(text(OrderIDsColumn), func(r rune) bool {
+	decision.Row, _ = strconv.Atoi(text(resolve.RowField))
+	decision.Attempt, _ = strconv.Atoi(text(resolve.AttemptField))
+	decision.OrderIDs = strings.FieldsFunc(text(resolve.OrderIDsField), func(r rune) bool {
 		return r == ',' || r == ';' || unicode.IsSpace(r)
 	})
 	if decision.Row == 0 && decision.Word == "" && len(decision.OrderIDs) == 0 && decision.CompanyID == "" {
 		return // a total or a note that somebody wrote below
 	}
-	d.All = append(d.All, decision)
+	d.Decisions = append(d.Decisions, decision)
 }

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// classes are the outcomes of attempts in plain words.
+var classes = map[filing.AnswerKind]string{
+	filing.NotSent:     "not sent",
+	filing.Accepted:    "accepted",
+	filing.Unreadable:  "an answer that cannot be read",
+	filing.NoAnswer:    "no answer",
+	filing.ServerError: "the service failed",
+	filing.Busy:        "the service was busy",
+	filing.NoFunds:     "the balance was too low",
+	filing.KeyRefused:  "the API key was refused",
+	filing.HasItem:     "the service had it already",
+	filing.Refused:     "refused",
+}
+
+// AnswerText says what came of an attempt: "the service failed (HTTP 502): bad gateway".
+func AnswerText(a ledger.Attempt) string {
+	if a.Supposed {
+		return filing.HideSSNs(a.Message)
+	}
+	text := cmp.Or(classes[a.Class], string(a.Class))
+	if a.Status != 0 {
+		text += fmt.Sprintf(" (HTTP %d)", a.Status)
+	}
+	message := a.Message
+	for _, class := range []string{
+		"sent, and no answer came: ", "not sent: ",
+	} { // an earlier version recorded it there, too
+		message = strings.TrimPrefix(message, class)
+	}
+	if message != "" {
+		text += ": " + message
+	}
+	return filing.HideSSNs(text)
+}

@@ -1,0 +1,382 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// Service resolves uncertain orders in the ledger.
+type Service struct {
+	Ledger *ledger.Ledger
+	Client func() (*filingapi.Client, error) // called only where a company has to be looked up
+	By     string                            // who resolves, and with what; stands in the rows' messages
+}
+
+// Resolution is a person's decision on an uncertain order: placed where it has
+// order ids or a company, not placed where it has neither.
+type Resolution struct {
+	Order      *UncertainOrder
+	OrderIDs   []string
+	CompanyID  string   // of the company that was created, or formed
+	Objections []string // what speaks against it, in sentences
+
+	company filing.Company // as the filing service has it
+}
+
+// IsPlaced reports whether the decision is that something was placed.
+func (r *Resolution) IsPlaced() bool { return len(r.OrderIDs) > 0 || r.CompanyID != "" }
+
+// Check looks up what a resolution names and sets its Objections. It returns a
+// *Fault for what is wrong with it, or why a company could not be looked up.
+func (s *Service) Check(ctx context.Context, r *Resolution) error {
+	if err := r.fault(); err != nil {
+		return err
+	}
+	if err := s.findCompany(ctx, r); err != nil {
+		return err
+	}
+	events, err := s.Events(ctx, r.OrderIDs)
+	r.Objections = r.objections(events)
+	return err
+}
+
+// fault says what is wrong with a resolution, without looking anything up.
+func (r *Resolution) fault() error {
+	row := &r.Order.Row
+	for i, id := range r.OrderIDs {
+		switch {
+		case !isOrderID(id):
+			return &Fault{OrderIDsField, fmt.Sprintf("%q is not an order id: it looks like order_…", id)}
+		case slices.Contains(r.OrderIDs[:i], id):
+			return &Fault{OrderIDsField, id + " is given twice"}
+		}
+	}
+	switch {
+	case row.Creating && len(r.OrderIDs) > 0 && !r.Order.Assumed():
+		return &Fault{OrderIDsField, ledger.ErrCreating.Error()}
+	case row.Creating && len(r.OrderIDs) > 0 && r.CompanyID == "":
+		return &Fault{
+			CompanyIDField, "the id of the company that was created is missing beside the order's (comp_…)",
+		}
+	case len(r.OrderIDs) > len(r.Order.Products()):
+		return &Fault{
+			OrderIDsField, fmt.Sprintf("%d order ids are too many: the row ordered %s", len(r.OrderIDs),
+				r.Order.Ordered()),
+		}
+	case r.CompanyID != "" && !r.Order.FormsCompany():
+		return noCompany(row)
+	case r.CompanyID != "" && !filing.IsCompanyID(r.CompanyID):
+		return notCompanyID(r.CompanyID)
+	case r.CompanyID != "" && !row.Creating && len(r.OrderIDs) == 0:
+		return &Fault{OrderIDsField, "the order's id is missing beside the company's"}
+	}
+	return nil
+}
+
+func noCompany(row *ledger.Row) *Fault {
+	return &Fault{CompanyIDField, fmt.Sprintf("row %d forms no company: leave the company's id out", row.Number)}
+}
+
+func notCompanyID(id string) *Fault {
+	return &Fault{CompanyIDField, fmt.Sprintf("%q is not a company id: it looks like comp_…", id)}
+}
+
+// Field is a part of a decision. A decision sheet has a column of that name.
+type Field string
+
+// The fields of a decision.
+const (
+	RowField       Field = "Row"
+	DecisionField  Field = "Decision"
+	OrderIDsField  Field = "Order IDs"
+	CompanyIDField Field = "Company ID"
+	AttemptField   Field = "Attempt" // tells one uncertain attempt of a row from a later one
+	BatchField     Field = "Batch"
+)
+
+// Fault is what is wrong with a resolution, and with which field of it.
+type Fault struct {
+	Field   Field
+	Message string
+}
+
+func (f *Fault) Error() string { return f.Message }
+
+func isOrderID(id string) bool {
+	rest, found := strings.CutPrefix(id, "order_")
+	return found && rest != "" && strings.Trim(rest,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
+
+// findCompany looks up a company that was created, or formed: what came with it
+// is recorded as that company's from then on, and is not bought again.
+func (s *Service) findCompany(ctx context.Context, r *Resolution) (err error) {
+	request := r.Order.Row.Request
+	switch formation := request.Order.Formation; {
+	case r.CompanyID == "":
+	case r.Order.Row.Creating:
+		r.company, err = s.lookUpCompany(ctx, r.CompanyID, request.Company.Sheet.LegalName)
+	case formation != nil:
+		r.company, err = s.lookUpCompany(ctx, r.CompanyID, formation.Company.LegalName, formation.AlternativeNames...)
+	}
+	return err
+}
+
+// lookUpCompany looks up a company, which must have one of the names that it was
+// ordered by. It returns a *Fault where it does not exist, or has another name.
+func (s *Service) lookUpCompany(ctx context.Context, id, name string, others ...string) (filing.Company, error) {
+	client, err := s.Client()
+	if err != nil {
+		return filing.Company{}, err
+	}
+	found, err := client.Company(ctx, id)
+	switch {
+	case errors.Is(err, filingapi.ErrNotFound), errors.Is(err, filingapi.ErrRefused):
+		return found, &Fault{CompanyIDField, err.Error()}
+	case err != nil:
+		return found, err
+	}
+	for _, n := range append([]string{name}, others...) {
+		if filing.FoldLegalName(found.LegalName) == filing.FoldLegalName(n) {
+			return found, nil
+		}
+	}
+	return found, &Fault{
+		CompanyIDField, fmt.Sprintf("%s is %q, and the row's company is %q: is it the right one?", found.ID,
+			found.LegalName, name),
+	}
+}
+
+// Events are what the filing service reported about orders that belong to no
+// row, by order id.
+type Events map[string][]ledger.Event
+
+// Events loads the events of these orders.
+func (s *Service) Events(ctx context.Context, orders []string) (Events, error) {
+	return loadEvents(ctx, s.Ledger, orders)
+}
+
+func loadEvents(ctx context.Context, l interface {
+	UnknownEvents(ctx context.Context, orders []string) ([]ledger.Event, error)
+}, orders []string) (Events, error) {
+	all, err := l.UnknownEvents(ctx, orders)
+	if err != nil {
+		return nil, err
+	}
+	events := make(Events)
+	for _, e := range all {
+		events[e.OrderID] = append(events[e.OrderID], e)
+	}
+	return events, nil
+}
+
+// objections lists what speaks against a resolution, in sentences.
+func (r *Resolution) objections(events Events) []string {
+	row := &r.Order.Row
+	if !r.IsPlaced() {
+		return r.Order.mayBePlaced()
+	}
+	var why []string
+	if missing := r.withoutID(events); len(missing) > 0 {
+		why = append(
+			why, fmt.Sprintf(
+				"row %d ordered %s, and no order id is given for the %s: that is recorded as placed without one.",
+				row.Number, r.Order.Ordered(), strings.Join(missing, " and the ")))
+	}
+	if row.Creating && len(r.OrderIDs) == 0 && r.Order.Assumed() {
+		why = append(
+			why, fmt.Sprintf(
+				"row %d may have sent its order as well as made the company: with the company alone, its order is "+
+					"sent now.", row.Number))
+	}
+	for _, id := range r.OrderIDs {
+		for _, e := range events[id] {
+			if text := r.contradicts(e); text != "" {
+				why = append(why, fmt.Sprintf("the service says that %s %s (event %s).", id, text, e.ID))
+				break
+			}
+		}
+	}
+	return why
+}
+
+// someOrders is how many of the orders that may be a row's are named, the nearest
+// in time.
+const someOrders = 3
+
+// mayBePlaced says which orders speak against marking the row as not placed.
+func (o *UncertainOrder) mayBePlaced() []string {
+	if len(o.Candidates) == 0 {
+		return nil
+	}
+	var orders []string
+	for _, c := range o.Candidates[:min(len(o.Candidates), someOrders)] {
+		orders = append(orders, c.Order)
+	}
+	which := strings.Join(orders, " or ")
+	if more := len(o.Candidates) + o.MoreCandidates - someOrders; more > 0 {
+		which += fmt.Sprintf(" or one of %d others", more)
+	}
+	return []string{
+		fmt.Sprintf("row %d may have been placed, as %s: sent again, it would be bought twice.", o.Row.Number, which),
+	}
+}
+
+// withoutID lists the items of a row that no order id was given for, by title: an
+// id is of the product that its events name, or else of the first that is left.
+func (r *Resolution) withoutID(events Events) []string {
+	if len(r.OrderIDs) == 0 {
+		return nil // a company alone
+	}
+	left := r.Order.Products()
+	others := 0
+	for _, id := range r.OrderIDs {
+		at := slices.IndexFunc(left, func(ordered filing.Product) bool { return events.Name(id, ordered) })
+		if at < 0 {
+			others++
+			continue
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	var titles []string
+	for _, p := range left[min(others, len(left)):] {
+		titles = append(titles, p.Title())
+	}
+	return titles
+}
+
+// Name reports whether an event names the product of an order.
+func (events Events) Name(order string, product filing.Product) bool {
+	return slices.ContainsFunc(events[order], func(e ledger.Event) bool {
+		p, known := e.Product()
+		return known && p == product
+	})
+}
+
+// clockSkew is how far the service's clock may be behind ours.
+const clockSkew = time.Minute
+
+// contradicts says why the order of an event cannot be the row's; empty where
+// it can.
+func (r *Resolution) contradicts(e ledger.Event) string {
+	row := &r.Order.Row
+	ordered := r.Order.Products()
+	if p, known := e.Product(); known && !slices.Contains(ordered, p) &&
+		(p != filing.RegisteredAgent || !slices.Contains(ordered, filing.AgentChange)) {
+		return "is of another product: " + p.Title()
+	}
+	if company := cmp.Or(r.CompanyID, row.Company); e.CompanyID != "" && company != "" && e.CompanyID != company {
+		return "is of another company: " + e.CompanyID
+	}
+	if state := row.Request.Order.FilingState; e.FilingState != "" && state != "" && e.FilingState != state {
+		return "is of another state: " + string(e.FilingState)
+	}
+	if report := row.Request.Order.AnnualReport; report != nil && e.FilingYear != "" &&
+		e.FilingYear != report.FilingYear {
+		return "is of another year: " + e.FilingYear
+	}
+	if sent := r.Order.Sent(); len(sent) > 0 && !e.CreatedAt.IsZero() &&
+		e.CreatedAt.Before(sent[0].StartedAt.Add(-clockSkew)) {
+		return "was there before this row was sent: " + e.CreatedAt.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	return ""
+}
+
+// Resolve records a resolution, and says what that did to the row.
+func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
+	row := &r.Order.Row
+	by := s.by()
+	switch {
+	case !r.IsPlaced():
+		if err := s.Ledger.ResolveNotPlaced(ctx, row.ID, row.Tries,
+			"not placed, says "+by+"; it may be sent again"); err != nil {
+			return "", err
+		}
+		return s.released(ctx, row)
+	case row.Creating && len(r.OrderIDs) > 0:
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+				row.Number, r.company.ID, row.Held.Dollars()),
+			s.Ledger.ResolveMade(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
+				ledger.FormedClaims(&row.Request.Order, r.company.ID),
+				"placed: found by "+by+", for the new company "+r.company.ID)
+	case row.Creating:
+		return fmt.Sprintf("Row %d is ready again, for the company %s; the same run sends its order.", row.Number,
+				r.company.ID),
+			s.Ledger.ResolveCreated(ctx, row.ID, row.Tries, r.company, "the company was found as "+r.company.ID+" by "+by)
+	case r.CompanyID != "":
+		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
+				row.Number, r.CompanyID, row.Held.Dollars()),
+			s.Ledger.ResolveFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
+				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
+				"placed: found by "+by+"; the new company is "+r.CompanyID)
+	}
+	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
+	if row.Request.Order.Formation != nil {
+		said += fmt.Sprintf(
+			" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID",
+			row.Batch, row.Number)
+	}
+	return said, s.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, r.OrderIDs, "placed: found by "+by)
+}
+
+// by says who resolves, and when.
+func (s *Service) by() string {
+	return s.By + " on " + time.Now().UTC().Format("2006-01-02 15:04 MST")
+}
+
+// NameCompany records the company that a placed formation formed, where no event
+// names it. It returns a *Fault where the company cannot be the one.
+func (s *Service) NameCompany(ctx context.Context, row ledger.Row, company string) (string, error) {
+	switch {
+	case row.Request == nil || row.Request.Order.Formation == nil:
+		return "", noCompany(&row)
+	case !filing.IsCompanyID(company):
+		return "", notCompanyID(company)
+	}
+	order := &row.Request.Order
+	found, err := s.lookUpCompany(ctx, company, order.Formation.Company.LegalName, order.Formation.AlternativeNames...)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("The company of row %d is %s.", row.Number, found.ID),
+		s.Ledger.NameCompany(ctx, row.ID, found.ID, ledger.FormedClaims(order, found.ID),
+			"placed; the new company is "+found.ID+", says "+s.by())
+}
+
+// IsRecorded reports whether a row already has the ids that were found for it.
+func IsRecorded(row ledger.Row, orderIDs []string, company string) bool {
+	for _, id := range orderIDs {
+		if !slices.ContainsFunc(row.Items, func(i ledger.Item) bool { return i.OrderID == id }) {
+			return false
+		}
+	}
+	if company != "" && company != row.Company {
+		return false
+	}
+	return len(orderIDs) > 0 || company != ""
+}
+
+// released says what became of a row that was not placed: one of a canceled
+// batch is not sent again.
+func (s *Service) released(ctx context.Context, row *ledger.Row) (string, error) {
+	now, err := s.Ledger.Row(ctx, row.ID)
+	if err != nil {
+		return "", err
+	}
+	if now.Result == filing.Canceled {
+		return fmt.Sprintf(
+			"Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held "+
+				"for it is free.", row.Number, row.Held.Dollars()), nil
+	}
+	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.",
+		row.Number, row.Held.Dollars()), nil
+}
