@@ -35,7 +35,7 @@ var imports = map[string][]string{
 	"internal/filingapi":  {"filing", "money", "network"},
 	"internal/ledger":     {"filing", "money", "network", "password"},
 	"internal/ledgertest": {"ledger"},
-	"internal/pricing":    {"filing", "money", "ledger", "season", "sheet"},
+	"internal/pricing":    {"filing", "filingapi", "money", "ledger", "season", "sheet"},
 	"internal/importer":   {"sheet", "filing", "money", "ledger", "season"},
 	"internal/report":     {"sheet", "filing", "money", "ledger", "resolve"},
 	"internal/season":     {"filing", "money"},

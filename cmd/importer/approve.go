@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
 )
 
@@ -47,7 +48,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	if err := refuseApproval(ctx, l, b); err != nil {
 		return err
 	}
-	p, err := jobs.Propose(ctx, l, a.today(l), b.ID)
+	p, err := pricing.Propose(ctx, l, a.today(l), b.ID)
 	if b.ID != "" && b.Approval.State != ledger.ApprovalWanted {
 		if increase, err := l.CostIncrease(ctx, b.ID); err != nil || increase.Rows > 0 {
 			return errors.Join(err, a.approveCosts(ctx, l, b, yes))
@@ -73,7 +74,7 @@ func (a *app) approve(ctx context.Context, l *ledger.Ledger, id, looked string, 
 	case err != nil:
 		return err
 	case looked != "":
-		if err := p.Looked(looked); err != nil {
+		if err := p.Matches(looked); err != nil {
 			return err
 		}
 	case !yes:
@@ -146,8 +147,8 @@ func (a *app) approveCosts(ctx context.Context, l *ledger.Ledger, b ledger.Batch
 
 // today quotes at today's prices, where the environment names a service that
 // answers for this ledger; otherwise the quotes of the plan stand.
-func (a *app) today(l *ledger.Ledger) jobs.Asker {
-	return func(ctx context.Context) (jobs.Quoter, error) {
+func (a *app) today(l *ledger.Ledger) pricing.Source {
+	return func(ctx context.Context) (pricing.Quoter, error) {
 		client, err := a.env.Client()
 		if err != nil {
 			a.say("Prices are those of the plan: %v", err)
@@ -165,12 +166,16 @@ func (a *app) today(l *ledger.Ledger) jobs.Asker {
 }
 
 // showProposal shows what is to be approved.
-func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p jobs.Proposal) (jobs.Warnings, error) {
+func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Proposal) (jobs.Warnings, error) {
 	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy,
 		b.CreatedAt.Local().Format("2006-01-02 15:04"))
-	if p.Season != nil {
-		fmt.Fprint(a.out, p.Season.Text())
+	plan, err := jobs.PlanBehind(ctx, l, p.Batch.ID)
+	if err != nil {
+		return jobs.Warnings{}, err
+	}
+	if plan != nil {
+		fmt.Fprint(a.out, plan.Text())
 	}
 	if p.Quote != nil {
 		a.sayQuote(*p.Quote)

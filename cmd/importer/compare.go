@@ -6,6 +6,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sheet"
 )
 
@@ -96,7 +97,7 @@ func (r *filingRun) nothingReady(ctx context.Context) (bool, error) {
 // reconsider compares the rows of an open batch that were held back once more,
 // and asks about those that can be sent now. The batch is paused meanwhile, so
 // that no worker sends them before the answer.
-func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter) (bool, error) {
+func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter) (bool, error) {
 	if !r.batch.Paused {
 		if err := r.ledger.PauseBatch(ctx, r.batch.ID); err != nil {
 			return false, err
@@ -115,7 +116,7 @@ func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter j
 	if review.Released == 0 {
 		return true, resume()
 	}
-	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	q, err := pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
 	if err != nil {
 		return false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/signin"
 	"bulkfiling/internal/web"
 	"bulkfiling/internal/webhook"
@@ -156,7 +157,7 @@ func (p *page) places() bool { return p.server.place && p.client != nil }
 
 func (p *page) service() (*filingapi.Client, error) { return p.client, p.why }
 
-func (p *page) ask(ctx context.Context) (jobs.Quoter, error) {
+func (p *page) ask(ctx context.Context) (pricing.Quoter, error) {
 	if p.why != nil {
 		return nil, p.why
 	}

@@ -7,6 +7,7 @@ import (
 
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 )
 
 // shownKinds is how many kinds of filings a quote lists; the last line sums up
@@ -15,7 +16,7 @@ const shownKinds = 25
 
 // sayQuote shows what filings cost: by product, state and entity type, service
 // fee and state fee apart, and what the figures rest on.
-func (a *app) sayQuote(q jobs.BatchQuote) {
+func (a *app) sayQuote(q pricing.BatchQuote) {
 	var b strings.Builder
 	table := lineUp(&b)
 	fmt.Fprintln(table, "  \tfilings\tservice fee\tstate fee\ttotal")
@@ -43,7 +44,7 @@ func (a *app) sayQuote(q jobs.BatchQuote) {
 		a.say("  %s", note)
 	}
 	for _, note := range q.Notes() {
-		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.What)))
+		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s %s:", count(note.Count, "row"), note.About)))
 		for _, name := range note.Names[:min(len(note.Names), 10)] {
 			a.say("    %s", name)
 		}
@@ -54,13 +55,13 @@ func (a *app) sayQuote(q jobs.BatchQuote) {
 }
 
 // showQuote shows what filings cost and what is there for it.
-func (a *app) showQuote(q jobs.BatchQuote, book ledger.Book) {
+func (a *app) showQuote(q pricing.BatchQuote, book ledger.Book) {
 	a.sayQuote(q)
 	a.sayFunds(q, book)
 }
 
 // sayFunds shows what is there for it.
-func (a *app) sayFunds(q jobs.BatchQuote, book ledger.Book) {
+func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Book) {
 	if !book.Declared {
 		return
 	}

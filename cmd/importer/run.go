@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
 )
 
@@ -273,7 +274,7 @@ func (r *filingRun) take(ctx context.Context) error {
 }
 
 // prices asks the service what things cost.
-func (r *filingRun) prices(ctx context.Context) (quoter jobs.Quoter, ending jobs.Outcome, err error) {
+func (r *filingRun) prices(ctx context.Context) (quoter pricing.Quoter, ending jobs.Outcome, err error) {
 	ask := r.env.Asker(r.ledger, r.client)
 	ending, err = r.patiently(ctx, "its prices", func(ctx context.Context) (err error) {
 		quoter, err = ask(ctx)
@@ -356,7 +357,7 @@ func (r *filingRun) queue(ctx context.Context) (*jobs.Queue, jobs.Outcome, error
 
 // agree shows the quote and asks for a yes. Where a person stops it here the
 // batch is left as it was, which otherwise says.
-func (r *filingRun) agree(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter, otherwise string) (bool, error) {
+func (r *filingRun) agree(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter, otherwise string) (bool, error) {
 	yes, err := r.quoteAndAsk(ctx, pace, quoter, otherwise)
 	if errors.Is(err, errDeclined) || err != nil && ctx.Err() != nil {
 		if err := r.stands(ctx); err != nil {
@@ -366,13 +367,13 @@ func (r *filingRun) agree(ctx context.Context, pace jobs.Throttle, quoter jobs.Q
 	return yes, err
 }
 
-func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter jobs.Quoter,
+func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter pricing.Quoter,
 	otherwise string) (bool, error) {
 	if err := r.compare(ctx, pace); err != nil {
 		return false, err
 	}
 	step := r.phase("Calculating the cost")
-	q, err := jobs.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
+	q, err := pricing.QuoteBatch(ctx, r.ledger, quoter, r.batch.ID)
 	step.end()
 	if err != nil {
 		return false, err
@@ -435,7 +436,7 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 }
 
 // place runs the worker until nothing more can be placed for now.
-func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter jobs.Quoter) (jobs.Outcome, error) {
+func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
 	// The same run again means: funds may be back.
 	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.AskAgain(ctx)); err != nil {
 		return jobs.Outcome{}, err

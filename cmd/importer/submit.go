@@ -10,6 +10,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
 )
 
@@ -86,7 +87,7 @@ func (r *filingRun) submit(ctx context.Context, approve bool) error {
 
 // wantApproval has the batch wait for the approval of what it holds now.
 func (r *filingRun) wantApproval(ctx context.Context) error {
-	plan, _, err := jobs.PlanHash(ctx, r.ledger, r.batch.ID)
+	plan, _, err := pricing.ApprovalHash(ctx, r.ledger, r.batch.ID)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type proof struct {
 	random   *rand.Rand
 	ledger   *ledger.Ledger // the test's own way in, past every wire
 	sql      *sql.DB        // the same
-	quoter   *pricing.Quoter
+	quoter   *pricing.Rates
 	redis    *server
 	flush    *redis.Client
 	postgres *server
@@ -171,7 +171,7 @@ func writeFees(path string) error {
 	return os.WriteFile(path, []byte(lines.String()), 0o600)
 }
 
-func (p *proof) newQuoter(fees string) *pricing.Quoter {
+func (p *proof) newQuoter(fees string) *pricing.Rates {
 	p.Helper()
 	var prices []filing.Price
 	for _, price := range sandbox.DefaultPrices() {
@@ -185,7 +185,7 @@ func (p *proof) newQuoter(fees string) *pricing.Quoter {
 	p.must(err)
 	table, err := pricing.LoadFees(fees)
 	p.must(err)
-	return pricing.NewQuoter(book, table)
+	return pricing.NewRates(book, table)
 }
 
 // fill puts a batch of every kind of filing into the ledger.

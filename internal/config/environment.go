@@ -346,7 +346,7 @@ func (e Environment) Fees() (*pricing.Fees, error) {
 }
 
 // Quoter asks the service for its prices.
-func (e Environment) Quoter(prices []filing.Price) (*pricing.Quoter, error) {
+func (e Environment) Quoter(prices []filing.Price) (*pricing.Rates, error) {
 	fees, err := e.Fees()
 	if err != nil {
 		return nil, err
@@ -355,7 +355,7 @@ func (e Environment) Quoter(prices []filing.Price) (*pricing.Quoter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pricing.NewQuoter(book, fees), nil
+	return pricing.NewRates(book, fees), nil
 }
 
 // Tell tells what happens in a ledger to whom the variables name, until stop is

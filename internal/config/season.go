@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 )
 
 // Seasons makes what fires the seasons of a ledger. Without a client their plans
@@ -28,12 +29,12 @@ func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *sl
 }
 
 // Asker asks the service what things cost now, and has the ledger know whether
-// it accepts the key: see jobs.AskPrices. First of all it makes sure that the key
+// it accepts the key: see pricing.FetchPrices. First of all it makes sure that the key
 // belongs to the organization whose orders the ledger holds. With any other it
 // returns ledger.ErrMode or ledger.ErrOrganization: what is said to that one
 // halts nobody here, and prices are no prices.
-func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) jobs.Asker {
-	return func(ctx context.Context) (jobs.Quoter, error) {
+func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
+	return func(ctx context.Context) (pricing.Quoter, error) {
 		news, err := l.News(ctx)
 		if err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) jobs.Aske
 		if unbound != nil && !errors.Is(unbound, filingapi.ErrKeyRefused) && !errors.Is(unbound, filingapi.ErrBusy) {
 			return nil, unbound
 		}
-		prices, err := jobs.AskPrices(ctx, client, l) // which tells the fleet of a refused key and a busy service
+		prices, err := pricing.FetchPrices(ctx, client, l) // which tells the fleet of a refused key and a busy service
 		if err = cmp.Or(err, unbound); err != nil {
 			return nil, err
 		}

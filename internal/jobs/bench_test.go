@@ -145,7 +145,7 @@ func benchmarkPlace(b *testing.B, redis, database string) float64 {
 		Service:      client,
 		Ledger:       l,
 		Queue:        queue,
-		Quoter:       pricing.NewQuoter(book, pricing.BuiltinFees()),
+		Quoter:       pricing.NewRates(book, pricing.BuiltinFees()),
 		Concurrency:  benchFlying,
 		Batch:        batch,
 		DrainTimeout: time.Minute,

@@ -19,6 +19,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -94,7 +95,7 @@ func (c child) run() error {
 	if !c.Firing.IsZero() {
 		return jobs.NewSeasons(jobs.SeasonsConfig{
 			Ledger: l, Now: func() time.Time { return c.Firing },
-			Quoter: func(context.Context) (jobs.Quoter, error) { return &halting{quoter, c.Quotes}, nil },
+			Quoter: func(context.Context) (pricing.Quoter, error) { return &halting{quoter, c.Quotes}, nil },
 		}).Look(ctx)
 	}
 	w, err := jobs.Start(ctx, jobs.Config{

@@ -148,7 +148,7 @@ func newClient(url string) (*filingapi.Client, error) {
 
 // newQuoter takes the service's prices, by a client that no fault or breaker
 // has touched, and the fees that both sides know.
-func newQuoter(dir string) (*pricing.Quoter, error) {
+func newQuoter(dir string) (*pricing.Rates, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{
@@ -169,7 +169,7 @@ func newQuoter(dir string) (*pricing.Quoter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pricing.NewQuoter(book, fees), nil
+	return pricing.NewRates(book, fees), nil
 }
 
 // start runs a worker until the end of the test, or until it is stopped.

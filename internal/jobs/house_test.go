@@ -60,7 +60,7 @@ func newHouse(t *testing.T, on servers, c sandbox.Config) *firm {
 	return f
 }
 
-func houseQuoter(dir string) (*pricing.Quoter, error) {
+func houseQuoter(dir string) (*pricing.Rates, error) {
 	var prices []filing.Price
 	for _, p := range sandbox.DefaultPrices() {
 		prices = append(prices, filing.Price{
@@ -87,7 +87,7 @@ func houseQuoter(dir string) (*pricing.Quoter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pricing.NewQuoter(book, fees), nil
+	return pricing.NewRates(book, fees), nil
 }
 
 // settled holds the ledger against the service's books row by row: every placed

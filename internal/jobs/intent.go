@@ -22,6 +22,6 @@ func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.
 	for _, product := range row.Dropped {
 		order = order.Drop(product)
 	}
-	in.Claims = ledger.ClaimsOf(&order, repeatReason(b))
+	in.Claims = ledger.ClaimsOf(&order, b.Repetition())
 	return in
 }

@@ -10,6 +10,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -147,7 +148,7 @@ func TestQuoteOfWhatIsNotWholeYet(t *testing.T) {
 	f.lookUp(l, "a")
 	quoter, err := newQuoter(t.TempDir())
 	f.must(err)
-	quote, err := jobs.QuoteBatch(t.Context(), l, quoter, "a")
+	quote, err := pricing.QuoteBatch(t.Context(), l, quoter, "a")
 	f.must(err)
 	const each = feeLLC + feeCorp + feeCorp + feeLLC + 4*25_00
 	if want := (money.Cost{Amount: 10 * each}); quote.Total != want {

@@ -26,11 +26,6 @@ type Service interface {
 	CreateCompany(context.Context, filing.NewCompany) filing.Answer
 }
 
-// Quoter says what an order will cost.
-type Quoter interface {
-	Quote(*filing.Order, pricing.Facts, func(filing.State) bool) pricing.Quote
-}
-
 // maxAttempts is how often an order whose repetition is harmless is sent
 // without a trustworthy answer before a person has to look.
 const maxAttempts = 8

@@ -3,11 +3,7 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,6 +11,7 @@ import (
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/season"
 	"bulkfiling/internal/text"
 )
@@ -34,36 +31,36 @@ type Plan struct {
 
 	// The companies of this firing against those of the roster that the firing
 	// before was made from.
-	Before    string `json:"before,omitempty"` // that firing; "" for none
-	New       Some   `json:"new"`
-	Changed   Some   `json:"changed"`
-	Missing   Some   `json:"missing"`
-	Unchanged int    `json:"unchanged"`
+	Before    string        `json:"before,omitempty"` // that firing; "" for none
+	New       text.Examples `json:"new"`
+	Changed   text.Examples `json:"changed"`
+	Missing   text.Examples `json:"missing"`
+	Unchanged int           `json:"unchanged"`
 
 	// What becomes of their rows, as far as the ledger knows.
-	Filings int   `json:"filings"` // to be placed
-	Covered Some  `json:"covered"` // by a subscription bought earlier
-	Lapsed  Some  `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
-	Bought  Some  `json:"bought"`  // before, the very same
-	Invalid Some  `json:"invalid"`
-	Why     []Why `json:"why,omitempty"`    // what is wrong with those, the most frequent first
-	Skipped int   `json:"skipped"`          // repeats, and companies of other states
-	Undated Some  `json:"undated"`          // no due date can be told, so that nothing files them by it
-	NotDue  Some  `json:"notDue"`           // filed all the same: by the rules nothing is due of them
-	Beyond  int   `json:"beyond,omitempty"` // companies of the roster that are not due now
+	Filings int           `json:"filings"` // to be placed
+	Covered text.Examples `json:"covered"` // by a subscription bought earlier
+	Lapsed  text.Examples `json:"lapsed"`  // filed although a subscription was opened before: it is not sound any more
+	Bought  text.Examples `json:"bought"`  // before, the very same
+	Invalid text.Examples `json:"invalid"`
+	Why     []Why         `json:"why,omitempty"`    // what is wrong with those, the most frequent first
+	Skipped int           `json:"skipped"`          // repeats, and companies of other states
+	Undated text.Examples `json:"undated"`          // no due date can be told, so that nothing files them by it
+	NotDue  text.Examples `json:"notDue"`           // filed all the same: by the rules nothing is due of them
+	Beyond  int           `json:"beyond,omitempty"` // companies of the roster that are not due now
 
 	Priced    bool            `json:"priced"` // false: the service could not be asked what it costs
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
 	// some state fees are not known; all that earlier versions kept
-	AtLeast   bool         `json:"costAtLeast,omitempty"`
-	Lines     []PlanLine   `json:"lines,omitempty"`
-	Kinds     []KindQuote  `json:"kinds,omitempty"` // by whose state fee it is
-	Available *money.Cents `json:"available"`       // null where no deposit was ever declared
-	Short     int          `json:"short"`           // filings that the funds do not reach
-	ShortBy   money.Cents  `json:"shortBy"`
-	ShortDue  []DueCount   `json:"shortDue,omitempty"` // when those are due, the earliest first
-	Approval  string       `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+	AtLeast   bool                `json:"costAtLeast,omitempty"`
+	Lines     []PlanLine          `json:"lines,omitempty"`
+	Kinds     []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
+	Available *money.Cents        `json:"available"`       // null where no deposit was ever declared
+	Short     int                 `json:"short"`           // filings that the funds do not reach
+	ShortBy   money.Cents         `json:"shortBy"`
+	ShortDue  []DueCount          `json:"shortDue,omitempty"` // when those are due, the earliest first
+	Approval  string              `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
 
 	turns []turn
 }
@@ -83,12 +80,6 @@ type DueCount struct {
 	Rows int         `json:"rows"`
 }
 
-// Some counts, and names the first of what it counts.
-type Some struct {
-	Count int      `json:"count"`
-	Names []string `json:"names,omitempty"`
-}
-
 // Why is a reason for which rows cannot be filed.
 type Why struct {
 	Text string `json:"text"`
@@ -104,14 +95,14 @@ func (p *Plan) addWhys(faults []ledger.Fault) {
 		if f.Warning {
 			continue
 		}
-		text := f.Message
+		message := f.Message
 		if f.Header != "" {
-			text = f.Header + ": " + text
+			message = f.Header + ": " + message
 		}
-		if i := slices.IndexFunc(p.Why, func(w Why) bool { return w.Text == text }); i >= 0 {
+		if i := slices.IndexFunc(p.Why, func(w Why) bool { return w.Text == message }); i >= 0 {
 			p.Why[i].Rows++
 		} else {
-			p.Why = append(p.Why, Why{text, 1})
+			p.Why = append(p.Why, Why{message, 1})
 		}
 	}
 }
@@ -122,21 +113,12 @@ func (p *Plan) Nothing() string {
 	if p.Filings > 0 || p.Invalid.Count == 0 || p.Covered.Count+p.Bought.Count > 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count,
+	reason := fmt.Sprintf("%d of the %s on %s cannot be filed", p.Invalid.Count,
 		text.Count(p.Invalid.Count+p.Skipped, "row"), p.Date)
 	for _, why := range p.Why {
-		text += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
+		reason += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
 	}
-	return text
-}
-
-// someNames is how many are named: a plan is for reading.
-const someNames = 20
-
-func (s *Some) add(name string) {
-	if s.Count++; len(s.Names) < someNames {
-		s.Names = append(s.Names, name)
-	}
+	return reason
 }
 
 // turn is a filing in the order in which money is spent.
@@ -152,10 +134,10 @@ type turn struct {
 type weigher struct {
 	ledger *ledger.Ledger
 	to     importer.Recorder // nil for a plan alone
-	quoter Quoter            // nil where the service cannot be asked
+	quoter pricing.Quoter    // nil where the service cannot be asked
 	plan   *Plan
 	names  map[int]string // by row
-	quote  BatchQuote
+	quote  pricing.BatchQuote
 	batch  string
 
 	covered []ledger.Coverage // of the rows at hand
@@ -172,12 +154,12 @@ func (w *weigher) CreateBatch(ctx context.Context, b ledger.Batch) (bool, error)
 
 // AddRows weighs rows and hands them on.
 func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) error {
-	left, err := whatIsLeft(ctx, w.ledger, ledger.Batch{ID: batch}, rows)
+	left, err := pricing.LoadRemaining(ctx, w.ledger, ledger.Batch{ID: batch}, rows)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		if err := w.weigh(&rows[i], &left); err != nil {
+		if err := w.weigh(&rows[i], left); err != nil {
 			return err
 		}
 	}
@@ -193,30 +175,28 @@ func (w *weigher) AddRows(ctx context.Context, batch string, rows []ledger.Row) 
 }
 
 // weigh decides of one row what the ledger can tell before it is sent.
-func (w *weigher) weigh(r *ledger.Row, left *left) error {
+func (w *weigher) weigh(r *ledger.Row, left *pricing.Remaining) error {
 	name := cmp.Or(w.names[r.Number], "row") + fmt.Sprintf(" (row %d)", r.Number)
 	switch r.Result {
 	case filing.Invalid:
-		w.plan.Invalid.add(name)
+		w.plan.Invalid.Add(name)
 		w.plan.addWhys(r.Faults)
 		return nil
 	case filing.Skipped:
 		w.plan.Skipped++
 		return nil
 	}
-	if d, held := left.heldBack(*r); held {
+	if d, held := left.Difference(*r); held {
 		// The record may have been corrected since it was looked up: a run, or a
 		// retry, compares the row anew.
 		r.Result, r.Message = filing.Invalid, d.Message
 		r.Faults = append(r.Faults, ledger.Fault{Column: -1, Header: d.Column.Header, Rule: d.Rule, Message: d.Message})
-		w.plan.Invalid.add(name)
+		w.plan.Invalid.Add(name)
 		return nil
 	}
-	order, by := left.of(*r)
-	for _, c := range left.claims(*r) {
-		if s, lapsed := left.lapsed[c.Key]; lapsed {
-			w.plan.Lapsed.add(fmt.Sprintf("%s: order %s, %s", name, cmp.Or(s.Order, "without an id"), s.Lapsed))
-		}
+	order, by := left.Order(*r)
+	for _, s := range left.Lapsed(*r) {
+		w.plan.Lapsed.Add(fmt.Sprintf("%s: order %s, %s", name, cmp.Or(s.Order, "without an id"), s.Lapsed))
 	}
 	switch {
 	case by != nil:
@@ -227,11 +207,11 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 		r.Result = filing.Skipped
 		r.Message = "covered by the annual subscription of order " + where +
 			"; to order it all the same, run it with --again=\"why\""
-		w.plan.Covered.add(name + ": by order " + where)
-		for _, c := range left.claims(*r) {
+		w.plan.Covered.Add(name + ": by order " + where)
+		for _, c := range left.Claims(*r) {
 			if c.Cover != "" {
 				w.covered = append(w.covered, ledger.Coverage{
-					Batch:  left.batch,
+					Batch:  w.batch,
 					Number: r.Number,
 					Cover:  c.Cover,
 					Year:   c.Year,
@@ -243,14 +223,14 @@ func (w *weigher) weigh(r *ledger.Row, left *left) error {
 	case len(order.Products()) == 0:
 		// The placer answers it, with the order ids of then.
 		r.Message = "bought before; nothing will be ordered"
-		w.plan.Bought.add(name)
+		w.plan.Bought.Add(name)
 		return nil
 	}
 	w.plan.Filings++
 	if w.quoter != nil {
-		quote := w.quoter.Quote(&order, left.facts(*r), nil)
-		r.Cost, r.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(missing(quote))
-		if err := w.quote.add(quote); err != nil {
+		quote := w.quoter.Quote(&order, left.Facts(*r), nil)
+		r.Cost, r.Message = quote.Total, "not sent yet; it will cost "+quote.Total.Without(quote.Missing())
+		if err := w.quote.Add(quote); err != nil {
 			return fmt.Errorf("sum the plan of the season %s up: %w", w.plan.Season, err)
 		}
 	}
@@ -267,7 +247,7 @@ func (w *weigher) settle(ctx context.Context) error {
 	p.Priced, p.Cost, p.Certainty, p.AtLeast = w.quoter != nil, total.Amount, total.Certainty, total.IsUnknown()
 	p.Kinds = w.quote.Kinds
 	if w.batch != "" && w.to != nil && p.Priced {
-		if err := w.quote.keep(ctx, w.ledger, w.batch); err != nil {
+		if err := w.quote.Save(ctx, w.ledger, w.batch); err != nil {
 			return err
 		}
 	}
@@ -309,12 +289,12 @@ func (p *Plan) compare(this, last []season.Row, turns map[int]importer.Turn) {
 	c := season.Compare(this, last)
 	for _, r := range c.New {
 		if _, ours := turns[r.Number]; ours {
-			p.New.add(company(r))
+			p.New.Add(company(r))
 		}
 	}
 	for _, r := range c.Changed {
 		if _, ours := turns[r.Row.Number]; ours {
-			p.Changed.add(company(r.Row))
+			p.Changed.Add(company(r.Row))
 		}
 	}
 	for _, r := range c.Unchanged {
@@ -323,33 +303,8 @@ func (p *Plan) compare(this, last []season.Row, turns map[int]importer.Turn) {
 		}
 	}
 	for _, r := range c.Missing {
-		p.Missing.add(company(r))
+		p.Missing.Add(company(r))
 	}
-}
-
-// PlanHash names what a batch would place, and for how much: whoever approves
-// it approves that and nothing else.
-func PlanHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
-	sum := sha256.New()
-	io.WriteString(sum, batch+"\n")
-	for row, err := range l.Rows(ctx, batch) {
-		if err != nil {
-			return "", total, err
-		}
-		if row.Result != filing.Ready {
-			continue
-		}
-		request, err := json.Marshal(row.Request)
-		if err != nil {
-			return "", total, fmt.Errorf("read row %d of batch %s: %w", row.Number, batch, err)
-		}
-		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, request)
-		if total, err = total.Plus(row.Cost); err != nil {
-			return "", total, fmt.Errorf("sum batch %s up: %w", batch, err)
-		}
-	}
-	fmt.Fprintf(sum, "total %s\n", total)
-	return hex.EncodeToString(sum.Sum(nil))[:16], total, nil
 }
 
 // Total is what the filings cost together.
@@ -367,35 +322,20 @@ func kept(amount money.Cents, certainty money.Certainty, atLeast bool) money.Cos
 }
 
 // Quote is the cost of the plan as other quotes are shown.
-func (p *Plan) Quote() BatchQuote {
-	return BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
-}
-
-// Remark is what is to be said of some companies of a plan.
-type Remark struct {
-	What string
-	Some
-}
-
-// Text is the remark in one line, with some of the names.
-func (r Remark) Text() string {
-	text := fmt.Sprintf("%s %s: %s", text.Count(r.Count, "row"), r.What, strings.Join(r.Names, "; "))
-	if more := r.Count - len(r.Names); more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
+func (p *Plan) Quote() pricing.BatchQuote {
+	return pricing.BatchQuote{Rows: p.Filings, Total: p.Total(), Kinds: p.Kinds}
 }
 
 // Remarks are what a person should know of companies that are not just filed.
-func (p *Plan) Remarks() []Remark {
-	var all []Remark
-	for _, r := range []Remark{
-		{"skipped, covered by a subscription bought earlier", p.Covered},
-		{"filed although a subscription was opened before", p.Lapsed},
-		{"bought before, nothing is ordered", p.Bought},
-		{"to correct, never sent", p.Invalid},
-		{"filed, though by the rules nothing is due of them this year", p.NotDue},
-		{"without a due date that can be told: file them by hand, or by a season with a time of its own", p.Undated},
+func (p *Plan) Remarks() []pricing.Note {
+	var all []pricing.Note
+	for _, r := range []pricing.Note{
+		{About: "skipped, covered by a subscription bought earlier", Examples: p.Covered},
+		{About: "filed although a subscription was opened before", Examples: p.Lapsed},
+		{About: "bought before, nothing is ordered", Examples: p.Bought},
+		{About: "to correct, never sent", Examples: p.Invalid},
+		{About: "filed, though by the rules nothing is due of them this year", Examples: p.NotDue},
+		{About: "without a due date that can be told: file them by hand, or by a season with a time of its own", Examples: p.Undated},
 	} {
 		if r.Count > 0 {
 			all = append(all, r)
@@ -422,13 +362,13 @@ func (p *Plan) Text() string {
 	line("against %s: %d new, %d changed, %d missing, %d unchanged", since, p.New.Count, p.Changed.Count,
 		p.Missing.Count, p.Unchanged)
 	if p.Before != "" {
-		p.New.text(line, "new")
+		lines(line, p.New, "new ")
 	}
-	p.Changed.text(line, "changed")
-	p.Missing.text(line, "missing")
+	lines(line, p.Changed, "changed ")
+	lines(line, p.Missing, "missing ")
 	for _, r := range p.Remarks() {
-		line("%d %s", r.Count, r.What)
-		r.text(line, "")
+		line("%d %s", r.Count, r.About)
+		lines(line, r.Examples, "")
 	}
 	for _, why := range p.Why {
 		line("  %s cannot be filed: %s", text.Count(why.Rows, "row"), why.Text)
@@ -467,7 +407,7 @@ func (p *Plan) Text() string {
 		line("available %s: %s is missing; the earliest due go, %d do not fit", p.Available.Dollars(),
 			p.ShortBy.Dollars(), p.Short)
 		for i, d := range p.ShortDue {
-			if i == someNames {
+			if i == text.MaxExamples {
 				line("  … and %d later days", len(p.ShortDue)-i)
 				break
 			}
@@ -477,12 +417,12 @@ func (p *Plan) Text() string {
 	return b.String()
 }
 
-// text names some of what was counted.
-func (s *Some) text(line func(string, ...any), what string) {
-	for _, name := range s.Names {
-		line("  %s", strings.TrimSpace(what+" "+name))
+// lines writes a line for each example.
+func lines(line func(string, ...any), some text.Examples, prefix string) {
+	for _, name := range some.Names {
+		line("  %s%s", prefix, name)
 	}
-	if more := s.Count - len(s.Names); more > 0 {
+	if more := some.Count - len(some.Names); more > 0 {
 		line("  … and %d more", more)
 	}
 }

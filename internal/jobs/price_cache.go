@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/text"
 )
 
 const (
@@ -24,18 +25,18 @@ const (
 // posted. What was told last counts for a while, and for as long as nobody can
 // tell anything else.
 type priceCache struct {
-	ask    Asker // nil: what was told first counts for good
+	ask    pricing.Source // nil: what was told first counts for good
 	now    func() time.Time
 	log    *slog.Logger
 	asking chan struct{} // one asks at a time
 
 	mu     sync.Mutex
-	quoter Quoter
+	quoter pricing.Quoter
 	due    time.Time // when to ask again
 	failed bool      // the last time
 }
 
-func newPriceCache(first Quoter, ask Asker, now func() time.Time, log *slog.Logger) *priceCache {
+func newPriceCache(first pricing.Quoter, ask pricing.Source, now func() time.Time, log *slog.Logger) *priceCache {
 	return &priceCache{
 		ask:    ask,
 		now:    now,
@@ -50,7 +51,7 @@ func newPriceCache(first Quoter, ask Asker, now func() time.Time, log *slog.Logg
 // or the context's error, where nothing is to be sent either: after that the last
 // prices count for a while, so that a price list that is busy for ever holds up
 // no order for ever.
-func (t *priceCache) get(ctx context.Context, f *lookup) (Quoter, error) {
+func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error) {
 	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil
 	}
@@ -63,7 +64,7 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (Quoter, error) {
 	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil // somebody was quicker
 	}
-	told, err := ask(ctx, f, func() (Quoter, error) { return t.ask(ctx) })
+	told, err := ask(ctx, f, func() (pricing.Quoter, error) { return t.ask(ctx) })
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -78,14 +79,14 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (Quoter, error) {
 	return quoter, nil
 }
 
-func (t *priceCache) latest() (quoter Quoter, fresh bool) {
+func (t *priceCache) latest() (quoter pricing.Quoter, fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.quoter, t.ask == nil || t.now().Before(t.due)
 }
 
 // learn takes down what was told.
-func (t *priceCache) store(told Quoter, err error) {
+func (t *priceCache) store(told pricing.Quoter, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -121,13 +122,13 @@ var priced = []struct {
 
 // priceChanges lists what costs something else: whatever else there is in a
 // price list or in a table of fees, what they say of orders is what counts.
-func priceChanges(before, now Quoter) Some {
-	var changes Some
+func priceChanges(before, now pricing.Quoter) text.Examples {
+	var changes text.Examples
 	seen := make(map[string]bool)
 	differ := func(what string, before, now money.Cost) {
 		if text := fmt.Sprintf("%s: %s, it was %s", what, now, before); before != now && !seen[text] {
 			seen[text] = true
-			changes.add(text)
+			changes.Add(text)
 		}
 	}
 	for _, p := range priced {

@@ -45,7 +45,7 @@ func TestTariff(t *testing.T) {
 		)
 		gate := &gate{}
 		f := newLookup(nil, nil, 1, unlimited{}, gate, time.Now)
-		tariff := newPriceCache(told, func(ctx context.Context) (Quoter, error) {
+		tariff := newPriceCache(told, func(ctx context.Context) (pricing.Quoter, error) {
 			asked++
 			select {
 			case <-time.After(time.Second):

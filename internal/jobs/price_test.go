@@ -44,7 +44,7 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 		{200, nil, filing.HaltRate},
 	} {
 		status = c.status
-		_, err := jobs.AskPrices(t.Context(), client, l)
+		_, err := pricing.FetchPrices(t.Context(), client, l)
 		halted, failed := l.Standstill(t.Context())
 		f.must(failed)
 		if !errors.Is(err, c.err) || halted.Reason != c.halt {
@@ -58,10 +58,10 @@ func TestAskingForPricesTellsTheFleet(t *testing.T) {
 }
 
 // dearer quotes half as much again.
-type dearer struct{ *pricing.Quoter }
+type dearer struct{ *pricing.Rates }
 
 func (d dearer) Quote(o *filing.Order, company pricing.Facts, active func(filing.State) bool) pricing.Quote {
-	q := d.Quoter.Quote(o, company, active)
+	q := d.Rates.Quote(o, company, active)
 	for i := range q.Lines {
 		q.Lines[i].Wholesale.Amount += q.Lines[i].Wholesale.Amount / 2
 	}
@@ -80,7 +80,7 @@ func TestAWorkerGoesByThePricesOfTheDay(t *testing.T) {
 	quoter, err := newQuoter(t.TempDir())
 	f.must(err)
 	var later, asked atomic.Int64
-	ask := func(context.Context) (jobs.Quoter, error) {
+	ask := func(context.Context) (pricing.Quoter, error) {
 		asked.Add(1)
 		return dearer{quoter}, nil
 	}
@@ -128,8 +128,8 @@ func TestABusyPriceListHoldsTheFleetBack(t *testing.T) {
 	client, err := newClient(f.url)
 	f.must(err)
 	t.Cleanup(client.Close)
-	ask := func(ctx context.Context) (jobs.Quoter, error) {
-		_, err := jobs.AskPrices(ctx, client, l)
+	ask := func(ctx context.Context) (pricing.Quoter, error) {
+		_, err := pricing.FetchPrices(ctx, client, l)
 		return nil, err
 	}
 	var ago atomic.Int64 // the worker was started

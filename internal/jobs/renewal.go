@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/season"
 )
 
@@ -61,7 +62,7 @@ func Renewals(ctx context.Context, l *ledger.Ledger, rules *season.Rules, batch 
 		company := known[c.CompanyID]
 		if row := rows[c.Row]; row.Request != nil {
 			sheet := row.Request.Company.Sheet
-			facts := factsOf(company, sheet)
+			facts := pricing.FactsOf(company, sheet)
 			company.EntityType, company.FormationState = facts.EntityType, facts.FormationState
 			if company.FormationDate == "" {
 				company.FormationDate = sheet.FormationDate

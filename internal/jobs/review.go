@@ -52,7 +52,7 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, co
 		nearNames: nearNames{ledger: l, batch: b.ID},
 		lookup:    newLookup(s, l, concurrency, pace, &gate{}, time.Now),
 	}
-	for page, err := range pagesOf(ctx, l, batch,
+	for page, err := range l.RowPages(ctx, batch,
 		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
 		if err != nil {
 			return c.review, err

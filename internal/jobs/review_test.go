@@ -9,6 +9,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
 )
 
@@ -250,7 +251,7 @@ func TestAFormedCompanyIsKnown(t *testing.T) {
 	f.compare(l, "reports", false)
 	quoter, err := houseQuoter(f.TempDir())
 	f.must(err)
-	quote, err := jobs.QuoteBatch(f.Context(), l, quoter, "reports")
+	quote, err := pricing.QuoteBatch(f.Context(), l, quoter, "reports")
 	f.must(err)
 	if quote.Rows != 1 || len(quote.Lines) != 1 || quote.Lines[0].Product != filing.AnnualReport {
 		t.Errorf("the quote has an agent that was bought before: %+v", quote.Lines)

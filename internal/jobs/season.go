@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/season"
 	"bulkfiling/internal/sheet"
 )
@@ -24,9 +25,9 @@ import (
 // SeasonsConfig is what fires seasons.
 type SeasonsConfig struct {
 	Ledger *ledger.Ledger
-	Quoter Asker         // asks the service for its prices
-	By     string        // who the batches are said to be made by
-	Every  time.Duration // between two looks; 0 for 15 s
+	Quoter pricing.Source // asks the service for its prices
+	By     string         // who the batches are said to be made by
+	Every  time.Duration  // between two looks; 0 for 15 s
 	Now    func() time.Time
 	Log    *slog.Logger
 }
@@ -354,7 +355,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 		return err
 	}
 	if (se.Approval || second) && plan.Filings > 0 {
-		if plan.Approval, _, err = PlanHash(ctx, s.c.Ledger, batch); err != nil {
+		if plan.Approval, _, err = pricing.ApprovalHash(ctx, s.c.Ledger, batch); err != nil {
 			return err
 		}
 		if err := s.c.Ledger.WantApproval(ctx, batch, plan.Approval); err != nil {
@@ -410,7 +411,7 @@ func (s *Seasons) tell(ctx context.Context, n ledger.Notice, subject, body strin
 // Plan is what a firing would do now. It writes nothing. Without a quoter the
 // cost is not known.
 func (s *Seasons) Plan(ctx context.Context, se ledger.Season, f ledger.Firing) (*Plan, error) {
-	var quoter Quoter
+	var quoter pricing.Quoter
 	if s.c.Quoter != nil {
 		var err error
 		if quoter, err = s.c.Quoter(ctx); err != nil {
@@ -435,7 +436,7 @@ func (s *Seasons) Next(ctx context.Context, se ledger.Season) (ledger.Firing, bo
 // plan reads the roster of a firing, weighs its rows and hands them to a batch,
 // where there is one to hand them to. Where nothing is due there is no batch.
 func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, to importer.Recorder,
-	quoter Quoter) (*Plan, string, bool, error) {
+	quoter pricing.Quoter) (*Plan, string, bool, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
 		return nil, "", false, err
@@ -575,10 +576,10 @@ func (sel *selection) turn(row int) (importer.Turn, bool) {
 
 func (sel *selection) remark(p *Plan) {
 	for _, r := range sel.undated {
-		p.Undated.add(company(r))
+		p.Undated.Add(company(r))
 	}
 	for _, r := range sel.notDue {
-		p.NotDue.add(company(r))
+		p.NotDue.Add(company(r))
 	}
 	p.Beyond = sel.beyond
 }
@@ -815,6 +816,19 @@ func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Rost
 	}
 	p.compare(this, last, sel.turns)
 	return nil
+}
+
+// PlanBehind is the plan of the firing that made a batch; nil where none did.
+func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
+	firings, err := l.Firings(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(firings, func(f ledger.Firing) bool { return f.Batch == batch })
+	if i < 0 {
+		return nil, nil
+	}
+	return PlanOf(firings[i])
 }
 
 // keepPlan puts a plan into its firing.

@@ -46,7 +46,7 @@ func (f *firm) seasons(l *ledger.Ledger, h *hand) *jobs.Seasons {
 		By:     "test",
 		Every:  10 * time.Millisecond,
 		Now:    h.now,
-		Quoter: func(context.Context) (jobs.Quoter, error) { return quoter, nil },
+		Quoter: func(context.Context) (pricing.Quoter, error) { return quoter, nil },
 	})
 }
 
@@ -273,7 +273,7 @@ func (f *firm) killedAtQuote(now time.Time, n int) {
 
 // halting is a quoter that stands still at its nth quote.
 type halting struct {
-	jobs.Quoter
+	pricing.Quoter
 	left int
 }
 
@@ -613,14 +613,17 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 		// from now on a yes is waited for to what would.
 		rows := f.rows(l, b.ID)
 		f.must(l.KeepQuotes(f.Context(), []ledger.RowQuote{{Row: rows[0].ID, Cost: money.Cost{Amount: 2 * each}}}))
-		stands := func(context.Context) (jobs.Quoter, error) { return nil, nil }
-		approve := func(hash string) (jobs.Proposal, error) {
-			return jobs.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
+		stands := func(context.Context) (pricing.Quoter, error) { return nil, nil }
+		approve := func(hash string) (pricing.Proposal, error) {
+			return pricing.Approve(f.Context(), l, stands, b.ID, hash, "Ana")
 		}
 		now, err := approve(p.Approval)
 		if !errors.Is(err, ledger.ErrPlan) || now.Hash == p.Approval || now.Total.Amount != 6*each ||
-			now.Season == nil || now.Counts[filing.Ready] != 5 {
+			now.Counts[filing.Ready] != 5 {
 			t.Errorf("%+v, %v", now, err)
+		}
+		if plan, err := jobs.PlanBehind(f.Context(), l, b.ID); err != nil || plan == nil {
+			t.Errorf("%+v, %v", plan, err)
 		}
 		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrPlan) {
 			t.Error(err)
@@ -737,7 +740,7 @@ func TestSeasonWaitsForTheService(t *testing.T) {
 	quoter, err := newQuoter(t.TempDir())
 	f.must(err)
 	var up bool
-	s := jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Now: h.now, Quoter: func(context.Context) (jobs.Quoter, error) {
+	s := jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Now: h.now, Quoter: func(context.Context) (pricing.Quoter, error) {
 		if !up {
 			return nil, errors.New("down")
 		}

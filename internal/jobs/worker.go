@@ -14,6 +14,7 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/pricing"
 )
 
 // Config is what a worker is made of.
@@ -21,12 +22,12 @@ type Config struct {
 	Service      Service
 	Ledger       *ledger.Ledger
 	Queue        *Queue
-	Quoter       Quoter        // what things cost when it begins
-	Ask          Asker         // what they cost since, asked every few minutes; nil for no change
-	Concurrency  int           // orders in flight, and as many look-ups
-	Throttle     Throttle      // of all requests; nil for none
-	Batch        string        // pump this batch alone; empty for all
-	DrainTimeout time.Duration // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
+	Quoter       pricing.Quoter // what things cost when it begins
+	Ask          pricing.Source // what they cost since, asked every few minutes; nil for no change
+	Concurrency  int            // orders in flight, and as many look-ups
+	Throttle     Throttle       // of all requests; nil for none
+	Batch        string         // pump this batch alone; empty for all
+	DrainTimeout time.Duration  // how long Stop waits for answers; longer than the client's time-out; 0: 8 s
 	Now          func() time.Time
 	Log          *slog.Logger
 }
@@ -229,16 +230,8 @@ func (w *Worker) repeatReason(batch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.repeatReasons[batch] = repeatReason(b)
+	w.repeatReasons[batch] = b.Repetition()
 	return w.repeatReasons[batch], nil
-}
-
-// repetition is why a batch may repeat purchases, as they are kept; "" for most.
-func repeatReason(b ledger.Batch) string {
-	if b.Again == "" {
-		return ""
-	}
-	return b.ID + ": " + b.Again
 }
 
 func (w *Worker) wakePump() {

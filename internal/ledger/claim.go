@@ -41,3 +41,12 @@ func FormedClaims(o *filing.Order, company string) []Claim {
 	rest.CompanyID = company
 	return ClaimsOf(&rest, "")
 }
+
+// Repetition returns why the batch may repeat purchases, as claims keep it; ""
+// for most batches.
+func (b *Batch) Repetition() string {
+	if b.Again == "" {
+		return ""
+	}
+	return b.ID + ": " + b.Again
+}

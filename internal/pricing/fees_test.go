@@ -24,7 +24,7 @@ func load(t *testing.T, text string) (*pricing.Fees, error) {
 func reportCost(fees *pricing.Fees, state filing.State, company pricing.Facts) string {
 	book, _ := pricing.NewPriceBook(nil, "")
 	o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-	return pricing.NewQuoter(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
+	return pricing.NewRates(book, fees).Quote(o, company, nil).Lines[0].StateFee.String()
 }
 
 func TestTheMostSpecificFeeWins(t *testing.T) {
@@ -198,7 +198,7 @@ func TestAFeeOfAFilingYear(t *testing.T) {
 		{own, "TX", "2026", "$2.00"},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: tc.year}}
-		line := pricing.NewQuoter(book, tc.fees).Quote(o,
+		line := pricing.NewRates(book, tc.fees).Quote(o,
 			pricing.Facts{EntityType: filing.LLC, FormationState: tc.state}, nil).Lines[0]
 		if got := line.StateFee.String(); got != tc.want {
 			t.Errorf("%s for %s: got %s, want %s", tc.state, tc.year, got, tc.want)
@@ -224,7 +224,7 @@ func TestAFeeSaysWhatItIs(t *testing.T) {
 		{"PR", pricing.Facts{EntityType: filing.LLC}, pricing.StateFee{State: "PR", EntityType: filing.LLC}},
 	} {
 		o := &filing.Order{FilingState: tc.state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		got := *pricing.NewQuoter(book, pricing.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
+		got := *pricing.NewRates(book, pricing.BuiltinFees()).Quote(o, tc.company, nil).Lines[0].Of
 		if (got.Read == "") != (tc.state == "PR") {
 			t.Errorf("%s: read at %q", tc.state, got.Read)
 		}

@@ -32,14 +32,14 @@ type Quote struct {
 	Total money.Cost
 }
 
-// Quoter quotes orders by the billing rules.
-type Quoter struct {
+// Rates quotes orders by the billing rules.
+type Rates struct {
 	prices *PriceBook
 	fees   *Fees
 }
 
-// NewQuoter returns a quoter over prices and fees.
-func NewQuoter(prices *PriceBook, fees *Fees) *Quoter { return &Quoter{prices: prices, fees: fees} }
+// NewRates returns a quoter over prices and fees.
+func NewRates(prices *PriceBook, fees *Fees) *Rates { return &Rates{prices: prices, fees: fees} }
 
 // Quote says what an order takes. company is what is known of the company on
 // record; a formation brings its own facts. active reports whether the company
@@ -47,7 +47,7 @@ func NewQuoter(prices *PriceBook, fees *Fees) *Quoter { return &Quoter{prices: p
 // nothing; nil where nobody knows.
 //
 // Source: spec section 4, Billing rules, and rules 6 and 8.
-func (q *Quoter) Quote(o *filing.Order, company Facts, active func(filing.State) bool) Quote {
+func (q *Rates) Quote(o *filing.Order, company Facts, active func(filing.State) bool) Quote {
 	if o.Formation != nil {
 		company = Facts{EntityType: o.Formation.Company.EntityType, FormationState: o.FilingState}
 		active = nil // a company that does not exist has no agent
@@ -61,7 +61,7 @@ func (q *Quoter) Quote(o *filing.Order, company Facts, active func(filing.State)
 	return quote
 }
 
-func (q *Quoter) line(p filing.Product, o *filing.Order, company Facts, active func(filing.State) bool) Line {
+func (q *Rates) line(p filing.Product, o *filing.Order, company Facts, active func(filing.State) bool) Line {
 	line := Line{Product: p}
 	state := func(c charge, year int) {
 		fee, of := q.fees.fee(c, o.FilingState, company, year)

@@ -24,7 +24,7 @@ foreign-qualification,CA,CORP,100
 expedited-service,,,50
 `
 
-func quoter(t *testing.T, fees string) *pricing.Quoter {
+func quoter(t *testing.T, fees string) *pricing.Rates {
 	t.Helper()
 	book, err := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
 		"annual_report", "foreign_qualification"), "")
@@ -35,7 +35,7 @@ func quoter(t *testing.T, fees string) *pricing.Quoter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pricing.NewQuoter(book, table)
+	return pricing.NewRates(book, table)
 }
 
 func formation(t filing.EntityType, expedited bool) *filing.FormationItem {
@@ -245,7 +245,7 @@ func TestTheTotalIsTheSumOfTheLines(t *testing.T) {
 func BenchmarkQuote(b *testing.B) {
 	book, _ := pricing.NewPriceBook(list("formation_tier_1", "formation_tier_2", "ein", "registered_agent",
 		"annual_report", "foreign_qualification"), "")
-	q := pricing.NewQuoter(book, pricing.BuiltinFees())
+	q := pricing.NewRates(book, pricing.BuiltinFees())
 	o := &filing.Order{
 		FilingState:     "FL",
 		AnnualReport:    &filing.AnnualReportItem{},

@@ -94,11 +94,20 @@ type Examples struct {
 }
 
 // MaxExamples is how many names Examples keeps.
-const MaxExamples = 5
+const MaxExamples = 20
 
 // Add counts one more.
 func (e *Examples) Add(name string) {
 	if e.Count++; len(e.Names) < MaxExamples {
 		e.Names = append(e.Names, name)
 	}
+}
+
+// Summary lists the names, and says how many more there are.
+func (e Examples) Summary() string {
+	list := strings.Join(e.Names, "; ")
+	if more := e.Count - len(e.Names); more > 0 {
+		list += fmt.Sprintf("; and %s more", Number(more))
+	}
+	return list
 }

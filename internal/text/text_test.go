@@ -21,10 +21,13 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	var e Examples
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		e.Add(name)
+	for range MaxExamples + 2 {
+		e.Add("a")
 	}
-	if e.Count != 6 || len(e.Names) != MaxExamples {
+	if e.Count != MaxExamples+2 || len(e.Names) != MaxExamples {
 		t.Errorf("%+v", e)
+	}
+	if got := (Examples{Count: 3, Names: []string{"a", "b"}}).Summary(); got != "a; b; and 1 more" {
+		t.Error(got)
 	}
 }

@@ -10,17 +10,18 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 )
 
 // asked is what a yes is waited for to.
 type asked struct {
 	Rows     int
 	Total    money.Cost
-	Short    money.Cents     // what is missing in the book for it
-	By       string          // who handed it in
-	Plan     string          // names what is approved
-	Season   *jobs.Plan      // of the firing that made the batch; nil where none did
-	Quote    jobs.BatchQuote // as it was made last; empty where none was kept
+	Short    money.Cents        // what is missing in the book for it
+	By       string             // who handed it in
+	Plan     string             // names what is approved
+	Season   *jobs.Plan         // of the firing that made the batch; nil where none did
+	Quote    pricing.BatchQuote // as it was made last; empty where none was kept
 	Warnings jobs.Warnings
 	approvers
 }
@@ -39,7 +40,7 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 	if a.approvers, err = s.approvers(v, b.ID); err != nil {
 		return a, err
 	}
-	if a.Quote, _, err = jobs.QuoteOf(v.ctx(), s.Ledger, b.ID); err != nil {
+	if a.Quote, _, err = pricing.LoadBatchQuote(v.ctx(), s.Ledger, b.ID); err != nil {
 		return a, err
 	}
 	if a.Warnings, err = jobs.ListWarnings(v.ctx(), s.Ledger, b, shownWarnings); err != nil {
@@ -124,9 +125,9 @@ func (s *Site) approve(v *visit) error {
 	}
 	// What it costs now is asked for and noted by us, whatever comes of it: the
 	// act is the yes.
-	p, err := jobs.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
+	p, err := pricing.Propose(v.ctx(), s.Ledger, s.Ask, b.ID)
 	if err == nil {
-		err = p.Looked(v.r.PostForm.Get("plan"))
+		err = p.Matches(v.r.PostForm.Get("plan"))
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "filing"), p.Total, p.Hash)

@@ -17,21 +17,22 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sheet"
 )
 
 // quoted is what a prepared batch will cost, as the ledger keeps it with its
 // upload.
 type quoted struct {
-	At      time.Time       `json:"at"`
-	Plan    string          `json:"plan"` // names what was quoted: whoever says yes says it to this
-	Rows    int             `json:"rows"`
-	Before  int             `json:"before"` // ready rows that were bought before
-	Total   money.Cost      `json:"total"`
-	Sum     jobs.BatchQuote `json:"sum"`
-	Form    int             `json:"form"`              // of this quote; an earlier version's is made anew
-	Trouble string          `json:"trouble,omitempty"` // why there is none
-	Notes   []string        `json:"notes,omitempty"`   // what is to be known of the sheet
+	At      time.Time          `json:"at"`
+	Plan    string             `json:"plan"` // names what was quoted: whoever says yes says it to this
+	Rows    int                `json:"rows"`
+	Before  int                `json:"before"` // ready rows that were bought before
+	Total   money.Cost         `json:"total"`
+	Sum     pricing.BatchQuote `json:"sum"`
+	Form    int                `json:"form"`              // of this quote; an earlier version's is made anew
+	Trouble string             `json:"trouble,omitempty"` // why there is none
+	Notes   []string           `json:"notes,omitempty"`   // what is to be known of the sheet
 
 	Standing []string `json:"-"` // what is to be known of subscriptions and earlier purchases: a part of Notes
 }
@@ -298,7 +299,7 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				}
 			}
 			at(stageQuotes)
-			sum, err := jobs.QuoteBatch(ctx, s.Ledger, quoter, batch)
+			sum, err := pricing.QuoteBatch(ctx, s.Ledger, quoter, batch)
 			if err != nil {
 				return err
 			}
@@ -314,7 +315,7 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 				q.Standing = append(q.Standing, note.Text())
 			}
 		}
-		q.Plan, _, err = jobs.PlanHash(ctx, s.Ledger, batch)
+		q.Plan, _, err = pricing.ApprovalHash(ctx, s.Ledger, batch)
 		return err
 	}()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
+	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/signin"
 )
 
@@ -20,7 +21,7 @@ type Config struct {
 	Ledger *ledger.Ledger
 	// why there is none, where the environment names none; nobody closes it
 	Service     func() (*filingapi.Client, error)
-	Ask         jobs.Asker // what things cost now
+	Ask         pricing.Source // what things cost now
 	Seasons     *jobs.Seasons
 	Throttle    jobs.Throttle // of look-ups; nil for none
 	Concurrency int           // look-ups in flight

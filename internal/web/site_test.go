@@ -69,8 +69,8 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Version:     "test",
 	}
-	c.Ask = func(ctx context.Context) (jobs.Quoter, error) {
-		prices, err := jobs.AskPrices(ctx, s.client, l)
+	c.Ask = func(ctx context.Context) (pricing.Quoter, error) {
+		prices, err := pricing.FetchPrices(ctx, s.client, l)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		if err != nil {
 			return nil, err
 		}
-		return pricing.NewQuoter(book, pricing.BuiltinFees()), nil
+		return pricing.NewRates(book, pricing.BuiltinFees()), nil
 	}
 	c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
 	for _, f := range change {

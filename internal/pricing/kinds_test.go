@@ -1,4 +1,4 @@
-package jobs
+package pricing
 
 import (
 	"context"
@@ -8,24 +8,23 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/pricing"
 )
 
 // quoteRows quotes annual reports of 2026 by the built-in table: a service fee of
 // $25 and the state's.
-func quoteRows(t *testing.T, companies ...pricing.Facts) BatchQuote {
+func quoteRows(t *testing.T, companies ...Facts) BatchQuote {
 	t.Helper()
-	prices, err := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"},
+	prices, err := NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"},
 		{Type: "registered_agent", WholesaleAmount: "50"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quoter := pricing.NewQuoter(prices, pricing.BuiltinFees())
+	quoter := NewRates(prices, BuiltinFees())
 	var q BatchQuote
 	for _, c := range companies {
 		state := c.FormationState
 		o := &filing.Order{FilingState: state, AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}}
-		if err := q.add(quoter.Quote(o, c, nil)); err != nil {
+		if err := q.Add(quoter.Quote(o, c, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,8 +33,8 @@ func quoteRows(t *testing.T, companies ...pricing.Facts) BatchQuote {
 
 // Every figure of a quote says whose fee it is and what it rests on.
 func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
-	llc := func(s filing.State) pricing.Facts { return pricing.Facts{EntityType: filing.LLC, FormationState: s} }
-	q := quoteRows(t, llc("DE"), llc("DE"), pricing.Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"),
+	llc := func(s filing.State) Facts { return Facts{EntityType: filing.LLC, FormationState: s} }
+	q := quoteRows(t, llc("DE"), llc("DE"), Facts{EntityType: filing.Corp, FormationState: "DE"}, llc("OH"),
 		llc("PR"), llc("PR"))
 	var lines []string
 	for _, k := range q.Kinds {
@@ -66,7 +65,7 @@ func TestAQuoteSaysWhatItRestsOn(t *testing.T) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
 	}
-	all := quoteRows(t, llc("DE"), pricing.Facts{FormationState: "VT"})
+	all := quoteRows(t, llc("DE"), Facts{FormationState: "VT"})
 	if got := all.TotalText(); got != "about $510.00" { // 25 + 400, and 25 + the larger of Vermont's 45 and 60
 		t.Errorf("the total is %q", got)
 	}
@@ -81,7 +80,7 @@ func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 	q := BatchQuote{Total: money.Cost{Amount: 100, Certainty: money.Unknown}}
 	for _, s := range []filing.State{"AA", "BB", "CC", "DD", "EE"} {
 		q.Kinds = append(q.Kinds, KindQuote{
-			Of:    pricing.StateFee{State: s, EntityType: filing.LLC},
+			Of:    StateFee{State: s, EntityType: filing.LLC},
 			Each:  money.Cost{Certainty: money.Unknown},
 			Count: 1,
 		})
@@ -91,9 +90,8 @@ func TestAQuoteNamesSomeOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The quote is kept with its batch, and the warnings of the rows to be sent are
-// counted and named at their cells.
-func TestWhatAnApproverSees(t *testing.T) {
+// The quote is stored with its batch.
+func TestTheQuoteIsStoredWithItsBatch(t *testing.T) {
 	ctx := context.Background()
 	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -110,57 +108,25 @@ func TestWhatAnApproverSees(t *testing.T) {
 	if _, err := l.CreateBatch(ctx, b); err != nil {
 		t.Fatal(err)
 	}
-	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}
 	request := &filing.Request{
 		Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
 	}
 	request.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "OH"}
-	row := func(n int, result filing.Result, faults ...ledger.Fault) ledger.Row {
-		return ledger.Row{
-			Number:  n,
-			Cells:   []byte(`["comp_1","OH"]`),
-			Result:  result,
-			Request: request,
-			Faults:  faults,
-		}
+	row := func(n int, result filing.Result) ledger.Row {
+		return ledger.Row{Number: n, Cells: []byte(`["comp_1","OH"]`), Result: result, Request: request}
 	}
-	plain := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`}
-	rows := []ledger.Row{
-		row(2, filing.Ready, warning), row(3, filing.Ready), row(4, filing.Invalid, plain, warning),
-		row(5, filing.Ready, warning, ledger.Fault{
-			Column:  -1,
-			Header:  "Filing Year",
-			Rule:    "y",
-			Message: "long ago",
-			Warning: true,
-		}), row(6, filing.Invalid, plain),
-	}
+	rows := []ledger.Row{row(2, filing.Ready), row(3, filing.Ready), row(4, filing.Invalid), row(5, filing.Ready)}
 	if err := l.AddRows(ctx, b.ID, rows); err != nil {
 		t.Fatal(err)
 	}
-	prices, _ := pricing.NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
-	made, err := QuoteBatch(ctx, l, pricing.NewQuoter(prices, pricing.BuiltinFees()), b.ID)
+	prices, _ := NewPriceBook([]filing.Price{{Type: "annual_report", WholesaleAmount: "25"}}, "")
+	made, err := QuoteBatch(ctx, l, NewRates(prices, BuiltinFees()), b.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, found, err := QuoteOf(ctx, l, b.ID)
+	kept, found, err := LoadBatchQuote(ctx, l, b.ID)
 	if err != nil || !found || kept.TotalText() != made.TotalText() ||
 		strings.Join(kept.FeeNotes(), "\n") != strings.Join(made.FeeNotes(), "\n") || kept.Rows != 3 {
 		t.Errorf("kept %+v, made %+v, %v", kept, made, err)
-	}
-	w, err := ListWarnings(ctx, l, b, 2)
-	if err != nil || w.Count != 3 || w.Rows != 2 || len(w.First) != 2 {
-		t.Fatalf("%+v, %v", w, err)
-	}
-	if got, want := w.First[0].Text(), `Reports!B2  State: it says "w":true`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if marked, _, err := l.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Warned: true, Limit: 10}); err != nil ||
-		len(marked) != 3 {
-		t.Errorf("%d rows with a warning, %v", len(marked), err)
-	}
-	w, err = ListWarnings(ctx, l, b, 10)
-	if err != nil || w.First[2].Text() != "row 5  Filing Year: long ago" {
-		t.Errorf("%+v, %v", w, err)
 	}
 }

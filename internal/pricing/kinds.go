@@ -1,4 +1,4 @@
-package jobs
+package pricing
 
 import (
 	"cmp"
@@ -11,18 +11,18 @@ import (
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
-	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/text"
 )
 
 // KindQuote is what the filings of one kind cost: those of one product and, where
 // the state charges for them, of one state and one kind of company at one fee.
 type KindQuote struct {
-	Product  filing.Product   `json:"product"`
-	Of       pricing.StateFee `json:"of"`   // whose fee; the zero value where the product has none
-	Each     money.Cost       `json:"each"` // the state's fee for one of them
-	Count    int              `json:"count"`
-	Service  money.Cost       `json:"service"`
-	StateFee money.Cost       `json:"stateFee"`
+	Product  filing.Product `json:"product"`
+	Of       StateFee       `json:"of"`   // whose fee; the zero value where the product has none
+	Each     money.Cost     `json:"each"` // the state's fee for one of them
+	Count    int            `json:"count"`
+	Service  money.Cost     `json:"service"`
+	StateFee money.Cost     `json:"stateFee"`
 }
 
 // Total is what the filings of the kind cost together.
@@ -37,14 +37,14 @@ func (k KindQuote) Total() money.Cost {
 // Who names the companies of the kind: "DE LLC", "VT CORP formed elsewhere"; ""
 // where the product has no state fee.
 func (k KindQuote) Who() string {
-	text := strings.TrimSpace(string(k.Of.State) + " " + string(k.Of.EntityType))
-	if text != "" && k.Of.EntityType == "" {
-		text += " (entity type not known)"
+	who := strings.TrimSpace(string(k.Of.State) + " " + string(k.Of.EntityType))
+	if who != "" && k.Of.EntityType == "" {
+		who += " (entity type not known)"
 	}
 	if k.Of.Company == "foreign" {
-		text += " formed elsewhere"
+		who += " formed elsewhere"
 	}
-	return text
+	return who
 }
 
 // StateFeeText is the state's part in words: "$24,000.00 estimated", "not known".
@@ -62,17 +62,10 @@ func (k KindQuote) StateFeeText() string {
 	return k.StateFee.Amount.Dollars()
 }
 
-func (k KindQuote) rows() string { return counted(k.Count, "row") }
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func (k KindQuote) rows() string { return text.Count(k.Count, "row") }
 
 // addKind adds a line of a row's quote to its kind.
-func (q *BatchQuote) addKind(line pricing.Line) (err error) {
+func (q *BatchQuote) addKind(line Line) (err error) {
 	kind := KindQuote{Product: line.Product, Each: line.StateFee}
 	if line.Of != nil {
 		kind.Of = *line.Of
@@ -165,9 +158,9 @@ func (q BatchQuote) FeeNotes() []string {
 // reading.
 const maxSources = 6
 
-// missing names the company of an order whose state fee is not known.
-func missing(quote pricing.Quote) string {
-	for _, line := range quote.Lines {
+// Missing names the company of the order where its state fee is not known.
+func (q Quote) Missing() string {
+	for _, line := range q.Lines {
 		if line.Of != nil && line.StateFee.IsUnknown() {
 			return KindQuote{Of: *line.Of}.Who()
 		}
@@ -175,18 +168,18 @@ func missing(quote pricing.Quote) string {
 	return ""
 }
 
-// keep keeps a quote with its batch, for those who approve it.
-func (q *BatchQuote) keep(ctx context.Context, l *ledger.Ledger, batch string) error {
+// Save stores the quote with its batch, for its approvers.
+func (q *BatchQuote) Save(ctx context.Context, l *ledger.Ledger, batch string) error {
 	body, err := json.Marshal(q)
 	if err != nil {
-		return fmt.Errorf("keep the quote of batch %s: %w", batch, err)
+		return fmt.Errorf("store the quote of batch %s: %w", batch, err)
 	}
 	return l.KeepBatchQuote(ctx, batch, body)
 }
 
-// QuoteOf is the quote that was made of a batch last. It reports false where
-// none was kept.
-func QuoteOf(ctx context.Context, l *ledger.Ledger, batch string) (q BatchQuote, found bool, err error) {
+// LoadBatchQuote loads the last quote of a batch. It reports false where none was
+// stored.
+func LoadBatchQuote(ctx context.Context, l *ledger.Ledger, batch string) (q BatchQuote, found bool, err error) {
 	body, err := l.BatchQuote(ctx, batch)
 	if err != nil || len(body) == 0 {
 		return q, false, err

@@ -1,0 +1,71 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// LookUp looks the users and companies of a batch's ready rows up ahead of its
+// quote, each once, and remembers them. It only reads, for nobody has said yes
+// yet: a user who is not there and a company that lacks something are left for
+// the placer, and whatever stands in a row's way for the row's own answer.
+//
+// at is told how many of the rows have been gone through, and of how many; nil
+// where nobody wants to know.
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, concurrency int, batch string,
+	at func(done, total int)) error {
+	counts, err := l.Counts(ctx, batch)
+	if err != nil {
+		return err
+	}
+	done := 0
+	if pace == nil {
+		pace = unlimited{}
+	}
+	f := newLookup(s, l, concurrency, pace, &gate{}, time.Now)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(concurrency)
+	asked := make(map[string]bool)
+	mayBeSent := func(r *ledger.Row) bool { return r.Result == filing.Ready || r.HeldBack() }
+	for page, err := range l.RowPages(ctx, batch, mayBeSent) {
+		if err == nil {
+			err = f.loadKnown(ctx, page)
+		}
+		if err != nil {
+			return errors.Join(err, g.Wait())
+		}
+		for _, row := range page {
+			if at != nil {
+				at(done, counts[filing.Ready])
+			}
+			done++
+			if user := row.Request.User; user.ID == "" && !asked["user "+user.Ref()] {
+				asked["user "+user.Ref()] = true
+				g.Go(func() error { return ignoreLookupError(f.findUser(ctx, user)) })
+			}
+			if ref := row.Request.Company.Ref; needsCompanyRecord(row.Request) && !asked["company "+ref] {
+				asked["company "+ref] = true
+				g.Go(func() error {
+					_, err := f.findCompany(ctx, ref)
+					return ignoreLookupError(err)
+				})
+			}
+		}
+	}
+	return g.Wait()
+}
+
+// ignoreLookupError returns the error of a look-up but for what only stands in a row's way.
+func ignoreLookupError(err error) error {
+	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) || errors.Is(err, filingapi.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// The warnings of the rows to be sent are counted and named at their cells.
+func TestListWarnings(t *testing.T) {
+	ctx := context.Background()
+	l, err := ledger.Open(ctx, ledger.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b := ledger.Batch{
+		ID:      "b1",
+		File:    "a.xlsx",
+		Sheet:   "Reports",
+		Columns: []string{"Company ID", "State"},
+		Product: filing.AnnualReport,
+	}
+	if _, err := l.CreateBatch(ctx, b); err != nil {
+		t.Fatal(err)
+	}
+	warning := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`, Warning: true}
+	request := &filing.Request{
+		Order: filing.Order{FilingState: "OH", AnnualReport: &filing.AnnualReportItem{FilingYear: "2026"}},
+	}
+	request.Company.Sheet = filing.Company{EntityType: filing.LLC, FormationState: "OH"}
+	row := func(n int, result filing.Result, faults ...ledger.Fault) ledger.Row {
+		return ledger.Row{
+			Number:  n,
+			Cells:   []byte(`["comp_1","OH"]`),
+			Result:  result,
+			Request: request,
+			Faults:  faults,
+		}
+	}
+	plain := ledger.Fault{Column: 1, Rule: "x", Message: `it says "w":true`}
+	rows := []ledger.Row{
+		row(2, filing.Ready, warning), row(3, filing.Ready), row(4, filing.Invalid, plain, warning),
+		row(5, filing.Ready, warning, ledger.Fault{
+			Column:  -1,
+			Header:  "Filing Year",
+			Rule:    "y",
+			Message: "long ago",
+			Warning: true,
+		}), row(6, filing.Invalid, plain),
+	}
+	if err := l.AddRows(ctx, b.ID, rows); err != nil {
+		t.Fatal(err)
+	}
+	w, err := ListWarnings(ctx, l, b, 2)
+	if err != nil || w.Count != 3 || w.Rows != 2 || len(w.First) != 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if got, want := w.First[0].Text(), `Reports!B2  State: it says "w":true`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if marked, _, err := l.ListRows(ctx, ledger.RowQuery{Batch: b.ID, Warned: true, Limit: 10}); err != nil ||
+		len(marked) != 3 {
+		t.Errorf("%d rows with a warning, %v", len(marked), err)
+	}
+	w, err = ListWarnings(ctx, l, b, 10)
+	if err != nil || w.First[2].Text() != "row 5  Filing Year: long ago" {
+		t.Errorf("%+v, %v", w, err)
+	}
+}

@@ -1,0 +1,135 @@
+package pricing
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/money"
+)
+
+// Proposal is a batch that waits for approval, as it would be placed now.
+type Proposal struct {
+	Batch  ledger.Batch
+	Counts ledger.Counts
+	Hash   string // of the orders and their cost: see ApprovalHash
+	Total  money.Cost
+	Book   ledger.Book
+	Quote  *BatchQuote // the last one; nil where none was stored
+}
+
+// TotalText is the cost for people. Where a state fee is missing, it says whose.
+func (p *Proposal) TotalText() string {
+	if p.Quote == nil {
+		return p.Total.String()
+	}
+	return p.Total.Without(p.Quote.Missing())
+}
+
+// Propose quotes a batch that waits for approval again and returns what an
+// approval would place now. Where source returns no quoter, the stored quotes
+// count. It returns ledger.ErrNotFound; ledger.ErrApproved, with the batch, where
+// no approval is waited for; and ledger.ErrPlan, with the proposal, where the
+// orders or their cost have changed since the batch was submitted: from then on
+// the new proposal is the one to approve.
+func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string) (Proposal, error) {
+	var p Proposal
+	var err error
+	if p.Batch, err = l.Batch(ctx, batch); err != nil {
+		return p, err
+	}
+	wanted := p.Batch.Approval
+	if wanted.State != ledger.ApprovalWanted {
+		return p, fmt.Errorf("batch %s: %w", p.Batch.ID, ledger.ErrApproved)
+	}
+	if quoter, err := source(ctx); err != nil {
+		return p, err
+	} else if quoter != nil {
+		if _, err := QuoteBatch(ctx, l, quoter, p.Batch.ID); err != nil {
+			return p, err
+		}
+	}
+	if p.Hash, p.Total, err = ApprovalHash(ctx, l, p.Batch.ID); err != nil {
+		return p, err
+	}
+	if p.Counts, err = l.Counts(ctx, p.Batch.ID); err != nil {
+		return p, err
+	}
+	if p.Book, err = l.Book(ctx); err != nil {
+		return p, err
+	}
+	switch q, found, err := LoadBatchQuote(ctx, l, p.Batch.ID); {
+	case err != nil:
+		return p, err
+	case found:
+		p.Quote = &q
+	}
+	if p.Hash == wanted.Plan {
+		return p, nil
+	}
+	if err := l.ChangePlan(ctx, p.Batch.ID, wanted.Plan, p.Hash); errors.Is(err, ledger.ErrApproved) {
+		// Another approval came first, and orders placed since then change the rest.
+		now, lost := l.Batch(ctx, p.Batch.ID)
+		p.Batch = now
+		return p, errors.Join(lost, err)
+	} else if err != nil {
+		return p, err
+	}
+	return p, fmt.Errorf("%w: what it holds, or what that costs, has changed since the plan %s was made",
+		ledger.ErrPlan, wanted.Plan)
+}
+
+// Matches returns ledger.ErrPlan unless the hash is the proposal's: the approver
+// has seen this proposal and no other.
+func (p *Proposal) Matches(hash string) error {
+	if hash != p.Hash {
+		return fmt.Errorf("%w: you looked at the plan %s, and now it is %s", ledger.ErrPlan, hash, p.Hash)
+	}
+	return nil
+}
+
+// Approve approves a batch as it was looked at: hash is that of the proposal
+// then. Where the proposal has changed since, nothing is approved, and the
+// returned proposal is the one to look at. It returns the errors of Propose and
+// of ledger.Approve.
+func Approve(ctx context.Context, l *ledger.Ledger, source Source, batch, hash, by string) (Proposal, error) {
+	p, err := Propose(ctx, l, source, batch)
+	if err == nil {
+		err = p.Matches(hash)
+	}
+	if err == nil {
+		err = l.Approve(ctx, p.Batch.ID, hash, by)
+	}
+	return p, err
+}
+
+// ApprovalHash hashes the ready orders of a batch and their costs: an approval
+// counts for these and no others. It also returns their total.
+func ApprovalHash(ctx context.Context, l *ledger.Ledger, batch string) (hash string, total money.Cost, err error) {
+	sum := sha256.New()
+	io.WriteString(sum, batch+"\n")
+	for row, err := range l.Rows(ctx, batch) {
+		if err != nil {
+			return "", total, err
+		}
+		if row.Result != filing.Ready {
+			continue
+		}
+		request, err := json.Marshal(row.Request)
+		if err != nil {
+			return "", total, fmt.Errorf("read row %d of batch %s: %w", row.Number, batch, err)
+		}
+		fmt.Fprintf(sum, "%d %s %s\n", row.Number, row.Cost, request)
+		if total, err = total.Plus(row.Cost); err != nil {
+			return "", total, fmt.Errorf("sum batch %s up: %w", batch, err)
+		}
+	}
+	fmt.Fprintf(sum, "total %s\n", total)
+	return hex.EncodeToString(sum.Sum(nil))[:16], total, nil
+}

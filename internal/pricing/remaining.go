@@ -1,0 +1,189 @@
+package pricing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+)
+
+// Remaining is what is still to be bought of some rows' orders, by the ledger.
+type Remaining struct {
+	batch     string
+	again     string
+	companies map[string]filing.Company
+	users     map[string]filing.User
+	named     map[filing.Key]ledger.NamedCompany // those that rows describe, and that are known here
+	held      map[filing.Key]ledger.Holding
+	lapsed    map[filing.Key]ledger.Subscription
+}
+
+// LoadRemaining loads what is still to be bought of the ready rows.
+func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows []ledger.Row) (*Remaining, error) {
+	some := &Remaining{batch: b.ID, again: b.Repetition()}
+	var refs, emails []string
+	for _, r := range rows {
+		if r.Result == filing.Ready {
+			refs = append(refs, r.Request.Company.Ref)
+			if r.Request.User.ID == "" {
+				emails = append(emails, r.Request.User.Ref())
+			}
+		}
+	}
+	var err error
+	if some.companies, err = l.Companies(ctx, refs); err != nil {
+		return some, err
+	}
+	if some.users, err = l.Users(ctx, emails); err != nil {
+		return some, err
+	}
+	var described []filing.NewCompany
+	for _, r := range rows {
+		if r.Result != filing.Ready || !r.Request.CreatesCompany() {
+			continue
+		}
+		if user := some.user(r); user != "" {
+			described = append(described, r.Request.Company.Sheet.ForUser(user))
+		}
+	}
+	if some.named, err = l.CompaniesNamed(ctx, described); err != nil {
+		return some, err
+	}
+	var all []ledger.Claim
+	for _, r := range rows {
+		if r.Result == filing.Ready {
+			all = append(all, some.Claims(r)...)
+		}
+	}
+	if some.held, err = l.Holdings(ctx, all); err != nil {
+		return some, err
+	}
+	some.lapsed, err = l.Lapsed(ctx, all)
+	return some, err
+}
+
+// buyer returns the first purchase of what a row orders.
+func (s *Remaining) buyer(r ledger.Row) *ledger.Holding {
+	for _, c := range s.Claims(r) {
+		if h, taken := s.held[c.Key]; taken {
+			return &h
+		}
+	}
+	return &ledger.Holding{}
+}
+
+// boughtBefore returns why nothing will be ordered for a row.
+func boughtBefore(by *ledger.Holding) string {
+	switch {
+	case by.Covers:
+		return fmt.Sprintf("%s: the annual subscription of order %s (row %d of batch %s) covers it",
+			ledger.BoughtBefore, cmp.Or(by.Order, "without an id"), by.Number, by.Batch)
+	case by.Canceled:
+		return fmt.Sprintf(
+			"%s, by row %d of batch %s, and canceled since: nothing will be ordered; --again=\"why\" orders it again",
+			ledger.BoughtBefore, by.Number, by.Batch)
+	case by.Batch == "":
+		return ledger.BoughtBefore + ": nothing will be ordered"
+	}
+	return fmt.Sprintf("%s, by row %d of batch %s: nothing will be ordered", ledger.BoughtBefore, by.Number, by.Batch)
+}
+
+// Lapsed returns the subscriptions that were to cover what a row orders, and no
+// longer do.
+func (s *Remaining) Lapsed(r ledger.Row) []ledger.Subscription {
+	var all []ledger.Subscription
+	for _, c := range s.Claims(r) {
+		if sub, lapsed := s.lapsed[c.Key]; lapsed {
+			all = append(all, sub)
+		}
+	}
+	return all
+}
+
+// user returns the id of a row's user; "" where it is not known.
+func (s *Remaining) user(r ledger.Row) string {
+	return cmp.Or(r.Request.User.ID, s.users[r.Request.User.Ref()].ID)
+}
+
+// company returns the known record of a row's company.
+func (s *Remaining) company(r ledger.Row) filing.Company {
+	switch user := s.user(r); {
+	case r.Request.Company.Ref != "":
+		return s.companies[r.Request.Company.Ref]
+	case user != "" && r.Request.CreatesCompany():
+		return s.named[r.Request.Company.Sheet.ForUser(user).Key()].Company
+	}
+	return filing.Company{}
+}
+
+// Difference returns why a row may not be sent: the known record of its company
+// contradicts the spreadsheet.
+func (s *Remaining) Difference(r ledger.Row) (filing.Difference, bool) {
+	for _, d := range r.Request.Differences(s.companies[r.Request.Company.Ref]) {
+		if !d.Warning {
+			return d, true
+		}
+	}
+	return filing.Difference{}, false
+}
+
+// order returns a row's order with the known ids.
+func (s *Remaining) order(r ledger.Row) filing.Order {
+	o := r.Request.Order
+	o.UserID, o.CompanyID = s.user(r), cmp.Or(s.company(r).ID, r.Request.Company.Ref)
+	for _, p := range r.Dropped {
+		o = o.Drop(p)
+	}
+	return o
+}
+
+// Claims returns the claims of a row whose company is known. The claims of other
+// rows follow from the look-up of their company.
+func (s *Remaining) Claims(r ledger.Row) []ledger.Claim {
+	o := s.order(r)
+	if o.CompanyID == "" && (o.Formation == nil || o.UserID == "") {
+		return nil
+	}
+	return ledger.ClaimsOf(&o, s.again)
+}
+
+// Order returns a row's order without the items that another batch has bought or
+// a subscription covers. by is that subscription where no item remains.
+func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
+	rest = s.order(r)
+	for _, c := range s.Claims(r) {
+		switch h, taken := s.held[c.Key]; {
+		case !taken || h.Batch == s.batch:
+		case h.Covers && s.again == "":
+			rest, by = rest.Drop(c.Product), &h
+		case h.Bought && c.Product == filing.Formation:
+			return filing.Order{}, nil // what comes with it is not ordered either
+		case h.Bought && !h.Covers:
+			rest = rest.Drop(c.Product)
+		}
+	}
+	if len(rest.Products()) > 0 {
+		by = nil // what is left is ordered
+	}
+	return rest, by
+}
+
+// Facts returns what is known of a row's company.
+func (s *Remaining) Facts(r ledger.Row) Facts {
+	return FactsOf(s.company(r), r.Request.Company.Sheet)
+}
+
+// FactsOf returns the facts of the filing service's record of a company, and
+// where it has none those of the spreadsheet.
+func FactsOf(service, sheet filing.Company) Facts {
+	f := Facts{EntityType: service.EntityType, FormationState: service.FormationState}
+	if f.EntityType == "" {
+		f.EntityType = sheet.EntityType
+	}
+	if f.FormationState == "" {
+		f.FormationState = sheet.FormationState
+	}
+	return f
+}

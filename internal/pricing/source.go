@@ -1,0 +1,58 @@
+package pricing
+
+import (
+	"context"
+	"errors"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/filingapi"
+	"bulkfiling/internal/ledger"
+)
+
+// Quoter quotes orders. *Rates is one.
+type Quoter interface {
+	Quote(*filing.Order, Facts, func(filing.State) bool) Quote
+}
+
+// Source loads the current prices and returns a quoter over them.
+type Source func(context.Context) (Quoter, error)
+
+// PriceLister lists the prices of the filing service. *filingapi.Client is one.
+type PriceLister interface {
+	Prices(ctx context.Context) ([]filing.Price, error)
+}
+
+// FetchPrices requests the price list once. It is usually the first request of a
+// process, so it records for the whole fleet that the key is refused, that a
+// refused key works again, or that the filing service asks to wait. It returns
+// the errors of filingapi: ErrKeyRefused, ErrNotFound and ErrRefused need a
+// person; others may pass.
+func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing.Price, error) {
+	prices, err := s.Prices(ctx)
+	if err == nil {
+		return prices, l.KeyAccepted(ctx)
+	}
+	var unrecorded error
+	if answered, ok := errors.AsType[*filingapi.Error](err); ok {
+		switch {
+		case errors.Is(err, filingapi.ErrKeyRefused):
+			unrecorded = refuseKey(ctx, l, answered.Message)
+		case errors.Is(err, filingapi.ErrBusy):
+			unrecorded = l.Busy(ctx, answered.RetryAfter)
+		}
+	}
+	if unrecorded != nil {
+		return nil, unrecorded
+	}
+	return nil, err
+}
+
+// refuseKey records for the fleet that the key is refused. The same refusal is
+// recorded once, so that the halt keeps the time it began.
+func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
+	halted, err := l.Standstill(ctx)
+	if err != nil || (halted.Reason == filing.HaltKey && halted.Note == message) {
+		return err
+	}
+	return l.KeyRefused(ctx, message)
+}
