@@ -67,8 +67,8 @@ and sets a second step up anew. Make sure that it is the owner who asks.`,
 					account.ID); err != nil {
 					return err
 				}
-				_, err := l.KeepNotice(c.Context(), ledger.Notice{
-					Kind: ledger.NoticeAccess, Subject: "Bulkfiling: the second step of " + account.Name + " was reset",
+				_, err := l.KeepNotice(c.Context(), ledger.Notification{
+					Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the second step of " + account.Name + " was reset",
 					Body: person() + " removed the authenticator apps, passkeys and recovery codes of " +
 						account.Name + " at the terminal.\n",
 				})

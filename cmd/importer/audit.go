@@ -19,7 +19,7 @@ import (
 // first change records the act.
 func acting(ctx context.Context, what, of, note string) context.Context {
 	host, _ := os.Hostname() // where it is not known, nothing is said of it
-	return ledger.AtTerminal(ledger.Acting(ctx, ledger.Act{
+	return ledger.AtTerminal(ledger.WithAudit(ctx, ledger.AuditEvent{
 		By:   person(),
 		From: host,
 		What: what,
@@ -29,7 +29,7 @@ func acting(ctx context.Context, what, of, note string) context.Context {
 }
 
 func (a *app) auditCommand() *cobra.Command {
-	var q ledger.ActQuery
+	var q ledger.AuditQuery
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "audit",
@@ -71,7 +71,7 @@ neither is what the commands only show or write into files.`,
 
 // actsOfBatch lists what was done to a batch that is named by the beginning of
 // its id; nothing where there is no such batch.
-func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.ActQuery) ([]ledger.Act, error) {
+func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]ledger.AuditEvent, error) {
 	b, err := l.Batch(ctx, q.Of)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
@@ -83,7 +83,7 @@ func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.ActQuery) ([]le
 	return l.Acts(ctx, q)
 }
 
-func (a *app) listActs(acts []ledger.Act, asJSON bool) error {
+func (a *app) listActs(acts []ledger.AuditEvent, asJSON bool) error {
 	if asJSON {
 		lines := json.NewEncoder(a.out)
 		for _, act := range acts {

@@ -35,7 +35,7 @@ way to read the balance, so the book knows what it was told and what it did.`,
 }
 
 func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
-	book, err := l.Book(c.Context())
+	book, err := l.Balance(c.Context())
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) printBook(c *cobra.Command, l *ledger.Ledger, last int) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	halted, err := l.Standstill(c.Context())
+	halted, err := l.FleetHalt(c.Context())
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ first deposit it is kept, and counts once one is declared.`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				enter, what := l.Deposit, "deposit"
+				enter, what := l.RecordDeposit, "deposit"
 				if adjust {
 					enter, what = l.Adjust, "adjust"
 				}
@@ -137,7 +137,7 @@ first deposit it is kept, and counts once one is declared.`,
 					note); err != nil {
 					return err
 				}
-				book, err := l.Book(c.Context())
+				book, err := l.Balance(c.Context())
 				switch {
 				case err != nil:
 					return err

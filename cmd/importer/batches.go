@@ -190,7 +190,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 	if !s.Held.IsZero() {
 		fmt.Fprintf(table, "held\t%s for rows whose answer is not known\n", s.Held)
 	}
-	halted, err := l.Standstill(ctx)
+	halted, err := l.FleetHalt(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (a *app) showStatus(ctx context.Context, l *ledger.Ledger, b ledger.Batch, 
 // disagreement says that the recorded balance and the service disagree, and how
 // to correct the record; "" where they do not.
 func (a *app) disagreement(ctx context.Context, l *ledger.Ledger, halted ledger.Halted) (string, error) {
-	book, err := l.Book(ctx)
+	book, err := l.Balance(ctx)
 	if err != nil {
 		return "", err
 	}

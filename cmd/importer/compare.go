@@ -120,7 +120,7 @@ func (r *filingRun) reconsider(ctx context.Context, pace jobs.Throttle, quoter p
 	if err != nil {
 		return false, err
 	}
-	book, err := r.ledger.Book(ctx)
+	book, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return false, err
 	}

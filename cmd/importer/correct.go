@@ -92,7 +92,7 @@ func (r *filingRun) consumed() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return r.ledger.WasWritten(context.Background(), print)
+	return r.ledger.IsResults(context.Background(), print)
 }
 
 // results writes the results of the batch. Of corrected rows that were not taken

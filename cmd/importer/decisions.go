@@ -34,7 +34,7 @@ func (r *resolver) all(ctx context.Context) error {
 		fmt.Fprintln(r.out, "Nothing to settle.")
 		return nil
 	}
-	before, err := r.ledger.Book(ctx)
+	before, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (r *resolver) all(ctx context.Context) error {
 			return fmt.Errorf("%w; the rows before it are settled, and the same command goes on", err)
 		}
 	}
-	after, err := r.ledger.Book(ctx)
+	after, err := r.ledger.Balance(ctx)
 	if err == nil {
 		fmt.Fprintln(r.out, moved(before, after))
 	}
@@ -62,7 +62,7 @@ func (r *resolver) all(ctx context.Context) error {
 
 // preview says what the settlements will do to the money, and what speaks
 // against them.
-func (r *resolver) preview(p *resolve.Plan, book ledger.Book) {
+func (r *resolver) preview(p *resolve.Plan, book ledger.Balance) {
 	for _, s := range p.Resolutions {
 		r.warn(s.Objections)
 	}

@@ -76,7 +76,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 			return err
 		}
 	}
-	before, err := r.ledger.Book(ctx)
+	before, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 		r.supposed(s, did)
 		failed += len(did.Failed)
 	}
-	after, err := r.ledger.Book(ctx)
+	after, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r *resolver) suppose(ctx context.Context) error {
 // dealtWith ends the halt of a ledger that went back in time, where every row
 // that may have been sent since is held.
 func (r *resolver) dealtWith(ctx context.Context) error {
-	halted, err := r.ledger.Standstill(ctx)
+	halted, err := r.ledger.FleetHalt(ctx)
 	if err != nil || !r.flags.all || halted.Reason != filing.HaltRestored {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *resolver) supposed(s *resolve.RestoreCheck, did resolve.Marked) {
 
 // endRestored lets orders be sent again after the ledger went back in time.
 func (r *resolver) endRestored(ctx context.Context) error {
-	halted, err := r.ledger.Standstill(ctx)
+	halted, err := r.ledger.FleetHalt(ctx)
 	if err != nil {
 		return err
 	}

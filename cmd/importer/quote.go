@@ -55,13 +55,13 @@ func (a *app) sayQuote(q pricing.BatchQuote) {
 }
 
 // showQuote shows what filings cost and what is there for it.
-func (a *app) showQuote(q pricing.BatchQuote, book ledger.Book) {
+func (a *app) showQuote(q pricing.BatchQuote, book ledger.Balance) {
 	a.sayQuote(q)
 	a.sayFunds(q, book)
 }
 
 // sayFunds shows what is there for it.
-func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Book) {
+func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
 	if !book.Declared {
 		return
 	}

@@ -276,14 +276,14 @@ func (r *resolver) one(ctx context.Context) error {
 			return err
 		}
 	}
-	before, err := r.ledger.Book(ctx)
+	before, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return err
 	}
 	if err := r.settle(ctx, s); err != nil {
 		return err
 	}
-	after, err := r.ledger.Book(ctx)
+	after, err := r.ledger.Balance(ctx)
 	if err == nil {
 		fmt.Fprintln(r.out, moved(before, after))
 	}
@@ -332,7 +332,7 @@ func (r *resolver) certain(ctx context.Context) error {
 }
 
 // moved says what became of the money between two readings of the book.
-func moved(before, after ledger.Book) string {
+func moved(before, after ledger.Balance) string {
 	available := "available not known: no deposit was ever declared"
 	if after.Declared {
 		available = fmt.Sprintf("available %s -> %s", before.Available().Dollars(), after.Available().Dollars())

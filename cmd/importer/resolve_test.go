@@ -215,7 +215,7 @@ func (d *desk) tell(but string, naming bool) {
 	}
 }
 
-func (d *desk) book() ledger.Book {
+func (d *desk) book() ledger.Balance {
 	d.Helper()
 	l, err := ledger.Open(d.Context(), ledger.Config{Dir: sandboxLedger(d.env["FILING_DATA_DIR"])})
 	if err != nil {
@@ -225,7 +225,7 @@ func (d *desk) book() ledger.Book {
 	if err := l.Audit(d.Context()); err != nil {
 		d.Error(err)
 	}
-	book, err := l.Book(d.Context())
+	book, err := l.Balance(d.Context())
 	if err != nil {
 		d.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 		if err != nil {
 			return false, nil // it is no workbook of results
 		}
-		return l.WasWritten(ctx, print)
+		return l.IsResults(ctx, print)
 	}
 }
 
@@ -45,7 +45,7 @@ func (a *app) writeResults(ctx context.Context, l *ledger.Ledger, batch string, 
 	}
 	hash, err := report.Fingerprint(path)
 	if err == nil {
-		err = l.KeepWritten(ctx, hash)
+		err = l.RecordResults(ctx, hash)
 	}
 	if left != "" {
 		a.say("%s was changed since it was written, or is not ours, and is left as it is. The results are in %s.",

@@ -378,7 +378,7 @@ func (r *filingRun) quoteAndAsk(ctx context.Context, pace jobs.Throttle, quoter 
 	if err != nil {
 		return false, err
 	}
-	book, err := r.ledger.Book(ctx)
+	book, err := r.ledger.Balance(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -438,7 +438,7 @@ func (a *app) warnOfEndpoint(ctx context.Context, l *ledger.Ledger, env config.E
 // place runs the worker until nothing more can be placed for now.
 func (r *filingRun) place(ctx context.Context, queue *jobs.Queue, quoter pricing.Quoter) (jobs.Outcome, error) {
 	// The same run again means: funds may be back.
-	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.AskAgain(ctx)); err != nil {
+	if err := errors.Join(r.ledger.Announce(ctx, "run", true), r.ledger.ProbeNow(ctx)); err != nil {
 		return jobs.Outcome{}, err
 	}
 	worker, err := jobs.Start(ctx, jobs.Config{

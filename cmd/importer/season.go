@@ -202,7 +202,7 @@ func (a *app) showRoster(r *jobs.Roster) {
 }
 
 // sayNext says when a season fires next.
-func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 	next, err := jobs.NextFirings(ctx, l, s, 1)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Season) er
 }
 
 // findSeason finds a season by its name.
-func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Season, error) {
+func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	s, err := jobs.FindSeason(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
 		err = fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
@@ -230,7 +230,7 @@ func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Seas
 
 // onSeason is a command that does something with one season.
 func (a *app) onSeason(use, short, example string,
-	do func(context.Context, *ledger.Ledger, ledger.Season) error) *cobra.Command {
+	do func(context.Context, *ledger.Ledger, ledger.Schedule) error) *cobra.Command {
 	return &cobra.Command{
 		Use:     use,
 		Short:   short,
@@ -250,7 +250,7 @@ func (a *app) onSeason(use, short, example string,
 
 func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command {
 	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if s.Paused != paused { // again would move the time from which it counts
 				if err := l.PauseSeason(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
 					return err
@@ -273,7 +273,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 
 func (a *app) seasonRemoveCommand() *cobra.Command {
 	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay",
-		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if err := l.RemoveSeason(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
 			}
@@ -286,7 +286,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 	var file string
 	c := a.onSeason("update NAME --roster FILE", "Give a season a new version of its roster, and say what changes",
 		"  importer season update florida --roster roster-2.xlsx",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if file == "" {
 				return usage("say which: --roster FILE")
 			}

@@ -16,7 +16,7 @@ func (a *app) seasonRunNowCommand() *cobra.Command {
 	var dry, yes bool
 	c := a.onSeason("run-now NAME", "Fire a season now, whatever its schedule",
 		"  importer season run-now florida --dry-run\n  importer season run-now florida",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withSeasons(ctx, l, func(seasons *jobs.Seasons, client *filingapi.Client) error {
 				return a.runSeason(ctx, l, seasons, client, s, dry, yes)
 			})
@@ -30,7 +30,7 @@ same day is fired by hand once. --dry-run shows the plan and makes nothing.`
 }
 
 func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, client *filingapi.Client,
-	s ledger.Season, dry, yes bool) error {
+	s ledger.Schedule, dry, yes bool) error {
 	r, err := seasons.Rehearse(ctx, s)
 	if err != nil {
 		return err

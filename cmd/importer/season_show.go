@@ -42,7 +42,7 @@ func (a *app) seasonListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledger.Season, asJSON bool) error {
+func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledger.Schedule, asJSON bool) error {
 	lines := json.NewEncoder(a.out)
 	table := lineUp(a.out)
 	if !asJSON {
@@ -69,7 +69,7 @@ func (a *app) seasonShowCommand() *cobra.Command {
 	var asJSON bool
 	c := a.onSeason("show NAME", "Show a season: its next times, its rosters, what it did, and what it would do next",
 		"  importer season show florida\n  importer season show florida --json",
-		func(ctx context.Context, l *ledger.Ledger, s ledger.Season) error {
+		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			return a.withSeasons(ctx, l, func(seasons *jobs.Seasons, _ *filingapi.Client) error {
 				if asJSON {
 					return a.showSeasonJSON(ctx, l, seasons, s)
@@ -84,7 +84,7 @@ func (a *app) seasonShowCommand() *cobra.Command {
 // shownFirings is how many firings a person is shown; --json has all.
 const shownFirings = 20
 
-func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Season) error {
+func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Schedule) error {
 	o, err := jobs.OptionsOf(s)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	return nil
 }
 
-func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledger.Firing) error {
+func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledger.Run) error {
 	if len(firings) == 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Season) error {
+func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Schedule) error {
 	line, err := jobs.LineOf(ctx, l, s)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 		return err
 	}
 	for _, f := range firings {
-		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.Roster, f.Batch,
+		shown.Firings = append(shown.Firings, firingLine{f.ID, f.Due, string(f.State), f.Missed, f.CompanyList, f.Batch,
 			f.Note, f.Plan})
 	}
 	if !line.Next.IsZero() {

@@ -91,7 +91,7 @@ func (r *filingRun) wantApproval(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.ledger.WantApproval(ctx, r.batch.ID, plan)
+	return r.ledger.RequestApproval(ctx, r.batch.ID, plan)
 }
 
 // submitHeldBack looks once more at the rows of an open batch that were held

@@ -97,7 +97,7 @@ func (r *resolver) show(d *resolve.UncertainOrder) {
 	if len(sent) == 0 {
 		line("sent", "before %s: %s", d.Row.UpdatedAt.Local().Format("2006-01-02 15:04:05"), d.Row.Message)
 	}
-	line("money held", "%s", d.Row.Held.Dollars())
+	line("money held", "%s", d.Row.Reserved.Dollars())
 	if d.Dashboard != "" {
 		line("dashboard", "%s", d.Dashboard)
 	} else if !r.flags.noLinks {
@@ -193,7 +193,7 @@ func uncertainLine(d *resolve.UncertainOrder) uncertainJSON {
 		Company:     d.Row.CompanyRef(),
 		LegalName:   d.Company,
 		Creating:    d.Row.Creating,
-		Held:        d.Row.Held,
+		Held:        d.Row.Reserved,
 		Attempts:    []attemptJSON{},
 		Dashboard:   d.Dashboard,
 		NoDashboard: d.NoDashboard,

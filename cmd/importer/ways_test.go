@@ -116,7 +116,7 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: second")
 	}
-	ctx := ledger.Acting(context.Background(), ledger.Act{By: "vera", What: "approve"})
+	ctx := ledger.WithAudit(context.Background(), ledger.AuditEvent{By: "vera", What: "approve"})
 	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER")})
 	ts.Check(err)
 	defer l.Close()

@@ -113,14 +113,14 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 			}
 		}
 		if r.Result == filing.Uncertain {
-			held, doubted = held+r.Held, doubted+charged
+			held, doubted = held+r.Reserved, doubted+charged
 			p.uncertain(r, charged)
 			continue
 		}
 		posted += r.Cost.Amount
-		if len(made) != 1 || r.Cost.Amount != charged || !r.Cost.IsKnown() || r.Held != 0 {
+		if len(made) != 1 || r.Cost.Amount != charged || !r.Cost.IsKnown() || r.Reserved != 0 {
 			p.Errorf("row %d of %s is placed, cost %s and holds %s; the books have %d orders for %s (%s)", r.Number,
-				r.Batch, r.Cost, r.Held, len(made), charged, r.Message)
+				r.Batch, r.Cost, r.Reserved, len(made), charged, r.Message)
 		}
 		for _, i := range r.Items {
 			if i.OrderID == "" {
@@ -144,11 +144,11 @@ func (p *proof) compare(batches ...string) ledger.Counts {
 		r := &rows[i]
 		buyer := buyers[subject(r)]
 		waits := r.Result == filing.Ready && buyer != nil && buyer.Result == filing.Uncertain
-		if buyer != r && (buyer == nil || r.Held != 0 || r.Result != filing.Exists && !waits) {
-			p.Errorf("row %d of %s is %s and holds %s: %s", r.Number, r.Batch, r.Result, r.Held, r.Message)
+		if buyer != r && (buyer == nil || r.Reserved != 0 || r.Result != filing.Exists && !waits) {
+			p.Errorf("row %d of %s is %s and holds %s: %s", r.Number, r.Batch, r.Result, r.Reserved, r.Message)
 		}
 	}
-	book, err := p.ledger.Book(p.Context())
+	book, err := p.ledger.Balance(p.Context())
 	p.must(err)
 	if book.Posted != posted || book.Reserved != held || posted+doubted != money.Cents(books.Charged) {
 		p.Errorf("the ledger spent %s and holds %s, of which %s was charged; its rows cost %s and hold %s; the "+
@@ -170,8 +170,8 @@ func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
 		want = p.quoter.Quote(&r.Request.Order, pricing.Facts{EntityType: filing.LLC, FormationState: "DE"},
 			nil).Total.Amount
 	}
-	if r.Held != want {
-		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Held, want,
+	if r.Reserved != want {
+		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Reserved, want,
 			charged, r.Message)
 	}
 	if r.Request.Order.Repeatable(false) && !r.Creating && r.Attempts < 8 {

@@ -109,7 +109,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer queue.Close()
 	defer w.receiveEvents(ctx, l)()
-	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.Standstill(ctx); return err }})
+	w.health.addCheck(check{"ledger", func(ctx context.Context) error { _, err := l.FleetHalt(ctx); return err }})
 	w.health.addCheck(check{"lease", func(ctx context.Context) error { return checkLease(ctx, l) }})
 	w.health.addCheck(check{"queue", func(ctx context.Context) error { _, err := queue.Depth(ctx); return err }})
 	observed := metrics.Observe(client)

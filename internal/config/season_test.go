@@ -47,7 +47,7 @@ func priced(t *testing.T, status *int) (e config.Environment, l *ledger.Ledger, 
 
 func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 	t.Helper()
-	h, err := l.Standstill(t.Context())
+	h, err := l.FleetHalt(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,10 +29,10 @@ type Calendar struct {
 
 // Calendar is the calendar of seasons, as it was at most a while ago: for looking
 // at, not to be changed.
-func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Season, from, to season.Date) (Calendar, error) {
+func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
 	key := fmt.Sprint(from, to, season.DateOf(s.c.Now()))
 	for _, se := range seasons {
-		key += fmt.Sprintf(" %s %s %s", se.Name, se.Roster, se.Options)
+		key += fmt.Sprintf(" %s %s %s", se.Name, se.CompanyList, se.Options)
 	}
 	return s.calendars.get(key, func() (Calendar, int, error) {
 		c, err := s.calendar(context.WithoutCancel(ctx), seasons, from, to) // others may wait for it, too
@@ -40,7 +40,7 @@ func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Season, from, t
 	})
 }
 
-func (s *Seasons) calendar(ctx context.Context, seasons []ledger.Season, from, to season.Date) (Calendar, error) {
+func (s *Seasons) calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
 	for _, se := range seasons {
@@ -135,7 +135,7 @@ func (r *Roster) report(e season.Entry, o SeasonOptions) (year int, files bool) 
 
 // Bought says which of the entries of a calendar are bought already, or are
 // being bought, by their place in it.
-func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.Holding, error) {
+func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.PriorPurchase, error) {
 	keys := make([]filing.Key, len(entries))
 	var claims []ledger.Claim
 	for i, e := range entries {
@@ -152,11 +152,11 @@ func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map
 			claims = append(claims, c)
 		}
 	}
-	held, err := l.Holdings(ctx, claims)
+	held, err := l.FindPriorPurchases(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
-	bought := make(map[int]ledger.Holding)
+	bought := make(map[int]ledger.PriorPurchase)
 	for i, key := range keys {
 		if h, ok := held[key]; ok && key != "" {
 			bought[i] = h

@@ -247,7 +247,7 @@ func TestKilledAtEachBoundary(t *testing.T) {
 				}
 				f.want(l, "a", ledger.Counts{c.once: 1})
 				f.want(l, "b", ledger.Counts{filing.Placed: 1})
-				if r := f.rows(l, "b")[0]; r.Tries != c.tries || r.Doubt {
+				if r := f.rows(l, "b")[0]; r.Tries != c.tries || r.Uncertain {
 					t.Errorf("%+v", r)
 				}
 				f.agree(l, "a", "b")

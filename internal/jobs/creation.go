@@ -35,7 +35,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	if err != nil {
 		return err
 	}
-	err = p.ledger.SetAside(ctx, ledger.Aside{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key,
+	err = p.ledger.Defer(ctx, ledger.Deferral{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key,
 		Message: fmt.Sprintf("its company is being created by %s: this row waits for it", rowRef(row, holder))})
 	if errors.Is(err, ledger.ErrTransition) {
 		return nil

@@ -220,14 +220,14 @@ func TestCreationInDoubt(t *testing.T) {
 			uncertain, err := l.UncertainRows(t.Context(), "a")
 			f.must(err)
 			row := uncertain[0]
-			if !row.Creating || row.Held != 0 || row.Company != "" ||
+			if !row.Creating || row.Reserved != 0 || row.Company != "" ||
 				!strings.Contains(row.Message, "creation of the company") ||
 				!strings.Contains(row.Message, "importer resolve") {
 				t.Errorf("%+v", row)
 			}
 			for _, r := range f.rows(l, "a") {
 				if r.Result == filing.Ready &&
-					(r.Held != 0 || r.Attempts != 0 ||
+					(r.Reserved != 0 || r.Attempts != 0 ||
 						!strings.Contains(r.Message, fmt.Sprintf("row %d", row.Number))) {
 					t.Errorf("%+v", r)
 				}
@@ -237,7 +237,7 @@ func TestCreationInDoubt(t *testing.T) {
 			if end := f.run(l, "a", patient); end.Behind != 4 || f.posts("/v1/") != sent {
 				t.Errorf("%+v, and %d more were sent", end, f.posts("/v1/")-sent)
 			}
-			if book, err := l.Book(t.Context()); err != nil || book.Reserved != 0 {
+			if book, err := l.Balance(t.Context()); err != nil || book.Reserved != 0 {
 				t.Errorf("%+v, %v", book, err)
 			}
 			want := 2
@@ -277,7 +277,7 @@ func TestResolveCreationByItsKind(t *testing.T) {
 	f.run(l, "b", patient)
 	creation, order := f.rows(l, "a")[0], f.rows(l, "b")[0]
 	if creation.Result != filing.Uncertain || order.Result != filing.Uncertain || !creation.Creating ||
-		order.Creating || creation.Held != 0 || order.Held != priceReport+feeLLC {
+		order.Creating || creation.Reserved != 0 || order.Reserved != priceReport+feeLLC {
 		t.Fatalf("%+v\n%+v", creation, order)
 	}
 	if err := l.ResolvePlaced(t.Context(), creation.ID, 0, []string{"order_1"}, "slip"); err == nil ||
@@ -400,7 +400,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 		t.Errorf("%d companies were created while there was no money", n)
 	}
 	// The same run again asks: with one company, not with six.
-	f.must(l.AskAgain(t.Context()))
+	f.must(l.ProbeNow(t.Context()))
 	if end := f.run(l, "new", patient); end.Reason != jobs.OutOfFunds {
 		t.Fatalf("%+v", end)
 	}
@@ -408,7 +408,7 @@ func TestNoCreationWhilePausedForFunds(t *testing.T) {
 		t.Errorf("%d companies were created to ask for funds", n)
 	}
 	f.service.Deposit(rich)
-	f.must(l.AskAgain(t.Context()))
+	f.must(l.ProbeNow(t.Context()))
 	if end := f.run(l, "new", patient); end.Reason != jobs.Finished {
 		t.Fatalf("%+v", end)
 	}
@@ -450,7 +450,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Uncertain: 1, filing.Ready: 4})
 		row := f.rows(l, "a")[0]
-		if !row.Creating || row.Held != 0 || !strings.Contains(row.Message, "creation of the company") {
+		if !row.Creating || row.Reserved != 0 || !strings.Contains(row.Message, "creation of the company") {
 			t.Errorf("%+v", row)
 		}
 		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {

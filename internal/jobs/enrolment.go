@@ -30,7 +30,7 @@ type Enrolment struct {
 
 // Enrolled is what came of it.
 type Enrolled struct {
-	Season  ledger.Season
+	Season  ledger.Schedule
 	Roster  *Roster     // as it was read, also where nothing of it can be filed; nil where it could not be
 	Same    bool        // it was so already: nothing was changed
 	Changes season.Plan // of a new version of the roster, against the one before
@@ -87,17 +87,17 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 	if err != nil {
 		return done, fmt.Errorf("keep the options: %w", err)
 	}
-	s := ledger.Season{
+	s := ledger.Schedule{
 		Name:      e.Name,
 		File:      filepath.Base(e.File),
 		Options:   body,
-		Schedule:  cmp.Or(e.Options.At, e.Options.Due),
+		Timing:    cmp.Or(e.Options.At, e.Options.Due),
 		Approval:  e.Approval,
 		Since:     time.Now(),
 		Version:   1,
 		CreatedBy: e.By,
 	}
-	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
+	if s.CompanyList, err = l.KeepRoster(ctx, ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
 	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
@@ -117,7 +117,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 		return done, err
 	}
 	was := done.Season
-	if done.Same = was.Roster == s.Roster && string(was.Options) == string(s.Options) &&
+	if done.Same = was.CompanyList == s.CompanyList && string(was.Options) == string(s.Options) &&
 		was.Approval == s.Approval; !done.Same {
 		return done, refused("season %s: %w", e.Name, ErrTaken)
 	}
@@ -127,7 +127,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 // UpdateSeason gives a season a new version of its roster, which is read as the
 // old one was. s is the season as it was seen: it returns ErrRoster, and
 // ledger.ErrStale where somebody has changed it since.
-func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file string, content []byte,
+func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
 	by string) (Enrolled, error) {
 	done := Enrolled{Season: s}
 	o, err := OptionsOf(s)
@@ -137,15 +137,15 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Season, file s
 	if done.Roster, err = readToFile(ctx, l, file, content, o); err != nil {
 		return done, err
 	}
-	old, err := ReadVersion(ctx, l, s.Roster, o, season.DateOf(time.Now()))
+	old, err := ReadVersion(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
 	if err != nil {
 		return done, err
 	}
 	s.File = filepath.Base(file)
-	if s.Roster, err = l.KeepRoster(ctx, ledger.Roster{File: s.File, Content: content, CreatedBy: by}); err != nil {
+	if s.CompanyList, err = l.KeepRoster(ctx, ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}); err != nil {
 		return done, err
 	}
-	if s.Roster == done.Season.Roster {
+	if s.CompanyList == done.Season.CompanyList {
 		done.Same = true
 		return done, nil
 	}
@@ -205,17 +205,17 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOption
 }
 
 // FindSeason finds a season by its name. It returns ledger.ErrNotFound.
-func FindSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Season, error) {
+func FindSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	seasons, err := l.Seasons(ctx)
 	if err != nil {
-		return ledger.Season{}, err
+		return ledger.Schedule{}, err
 	}
 	for _, s := range seasons {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return ledger.Season{}, fmt.Errorf("there is no season %s: %w", name, ledger.ErrNotFound)
+	return ledger.Schedule{}, fmt.Errorf("there is no season %s: %w", name, ledger.ErrNotFound)
 }
 
 // LocalZone is the name of this machine's zone: a season is kept with the name,

@@ -116,7 +116,7 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f.must(err)
 	again, err := jobs.AddSeason(f.Context(), l, ask)
 	f.must(err)
-	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 || again.Season.Roster != first.Season.Roster {
+	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 || again.Season.CompanyList != first.Season.CompanyList {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	other := ask
@@ -134,7 +134,7 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	}
 	s, err := jobs.FindSeason(f.Context(), l, "de")
 	f.must(err)
-	if s.File != "roster-2.csv" || s.Roster != done.Season.Roster || s.Roster == first.Season.Roster {
+	if s.File != "roster-2.csv" || s.CompanyList != done.Season.CompanyList || s.CompanyList == first.Season.CompanyList {
 		t.Errorf("%+v", s)
 	}
 	// Whoever has seen the season before that is too late, and changes nothing.
@@ -142,7 +142,7 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
 	}
-	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.Roster != s.Roster ||
+	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.CompanyList != s.CompanyList ||
 		now.Version != done.Season.Version {
 		t.Errorf("%+v, %v", now, err)
 	}
@@ -211,7 +211,7 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	f.plant(l, "wy", lines, jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"},
 		today.AddDate(0, 0, -100), false)
 	var h hand
-	fire := func(day int) ledger.Firing {
+	fire := func(day int) ledger.Run {
 		f.Helper()
 		h.set(today.AddDate(0, 0, day).Format("2006-01-02 15:04 MST"))
 		f.must(f.seasons(l, &h).Look(f.Context()))

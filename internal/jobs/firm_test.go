@@ -304,7 +304,7 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 					}
 				}
 			case filing.Uncertain:
-				doubt[company] = r.Held
+				doubt[company] = r.Reserved
 			}
 			if r.Message == "" && r.Result != filing.Ready {
 				f.Errorf("row %d is %s without a word", r.Number, r.Result)
@@ -325,7 +325,7 @@ func (f *firm) agree(l *ledger.Ledger, batches ...string) {
 	for company, cents := range spent {
 		f.Errorf("the ledger spent %s on %s, which the books do not know", cents, company)
 	}
-	book, err := l.Book(f.Context())
+	book, err := l.Balance(f.Context())
 	f.must(err)
 	if book.Posted+uncertain != total || total != money.Cents(books.Charged) {
 		f.Errorf("the ledger says %s, and %s of what is in doubt was charged; the books say %s", book.Posted,

@@ -35,12 +35,12 @@ func TestFundsForHalf(t *testing.T) {
 			t.Errorf("%d orders asked in vain, with %d in flight", asked, flying)
 		}
 		for _, r := range f.rows(l, "a") {
-			if r.Result == filing.Ready && (r.Attempts != 0 || r.Held != 0) {
+			if r.Result == filing.Ready && (r.Attempts != 0 || r.Reserved != 0) {
 				t.Errorf("%+v", r)
 			}
 		}
 		// The same run again asks once.
-		f.must(l.AskAgain(t.Context()))
+		f.must(l.ProbeNow(t.Context()))
 		if end := f.run(l, "a", patient); end.Reason != jobs.OutOfFunds {
 			t.Fatalf("%+v", end)
 		}
@@ -48,7 +48,7 @@ func TestFundsForHalf(t *testing.T) {
 			t.Errorf("the same run again asked %d times", n)
 		}
 		f.service.Deposit(60 * each)
-		f.must(l.AskAgain(t.Context()))
+		f.must(l.ProbeNow(t.Context()))
 		if end := f.run(l, "a", patient); end.Reason != jobs.Finished {
 			t.Fatalf("%+v", end)
 		}
@@ -64,7 +64,7 @@ func TestFundsForHalf(t *testing.T) {
 func TestFundsByTheBook(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{OpeningBalance: rich, AutoSeed: true})
 	l := f.openLedger()
-	f.must(l.Deposit(t.Context(), 10*each+1, "opening"))
+	f.must(l.RecordDeposit(t.Context(), 10*each+1, "opening"))
 	f.add(l, "a", requests(30, report)...)
 	if end := f.run(l, "a", patient); end.Reason != jobs.OutOfFunds || end.Short != 20 {
 		t.Fatalf("%+v", end)
@@ -73,10 +73,10 @@ func TestFundsByTheBook(t *testing.T) {
 	if n := len(f.seen("POST", "/v1/orders")); n != 10 {
 		t.Errorf("%d orders were sent", n)
 	}
-	f.must(l.Deposit(t.Context(), 20*each, "top-up"))
+	f.must(l.RecordDeposit(t.Context(), 20*each, "top-up"))
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 30})
-	if b, err := l.Book(t.Context()); err != nil || b.Available() != 1 || b.Posted != 30*money.Cents(each) {
+	if b, err := l.Balance(t.Context()); err != nil || b.Available() != 1 || b.Posted != 30*money.Cents(each) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	f.agree(l, "a")
@@ -97,12 +97,12 @@ func TestWaitForFunds(t *testing.T) {
 		ended <- end
 	}()
 	f.eventually("a pause for funds", func() bool {
-		h, err := l.Standstill(t.Context())
+		h, err := l.FleetHalt(t.Context())
 		f.must(err)
 		return h.Reason == filing.HaltFunds
 	})
 	f.service.Deposit(15 * each)
-	f.must(l.Deposit(t.Context(), 100*each, "top-up"))
+	f.must(l.RecordDeposit(t.Context(), 100*each, "top-up"))
 	if end := <-ended; end.Reason != jobs.Finished {
 		t.Fatalf("%+v", end)
 	}
@@ -149,7 +149,7 @@ func TestRefusedKey(t *testing.T) {
 				switch {
 				case r.Result == filing.Placed:
 					placed++
-				case r.Result != filing.Ready || r.Attempts != 0 || r.Held != 0:
+				case r.Result != filing.Ready || r.Attempts != 0 || r.Reserved != 0:
 					t.Errorf("%+v", r)
 				}
 			}
@@ -329,7 +329,7 @@ func TestServiceDown(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			for _, r := range f.rows(l, "a") {
-				if r.Result != filing.Ready || r.Attempts != 0 || r.Doubt {
+				if r.Result != filing.Ready || r.Attempts != 0 || r.Uncertain {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -379,7 +379,7 @@ func TestRetryAfter(t *testing.T) {
 				defer close(watched)
 				for held.Reason != filing.HaltRate && t.Context().Err() == nil {
 					var err error
-					if held, err = one.Standstill(t.Context()); err != nil {
+					if held, err = one.FleetHalt(t.Context()); err != nil {
 						t.Error(err)
 						return
 					}

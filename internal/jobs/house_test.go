@@ -119,8 +119,8 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 	for _, batch := range batches {
 		for _, r := range f.rows(l, batch) {
 			spent[r.Company] += 0
-			if r.Held != 0 {
-				f.Errorf("row %d of %s is %s and holds %s", r.Number, batch, r.Result, r.Held)
+			if r.Reserved != 0 {
+				f.Errorf("row %d of %s is %s and holds %s", r.Number, batch, r.Result, r.Reserved)
 			}
 			if r.Message == "" && r.Result != filing.Ready {
 				f.Errorf("row %d of %s is %s without a word", r.Number, batch, r.Result)
@@ -161,7 +161,7 @@ func (f *firm) settled(l *ledger.Ledger, batches ...string) {
 			f.Errorf("the ledger spent %s on %s, which the books do not know", cents, company)
 		}
 	}
-	book, err := l.Book(f.Context())
+	book, err := l.Balance(f.Context())
 	f.must(err)
 	if book.Posted != money.Cents(books.Charged) || book.Reserved != 0 {
 		f.Errorf("the ledger says %s spent and %s held, the books %s", book.Posted, book.Reserved,

@@ -27,16 +27,16 @@ type SeasonLine struct {
 }
 
 // LineOf is the line of a season.
-func LineOf(ctx context.Context, l *ledger.Ledger, s ledger.Season) (SeasonLine, error) {
+func LineOf(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (SeasonLine, error) {
 	return NewSeasons(SeasonsConfig{Ledger: l}).Line(ctx, s)
 }
 
 // Line is LineOf for whoever asks again and again.
-func (s *Seasons) Line(ctx context.Context, se ledger.Season) (SeasonLine, error) {
+func (s *Seasons) Line(ctx context.Context, se ledger.Schedule) (SeasonLine, error) {
 	line := SeasonLine{
 		Name:     se.Name,
 		File:     se.File,
-		Roster:   se.Roster,
+		Roster:   se.CompanyList,
 		Approval: se.Approval,
 		Paused:   se.Paused,
 	}
@@ -76,7 +76,7 @@ func (l *SeasonLine) When() string {
 // Came says what came of the last time; "" where there was none.
 func (l *SeasonLine) Came() string {
 	last := strings.TrimPrefix(l.Last, l.Name+"@")
-	if l.State != "" && l.State != string(ledger.FiringDone) {
+	if l.State != "" && l.State != string(ledger.RunDone) {
 		last = strings.TrimSpace(last + " " + l.State)
 	}
 	return last
@@ -84,12 +84,12 @@ func (l *SeasonLine) Came() string {
 
 // NextFirings are the next n turns of a season, their times in its own zone;
 // fewer where it does not fire as often. It returns ErrRoster.
-func NextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Season, n int) ([]season.Firing, error) {
+func NextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Firing, error) {
 	return NewSeasons(SeasonsConfig{Ledger: l}).Upcoming(ctx, s, n)
 }
 
 // Upcoming is NextFirings for whoever asks again and again.
-func (s *Seasons) Upcoming(ctx context.Context, se ledger.Season, n int) ([]season.Firing, error) {
+func (s *Seasons) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
 	schedule, err := s.schedule(ctx, se)
 	if err != nil {
 		return nil, err
@@ -99,13 +99,13 @@ func (s *Seasons) Upcoming(ctx context.Context, se ledger.Season, n int) ([]seas
 
 // Roster is the present roster of a season, as it was read at most a while ago:
 // for looking at, not to be changed. It returns ErrRoster.
-func (s *Seasons) Roster(ctx context.Context, se ledger.Season) (*Roster, error) {
-	return s.Version(ctx, se, se.Roster)
+func (s *Seasons) Roster(ctx context.Context, se ledger.Schedule) (*Roster, error) {
+	return s.Version(ctx, se, se.CompanyList)
 }
 
 // Version is a version of a season's roster, as Roster has the present one. It
 // returns ErrRoster, and ledger.ErrNotFound.
-func (s *Seasons) Version(ctx context.Context, se ledger.Season, hash string) (*Roster, error) {
+func (s *Seasons) Version(ctx context.Context, se ledger.Schedule, hash string) (*Roster, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Seasons) Version(ctx context.Context, se ledger.Season, hash string) (*
 // Fired reports whether a turn of a season was fired already: where a season of
 // that name was there before it, or its schedule was another, it fires once a
 // day all the same, and goes on with the turn after.
-func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Season, turn season.Firing) (bool, error) {
+func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
 	firings, err := l.Firings(ctx, s.Name)
 	for _, f := range firings {
 		if f.ID == turn.ID(s.Name) {
@@ -127,7 +127,7 @@ func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Season, turn season.F
 }
 
 // FiringText is a firing in a line.
-func FiringText(f ledger.Firing) string {
+func FiringText(f ledger.Run) string {
 	text := f.ID + ": "
 	if f.Batch != "" {
 		text += "batch " + f.Batch
@@ -141,23 +141,23 @@ func FiringText(f ledger.Firing) string {
 }
 
 // TurnOf is the day that a firing stands for, and whether a person asked for it.
-func TurnOf(f ledger.Firing) (on season.Date, hand bool, err error) {
+func TurnOf(f ledger.Run) (on season.Date, hand bool, err error) {
 	on, err = dateOf(f)
 	return on, byHand(f.ID), err
 }
 
 // RosterVersions are the present version of a season's roster and those of its
 // firings, without their content.
-func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season,
-	firings []ledger.Firing) ([]ledger.Roster, error) {
-	var all []ledger.Roster
+func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
+	firings []ledger.Run) ([]ledger.CompanyList, error) {
+	var all []ledger.CompanyList
 	seen := make(map[string]bool)
-	for _, f := range append([]ledger.Firing{{Roster: s.Roster}}, firings...) {
-		if seen[f.Roster] {
+	for _, f := range append([]ledger.Run{{CompanyList: s.CompanyList}}, firings...) {
+		if seen[f.CompanyList] {
 			continue
 		}
-		seen[f.Roster] = true
-		r, err := l.Roster(ctx, f.Roster)
+		seen[f.CompanyList] = true
+		r, err := l.Roster(ctx, f.CompanyList)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Season,
 
 // NextPlan is what a season would do at its next turn, as far as is known today;
 // nil where it has none. It writes nothing. It returns ErrRoster.
-func (s *Seasons) NextPlan(ctx context.Context, se ledger.Season) (*Plan, error) {
+func (s *Seasons) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
 	if se.Paused {
 		return nil, nil
 	}
@@ -182,15 +182,15 @@ func (s *Seasons) NextPlan(ctx context.Context, se ledger.Season) (*Plan, error)
 
 // Rehearsal is a firing that a person asks for today, as it would be.
 type Rehearsal struct {
-	Firing ledger.Firing
-	Fired  *ledger.Firing // the same one, done already: there is nothing to fire, and no plan
-	Today  *ledger.Firing // the one that the schedule had today
+	Firing ledger.Run
+	Fired  *ledger.Run // the same one, done already: there is nothing to fire, and no plan
+	Today  *ledger.Run // the one that the schedule had today
 	Plan   *Plan
 }
 
 // Rehearse says what firing a season by hand would do. It writes nothing. It
 // returns ErrRoster.
-func (s *Seasons) Rehearse(ctx context.Context, se ledger.Season) (Rehearsal, error) {
+func (s *Seasons) Rehearse(ctx context.Context, se ledger.Schedule) (Rehearsal, error) {
 	var r Rehearsal
 	var err error
 	if r.Firing, err = s.ByHand(se); err != nil {
@@ -203,7 +203,7 @@ func (s *Seasons) Rehearse(ctx context.Context, se ledger.Season) (Rehearsal, er
 	today, _, _ := strings.Cut(r.Firing.ID, handMark)
 	for i, f := range firings {
 		switch {
-		case f.ID == r.Firing.ID && f.State != ledger.FiringBegun:
+		case f.ID == r.Firing.ID && f.State != ledger.RunBegun:
 			r.Fired = &firings[i]
 		case f.ID == today:
 			r.Today = &firings[i]
@@ -220,14 +220,14 @@ var ErrFiring = errors.New("a worker is at it")
 
 // FireByHand fires what was rehearsed. It returns ErrFiring and, where the
 // firing failed for good, ErrRoster.
-func (s *Seasons) FireByHand(ctx context.Context, se ledger.Season, f ledger.Firing) (ledger.Firing, error) {
+func (s *Seasons) FireByHand(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
 	f, fired, err := s.Fire(ctx, se, f)
 	switch {
 	case err != nil:
 		return f, err
 	case !fired:
 		return f, ErrFiring
-	case f.State == ledger.FiringFailed:
+	case f.State == ledger.RunFailed:
 		return f, failedFor(f.Note)
 	}
 	return f, nil
@@ -251,7 +251,7 @@ func CalendarRoster(ctx context.Context, l *ledger.Ledger, file string, content 
 
 // SeasonRoster reads the present roster of a season; rules, where there are any,
 // go before the built-in ones in place of its own. It returns ErrRoster.
-func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Season, rules string,
+func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, rules string,
 	today season.Date) (*Roster, error) {
 	o, err := OptionsOf(s)
 	if err != nil {
@@ -260,5 +260,5 @@ func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Season, rules 
 	if rules != "" {
 		o.Rules = rules
 	}
-	return ReadVersion(ctx, l, s.Roster, o, today)
+	return ReadVersion(ctx, l, s.CompanyList, o, today)
 }

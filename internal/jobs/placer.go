@@ -119,7 +119,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 		Cost:    quote.Total,
 	}
 	full, err := p.unseal(ctx, row, order)
-	if errors.Is(err, ledger.ErrSealed) && row.Doubt {
+	if errors.Is(err, ledger.ErrSealed) && row.Uncertain {
 		// It cannot be sent again, and what became of it nobody knows.
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Kind: filing.NotSent, Message: err.Error()} },
@@ -382,7 +382,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 	}
 	where := rowRef(row, holder)
 	t := taken[0]
-	aside := ledger.Aside{Row: row.ID}
+	aside := ledger.Deferral{Row: row.ID}
 	switch {
 	case t.Covers:
 		if err := p.ledger.RecordCoverage(ctx, ledger.Coverage{
@@ -419,7 +419,7 @@ func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *fil
 		}
 		return false, &duplicateItemError{t.Claim.Product, note}
 	}
-	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.ledger.Defer(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return true, err
 	}
 	return true, nil
@@ -480,11 +480,11 @@ func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err erro
 	case errors.Is(o.err, filingapi.ErrBusy):
 		return p.ledger.Busy(ctx, o.after)
 	}
-	aside := ledger.Aside{Row: row.ID, Next: o.next, Message: o.message, Wait: o.wait}
+	aside := ledger.Deferral{Row: row.ID, Next: o.next, Message: o.message, Wait: o.wait}
 	if o.next == filing.Ready {
 		aside.Due = p.now().Add(o.after)
 	}
-	if err := p.ledger.SetAside(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.ledger.Defer(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return err
 	}
 	return nil

@@ -250,7 +250,7 @@ func TestSweepKnowsWhatWasDropped(t *testing.T) {
 	f.begin(last, "a", order.Drop(filing.AnnualReport), false)
 	f.must(last.Close())
 	f.must(jobs.Sweep(t.Context(), l, slog.New(slog.DiscardHandler)))
-	if row = f.rows(l, "a")[0]; row.Result != filing.Ready || !row.Doubt {
+	if row = f.rows(l, "a")[0]; row.Result != filing.Ready || !row.Uncertain {
 		t.Errorf("it is %s: %s", row.Result, row.Message)
 	}
 }

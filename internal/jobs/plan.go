@@ -255,7 +255,7 @@ func (w *weigher) settle(ctx context.Context) error {
 		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty,
 			line.Total.IsUnknown()})
 	}
-	book, err := w.ledger.Book(ctx)
+	book, err := w.ledger.Balance(ctx)
 	if err != nil || !book.Declared {
 		return err
 	}

@@ -381,7 +381,7 @@ func TestNumberOfARowInDoubtSealedWithAnotherKey(t *testing.T) {
 	defer l.Close()
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Uncertain: 1})
-	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "importer resolve") || r.Held != priceEIN ||
+	if r := f.rows(l, "a")[0]; !strings.Contains(r.Message, "importer resolve") || r.Reserved != priceEIN ||
 		f.posts("/v1/orders") != 0 {
 		t.Errorf("%+v", r)
 	}

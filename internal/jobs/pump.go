@@ -161,7 +161,7 @@ func (w *Worker) pump(ctx context.Context) error {
 		return nil
 	}
 	limit := w.chunks.limit()
-	halted, err := w.ledger.Standstill(ctx)
+	halted, err := w.ledger.FleetHalt(ctx)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string,
 		return userID, filing.Company{ID: r.Company.Ref}, nil
 	}
 	company, err = d.findCompany(ctx, r.Company.Ref)
-	if err == nil && !row.Doubt {
+	if err == nil && !row.Uncertain {
 		company, err = d.checkNames(ctx, r, company)
 	}
 	if err == nil {

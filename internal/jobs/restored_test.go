@@ -61,7 +61,7 @@ func TestLedgerRestoredUnderTwoWorkers(t *testing.T) {
 			}
 		}
 		for _, l := range []*ledger.Ledger{one, two} { // each has written back what it knows
-			f.must(l.AskAgain(t.Context()))
+			f.must(l.ProbeNow(t.Context()))
 		}
 		counts, err := one.Counts(t.Context(), "a")
 		f.must(err)
@@ -112,8 +112,8 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.add(before, "a", requests(4, report)...)
 			place.Keep()
 			f.eventually("the connections that broke are made anew", func() bool {
-				_, err := before.Crew(t.Context())
-				return err == nil && before.AskAgain(t.Context()) == nil
+				_, err := before.Membership(t.Context())
+				return err == nil && before.ProbeNow(t.Context()) == nil
 			})
 			queue := f.openQueue()
 			w := f.start(before, queue)
@@ -128,8 +128,8 @@ func TestWorkerThatStartsOnARestoredLedger(t *testing.T) {
 			f.dir = t.TempDir()
 			after := f.openLedger()
 			f.start(after, queue)
-			f.must(after.AskAgain(t.Context()))
-			if h, err := after.Standstill(t.Context()); err != nil || h.Reason != filing.HaltRestored {
+			f.must(after.ProbeNow(t.Context()))
+			if h, err := after.FleetHalt(t.Context()); err != nil || h.Reason != filing.HaltRestored {
 				t.Errorf("%+v, %v", h, err)
 			}
 			if n := len(f.seen("POST", "/v1/orders")); n != 4 {

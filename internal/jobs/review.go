@@ -53,7 +53,7 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, co
 		lookup:    newLookup(s, l, concurrency, pace, &gate{}, time.Now),
 	}
 	for page, err := range l.RowPages(ctx, batch,
-		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Doubt || r.HeldBack() }) {
+		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Uncertain || r.HeldBack() }) {
 		if err != nil {
 			return c.review, err
 		}

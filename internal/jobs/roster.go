@@ -39,7 +39,7 @@ type SeasonOptions struct {
 }
 
 // OptionsOf reads the options of a season.
-func OptionsOf(s ledger.Season) (SeasonOptions, error) {
+func OptionsOf(s ledger.Schedule) (SeasonOptions, error) {
 	var o SeasonOptions
 	if err := json.Unmarshal(s.Options, &o); err != nil {
 		return o, fmt.Errorf("read the options of the season %s: %w", s.Name, err)
@@ -305,7 +305,7 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 // loadVersion loads a version of a roster that the ledger keeps. One that this
 // machine has no key for cannot be filed, however often it is tried: it returns
 // ErrRoster, and ledger.ErrSealed.
-func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.Roster, error) {
+func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
 	version, err := l.Roster(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
 		err = fmt.Errorf(

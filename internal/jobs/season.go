@@ -105,9 +105,9 @@ func (s *Seasons) Look(ctx context.Context) error {
 	}
 	var all []error
 	for _, f := range firings {
-		i := slices.IndexFunc(seasons, func(se ledger.Season) bool { return se.Name == f.Season })
+		i := slices.IndexFunc(seasons, func(se ledger.Schedule) bool { return se.Name == f.Schedule })
 		switch {
-		case f.State != ledger.FiringBegun:
+		case f.State != ledger.RunBegun:
 		case i < 0:
 			all = append(all, s.orphaned(ctx, f))
 		case !seasons[i].Paused:
@@ -132,34 +132,34 @@ func (s *Seasons) Look(ctx context.Context) error {
 }
 
 // due is the firing whose time has come since the last one.
-func (s *Seasons) due(ctx context.Context, se ledger.Season, firings []ledger.Firing) (ledger.Firing, bool, error) {
+func (s *Seasons) due(ctx context.Context, se ledger.Schedule, firings []ledger.Run) (ledger.Run, bool, error) {
 	when, err := s.schedule(ctx, se)
 	if err != nil {
-		return ledger.Firing{}, false, err
+		return ledger.Run{}, false, err
 	}
 	f, due := when.Between(lastLooked(se, firings), s.c.Now())
-	return ledger.Firing{
-		ID:     f.ID(se.Name),
-		Season: se.Name,
-		Due:    f.At,
-		Roster: se.Roster,
-		Missed: f.Missed,
+	return ledger.Run{
+		ID:          f.ID(se.Name),
+		Schedule:    se.Name,
+		Due:         f.At,
+		CompanyList: se.CompanyList,
+		Missed:      f.Missed,
 	}, due, nil
 }
 
 // tellPutOff tells once a day that nobody knows when a season fires: its due dates
 // are in a roster that cannot be read. It fires when the roster can be read again.
-func (s *Seasons) tellPutOff(ctx context.Context, se ledger.Season, why error) error {
+func (s *Seasons) tellPutOff(ctx context.Context, se ledger.Schedule, why error) error {
 	today := season.Firing{Date: season.DateOf(s.c.Now().UTC())}
-	return s.tell(ctx, ledger.Notice{Batch: today.ID(se.Name)}, fmt.Sprintf("the season %s is put off", se.Name),
+	return s.tell(ctx, ledger.Notification{Batch: today.ID(se.Name)}, fmt.Sprintf("the season %s is put off", se.Name),
 		fmt.Sprintf("Nothing of it is placed until its roster can be read: %s", why))
 }
 
 // lastLooked is the time of the last scheduled firing, or of the season's begin.
-func lastLooked(se ledger.Season, firings []ledger.Firing) time.Time {
+func lastLooked(se ledger.Schedule, firings []ledger.Run) time.Time {
 	last := se.Since
 	for _, f := range firings {
-		if f.Season == se.Name && !byHand(f.ID) && f.Due.After(last) {
+		if f.Schedule == se.Name && !byHand(f.ID) && f.Due.After(last) {
 			last = f.Due
 		}
 	}
@@ -167,11 +167,11 @@ func lastLooked(se ledger.Season, firings []ledger.Firing) time.Time {
 }
 
 // schedule is when a season fires. To know the due dates its roster is read.
-func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Schedule, error) {
+func (s *Seasons) schedule(ctx context.Context, se ledger.Schedule) (*season.Schedule, error) {
 	s.planning.Lock()
 	known, ok := s.plans[se.Name]
 	s.planning.Unlock()
-	if ok && known.roster == se.Roster && known.options == string(se.Options) && known.since.Equal(se.Since) &&
+	if ok && known.roster == se.CompanyList && known.options == string(se.Options) && known.since.Equal(se.Since) &&
 		known.changed.Equal(se.Changed) && s.c.Now().Sub(known.read) < rereadRoster {
 		return known.Schedule, nil
 	}
@@ -181,12 +181,12 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Season) (*season.Sched
 	}
 	s.planning.Lock()
 	defer s.planning.Unlock()
-	s.plans[se.Name] = schedule{se.Roster, string(se.Options), se.Since, se.Changed, s.c.Now(), when}
+	s.plans[se.Name] = schedule{se.CompanyList, string(se.Options), se.Since, se.Changed, s.c.Now(), when}
 	return when, nil
 }
 
 // ScheduleOf says when a season fires.
-func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Season) (*season.Schedule, error) {
+func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Schedule) (*season.Schedule, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Season) (*seaso
 	if err != nil {
 		return nil, err
 	}
-	r, err := ReadVersion(ctx, l, se.Roster, o, since)
+	r, err := ReadVersion(ctx, l, se.CompanyList, o, since)
 	if err != nil {
 		return nil, fmt.Errorf("read the roster of the season %s: %w", se.Name, err)
 	}
@@ -223,19 +223,19 @@ func byHand(id string) bool { return strings.Contains(id, handMark) }
 
 // ByHand is the firing that a person asks for today: the same roster on the same
 // day is the same firing.
-func (s *Seasons) ByHand(se ledger.Season) (ledger.Firing, error) {
+func (s *Seasons) ByHand(se ledger.Schedule) (ledger.Run, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
-		return ledger.Firing{}, err
+		return ledger.Run{}, err
 	}
 	now := s.c.Now()
 	today, err := o.day(now)
-	id := season.Firing{Date: today}.ID(se.Name) + handMark + se.Roster[:min(8, len(se.Roster))]
-	return ledger.Firing{ID: id, Season: se.Name, Due: now, Roster: se.Roster}, err
+	id := season.Firing{Date: today}.ID(se.Name) + handMark + se.CompanyList[:min(8, len(se.CompanyList))]
+	return ledger.Run{ID: id, Schedule: se.Name, Due: now, CompanyList: se.CompanyList}, err
 }
 
 // dateOf is the day that a firing stands for.
-func dateOf(f ledger.Firing) (season.Date, error) {
+func dateOf(f ledger.Run) (season.Date, error) {
 	_, text, _ := strings.Cut(f.ID, "@")
 	text, _, _ = strings.Cut(text, handMark)
 	d, err := season.ParseDate(text)
@@ -247,7 +247,7 @@ func dateOf(f ledger.Firing) (season.Date, error) {
 
 // Fire carries out a firing now. It reports false where somebody else does, or
 // did: then the firing is as the ledger has it.
-func (s *Seasons) Fire(ctx context.Context, se ledger.Season, f ledger.Firing) (ledger.Firing, bool, error) {
+func (s *Seasons) Fire(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fired, err := s.carryOut(ctx, se, f)
@@ -260,7 +260,7 @@ func (s *Seasons) Fire(ctx context.Context, se ledger.Season, f ledger.Firing) (
 
 // carryOut claims a firing and makes its batch. What fails for a while is tried
 // again at the next look; what fails for good ends the firing and says why.
-func (s *Seasons) carryOut(ctx context.Context, se ledger.Season, f ledger.Firing) (fired bool, err error) {
+func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run) (fired bool, err error) {
 	if !s.ours[f.ID] {
 		claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
 		if err != nil || !claimed {
@@ -274,15 +274,15 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Season, f ledger.Firin
 	err = s.makeBatch(ctx, se, &f)
 	switch {
 	case err == nil:
-		f.State = ledger.FiringDone
+		f.State = ledger.RunDone
 	case errors.Is(err, ErrRoster):
-		s.c.Log.Error("a season failed", "season", f.Season, "firing", f.ID, "error", err)
-		f.State, f.Note = ledger.FiringFailed, err.Error()
-		err = s.tell(ctx, ledger.Notice{Batch: f.ID}, fmt.Sprintf("the season %s failed", f.Season),
-			fmt.Sprintf("Nothing was placed: %s\nCorrect it, then: importer season run-now %s", f.Note, f.Season))
+		s.c.Log.Error("a season failed", "season", f.Schedule, "firing", f.ID, "error", err)
+		f.State, f.Note = ledger.RunFailed, err.Error()
+		err = s.tell(ctx, ledger.Notification{Batch: f.ID}, fmt.Sprintf("the season %s failed", f.Schedule),
+			fmt.Sprintf("Nothing was placed: %s\nCorrect it, then: importer season run-now %s", f.Note, f.Schedule))
 	}
 	if err != nil {
-		return false, fmt.Errorf("fire the season %s: %w", f.Season, err)
+		return false, fmt.Errorf("fire the season %s: %w", f.Schedule, err)
 	}
 	if err := s.c.Ledger.EndFiring(ctx, f); err != nil {
 		return false, err
@@ -293,12 +293,12 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Season, f ledger.Firin
 
 // stored is a firing as the ledger has it: another process may have begun it,
 // from another version of the roster.
-func (s *Seasons) stored(ctx context.Context, f ledger.Firing) (ledger.Firing, error) {
-	firings, err := s.c.Ledger.Firings(ctx, f.Season)
+func (s *Seasons) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) {
+	firings, err := s.c.Ledger.Firings(ctx, f.Schedule)
 	if err != nil {
 		return f, err
 	}
-	i := slices.IndexFunc(firings, func(g ledger.Firing) bool { return g.ID == f.ID })
+	i := slices.IndexFunc(firings, func(g ledger.Run) bool { return g.ID == f.ID })
 	if i < 0 {
 		return f, fmt.Errorf("the firing %s: %w", f.ID, ledger.ErrNotFound)
 	}
@@ -306,19 +306,19 @@ func (s *Seasons) stored(ctx context.Context, f ledger.Firing) (ledger.Firing, e
 }
 
 // orphaned ends a firing whose process died and whose season was removed since.
-func (s *Seasons) orphaned(ctx context.Context, f ledger.Firing) error {
+func (s *Seasons) orphaned(ctx context.Context, f ledger.Run) error {
 	claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
 	if err != nil || !claimed {
 		return err
 	}
-	f.State, f.Note = ledger.FiringFailed, "the season was removed before its batch was made"
+	f.State, f.Note = ledger.RunFailed, "the season was removed before its batch was made"
 	return s.c.Ledger.EndFiring(ctx, f)
 }
 
 // makeBatch makes the batch of a firing and opens it, or has it wait for an
 // approval. Whatever it is cut short by, the same again ends in the same batch:
 // until it is open a batch is made anew, and an open one is left alone.
-func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Firing) error {
+func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.Run) error {
 	if f.Batch != "" {
 		// Another process came this far, and died: before the opening or behind it.
 		if b, err := s.c.Ledger.Batch(ctx, f.Batch); err == nil && b.ID == f.Batch && b.Open {
@@ -346,7 +346,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 		return nil
 	}
 	// Who takes part is known by the firing.
-	f.State = ledger.FiringBegun
+	f.State = ledger.RunBegun
 	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
 		return err
 	}
@@ -358,7 +358,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 		if plan.Approval, _, err = pricing.ApprovalHash(ctx, s.c.Ledger, batch); err != nil {
 			return err
 		}
-		if err := s.c.Ledger.WantApproval(ctx, batch, plan.Approval); err != nil {
+		if err := s.c.Ledger.RequestApproval(ctx, batch, plan.Approval); err != nil {
 			return err
 		}
 	}
@@ -370,31 +370,31 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Season, f *ledger.Fir
 	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("the season %s fired: %d filings", f.Season, plan.Filings)
+	what := fmt.Sprintf("the season %s fired: %d filings", f.Schedule, plan.Filings)
 	next := "Follow it: importer status " + batch
 	if why := plan.Nothing(); why != "" {
-		what = fmt.Sprintf("the season %s files nothing", f.Season)
-		next = why + "\nCorrect the roster: importer season update " + f.Season + " --roster FILE"
-		s.c.Log.Error("season files nothing", "season", f.Season, "firing", f.ID, "why", why)
+		what = fmt.Sprintf("the season %s files nothing", f.Schedule)
+		next = why + "\nCorrect the roster: importer season update " + f.Schedule + " --roster FILE"
+		s.c.Log.Error("season files nothing", "season", f.Schedule, "firing", f.ID, "why", why)
 	}
 	if plan.Approval != "" {
-		what = fmt.Sprintf("the season %s waits for approval: %d filings", f.Season, plan.Filings)
+		what = fmt.Sprintf("the season %s waits for approval: %d filings", f.Schedule, plan.Filings)
 		next = "Look at it and approve: importer approve " + batch
 	}
-	if err := s.tell(ctx, ledger.Notice{Batch: batch}, what, plan.Text()+next); err != nil {
+	if err := s.tell(ctx, ledger.Notification{Batch: batch}, what, plan.Text()+next); err != nil {
 		return err
 	}
 	if err := s.c.Ledger.OpenBatch(ctx, batch); err != nil {
 		return err
 	}
-	s.c.Log.Info("a season fired", "season", f.Season, "firing", f.ID, "batch", batch, "filings", plan.Filings,
+	s.c.Log.Info("a season fired", "season", f.Schedule, "firing", f.ID, "batch", batch, "filings", plan.Filings,
 		"missed", f.Missed, "approval", plan.Approval != "")
 	return nil
 }
 
 // tell keeps a notice for whoever is told such things. Its Batch, and that it
 // lasts, keep it from being told twice by two who tried.
-func (s *Seasons) tell(ctx context.Context, n ledger.Notice, subject, body string) error {
+func (s *Seasons) tell(ctx context.Context, n ledger.Notification, subject, body string) error {
 	news, err := s.c.Ledger.News(ctx)
 	if err != nil {
 		return err
@@ -403,14 +403,14 @@ func (s *Seasons) tell(ctx context.Context, n ledger.Notice, subject, body strin
 	if news.Mode == "test" {
 		product = "Bulkfiling (test): "
 	}
-	n.Kind, n.Lasts, n.Subject, n.Body = ledger.NoticeSeason, true, product+subject, body
+	n.Kind, n.Lasts, n.Subject, n.Body = ledger.NotifySchedule, true, product+subject, body
 	_, err = s.c.Ledger.KeepNotice(ctx, n)
 	return err
 }
 
 // Plan is what a firing would do now. It writes nothing. Without a quoter the
 // cost is not known.
-func (s *Seasons) Plan(ctx context.Context, se ledger.Season, f ledger.Firing) (*Plan, error) {
+func (s *Seasons) Plan(ctx context.Context, se ledger.Schedule, f ledger.Run) (*Plan, error) {
 	var quoter pricing.Quoter
 	if s.c.Quoter != nil {
 		var err error
@@ -424,18 +424,18 @@ func (s *Seasons) Plan(ctx context.Context, se ledger.Season, f ledger.Firing) (
 }
 
 // Next is the firing that the schedule has next.
-func (s *Seasons) Next(ctx context.Context, se ledger.Season) (ledger.Firing, bool, error) {
+func (s *Seasons) Next(ctx context.Context, se ledger.Schedule) (ledger.Run, bool, error) {
 	when, err := s.schedule(ctx, se)
 	if err != nil {
-		return ledger.Firing{}, false, err
+		return ledger.Run{}, false, err
 	}
 	f, ok := when.Next(s.c.Now())
-	return ledger.Firing{ID: f.ID(se.Name), Season: se.Name, Due: f.At, Roster: se.Roster}, ok, nil
+	return ledger.Run{ID: f.ID(se.Name), Schedule: se.Name, Due: f.At, CompanyList: se.CompanyList}, ok, nil
 }
 
 // plan reads the roster of a firing, weighs its rows and hands them to a batch,
 // where there is one to hand them to. Where nothing is due there is no batch.
-func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, to importer.Recorder,
+func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to importer.Recorder,
 	quoter pricing.Quoter) (*Plan, string, bool, error) {
 	o, err := OptionsOf(se)
 	if err != nil {
@@ -445,7 +445,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if err != nil {
 		return nil, "", false, err
 	}
-	version, err := loadVersion(ctx, s.c.Ledger, f.Roster)
+	version, err := loadVersion(ctx, s.c.Ledger, f.CompanyList)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -453,7 +453,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Season, f ledger.Firing, t
 	if to == nil { // nothing is bought by it: one that was read a while ago will do
 		read = s.read
 	}
-	roster, err := read(ctx, s.c.Ledger, f.Roster, o, on)
+	roster, err := read(ctx, s.c.Ledger, f.CompanyList, o, on)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -552,10 +552,10 @@ func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o Sea
 
 // earlier are the other firings of the season that came to an end, the newest
 // first: what they took in is theirs.
-func (s *Seasons) earlier(ctx context.Context, f ledger.Firing) ([]ledger.Firing, error) {
-	firings, err := s.c.Ledger.Firings(ctx, f.Season)
-	return slices.DeleteFunc(firings, func(g ledger.Firing) bool {
-		return g.ID == f.ID || g.State != ledger.FiringDone
+func (s *Seasons) earlier(ctx context.Context, f ledger.Run) ([]ledger.Run, error) {
+	firings, err := s.c.Ledger.Firings(ctx, f.Schedule)
+	return slices.DeleteFunc(firings, func(g ledger.Run) bool {
+		return g.ID == f.ID || g.State != ledger.RunDone
 	}), err
 }
 
@@ -586,8 +586,8 @@ func (sel *selection) remark(p *Plan) {
 
 // choose selects the rows of a firing: all of the roster, or those whose due
 // date is near and that no earlier firing has filed.
-func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Firing,
-	on season.Date, earlier []ledger.Firing) (*selection, error) {
+func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Run,
+	on season.Date, earlier []ledger.Run) (*selection, error) {
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {
@@ -654,13 +654,13 @@ type version struct {
 }
 
 // had are the rosters that a season had until that of a firing, the oldest first.
-func (s *Seasons) had(ctx context.Context, f ledger.Firing, zone *time.Location) ([]version, error) {
-	rosters, err := s.c.Ledger.SeasonRosters(ctx, f.Season)
+func (s *Seasons) had(ctx context.Context, f ledger.Run, zone *time.Location) ([]version, error) {
+	rosters, err := s.c.Ledger.SeasonRosters(ctx, f.Schedule)
 	var all []version
 	last := 0
 	for i, r := range rosters {
 		all = append(all, version{r.Hash, season.DateOf(r.Since.In(zone))})
-		if r.Hash == f.Roster {
+		if r.Hash == f.CompanyList {
 			last = i + 1 // it may have begun before the next one came
 		}
 	}
@@ -708,8 +708,8 @@ func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on se
 
 // window are the reports that are near on a day, and those that came near, or
 // even fell due, since the firing before.
-func (o *SeasonOptions) window(r *Roster, f ledger.Firing, on season.Date,
-	earlier []ledger.Firing) ([]season.Entry, error) {
+func (o *SeasonOptions) window(r *Roster, f ledger.Run, on season.Date,
+	earlier []ledger.Run) ([]season.Entry, error) {
 	lead, err := season.ParseLead(o.Due)
 	if err != nil {
 		return nil, err
@@ -751,7 +751,7 @@ const filedFor = 400 * 24 * time.Hour
 // filed looks into the batches of earlier firings. A row that was to be
 // corrected, or was taken back, is not filed anew as long as the roster has not
 // changed; one that was taken back not even then, once it is overdue.
-func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.Firing) (filed, error) {
+func (s *Seasons) filed(ctx context.Context, f ledger.Run, earlier []ledger.Run) (filed, error) {
 	all := filed{make(map[filedRow]bool), make(map[string]bool), make(map[string]bool)}
 	for _, g := range earlier {
 		if g.Batch == "" || f.Due.Sub(g.Due) > filedFor {
@@ -761,7 +761,7 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.F
 			if err != nil {
 				return all, err
 			}
-			if g.Roster == f.Roster {
+			if g.CompanyList == f.CompanyList {
 				all.rows[filedRow{row.Number, row.Priority}] = true
 				continue
 			}
@@ -785,7 +785,7 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Firing, earlier []ledger.F
 
 // compare says what changed since the roster of the firing before.
 func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Roster, sel *selection, on season.Date,
-	earlier []ledger.Firing) error {
+	earlier []ledger.Run) error {
 	var this, last []season.Row
 	for _, row := range r.Rows {
 		if sel.window[row.Number] {
@@ -795,15 +795,15 @@ func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Rost
 	if len(earlier) > 0 {
 		before := earlier[0]
 		p.Before = before.ID
-		if last = this; before.Roster != p.Roster {
-			old, err := ReadVersion(ctx, s.c.Ledger, before.Roster, o, on)
+		if last = this; before.CompanyList != p.Roster {
+			old, err := ReadVersion(ctx, s.c.Ledger, before.CompanyList, o, on)
 			if err != nil {
 				return fmt.Errorf("read the roster of %s: %w", before.ID, err)
 			}
 			last = old.Rows
 			if o.Due != "" {
 				old.Since = r.Since
-				entries, err := o.window(old, ledger.Firing{}, on, earlier)
+				entries, err := o.window(old, ledger.Run{}, on, earlier)
 				if err != nil {
 					return err
 				}
@@ -824,7 +824,7 @@ func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, err
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(firings, func(f ledger.Firing) bool { return f.Batch == batch })
+	i := slices.IndexFunc(firings, func(f ledger.Run) bool { return f.Batch == batch })
 	if i < 0 {
 		return nil, nil
 	}
@@ -832,7 +832,7 @@ func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, err
 }
 
 // keepPlan puts a plan into its firing.
-func keepPlan(f *ledger.Firing, p *Plan) error {
+func keepPlan(f *ledger.Run, p *Plan) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("keep the plan of %s: %w", f.ID, err)
@@ -842,7 +842,7 @@ func keepPlan(f *ledger.Firing, p *Plan) error {
 }
 
 // PlanOf reads the plan that a firing keeps; nil where it has none.
-func PlanOf(f ledger.Firing) (*Plan, error) {
+func PlanOf(f ledger.Run) (*Plan, error) {
 	if len(f.Plan) == 0 {
 		return nil, nil
 	}

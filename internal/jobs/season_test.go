@@ -67,24 +67,24 @@ func companies(from, to int, state string) string {
 
 // plant keeps a season over a roster, or gives it another one.
 func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions, since time.Time,
-	approval bool) ledger.Season {
+	approval bool) ledger.Schedule {
 	f.Helper()
 	if o.Zone == "" {
 		o.Zone = "UTC"
 	}
 	f.must(o.Check())
-	hash, err := l.KeepRoster(f.Context(), ledger.Roster{File: "roster.csv", Content: []byte(rosterHead + lines)})
+	hash, err := l.KeepRoster(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
 	f.must(err)
 	options, err := json.Marshal(o)
 	f.must(err)
-	s := ledger.Season{
-		Name:     name,
-		Roster:   hash,
-		File:     "roster.csv",
-		Options:  options,
-		Schedule: o.String(),
-		Since:    since,
-		Approval: approval,
+	s := ledger.Schedule{
+		Name:        name,
+		CompanyList: hash,
+		File:        "roster.csv",
+		Options:     options,
+		Timing:      o.String(),
+		Since:       since,
+		Approval:    approval,
 	}
 	added, err := l.AddSeason(f.Context(), s)
 	if f.must(err); !added {
@@ -97,15 +97,15 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 }
 
 // firings are those of a season that came to an end, the oldest first.
-func (f *firm) firings(l *ledger.Ledger, name string) []ledger.Firing {
+func (f *firm) firings(l *ledger.Ledger, name string) []ledger.Run {
 	f.Helper()
 	all, err := l.Firings(f.Context(), name)
 	f.must(err)
 	slices.Reverse(all)
-	return slices.DeleteFunc(all, func(g ledger.Firing) bool { return g.State == ledger.FiringBegun })
+	return slices.DeleteFunc(all, func(g ledger.Run) bool { return g.State == ledger.RunBegun })
 }
 
-func (f *firm) planOf(g ledger.Firing) *jobs.Plan {
+func (f *firm) planOf(g ledger.Run) *jobs.Plan {
 	f.Helper()
 	p, err := jobs.PlanOf(g)
 	f.must(err)
@@ -202,7 +202,7 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	}
 	notices, err := l.Notices(f.Context(), 10)
 	f.must(err)
-	if len(notices) != 1 || notices[0].Kind != ledger.NoticeSeason ||
+	if len(notices) != 1 || notices[0].Kind != ledger.NotifySchedule ||
 		!strings.Contains(notices[0].Body, "missed before") {
 		t.Errorf("%+v", notices)
 	}
@@ -451,7 +451,7 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		f.must(err)
 		today, fired, err := s.Fire(f.Context(), changed, today)
 		f.must(err)
-		if !fired || today.State != ledger.FiringDone || today.Batch != "" ||
+		if !fired || today.State != ledger.RunDone || today.Batch != "" ||
 			!strings.Contains(today.Note, "nothing is due") {
 			t.Errorf("%+v", today)
 		}
@@ -506,7 +506,7 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 		f.must(f.seasons(first, &h).Look(f.Context()))
 		fired := f.firings(l, "de")[0]
 		f.must(l.Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
-		fired.State = ledger.FiringBegun
+		fired.State = ledger.RunBegun
 		f.must(first.EndFiring(f.Context(), fired))
 		f.must(first.Close())
 		f.must(f.seasons(l, &h).Look(f.Context()))
@@ -555,7 +555,7 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		for i := range 12 {
 			lines.WriteString(company(i, "WY", fmt.Sprintf("2019-%02d-20", 12-i)))
 		}
-		f.must(l.Deposit(f.Context(), 5*each, "")) // for five of thirteen
+		f.must(l.RecordDeposit(f.Context(), 5*each, "")) // for five of thirteen
 		f.plant(l, "wy", lines.String(), yearly, h.now(), false)
 		h.set("2027-01-15 06:00 UTC")
 		s := f.seasons(l, &h)
@@ -577,7 +577,7 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		if !slices.Equal(placed, want) {
 			t.Fatalf("%v, want %v", placed, want)
 		}
-		f.must(l.Deposit(f.Context(), 3*each, ""))
+		f.must(l.RecordDeposit(f.Context(), 3*each, ""))
 		f.run(l, fired.Batch, patient)
 		placed = f.due(l, fired.Batch, filing.Placed)
 		slices.Sort(placed)
@@ -645,11 +645,11 @@ func TestSeasonThatFails(t *testing.T) {
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
-	hash, err := l.KeepRoster(f.Context(), ledger.Roster{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
+	hash, err := l.KeepRoster(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
 	f.must(err)
 	options, err := json.Marshal(yearly)
 	f.must(err)
-	_, err = l.AddSeason(f.Context(), ledger.Season{Name: "bad", Roster: hash, Options: options, Since: h.now()})
+	_, err = l.AddSeason(f.Context(), ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: h.now()})
 	f.must(err)
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)
@@ -658,7 +658,7 @@ func TestSeasonThatFails(t *testing.T) {
 	fired := f.firings(l, "bad")
 	notices, err := l.Notices(f.Context(), 10)
 	f.must(err)
-	if len(fired) != 1 || fired[0].State != ledger.FiringFailed || !strings.Contains(fired[0].Note, "header") ||
+	if len(fired) != 1 || fired[0].State != ledger.RunFailed || !strings.Contains(fired[0].Note, "header") ||
 		len(notices) != 1 || !strings.Contains(notices[0].Subject, "failed") {
 		t.Errorf("%+v %+v", fired, notices)
 	}
@@ -701,7 +701,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 		}
 	}
 	fired := f.firings(l, "yearly")
-	if len(fired) != 1 || fired[0].State != ledger.FiringFailed || !strings.Contains(fired[0].Note, "FILING_SEAL_KEY") {
+	if len(fired) != 1 || fired[0].State != ledger.RunFailed || !strings.Contains(fired[0].Note, "FILING_SEAL_KEY") {
 		t.Errorf("%+v", fired)
 	}
 	told := []string{"Bulkfiling: the season due is put off", "Bulkfiling: the season yearly failed"}
@@ -725,7 +725,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	l = f.openLedger()
 	h.set("2027-05-03 00:00 UTC")
 	f.must(f.seasons(l, &h).Look(f.Context()))
-	if fired := f.firings(l, "due"); len(fired) != 1 || fired[0].State != ledger.FiringDone {
+	if fired := f.firings(l, "due"); len(fired) != 1 || fired[0].State != ledger.RunDone {
 		t.Errorf("%+v", fired)
 	}
 }
@@ -754,7 +754,7 @@ func TestSeasonWaitsForTheService(t *testing.T) {
 	}
 	up = true
 	f.must(s.Look(f.Context()))
-	if fired := f.firings(l, "de"); len(fired) != 1 || fired[0].State != ledger.FiringDone {
+	if fired := f.firings(l, "de"); len(fired) != 1 || fired[0].State != ledger.RunDone {
 		t.Errorf("%+v", fired)
 	}
 }

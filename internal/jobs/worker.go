@@ -243,7 +243,7 @@ func (w *Worker) wakePump() {
 
 // sweep settles what dead processes left and finds out who is alive.
 func (w *Worker) sweep(ctx context.Context) error {
-	crew, err := w.ledger.Crew(ctx)
+	crew, err := w.ledger.Membership(ctx)
 	if err != nil {
 		return err
 	}

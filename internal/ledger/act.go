@@ -18,9 +18,9 @@ import (
 // nothing is changed again.
 var ErrDone = errors.New("it was done already")
 
-// Act is something that a person did: a line of the audit log. It never holds a
+// AuditEvent is something that a person did: a line of the audit log. It never holds a
 // password or the secret of a session or a link.
-type Act struct {
+type AuditEvent struct {
 	Seq  int64  // counts up; for paging
 	ID   string // made by whoever asks, so that what is asked twice is done once; "" gets one
 	At   time.Time
@@ -31,18 +31,18 @@ type Act struct {
 	Note string // plain text
 }
 
-// acting is an act on its way into the log: with the first change under its
+// auditing is an act on its way into the log: with the first change under its
 // context.
-type acting struct {
+type auditing struct {
 	mu       sync.Mutex // held from before the first change until its commit
-	act      Act
+	act      AuditEvent
 	recorded bool
 }
 
-type actingKey struct{}
+type auditKey struct{}
 
 // used reports whether a change has recorded the act.
-func (a *acting) used() bool {
+func (a *auditing) used() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.recorded
@@ -52,7 +52,7 @@ func (a *acting) used() bool {
 // its commit is lost: it is tried again until it is known to be made, and the
 // act's ID tells that it was.
 func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error) error {
-	a, _ := ctx.Value(actingKey{}).(*acting)
+	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil || a.used() {
 		return l.change(ctx, f) // nothing would tell that it was made
 	}
@@ -77,27 +77,27 @@ func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error
 	}
 }
 
-// Acting makes the changes under the context a person's act. It is recorded
+// WithAudit makes the changes under the context a person's act. It is recorded
 // once, in the transaction of the first of them; those after it belong to it.
 // Where another use of the act's ID was committed before, the first change fails
 // with ErrDone and changes nothing.
 //
 // It covers what people change. What the ledger notes by itself is no act: quotes,
 // what the service answers and tells, whether somebody is still there.
-func Acting(ctx context.Context, a Act) context.Context {
+func WithAudit(ctx context.Context, a AuditEvent) context.Context {
 	a.ID = cmp.Or(a.ID, newAct())
-	return context.WithValue(ctx, actingKey{}, &acting{act: a})
+	return context.WithValue(ctx, auditKey{}, &auditing{act: a})
 }
 
-// unasked takes the act off a context: for what the ledger notes by itself while
+// withoutAudit takes the act off a context: for what the ledger notes by itself while
 // it serves somebody, such as a quote or what the service said.
-func unasked(ctx context.Context) context.Context {
-	return context.WithValue(ctx, actingKey{}, (*acting)(nil))
+func withoutAudit(ctx context.Context) context.Context {
+	return context.WithValue(ctx, auditKey{}, (*auditing)(nil))
 }
 
 // actor is who acts under the context, by name; "" where nobody does.
 func actor(ctx context.Context) string {
-	if a, _ := ctx.Value(actingKey{}).(*acting); a != nil {
+	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		return a.act.By
 	}
 	by, _ := ctx.Value(terminalKey{}).(string)
@@ -119,8 +119,8 @@ func atTerminal(ctx context.Context) bool {
 
 // actOf is the act that the context still has to record; nil for none. Whoever
 // gets one has it alone until its end.
-func actOf(ctx context.Context) *acting {
-	a, _ := ctx.Value(actingKey{}).(*acting)
+func auditOf(ctx context.Context) *auditing {
+	a, _ := ctx.Value(auditKey{}).(*auditing)
 	if a == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func actOf(ctx context.Context) *acting {
 }
 
 // record adds the act to the transaction of its first change.
-func (a *acting) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
+func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
 	if a == nil {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (a *acting) record(ctx context.Context, tx *sql.Tx, now time.Time) error {
 }
 
 // end lets the context's other changes go on.
-func (a *acting) end(committed bool) {
+func (a *auditing) end(committed bool) {
 	if a == nil {
 		return
 	}
@@ -153,12 +153,12 @@ func (a *acting) end(committed bool) {
 func newAct() string { return rand.Text() }
 
 // withID gives an act an ID where it has none.
-func withID(a Act) Act {
+func withID(a AuditEvent) AuditEvent {
 	a.ID = cmp.Or(a.ID, newAct())
 	return a
 }
 
-func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
+func insertAct(ctx context.Context, x execer, a AuditEvent, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
 	}
@@ -177,7 +177,7 @@ func insertAct(ctx context.Context, x execer, a Act, now time.Time) error {
 
 // KeepAct records an act that changes nothing: a download, a failed sign-in. It
 // returns ErrDone for an ID that was used before.
-func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
+func (l *Ledger) KeepAct(ctx context.Context, a AuditEvent) error {
 	if err := l.turns.take(); err != nil {
 		return err
 	}
@@ -192,29 +192,29 @@ func (l *Ledger) KeepAct(ctx context.Context, a Act) error {
 
 // OnAct has a function told of each act that this process records, once it is in
 // the log. It is to be named before anybody acts.
-func (l *Ledger) OnAct(f func(Act)) { l.onAct.Store(&f) }
+func (l *Ledger) OnAct(f func(AuditEvent)) { l.onAct.Store(&f) }
 
-func (l *Ledger) tell(a Act) {
+func (l *Ledger) tell(a AuditEvent) {
 	if f := l.onAct.Load(); f != nil {
 		(*f)(a)
 	}
 }
 
-// ActQuery picks acts. Empty fields pick all.
-type ActQuery struct {
+// AuditQuery picks acts. Empty fields pick all.
+type AuditQuery struct {
 	By, What, Of string
 	Before       int64 // only those with a lower Seq; 0 for all
 	Limit        int   // how many; 0 for all
 }
 
 // Acts reads the audit log, the newest first.
-func (l *Ledger) Acts(ctx context.Context, q ActQuery) ([]Act, error) {
-	var all []Act
+func (l *Ledger) Acts(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
+	var all []AuditEvent
 	err := drain(l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note FROM acts
 		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4 ORDER BY seq DESC LIMIT $5`,
 		q.By, q.What, q.Of, cmp.Or(q.Before, math.MaxInt64),
 		cmp.Or(q.Limit, math.MaxInt32)))(func(scan func(...any) error) error {
-		var a Act
+		var a AuditEvent
 		var at int64
 		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)
 		a.At = moment(at)

@@ -11,15 +11,15 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-func (s *store) acts(l *ledger.Ledger, q ledger.ActQuery) []ledger.Act {
+func (s *store) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {
 	s.Helper()
 	acts, err := l.Acts(s.Context(), q)
 	s.must(err)
 	return acts
 }
 
-func deposit(id string) ledger.Act {
-	return ledger.Act{
+func deposit(id string) ledger.AuditEvent {
+	return ledger.AuditEvent{
 		ID:   id,
 		By:   "ana",
 		From: "192.0.2.1",
@@ -32,29 +32,29 @@ func deposit(id string) ledger.Act {
 func TestActIsDoneOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""))
+		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
 		for _, l := range []*ledger.Ledger{l, other} {
-			s.wantErr(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""), ledger.ErrDone)
-			s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), deposit("form")), "b"),
+			s.wantErr(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""), ledger.ErrDone)
+			s.wantErr(l.PauseBatch(ledger.WithAudit(s.Context(), deposit("form")), "b"),
 				ledger.ErrDone) // before the batch is looked for
 		}
 		if b := s.book(l); b.Deposits != cost {
 			s.Errorf("%s was deposited", b.Deposits)
 		}
-		acts := s.acts(l, ledger.ActQuery{})
+		acts := s.acts(l, ledger.AuditQuery{})
 		want := deposit("form")
 		want.At = s.clock()
 		if len(acts) == 1 {
 			want.Seq = acts[0].Seq
 		}
-		if !slices.Equal(acts, []ledger.Act{want}) {
+		if !slices.Equal(acts, []ledger.AuditEvent{want}) {
 			s.Errorf("%+v", acts)
 		}
-		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("another form")), cost, ""))
+		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("another form")), cost, ""))
 		for range 2 { // no ID: each is an act of its own
-			s.must(l.Deposit(ledger.Acting(s.Context(), deposit("")), cost, ""))
+			s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("")), cost, ""))
 		}
-		if n := len(s.acts(l, ledger.ActQuery{})); n != 4 || s.book(l).Deposits != 4*cost {
+		if n := len(s.acts(l, ledger.AuditQuery{})); n != 4 || s.book(l).Deposits != 4*cost {
 			s.Errorf("%d acts, %s", n, s.book(l).Deposits)
 		}
 	})
@@ -70,7 +70,7 @@ func TestActAtOnceIsDoneOnce(t *testing.T) {
 			results := make(chan error)
 			for i := range callers {
 				go func() {
-					results <- ledgers[i%2].Deposit(ledger.Acting(s.Context(), deposit(id)), cost, "")
+					results <- ledgers[i%2].RecordDeposit(ledger.WithAudit(s.Context(), deposit(id)), cost, "")
 				}()
 			}
 			done := 0
@@ -85,7 +85,7 @@ func TestActAtOnceIsDoneOnce(t *testing.T) {
 				s.Errorf("%d callers deposited %s", done, entered)
 			}
 		}
-		if n := len(s.acts(ledgers[0], ledger.ActQuery{What: "deposit"})); n != 3 {
+		if n := len(s.acts(ledgers[0], ledger.AuditQuery{What: "deposit"})); n != 3 {
 			s.Errorf("%d acts", n)
 		}
 	})
@@ -97,17 +97,17 @@ func TestActThatFailedIsNotDone(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.add(l, "b", reports("b", 1)...)
-		act := ledger.Act{ID: "form", By: "ana", What: "pause", Of: "b"}
-		ctx := ledger.Acting(s.Context(), act)
+		act := ledger.AuditEvent{ID: "form", By: "ana", What: "pause", Of: "b"}
+		ctx := ledger.WithAudit(s.Context(), act)
 		s.wantErr(l.PauseBatch(ctx, "no such batch"), ledger.ErrNotFound)
-		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 0 {
+		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 0 {
 			s.Errorf("%+v", acts)
 		}
 		s.must(l.PauseBatch(ctx, "b"))
-		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 1 {
+		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)
 		}
-		s.wantErr(l.PauseBatch(ledger.Acting(s.Context(), act), "b"), ledger.ErrDone)
+		s.wantErr(l.PauseBatch(ledger.WithAudit(s.Context(), act), "b"), ledger.ErrDone)
 	})
 }
 
@@ -116,15 +116,15 @@ func TestActOfSeveralChanges(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		s.add(l, "b", reports("b", 2)...)
-		ctx := ledger.Acting(s.Context(), ledger.Act{ID: "form", By: "ana", What: "resume", Of: "b"})
+		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "resume", Of: "b"})
 		s.must(l.ResumeBatch(ctx, "b")) // two changes in itself
 		for range 2 {
-			s.must(l.Deposit(ctx, cost, ""))
+			s.must(l.RecordDeposit(ctx, cost, ""))
 		}
 		results := make(chan error)
-		ctx = ledger.Acting(s.Context(), ledger.Act{ID: "at once", By: "ana", What: "deposit"})
+		ctx = ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "at once", By: "ana", What: "deposit"})
 		for range 8 {
-			go func() { results <- l.Deposit(ctx, cost, "") }()
+			go func() { results <- l.RecordDeposit(ctx, cost, "") }()
 		}
 		for range 8 {
 			s.must(<-results)
@@ -132,7 +132,7 @@ func TestActOfSeveralChanges(t *testing.T) {
 		if b := s.book(l); b.Deposits != 10*cost {
 			s.Errorf("%s was deposited", b.Deposits)
 		}
-		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 2 || acts[1].What != "resume" || acts[1].Of != "b" {
+		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 2 || acts[1].What != "resume" || acts[1].Of != "b" {
 			s.Errorf("%+v", acts)
 		}
 	})
@@ -146,12 +146,12 @@ func TestActOfNoChange(t *testing.T) {
 		secret := s.session(l, ana)
 		rows := s.add(l, "b", reports("b", 2)...)
 		s.pass(time.Hour)
-		ctx := ledger.Acting(s.Context(), ledger.Act{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
+		ctx := ledger.WithAudit(s.Context(), ledger.AuditEvent{ID: "form", By: "ana", What: "season-remove", Of: "spring"})
 		for _, look := range []func() error{
 			func() error { _, err := l.Batches(ctx); return err },
-			func() error { _, err := l.Book(ctx); return err },
+			func() error { _, err := l.Balance(ctx); return err },
 			func() error { _, err := l.Session(ctx, secret); return err }, // notes that it is used
-			func() error { _, err := l.Acts(ctx, ledger.ActQuery{}); return err },
+			func() error { _, err := l.Acts(ctx, ledger.AuditQuery{}); return err },
 			func() error { _, err := l.Processes(ctx); return err },
 			func() error { return l.Announce(ctx, "serve", true) },
 			func() error { return l.KeyRefused(ctx, "no such key") },
@@ -167,13 +167,13 @@ func TestActOfNoChange(t *testing.T) {
 		_, err := l.SignIn(ctx, ledger.Try{Name: "ana"}, "wrong")
 		s.wantErr(err, ledger.ErrSignIn)
 		s.answer(l, rows[0], filing.Accepted)
-		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 0 {
+		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 0 {
 			s.Errorf("%+v", acts)
 		}
 		// A change of a single statement is an act too.
 		s.wantErr(l.RemoveSeason(ctx, "spring"), ledger.ErrNotFound)
 		s.must(l.EndSession(ctx, secret))
-		if acts := s.acts(l, ledger.ActQuery{}); len(acts) != 1 {
+		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)
 		}
 	})
@@ -182,32 +182,32 @@ func TestActOfNoChange(t *testing.T) {
 func TestActsAreListed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
-		keep := func(a ledger.Act) {
+		keep := func(a ledger.AuditEvent) {
 			s.Helper()
 			s.must(l.KeepAct(ctx, a))
 			s.pass(time.Second)
 		}
-		keep(ledger.Act{By: "ana", What: "download", Of: "b1", Note: "results"})
-		keep(ledger.Act{By: "bo", What: "download", Of: "b2", ID: "once"})
-		keep(ledger.Act{By: "ana", What: "sign-in-failed"})
-		keep(ledger.Act{By: "ana", What: "download", Of: "b2"})
-		s.wantErr(l.KeepAct(ctx, ledger.Act{ID: "once"}), ledger.ErrDone)
-		all := s.acts(l, ledger.ActQuery{})
+		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b1", Note: "results"})
+		keep(ledger.AuditEvent{By: "bo", What: "download", Of: "b2", ID: "once"})
+		keep(ledger.AuditEvent{By: "ana", What: "sign-in-failed"})
+		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b2"})
+		s.wantErr(l.KeepAct(ctx, ledger.AuditEvent{ID: "once"}), ledger.ErrDone)
+		all := s.acts(l, ledger.AuditQuery{})
 		for _, test := range []struct {
 			name string
-			q    ledger.ActQuery
+			q    ledger.AuditQuery
 			want []int // indexes of all
 		}{
-			{"newest first", ledger.ActQuery{}, []int{0, 1, 2, 3}},
-			{"by", ledger.ActQuery{By: "ana"}, []int{0, 1, 3}},
-			{"what", ledger.ActQuery{What: "download"}, []int{0, 2, 3}},
-			{"of", ledger.ActQuery{Of: "b2"}, []int{0, 2}},
-			{"together", ledger.ActQuery{By: "ana", What: "download", Of: "b2"}, []int{0}},
-			{"limit", ledger.ActQuery{Limit: 2}, []int{0, 1}},
-			{"next page", ledger.ActQuery{Limit: 2, Before: all[1].Seq}, []int{2, 3}},
-			{"last page", ledger.ActQuery{Limit: 2, Before: all[3].Seq}, nil},
+			{"newest first", ledger.AuditQuery{}, []int{0, 1, 2, 3}},
+			{"by", ledger.AuditQuery{By: "ana"}, []int{0, 1, 3}},
+			{"what", ledger.AuditQuery{What: "download"}, []int{0, 2, 3}},
+			{"of", ledger.AuditQuery{Of: "b2"}, []int{0, 2}},
+			{"together", ledger.AuditQuery{By: "ana", What: "download", Of: "b2"}, []int{0}},
+			{"limit", ledger.AuditQuery{Limit: 2}, []int{0, 1}},
+			{"next page", ledger.AuditQuery{Limit: 2, Before: all[1].Seq}, []int{2, 3}},
+			{"last page", ledger.AuditQuery{Limit: 2, Before: all[3].Seq}, nil},
 		} {
-			var want []ledger.Act
+			var want []ledger.AuditEvent
 			for _, i := range test.want {
 				want = append(want, all[i])
 			}
@@ -230,9 +230,9 @@ func TestActOfAnEndedContext(t *testing.T) {
 		l := s.open()
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
-		if err := l.Deposit(ledger.Acting(ctx, deposit("form")), cost, ""); err == nil {
+		if err := l.RecordDeposit(ledger.WithAudit(ctx, deposit("form")), cost, ""); err == nil {
 			s.Error("it was done")
 		}
-		s.must(l.Deposit(ledger.Acting(s.Context(), deposit("form")), cost, ""))
+		s.must(l.RecordDeposit(ledger.WithAudit(s.Context(), deposit("form")), cost, ""))
 	})
 }

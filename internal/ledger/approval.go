@@ -47,11 +47,11 @@ type Approval struct {
 	At      time.Time
 }
 
-// WantApproval keeps the rows of a batch from being sent until somebody
+// RequestApproval keeps the rows of a batch from being sent until somebody
 // approves the plan. A plan that changes wants a new approval. Whoever asks for it
 // takes part in the batch: where the policy wants a second person, the approval has
 // to be somebody else's.
-func (l *Ledger) WantApproval(ctx context.Context, batch, plan string) error {
+func (l *Ledger) RequestApproval(ctx context.Context, batch, plan string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		second, err := l.needsSecond(ctx, tx, batch)
 		if err != nil {
@@ -111,11 +111,11 @@ func (l *Ledger) ChangePlan(ctx context.Context, batch, from, to string) error {
 	return nil
 }
 
-// HandIn opens a prepared batch, pinned to the plan that was looked at. Where the
+// Submit opens a prepared batch, pinned to the plan that was looked at. Where the
 // policy wants a second person it waits for their approval, which it reports, and
 // otherwise has that of by. It returns ErrNotFound, ErrHandedIn, and ErrImport for
 // one that is not prepared.
-func (l *Ledger) HandIn(ctx context.Context, batch, plan, by string) (waits bool, err error) {
+func (l *Ledger) Submit(ctx context.Context, batch, plan, by string) (waits bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		s, err := stageOf(ctx, tx, batch)
 		switch {

@@ -20,7 +20,7 @@ func TestChangePlanLeavesAYesAlone(t *testing.T) {
 		}
 		s.wantErr(l.ChangePlan(ctx, "a", "", "new"), ledger.ErrApproved) // none was asked for
 		s.wantErr(l.ChangePlan(ctx, "nowhere", "", "new"), ledger.ErrNotFound)
-		s.must(l.WantApproval(ctx, "a", "one"))
+		s.must(l.RequestApproval(ctx, "a", "one"))
 		s.must(l.ChangePlan(ctx, "a", "one", "two"))
 		plan("two", ledger.ApprovalWanted)
 		s.must(l.ChangePlan(ctx, "a", "one", "three")) // of two who look at once the first's stands

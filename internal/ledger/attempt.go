@@ -57,7 +57,7 @@ func (l *Ledger) AttemptsOf(ctx context.Context, rows []int64) (map[int64][]Atte
 }
 
 const attemptColumns = `try, started_at, ended_at, class, status, message, detail, CASE WHEN owner = '` +
-	supposedOwner + `' THEN 1 ELSE 0 END`
+	assumedOwner + `' THEN 1 ELSE 0 END`
 
 func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var a Attempt

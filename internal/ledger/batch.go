@@ -335,7 +335,7 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it will end once more
+		if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -379,7 +379,7 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it will end once more
+		if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -486,13 +486,13 @@ func (l *Ledger) Counts(ctx context.Context, batch string) (Counts, error) {
 
 // Progress is a glance at a batch.
 type Progress struct {
-	Counts  Counts
-	Spent   money.Cost // posted
-	Held    money.Cost // set aside
-	Waiting int        // ready rows that wait for funds or for another row
-	Short   int        // those of them that wait for funds
-	Filings int        // orders of placed rows of which events tell
-	Filed   int        // those of them that the state has accepted
+	Counts   Counts
+	Spent    money.Cost // posted
+	Reserved money.Cost // set aside
+	Waiting  int        // ready rows that wait for funds or for another row
+	Short    int        // those of them that wait for funds
+	Filings  int        // orders of placed rows of which events tell
+	Filed    int        // those of them that the state has accepted
 }
 
 // Progress sums a batch up, for the progress line and the end of a run.
@@ -518,7 +518,7 @@ func (l *Ledger) Progress(ctx context.Context, batch string) (Progress, error) {
 		if p.Spent, err = p.Spent.Plus(spent); err != nil {
 			return p, fmt.Errorf("sum up what batch %s has spent: %w", batch, err)
 		}
-		if p.Held, err = p.Held.Plus(held); err != nil {
+		if p.Reserved, err = p.Reserved.Plus(held); err != nil {
 			return p, fmt.Errorf("sum up what batch %s holds: %w", batch, err)
 		}
 		if result == filing.Ready {

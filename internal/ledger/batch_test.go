@@ -294,7 +294,7 @@ func TestCancelTakesBackWhatWasNotSent(t *testing.T) {
 		s.want(l, doubt, filing.Uncertain, cost)
 		s.must(l.ResolveNotPlaced(s.Context(), lost.ID, 0, "not on the dashboard"))
 		s.want(l, lost, filing.Canceled, 0)
-		s.must(l.AskAgain(s.Context())) // for the 402 above
+		s.must(l.ProbeNow(s.Context())) // for the 402 above
 		if ids, err := l.Sendable(s.Context(), "b1", 10); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent in a canceled batch, %v", ids, err)
 		}
@@ -328,7 +328,7 @@ func TestReviveMakesUnsentRowsReady(t *testing.T) {
 		s.answer(l, lost, filing.NoAnswer)
 		s.answer(l, broke, filing.NoFunds)
 		s.must(l.ResolveNotPlaced(ctx, lost.ID, 0, "not on the dashboard"))
-		s.must(l.AskAgain(ctx)) // for the 402 above
+		s.must(l.ProbeNow(ctx)) // for the 402 above
 		other := s.add(l, "b2", reports("b1", 6)[5])[0]
 		s.place(l, other)
 
@@ -358,7 +358,7 @@ func TestReviveAsksForTheApprovalAgain(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		row := s.add(l, "b1", reports("b1", 1)...)[0]
-		s.must(l.WantApproval(ctx, "b1", "plan"))
+		s.must(l.RequestApproval(ctx, "b1", "plan"))
 		_, err := l.CancelBatch(ctx, "b1")
 		s.must(err)
 		if n, _, err := l.ReviveBatch(ctx, "b1"); err != nil || n != 1 {
@@ -376,8 +376,8 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 		rows := s.add(l, "b1", reports("b1", 3)...)
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.Refused)
-		s.must(l.SetAside(s.Context(),
-			ledger.Aside{Row: rows[1].ID, Next: filing.Rejected, Message: "no such company"}))
+		s.must(l.Defer(s.Context(),
+			ledger.Deferral{Row: rows[1].ID, Next: filing.Rejected, Message: "no such company"}))
 		s.place(l, rows[2])
 		if n, err := l.RetryBatch(s.Context(), "b1"); err != nil || n != 2 {
 			s.Fatal(n, err)
@@ -394,7 +394,7 @@ func TestRetryMakesRejectedRowsReady(t *testing.T) {
 func TestProgress(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 4*cost, ""))
+		s.must(l.RecordDeposit(s.Context(), 4*cost, ""))
 		rows := s.add(l, "b1", append(reports("b1", 5), report("comp_b11", "2026"))...)
 		s.place(l, rows[0])
 		s.send(l, rows[1])
@@ -404,10 +404,10 @@ func TestProgress(t *testing.T) {
 		if begun := s.begin(l, intent(rows[4])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
-		s.must(l.SetAside(s.Context(),
-			ledger.Aside{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
+		s.must(l.Defer(s.Context(),
+			ledger.Deferral{Row: rows[5].ID, Next: filing.Ready, Wait: intent(rows[1]).Claims[0].Key}))
 		p, err := l.Progress(s.Context(), "b1")
-		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Held != (money.Cost{Amount: 3 * cost}) ||
+		if err != nil || p.Spent != (money.Cost{Amount: cost}) || p.Reserved != (money.Cost{Amount: 3 * cost}) ||
 			p.Waiting != 2 || p.Short != 1 || p.Counts[filing.Placing] != 2 || p.Counts.Total() != 6 {
 			s.Fatalf("%+v, %v", p, err)
 		}
@@ -451,14 +451,14 @@ func TestProgressSaysWhereASumIsTheLeast(t *testing.T) {
 				if class != "" {
 					s.answer(l, rows[1], class)
 				}
-				if p, err := l.Progress(s.Context(), id); err != nil || p.Spent != c.spent || p.Held != c.held {
-					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Held,
+				if p, err := l.Progress(s.Context(), id); err != nil || p.Spent != c.spent || p.Reserved != c.held {
+					s.Errorf("%s after %q: spent %v and held %v, want %v and %v (%v)", id, class, p.Spent, p.Reserved,
 						c.spent, c.held, err)
 				}
 			}
-			for _, u := range s.news(l).Untold {
-				if u.Batch == id && u.Held != c.held {
-					s.Errorf("%s: the news says %v, want %v", id, u.Held, c.held)
+			for _, u := range s.news(l).Pending {
+				if u.Batch == id && u.Reserved != c.held {
+					s.Errorf("%s: the news says %v, want %v", id, u.Reserved, c.held)
 				}
 			}
 		}

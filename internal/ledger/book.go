@@ -17,12 +17,12 @@ var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to
 const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
 
 // Book reads the sums of the book.
-func (l *Ledger) Book(ctx context.Context) (Book, error) {
+func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
-		return Book{}, err
+		return Balance{}, err
 	}
-	b := Book{
+	b := Balance{
 		Declared:    c.declared,
 		Deposits:    c.deposits,
 		Adjustments: c.adjustments,
@@ -44,7 +44,7 @@ func (l *Ledger) Book(ctx context.Context) (Book, error) {
 
 // Deposit declares money paid to the service. From the first deposit on, the
 // book gates what may be sent. Whoever waits for funds asks again.
-func (l *Ledger) Deposit(ctx context.Context, amount money.Cents, note string) error {
+func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
 	if amount <= 0 {
 		return ErrAmount
 	}

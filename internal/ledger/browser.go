@@ -77,7 +77,7 @@ func (l *Ledger) loadBrowsers(ctx context.Context, name string) ([]knownBrowser,
 func (l *Ledger) KnowBrowser(ctx context.Context, account, cookie, from, agent string) (string, error) {
 	presented := presentedBrowsers(cookie)
 	fresh, hash := newSecret()
-	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE used_at <= $1`,
 			millis(now.Add(-BrowserLife))); err != nil {

@@ -33,14 +33,14 @@ func TestEarliestDueFirst(t *testing.T) {
 			}
 		}
 		sendable(3, 1, 4, 2, 0)
-		s.must(l.Deposit(ctx, 2*cost, ""))
+		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		sendable(3, 1)
 		s.place(l, rows[3])
 		s.send(l, rows[1])
 		sendable()
 		s.answer(l, rows[1], filing.Refused) // its money is free again
 		sendable(4)
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		sendable(4, 2)
 		s.must(l.Adjust(ctx, 10*cost, ""))
 		sendable(4, 2, 0)
@@ -58,7 +58,7 @@ func TestEarliestDueFirst(t *testing.T) {
 func TestTheOrderIsKeptWhereOneDoesNotFit(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 2*cost, ""))
+		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 3)
 		rows[0].Priority, rows[1].Priority = 10, 20
 		rows[0].Cost = money.Cost{Amount: 3 * cost}
@@ -74,7 +74,7 @@ func TestApproval(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 1)...)
-		s.must(l.WantApproval(ctx, "a", "plan 1"))
+		s.must(l.RequestApproval(ctx, "a", "plan 1"))
 		sendable := func(want int) {
 			s.Helper()
 			if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != want {
@@ -100,9 +100,9 @@ func TestApproval(t *testing.T) {
 			!b.Approval.At.Equal(s.clock()) {
 			s.Errorf("%+v", b.Approval)
 		}
-		s.must(l.WantApproval(ctx, "a", "plan 1")) // the same plan was approved
+		s.must(l.RequestApproval(ctx, "a", "plan 1")) // the same plan was approved
 		sendable(1)
-		s.must(l.WantApproval(ctx, "a", "plan 3"))
+		s.must(l.RequestApproval(ctx, "a", "plan 3"))
 		sendable(0)
 	})
 }
@@ -113,7 +113,7 @@ func TestApproval(t *testing.T) {
 func TestOnlySpareMoneyWakes(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 2*cost, ""))
+		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		rows := reports("a", 5)
 		for i := range rows {
 			rows[i].Priority = int64(10 + i)
@@ -135,9 +135,9 @@ func TestOnlySpareMoneyWakes(t *testing.T) {
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NotSent)
 		sendable(0, 1)
-		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[0].ID, Next: filing.Rejected, Message: "no such company"}))
+		s.must(l.Defer(ctx, ledger.Deferral{Row: rows[0].ID, Next: filing.Rejected, Message: "no such company"}))
 		sendable(1, 2)
-		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Exists, Message: "bought before"}))
+		s.must(l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists, Message: "bought before"}))
 		sendable(2, 3)
 		s.send(l, rows[2])
 		s.answer(l, rows[2], filing.Refused)
@@ -163,7 +163,7 @@ func TestAPausedBatchKeepsNoMoney(t *testing.T) {
 				s.Fatalf("%v may go, want %v", ids, want)
 			}
 		}
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		sendable(rows[0])
 		s.must(l.PauseBatch(ctx, "a"))
 		sendable(rows[1])
@@ -191,7 +191,7 @@ func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
 	const dearer = cost + 1000
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 2*cost, ""))
+		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
 		row := s.add(l, "a", agent)[0]
@@ -204,7 +204,7 @@ func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.NoAnswer)
 			in := intent(s.row(l, row.ID))
-			in.Cost.Amount = s.row(l, row.ID).Held + dearer - cost
+			in.Cost.Amount = s.row(l, row.ID).Reserved + dearer - cost
 			if begun := s.begin(l, in); !begun.Short {
 				s.Fatalf("%+v", begun)
 			}
@@ -223,9 +223,9 @@ func TestMoneyGoesToARowInDoubtFirst(t *testing.T) {
 		short()
 		s.must(l.Adjust(ctx, dearer-cost-1, "a cent is missing"))
 		sendable(false)
-		s.must(l.Deposit(ctx, 1, ""))
+		s.must(l.RecordDeposit(ctx, 1, ""))
 		sendable(true)
-		s.must(l.Deposit(ctx, cost-1, "what one of the others needs, but for a cent"))
+		s.must(l.RecordDeposit(ctx, cost-1, "what one of the others needs, but for a cent"))
 		ids, err := l.Sendable(ctx, "b", 10)
 		if s.must(err); len(ids) > 0 {
 			s.Errorf("%v take what the row in doubt needs", ids)
@@ -259,7 +259,7 @@ func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 			return err
 		}, filing.Uncertain},
 		"an approval is wanted": {func(s *store, l *ledger.Ledger) error {
-			return l.WantApproval(s.Context(), "a", "plan")
+			return l.RequestApproval(s.Context(), "a", "plan")
 		}, filing.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestNothingInDoubtIsSentAgainstAPersonsWord(t *testing.T) {
 func TestARowInDoubtIsNotRationed(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 2*cost, ""))
+		s.must(l.RecordDeposit(ctx, 2*cost, ""))
 		agent := agentOrder("comp_1")
 		agent.Priority = 99
 		row := s.add(l, "a", agent)[0]

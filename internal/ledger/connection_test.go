@@ -142,17 +142,17 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 		wire := newProxy(s)
 		behind := s.open()
 		act := func() context.Context {
-			return ledger.Acting(s.Context(), ledger.Act{By: "ann", What: "deposit"})
+			return ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ann", What: "deposit"})
 		}
 		wire.breakAtCommit()
-		s.must(behind.Deposit(act(), 5000, ""))
+		s.must(behind.RecordDeposit(act(), 5000, ""))
 		wire.breakAtCommit()
 		s.must(behind.Adjust(act(), -100, ""))
-		s.must(behind.Deposit(act(), 5000, "")) // another one
+		s.must(behind.RecordDeposit(act(), 5000, "")) // another one
 		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
 			s.Errorf("%+v", b)
 		}
-		if acts, err := l.Acts(s.Context(), ledger.ActQuery{}); err != nil || len(acts) != 3 {
+		if acts, err := l.Acts(s.Context(), ledger.AuditQuery{}); err != nil || len(acts) != 3 {
 			s.Errorf("%+v, %v", acts, err)
 		}
 	})

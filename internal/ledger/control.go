@@ -175,8 +175,8 @@ type Halted struct {
 	Until  time.Time // when to ask again; zero where only a person can tell
 }
 
-// Standstill reports what halts the whole fleet now; the zero value where nothing does.
-func (l *Ledger) Standstill(ctx context.Context) (Halted, error) {
+// FleetHalt reports what halts the whole fleet now; the zero value where nothing does.
+func (l *Ledger) FleetHalt(ctx context.Context) (Halted, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
 		return Halted{}, err
@@ -199,9 +199,9 @@ func (l *Ledger) Standstill(ctx context.Context) (Halted, error) {
 	return Halted{}, nil
 }
 
-// AskAgain lets a fleet paused for funds probe at once, and rows that waited
+// ProbeNow lets a fleet paused for funds probe at once, and rows that waited
 // for funds try again. It is what a deposit, resume, or the same run again mean.
-func (l *Ledger) AskAgain(ctx context.Context) error {
+func (l *Ledger) ProbeNow(ctx context.Context) error {
 	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.askAgain(ctx, tx, c) })
 }
 
@@ -215,7 +215,7 @@ func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
 // KeyAccepted ends a pause for a refused key: the service has answered to a key
 // since.
 func (l *Ledger) KeyAccepted(ctx context.Context) error {
-	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		if c.paused == filing.HaltKey {
 			c.resume()
 		}
@@ -225,7 +225,7 @@ func (l *Ledger) KeyAccepted(ctx context.Context) error {
 
 // KeyRefused stops everything: a look-up was answered 401 or 403.
 func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
-	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.KeyRefused, Message: message}, false, c.now)
 		return nil
 	})
@@ -233,7 +233,7 @@ func (l *Ledger) KeyRefused(ctx context.Context, message string) error {
 
 // Busy holds the whole fleet back: a look-up was answered 429 or 503.
 func (l *Ledger) Busy(ctx context.Context, retryAfter time.Duration) error {
-	return l.change(unasked(ctx), func(_ *sql.Tx, c *control) error {
+	return l.change(withoutAudit(ctx), func(_ *sql.Tx, c *control) error {
 		c.learn(0, filing.Answer{Kind: filing.Busy, RetryAfter: retryAfter}, false, c.now)
 		return nil
 	})

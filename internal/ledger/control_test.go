@@ -62,7 +62,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 				for _, l := range []*ledger.Ledger{owner, observer} {
 					s.must(l.Busy(ctx, 30*time.Minute))
 					for _, looking := range []*ledger.Ledger{owner, observer} {
-						h, err := looking.Standstill(ctx)
+						h, err := looking.FleetHalt(ctx)
 						if s.must(err); h.Reason != filing.HaltRate {
 							s.Fatalf("%+v", h)
 						}
@@ -71,7 +71,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 					s.exec(`UPDATE control SET hold_until = 0`)
 				}
 
-				s.must(owner.SetAside(ctx, ledger.Aside{
+				s.must(owner.Defer(ctx, ledger.Deferral{
 					Row:     rows[1].ID,
 					Next:    filing.Ready,
 					Due:     owner.Now().Add(time.Minute),
@@ -80,7 +80,7 @@ func TestClocksOfProcessesPlayNoRole(t *testing.T) {
 				if ids, err := observer.Sendable(ctx, "", 10); err != nil || len(ids) != 1 || ids[0] != rows[2].ID {
 					s.Errorf("%v may be sent, %v", ids, err)
 				}
-				s.must(observer.SetAside(ctx, ledger.Aside{
+				s.must(observer.Defer(ctx, ledger.Deferral{
 					Row:     rows[1].ID,
 					Next:    filing.Ready,
 					Due:     observer.Now(),
@@ -119,7 +119,7 @@ func TestClockThatWasSet(t *testing.T) {
 	ahead := open(48 * time.Hour)
 	near("the ledger's clock", ahead.Now(), time.Now().Add(48*time.Hour))
 	row := s.add(ahead, "a", reports("a", 1)...)[0]
-	s.must(ahead.SetAside(ctx, ledger.Aside{
+	s.must(ahead.Defer(ctx, ledger.Deferral{
 		Row:     row.ID,
 		Next:    filing.Ready,
 		Due:     ahead.Now().Add(20 * time.Minute),
@@ -134,7 +134,7 @@ func TestClockThatWasSet(t *testing.T) {
 
 	alone := open(0)
 	near("the ledger's clock", alone.Now(), time.Now())
-	h, err := alone.Standstill(ctx)
+	h, err := alone.FleetHalt(ctx)
 	s.must(err)
 	near("the end of the hold", h.Until, time.Now().Add(30*time.Minute))
 	u, err := alone.Unfinished(ctx, "a")
@@ -189,11 +189,11 @@ func TestLongestHold(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
 		s.must(l.Busy(s.Context(), 5*time.Hour))
-		if h, err := other.Standstill(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
+		if h, err := other.FleetHalt(s.Context()); err != nil || !h.Until.Equal(s.clock().Add(time.Hour)) {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.pass(time.Hour)
-		if h, err := other.Standstill(s.Context()); err != nil || h.Reason != filing.NoHalt {
+		if h, err := other.FleetHalt(s.Context()); err != nil || h.Reason != filing.NoHalt {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})

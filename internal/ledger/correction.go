@@ -114,7 +114,7 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 			prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, original, columns, fields, officers); err != nil {
 		return err
 	}
-	return endNotice(ctx, tx, NoticeBatch, original) // it will end once more
+	return endNotice(ctx, tx, NotifyBatch, original) // it will end once more
 }
 
 // corrections reads the rows of a batch of corrections beside those they correct.

@@ -76,7 +76,7 @@ func TestCorrectedRowsTakeTheirPlaces(t *testing.T) {
 		before := map[int]filing.Result{2: filing.Placed, 3: filing.Invalid, 4: filing.Invalid, 5: filing.Invalid}
 		s.wantRows(l, "whole", before)
 
-		s.must(l.WantApproval(ctx, "fixes", "plan"))
+		s.must(l.RequestApproval(ctx, "fixes", "plan"))
 		s.must(l.OpenBatch(ctx, "fixes"))
 		s.wantRows(l, "whole", before) // it waits for its yes
 		s.must(l.Approve(ctx, "fixes", "plan", "Ana"))
@@ -156,7 +156,7 @@ func TestCanceledBeforeItBegan(t *testing.T) {
 			return created
 		}
 		begin()
-		by := ledger.Acting(ctx, ledger.Act{By: "Ana", What: "cancel", Of: "b"})
+		by := ledger.WithAudit(ctx, ledger.AuditEvent{By: "Ana", What: "cancel", Of: "b"})
 		if n, err := l.CancelBatch(by, "b"); n != 1 || err != nil {
 			s.Errorf("%d, %v", n, err)
 		}

@@ -475,7 +475,7 @@ func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note 
 }
 
 // setAside moves a ready row that need not, or cannot, be sent.
-func (g *groupWriter) setAside(a *Aside) error {
+func (g *groupWriter) setAside(a *Deferral) error {
 	s, ok := g.rows[a.Row]
 	if !ok {
 		return ErrNotFound

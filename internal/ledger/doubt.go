@@ -14,16 +14,16 @@ import (
 // it: such rows are ready in it. Supposing that they were sent takes them out of
 // the placers' hands, as if each had an attempt whose answer was lost.
 
-// supposedOwner stands for the process of an attempt that a person supposes.
-const supposedOwner = "supposed"
+// assumedOwner stands for the process of an attempt that a person supposes.
+const assumedOwner = "supposed"
 
-// Doubt supposes that ready rows were sent at some time since, and makes them
+// AssumeSent supposes that ready rows were sent at some time since, and makes them
 // uncertain: each takes its purchases and holds its cost, whether the book can
 // pay for it or not, for the money may be gone. What it says of each intent is
 // in the same order: a Try where the row is uncertain now; Lost where it is not
 // ready any more, or was sent since it was read; Taken where another row has one
 // of its purchases, and nothing is changed.
-func (l *Ledger) Doubt(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
+func (l *Ledger) AssumeSent(ctx context.Context, intents []Intent, since time.Time, why string) ([]Begun, error) {
 	all := make([]Begun, len(intents))
 	for from := 0; from < len(intents); from += maxGroup {
 		some := intents[from:min(from+maxGroup, len(intents))]
@@ -76,7 +76,7 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 	}
 	g.reserve(s, in)
 	s.message, s.due, s.waits, s.doubt = why, 0, "", false
-	g.ended = append(g.ended, record{s.id, int64(s.tries), supposedOwner, since, g.now, string(filing.NoAnswer),
+	g.ended = append(g.ended, record{s.id, int64(s.tries), assumedOwner, since, g.now, string(filing.NoAnswer),
 		int64(0), why, "",
 		joinProducts(productsOf(in.Claims)), flag(in.Creating), int64(0), "", int64(0)})
 	g.move(s, filing.Uncertain)
@@ -95,15 +95,15 @@ func (g *groupWriter) supposed(s *standing) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read the attempt in doubt: %w", err)
 	}
-	return owner == supposedOwner, nil
+	return owner == assumedOwner, nil
 }
 
-// Supposed tells of the rows of a batch that were ever supposed to have been
+// ListAssumedSent tells of the rows of a batch that were ever supposed to have been
 // sent: since when, the latest.
-func (l *Ledger) Supposed(ctx context.Context, batch string) (map[int64]time.Time, error) {
+func (l *Ledger) ListAssumedSent(ctx context.Context, batch string) (map[int64]time.Time, error) {
 	rows := make(map[int64]time.Time)
 	err := drain(l.read.QueryContext(ctx,
-		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, supposedOwner))(func(scan func(...any) error) error {
+		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner))(func(scan func(...any) error) error {
 		var row, since int64
 		err := scan(&row, &since)
 		rows[row] = moment(since)
@@ -120,7 +120,7 @@ func (l *Ledger) Supposed(ctx context.Context, batch string) (map[int64]time.Tim
 func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(started_at), 0) FROM attempts WHERE owner <> $1`,
-		supposedOwner).Scan(&at); err != nil {
+		assumedOwner).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read when something was sent last: %w", err)
 	}
 	return moment(at), nil

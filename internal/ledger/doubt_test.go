@@ -18,7 +18,7 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 	for i, r := range rows {
 		intents[i] = intent(r)
 	}
-	said, err := l.Doubt(s.Context(), intents, since, "it may have been sent, says Ana")
+	said, err := l.AssumeSent(s.Context(), intents, since, "it may have been sent, says Ana")
 	s.must(err)
 	return said
 }
@@ -29,7 +29,7 @@ func (s *store) suppose(l *ledger.Ledger, since time.Time, rows ...ledger.Row) [
 func TestSuppose(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		rows := s.add(l, "a", reports("a", 4)...)
 		if begun := s.begin(l, intent(rows[0])); begun.Try == 0 {
 			s.Fatalf("%+v", begun)
@@ -48,7 +48,7 @@ func TestSuppose(t *testing.T) {
 		s.want(l, rows[0], filing.Placing, cost)
 		for _, r := range rows[1:] {
 			got := s.want(l, r, filing.Uncertain, cost)
-			if got.Waits != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
+			if got.BlockedOn != "" || got.Tries != 1 || got.Message != "it may have been sent, says Ana" {
 				s.Errorf("%+v", got)
 			}
 			attempts, err := l.Attempts(ctx, r.ID)
@@ -85,7 +85,7 @@ func TestSuppose(t *testing.T) {
 		if b := s.book(l); b.Reserved != 2*cost || b.Posted != cost {
 			s.Errorf("%+v", b)
 		}
-		supposed, err := l.Supposed(ctx, "a")
+		supposed, err := l.ListAssumedSent(ctx, "a")
 		if s.must(err); len(supposed) != 3 || !supposed[rows[1].ID].Equal(since) {
 			s.Errorf("%v", supposed)
 		}
@@ -133,11 +133,11 @@ func TestSupposeOfARowInDoubt(t *testing.T) {
 		l := s.open()
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
-		if row = s.answer(l, row, filing.NoAnswer); !row.Doubt {
+		if row = s.answer(l, row, filing.NoAnswer); !row.Uncertain {
 			s.Fatalf("%+v", row)
 		}
 		s.suppose(l, s.clock(), row)
-		if got := s.want(l, row, filing.Uncertain, cost); got.Doubt || got.Tries != 2 {
+		if got := s.want(l, row, filing.Uncertain, cost); got.Uncertain || got.Tries != 2 {
 			s.Errorf("%+v", got)
 		}
 	})
@@ -165,7 +165,7 @@ func TestSupposeOfACreation(t *testing.T) {
 				},
 			}
 		}
-		said, err := l.Doubt(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
+		said, err := l.AssumeSent(ctx, []ledger.Intent{in(rows[0]), in(rows[1]), in(rows[2])}, s.clock(), "")
 		if s.must(err); said[2].Try != 1 {
 			s.Fatalf("%+v", said)
 		}

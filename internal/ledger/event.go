@@ -24,12 +24,12 @@ type EventState string
 // unknown one becomes new again when a row turns out to own its order: so it
 // does not matter whether the event or the order's own answer comes first.
 const (
-	EventNew     EventState = "new"     // stored, and not yet looked at
-	EventApplied EventState = "applied" // it moved a filing, or brought a document
-	EventStale   EventState = "stale"   // its filing was further already: it moved nothing
-	EventUnknown EventState = "unknown" // of an order that the ledger does not know: kept as evidence
-	EventIgnored EventState = "ignored" // of a type, or without an order, that moves nothing here
-	EventGarbled EventState = "garbled" // signed by the service, and no event: kept as it came
+	EventNew        EventState = "new"     // stored, and not yet looked at
+	EventApplied    EventState = "applied" // it moved a filing, or brought a document
+	EventStale      EventState = "stale"   // its filing was further already: it moved nothing
+	EventUnknown    EventState = "unknown" // of an order that the ledger does not know: kept as evidence
+	EventIgnored    EventState = "ignored" // of a type, or without an order, that moves nothing here
+	EventUnreadable EventState = "garbled" // signed by the service, and no event: kept as it came
 )
 
 // Event is an event as it was received.
@@ -62,14 +62,14 @@ func (l *Ledger) KeepEvent(ctx context.Context, e filing.Event, body []byte) (fr
 	return l.keep(ctx, Event{Event: e, Body: body, State: EventNew})
 }
 
-// KeepGarbled stores what the service signed and nobody can read, under the
+// KeepUnreadable stores what the service signed and nobody can read, under the
 // hash of its body.
-func (l *Ledger) KeepGarbled(ctx context.Context, body []byte, why string) (fresh bool, err error) {
+func (l *Ledger) KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error) {
 	hash := sha256.Sum256(body)
 	return l.keep(ctx, Event{
 		Event: filing.Event{ID: "sha256:" + hex.EncodeToString(hash[:])},
 		Body:  body,
-		State: EventGarbled,
+		State: EventUnreadable,
 		Note:  why,
 	})
 }
@@ -204,7 +204,7 @@ const maxApplied = 500
 // is how many there were. It also settles uncertain rows by what the service
 // told of orders that nobody knew. Several processes may call it at once.
 func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, err error) {
-	ctx = unasked(ctx)
+	ctx = withoutAudit(ctx)
 	var idle bool
 	err = l.read.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM (SELECT seq FROM events WHERE state = 'new' ORDER BY seq LIMIT 1) AS n)

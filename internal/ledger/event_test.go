@@ -89,10 +89,10 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 		if is, err := other.KeepEvent(ctx, e, nil); is || err != nil {
 			s.Error(is, err)
 		}
-		if is, err := other.KeepGarbled(ctx, []byte("\xff\x00"), "no JSON"); !is || err != nil {
+		if is, err := other.KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); !is || err != nil {
 			s.Error(is, err)
 		}
-		if is, err := other.KeepGarbled(ctx, []byte("\xff\x00"), "no JSON"); is || err != nil {
+		if is, err := other.KeepUnreadable(ctx, []byte("\xff\x00"), "no JSON"); is || err != nil {
 			s.Error(is, err)
 		}
 		s.apply(l)
@@ -100,7 +100,7 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 		s.must(err)
 		if fresh != 1 || len(events) != 2 || string(events[1].Body) != "{\"a\":\x001}" ||
 			events[1].State != ledger.EventIgnored || string(events[0].Body) != "\xff\x00" ||
-			events[0].State != ledger.EventGarbled {
+			events[0].State != ledger.EventUnreadable {
 			s.Errorf("%d fresh; %+v", fresh, events)
 		}
 	})
@@ -114,7 +114,7 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 		s.event(l, "evt_1", filing.StatusChanged, s.clock(),
 			map[string]any{"orderId": orderOf(r), "filingStatus": "exception", "exceptionCode": 484,
 				"message": "078-05-1120 is not Ana's", "number": 78051120, "other": 123456789})
-		_, err := l.KeepGarbled(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
+		_, err := l.KeepUnreadable(ctx, []byte("signed, 078051120"), "078-05-1120 is no event")
 		s.must(err)
 		s.apply(l)
 		events, err := l.Events(ctx, "", 10)
@@ -126,7 +126,7 @@ func TestAnEventIsKeptWithoutNumbers(t *testing.T) {
 				s.Errorf("%s", text)
 			}
 		}
-		if fresh, err := l.KeepGarbled(ctx, []byte("signed, 078051120"), ""); fresh || err != nil {
+		if fresh, err := l.KeepUnreadable(ctx, []byte("signed, 078051120"), ""); fresh || err != nil {
 			s.Errorf("it is not known again: %v, %v", fresh, err)
 		}
 	})

@@ -111,7 +111,7 @@ const (
 	inDoubt     = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
 	selectBegan = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
 	selectDoubt = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt +
-		`), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + supposedOwner + `') THEN 1 ELSE 0 END`
+		`), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + assumedOwner + `') THEN 1 ELSE 0 END`
 	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
 	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
 	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`

@@ -60,7 +60,7 @@ func SealAsBefore(l *Ledger, text, place string) string {
 
 // KeepRosterHere keeps a roster under the key of this machine, as earlier versions
 // did over a shared database, too.
-func KeepRosterHere(ctx context.Context, l *Ledger, r Roster) (hash string, err error) {
+func KeepRosterHere(ctx context.Context, l *Ledger, r CompanyList) (hash string, err error) {
 	return l.keepRoster(ctx, r)
 }
 
@@ -74,7 +74,7 @@ type BeforeChange struct {
 // Value answers as any context does. Who asks for the act is about to change the
 // ledger.
 func (c *BeforeChange) Value(key any) any {
-	if _, changing := key.(actingKey); changing && c.Do != nil {
+	if _, changing := key.(auditKey); changing && c.Do != nil {
 		do := c.Do
 		c.Do = nil
 		do()

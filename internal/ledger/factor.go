@@ -189,7 +189,7 @@ func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) 
 // wrong codes back. The try says where the code comes from. CheckCode returns
 // ErrFactor and *TooMany.
 func (l *Ledger) CheckCode(ctx context.Context, a Account, code string, t Try, match MatchCode) (FactorKind, error) {
-	ctx = unasked(ctx) // the act is what follows: the session, or the change
+	ctx = withoutAudit(ctx) // the act is what follows: the session, or the change
 	t.Kind, t.Name = "code", a.Name
 	counted, err := l.CountTry(ctx, t)
 	if err != nil {
@@ -249,7 +249,7 @@ func (l *Ledger) useAppCode(ctx context.Context, a Account, code string, match M
 // counter as a rule. It returns ErrFactor where another assertion was quicker,
 // or the passkey was removed.
 func (l *Ledger) UsePasskey(ctx context.Context, f Factor, data string) error {
-	n, err := affected(l.exclusively(unasked(ctx),
+	n, err := affected(l.exclusively(withoutAudit(ctx),
 		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrFactor

@@ -11,12 +11,12 @@ import (
 
 // Figures are the rows of a batch and their money, summed up.
 type Figures struct {
-	Counts  Counts
-	Spent   money.Cost
-	Held    money.Cost // reserved for uncertain rows, and for those under way
-	Needed  money.Cost // by ready rows, as far as is known
-	Waiting int        // ready rows that wait for funds or for another row
-	Short   int        // those of them that wait for funds
+	Counts   Counts
+	Spent    money.Cost
+	Reserved money.Cost // reserved for uncertain rows, and for those under way
+	Needed   money.Cost // by ready rows, as far as is known
+	Waiting  int        // ready rows that wait for funds or for another row
+	Short    int        // those of them that wait for funds
 }
 
 // Figures sums the rows of a batch up.
@@ -41,7 +41,7 @@ func (l *Ledger) Figures(ctx context.Context, batch string) (Figures, error) {
 		var err, err2 error
 		f.Spent, err = f.Spent.Plus(spent)
 		if held.Amount > 0 || result == filing.Uncertain || result == filing.Placing {
-			f.Held, err2 = f.Held.Plus(held)
+			f.Reserved, err2 = f.Reserved.Plus(held)
 		}
 		return errors.Join(err, err2)
 	})

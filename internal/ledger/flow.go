@@ -36,7 +36,7 @@ func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string
 	if err != nil {
 		return "", err
 	}
-	ctx, now := unasked(ctx), l.now()
+	ctx, now := withoutAudit(ctx), l.now()
 	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, millis(now)); err != nil {
 		return "", fmt.Errorf("forget old flows: %w", err)
 	}

@@ -14,15 +14,15 @@ import (
 func TestBookAddsUp(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		if b := s.book(l); b != (ledger.Book{}) {
+		if b := s.book(l); b != (ledger.Balance{}) {
 			s.Fatalf("a new book: %+v", b)
 		}
 		for _, amount := range []money.Cents{0, -1} {
-			if err := l.Deposit(ctx, amount, ""); !errors.Is(err, ledger.ErrAmount) {
+			if err := l.RecordDeposit(ctx, amount, ""); !errors.Is(err, ledger.ErrAmount) {
 				s.Errorf("a deposit of %s: %v", amount, err)
 			}
 		}
-		s.must(l.Deposit(ctx, 50000, "wire 1"))
+		s.must(l.RecordDeposit(ctx, 50000, "wire 1"))
 		s.must(l.Adjust(ctx, -1000, "fee of the bank"))
 		s.must(l.Adjust(ctx, 500, "found"))
 		rows := s.add(l, "a", reports("a", 3)...)
@@ -30,7 +30,7 @@ func TestBookAddsUp(t *testing.T) {
 		s.send(l, rows[1])
 		s.answer(l, rows[1], filing.Refused)
 		s.send(l, rows[2])
-		want := ledger.Book{
+		want := ledger.Balance{
 			Declared:    true,
 			Deposits:    50000,
 			Adjustments: -500,
@@ -75,7 +75,7 @@ func TestAuditFindsWhatDoesNotAddUp(t *testing.T) {
 		t.Run(spoil, func(t *testing.T) {
 			onBothDatabases(t, func(s *store) {
 				l := s.open()
-				s.must(l.Deposit(s.Context(), 50000, ""))
+				s.must(l.RecordDeposit(s.Context(), 50000, ""))
 				rows := s.add(l, "a", reports("a", 2)...)
 				s.place(l, rows[0])
 				s.send(l, rows[1])
@@ -101,7 +101,7 @@ func TestAnAdjustmentDeclaresNothing(t *testing.T) {
 		}
 		rows := s.add(l, "a", reports("a", 3)...)
 		s.place(l, rows[0])
-		s.must(l.Deposit(ctx, 3*cost, ""))
+		s.must(l.RecordDeposit(ctx, 3*cost, ""))
 		if b := s.book(l); !b.Declared || b.Available() != cost {
 			s.Errorf("%+v, available %s", b, b.Available())
 		}
@@ -119,13 +119,13 @@ func TestFundsGate(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 6)...)
 		s.place(l, rows[0])
-		s.must(l.Deposit(ctx, 3*cost-1, "")) // of which one was spent before
+		s.must(l.RecordDeposit(ctx, 3*cost-1, "")) // of which one was spent before
 		s.send(l, rows[1])
 		short := s.begin(l, intent(rows[2]))
 		if !short.Short || short.Try != 0 {
 			s.Fatalf("one cent is missing: %+v", short)
 		}
-		if r := s.want(l, rows[2], filing.Ready, 0); r.Waits != "funds" || r.Message == "" || r.Attempts != 0 {
+		if r := s.want(l, rows[2], filing.Ready, 0); r.BlockedOn != "funds" || r.Message == "" || r.Attempts != 0 {
 			s.Errorf("%+v", r)
 		}
 		cheap := intent(rows[3])
@@ -137,11 +137,11 @@ func TestFundsGate(t *testing.T) {
 			s.Errorf("%+v", b)
 		}
 		s.must(l.Adjust(ctx, 1, "the missing cent"))
-		if r := s.row(l, rows[2].ID); r.Waits != "funds" {
+		if r := s.row(l, rows[2].ID); r.BlockedOn != "funds" {
 			s.Errorf("a cent woke it, for nothing: %+v", r)
 		}
 		s.answer(l, rows[1], filing.Refused) // voids its reservation
-		if r := s.row(l, rows[2].ID); r.Waits != "" {
+		if r := s.row(l, rows[2].ID); r.BlockedOn != "" {
 			s.Errorf("a void did not wake it: %+v", r)
 		}
 		s.send(l, rows[2])
@@ -149,10 +149,10 @@ func TestFundsGate(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[2], filing.Accepted) // sets nothing free
-		if r := s.row(l, rows[4].ID); r.Waits != "funds" {
+		if r := s.row(l, rows[4].ID); r.BlockedOn != "funds" {
 			s.Errorf("%+v", r)
 		}
-		s.must(l.Deposit(ctx, 2*cost, "top-up"))
+		s.must(l.RecordDeposit(ctx, 2*cost, "top-up"))
 		s.place(l, rows[4])
 		if b := s.book(l); b.Available() != cost+1 || b.Posted != 3*cost {
 			s.Errorf("%+v, available %s", b, b.Available())
@@ -173,7 +173,7 @@ func TestProbeForFunds(t *testing.T) {
 		for _, r := range rows[:3] { // in flight together: one moment, one backoff
 			s.answer(l, r, filing.NoFunds)
 		}
-		h, err := other.Standstill(ctx)
+		h, err := other.FleetHalt(ctx)
 		if err != nil || h.Reason != filing.HaltFunds || !h.Since.Equal(began) || h.Note != "said the service" {
 			s.Fatalf("%+v, %v", h, err)
 		}
@@ -196,7 +196,7 @@ func TestProbeForFunds(t *testing.T) {
 			halted(rows[9])
 			s.answer(l, rows[3+probes], filing.NoFunds)
 			halted(rows[8])
-			h, err = l.Standstill(ctx)
+			h, err = l.FleetHalt(ctx)
 			s.must(err)
 			if next := h.Until.Sub(s.clock()); next != 2*wait {
 				s.Fatalf("after %d probes the next is due in %s, want %s", probes+1, next, 2*wait)
@@ -204,14 +204,14 @@ func TestProbeForFunds(t *testing.T) {
 			wait *= 2
 		}
 		// A deposit asks at once, and begins anew.
-		s.must(l.Deposit(ctx, 100*cost, ""))
+		s.must(l.RecordDeposit(ctx, 100*cost, ""))
 		s.send(l, rows[8])
 		halted(rows[9])
 		s.answer(l, rows[8], filing.Refused) // says nothing about funds
 		s.send(l, rows[9])
 		halted(rows[10])
 		s.answer(l, rows[9], filing.Accepted)
-		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.NoHalt {
+		if h, err := l.FleetHalt(ctx); err != nil || h.Reason != filing.NoHalt {
 			s.Fatalf("a row was accepted: %+v, %v", h, err)
 		}
 		s.send(l, rows[10])
@@ -235,7 +235,7 @@ func TestProbeBackoffIsBounded(t *testing.T) {
 			s.send(l, row)
 			s.answer(l, row, filing.NoFunds)
 			var err error
-			h, err = l.Standstill(s.Context())
+			h, err = l.FleetHalt(s.Context())
 			s.must(err)
 			s.pass(h.Until.Sub(s.clock()))
 		}
@@ -281,7 +281,7 @@ func TestHoldForRate(t *testing.T) {
 		}
 		held := func(d time.Duration) {
 			s.Helper()
-			h, err := other.Standstill(ctx)
+			h, err := other.FleetHalt(ctx)
 			if err != nil || h.Reason != filing.HaltRate || !h.Until.Equal(s.clock().Add(d)) {
 				s.Fatalf("%+v, %v, want until %s", h, err, s.clock().Add(d))
 			}
@@ -293,7 +293,7 @@ func TestHoldForRate(t *testing.T) {
 				s.Fatalf("a millisecond early: %+v", begun)
 			}
 			s.pass(time.Millisecond)
-			if h, err := other.Standstill(ctx); err != nil || h.Reason != filing.NoHalt {
+			if h, err := other.FleetHalt(ctx); err != nil || h.Reason != filing.NoHalt {
 				s.Fatalf("%+v, %v", h, err)
 			}
 		}
@@ -328,7 +328,7 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		rows := s.add(l, "a", reports("a", 4)...)
 		stopped := func() {
 			s.Helper()
-			h, err := other.Standstill(ctx)
+			h, err := other.FleetHalt(ctx)
 			if err != nil || h.Reason != filing.HaltKey || !h.Until.IsZero() || h.Note != "said the service" {
 				s.Fatalf("%+v, %v", h, err)
 			}
@@ -343,7 +343,7 @@ func TestKeyRefusedStopsEverything(t *testing.T) {
 		stopped()
 		s.answer(l, rows[1], filing.NoFunds) // was on its way
 		stopped()
-		s.must(l.AskAgain(ctx)) // funds have nothing to do with it
+		s.must(l.ProbeNow(ctx)) // funds have nothing to do with it
 		if begun := s.begin(l, intent(rows[3])); begun.Halted.Reason != filing.HaltKey {
 			s.Fatalf("%+v", begun)
 		}

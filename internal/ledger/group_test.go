@@ -170,7 +170,7 @@ func TestAnswerOfAnotherProcess(t *testing.T) {
 func TestRefusalAfterPlaced(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 2*cost, ""))
+		s.must(l.RecordDeposit(s.Context(), 2*cost, ""))
 		row := s.add(l, "a", report("comp_1", "2026"))[0]
 		s.send(l, row)
 		refusal := outcome(s.row(l, row.ID), 1, filing.Refused)
@@ -200,7 +200,7 @@ func TestRefusalAfterPlaced(t *testing.T) {
 func TestLateAnswerInPart(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 2*cost, ""))
+		s.must(l.RecordDeposit(s.Context(), 2*cost, ""))
 		r := report("comp_1", "2026")
 		r.Request.Order.RegisteredAgent = &filing.RegisteredAgentItem{}
 		row := s.add(l, "a", r)[0]
@@ -229,7 +229,7 @@ func TestSetAsideOfAnUncertainAttempt(t *testing.T) {
 			row := s.add(l, "of "+string(next), agentOrder(company))[0]
 			s.send(l, row)
 			s.answer(l, row, filing.NoAnswer)
-			s.must(l.SetAside(s.Context(), ledger.Aside{Row: row.ID, Next: next, Message: "there is no such company"}))
+			s.must(l.Defer(s.Context(), ledger.Deferral{Row: row.ID, Next: next, Message: "there is no such company"}))
 			if got := s.want(l, row, filing.Uncertain, cost); !strings.Contains(got.Message,
 				"there is no such company") {
 				s.Error(got.Message)
@@ -277,7 +277,7 @@ func TestCreationIsNoProofOfFunds(t *testing.T) {
 		made := outcome(s.row(l, rows[1].ID), begun.Try, filing.Accepted)
 		made.Creates, made.Claims, made.Items, made.Company = true, creation.Claims, nil, "comp_9"
 		s.must(l.Settle(s.Context(), made))
-		if h, err := l.Standstill(s.Context()); err != nil || h.Reason != filing.HaltFunds {
+		if h, err := l.FleetHalt(s.Context()); err != nil || h.Reason != filing.HaltFunds {
 			s.Errorf("%+v, %v", h, err)
 		}
 	})
@@ -311,9 +311,9 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
-		s.must(l.WantApproval(ctx, "early", "plan"))
+		s.must(l.RequestApproval(ctx, "early", "plan"))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		s.sendable(l, later)
 		s.must(l.Approve(ctx, "early", "plan", "Ana"))
 		s.sendable(l, early)
@@ -328,7 +328,7 @@ func TestApprovalKeepsTheOrderOfDueDates(t *testing.T) {
 func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.send(l, later)
 		s.answer(l, later, filing.NoAnswer)
@@ -343,7 +343,7 @@ func TestResolveKeepsTheOrderOfDueDates(t *testing.T) {
 func TestCancelSetsItsMoneyFree(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		early := s.add(l, "early", due(report("comp_early", "2026"), 10))[0]
 		later := s.add(l, "later", due(report("comp_later", "2026"), 50))[0]
 		s.sendable(l, early)
@@ -359,14 +359,14 @@ func TestCancelSetsItsMoneyFree(t *testing.T) {
 func TestAnUncertainAttemptNeedsNoMoreMoney(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 2*cost, ""))
+		s.must(l.RecordDeposit(s.Context(), 2*cost, ""))
 		again := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, again)
 		s.answer(l, again, filing.NoAnswer)
 		s.want(l, again, filing.Ready, cost)
 		other := s.add(l, "b", due(report("comp_2", "2026"), 10))[0]
-		if got := s.row(l, other.ID); got.Waits != "" {
-			s.Errorf("it waits for %q although %s is available", got.Waits, s.book(l).Available())
+		if got := s.row(l, other.ID); got.BlockedOn != "" {
+			s.Errorf("it waits for %q although %s is available", got.BlockedOn, s.book(l).Available())
 		}
 		s.place(l, other)
 	})

@@ -51,8 +51,8 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 	if p.Issuer == "" || p.Subject == "" {
 		return Account{}, false, fmt.Errorf("%w: the provider names no subject", ErrAccount)
 	}
-	var recorded Act
-	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	var recorded AuditEvent
+	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
 		var unlinked int64
 		a, err = scanAccount(func(dest ...any) error {
@@ -66,7 +66,7 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			if a, err = l.addManaged(ctx, tx, p, words, now); err != nil {
 				return err
 			}
-			recorded = Act{
+			recorded = AuditEvent{
 				By:   a.Name,
 				From: p.From,
 				What: "account-add",
@@ -93,7 +93,7 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 			return err
 		}
 		a.Roles = p.Roles
-		recorded = Act{
+		recorded = AuditEvent{
 			By:   a.Name,
 			From: p.From,
 			What: "account-roles",

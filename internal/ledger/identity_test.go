@@ -42,7 +42,7 @@ func TestArrive(t *testing.T) {
 		if none, _ := arrive("1"); len(none.Roles) != 0 {
 			s.Errorf("%+v", none)
 		}
-		if acts := s.acts(l, ledger.ActQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
+		if acts := s.acts(l, ledger.AuditQuery{Of: a.Name}); len(acts) != 3 || acts[2].What != "account-add" ||
 			acts[0].What != "account-roles" || acts[0].From != "192.0.2.1" {
 			s.Errorf("%+v", acts)
 		}

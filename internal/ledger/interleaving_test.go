@@ -242,11 +242,11 @@ func (w *world) begun(t *rapid.T, row ledger.Row, in ledger.Intent, p int, begun
 		}
 	case len(begun.Taken) > 0:
 		taken := begun.Taken[0]
-		aside := ledger.Aside{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key}
+		aside := ledger.Deferral{Row: row.ID, Next: filing.Ready, Wait: taken.Claim.Key}
 		if taken.Bought {
-			aside = ledger.Aside{Row: row.ID, Next: filing.Exists}
+			aside = ledger.Deferral{Row: row.ID, Next: filing.Exists}
 		}
-		if err := l.SetAside(w.Context(), aside); !errors.Is(err, ledger.ErrTransition) {
+		if err := l.Defer(w.Context(), aside); !errors.Is(err, ledger.ErrTransition) {
 			w.must(err)
 		}
 	}
@@ -425,7 +425,7 @@ func (w *world) money(t *rapid.T) {
 	_, l := w.any(t)
 	amount := money.Cents(rapid.IntRange(-300, 900).Draw(t, "cents"))
 	if amount > 0 {
-		w.must(l.Deposit(w.Context(), amount, ""))
+		w.must(l.RecordDeposit(w.Context(), amount, ""))
 	} else {
 		w.must(l.Adjust(w.Context(), amount, ""))
 	}
@@ -497,7 +497,7 @@ func (w *world) control(t *rapid.T) {
 	case "key":
 		err = l.KeyAccepted(ctx)
 	case "ask":
-		err = l.AskAgain(ctx)
+		err = l.ProbeNow(ctx)
 	}
 	w.must(err)
 }
@@ -533,7 +533,7 @@ func (w *world) check(t *rapid.T) {
 	if err := l.Audit(w.Context()); err != nil {
 		t.Fatal(err)
 	}
-	book, err := l.Book(w.Context())
+	book, err := l.Balance(w.Context())
 	w.must(err)
 	if book.Deposits+book.Adjustments != w.deposits || w.deposits != book.Posted+book.Reserved+book.Available() {
 		t.Fatalf("%s were declared: %+v", w.deposits, book)
@@ -552,7 +552,7 @@ func (w *world) check(t *rapid.T) {
 		whole := r
 		whole.Dropped = nil
 		keys := intent(whole).Claims
-		open := r.Result == filing.Placing || r.Result == filing.Uncertain || r.Result == filing.Ready && r.Doubt
+		open := r.Result == filing.Placing || r.Result == filing.Uncertain || r.Result == filing.Ready && r.Uncertain
 		if r.Result == filing.Placed || open || len(r.Dropped) > 0 {
 			for _, c := range keys {
 				knows[c.Key] = true
@@ -566,8 +566,8 @@ func (w *world) check(t *rapid.T) {
 				t.Fatalf("row %d is said to be placed, and the service has no such order", id)
 			}
 		}
-		if r.Result == filing.Ready && r.Waits == "" && w.goes(r) {
-			awake += max(r.Cost.Amount-r.Spent.Amount-r.Held, 0)
+		if r.Result == filing.Ready && r.BlockedOn == "" && w.goes(r) {
+			awake += max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0)
 		}
 	}
 	for order, s := range w.told {
@@ -576,7 +576,7 @@ func (w *world) check(t *rapid.T) {
 			t.Fatalf("the service answered row %d (%s) with the order %s, and it has %+v", r.ID, r.Result, order,
 				r.Items)
 		}
-		if r.Result == filing.Ready && !r.Doubt && len(r.Dropped) == 0 ||
+		if r.Result == filing.Ready && !r.Uncertain && len(r.Dropped) == 0 ||
 			r.Result == filing.Canceled && len(r.Dropped) == 0 {
 			t.Fatalf("row %d has the order %s and would be sent again, or passes for unsent: %s", r.ID, order, r.Result)
 		}
@@ -604,7 +604,7 @@ func (w *world) check(t *rapid.T) {
 	}
 	if book.Declared {
 		for id, r := range now {
-			if need := max(r.Cost.Amount-r.Spent.Amount-r.Held, 0); r.Result == filing.Ready && r.Waits == "funds" &&
+			if need := max(r.Cost.Amount-r.Spent.Amount-r.Reserved, 0); r.Result == filing.Ready && r.BlockedOn == "funds" &&
 				w.goes(r) && need <= book.Available()-awake {
 				t.Fatalf("row %d waits for %s and %s is available besides what others need", id, need,
 					book.Available()-awake)
@@ -641,7 +641,7 @@ func TestConcurrentWorkers(t *testing.T) {
 		for range 3 {
 			ledgers = append(ledgers, s.open())
 		}
-		s.must(ledgers[0].Deposit(s.Context(), companies*cost, ""))
+		s.must(ledgers[0].RecordDeposit(s.Context(), companies*cost, ""))
 		var rows []ledger.Row
 		for b := range rivals {
 			var some []ledger.Row
@@ -696,11 +696,11 @@ func TestConcurrentWorkers(t *testing.T) {
 							s.Error(err)
 							return
 						case len(begun.Taken) > 0:
-							aside := ledger.Aside{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
+							aside := ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: begun.Taken[0].Claim.Key}
 							if begun.Taken[0].Bought {
-								aside = ledger.Aside{Row: r.ID, Next: filing.Exists}
+								aside = ledger.Deferral{Row: r.ID, Next: filing.Exists}
 							}
-							if err := l.SetAside(s.Context(), aside); err != nil &&
+							if err := l.Defer(s.Context(), aside); err != nil &&
 								!strings.Contains(err.Error(), ledger.ErrTransition.Error()) {
 								s.Error(err)
 							}
@@ -710,7 +710,7 @@ func TestConcurrentWorkers(t *testing.T) {
 						}
 						class := []filing.AnswerKind{filing.Accepted, filing.Accepted, filing.NotSent,
 							filing.Refused}[random.IntN(4)]
-						if r.Doubt {
+						if r.Uncertain {
 							class = filing.Accepted
 						} else if l.Repeatable(&r.Request.Order) && random.IntN(3) == 0 {
 							class = filing.NoAnswer
@@ -740,7 +740,7 @@ func TestConcurrentWorkers(t *testing.T) {
 					spent += r.Cost.Amount
 				case filing.Exists, filing.Rejected:
 				default:
-					s.Errorf("row %d ended %s, waiting for %q", r.ID, r.Result, r.Waits)
+					s.Errorf("row %d ended %s, waiting for %q", r.ID, r.Result, r.BlockedOn)
 				}
 			}
 		}

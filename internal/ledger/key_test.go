@@ -72,13 +72,13 @@ func TestWaitingForAKey(t *testing.T) {
 				if len(begun.Taken) != 1 || begun.Taken[0].Row != first.ID || begun.Taken[0].Bought {
 					s.Fatalf("%+v", begun)
 				}
-				wait := ledger.Aside{
+				wait := ledger.Deferral{
 					Row:     second.ID,
 					Next:    filing.Ready,
 					Wait:    begun.Taken[0].Claim.Key,
 					Message: "waits",
 				}
-				s.must(other.SetAside(s.Context(), wait))
+				s.must(other.Defer(s.Context(), wait))
 				if begun := s.begin(other, intent(second)); !begun.Lost {
 					s.Fatalf("a waiting row: %+v", begun)
 				}
@@ -100,7 +100,7 @@ func TestWaitingForAKey(t *testing.T) {
 					s.must(l.ResolvePlaced(s.Context(), first.ID, 0, nil, ""))
 				}
 				// What was decided meanwhile is not waited for.
-				s.must(other.SetAside(s.Context(), wait))
+				s.must(other.Defer(s.Context(), wait))
 				begun = s.begin(other, intent(second))
 				if c.buys != (begun.Try == 1) || !c.buys && (len(begun.Taken) != 1 || !begun.Taken[0].Bought) {
 					s.Fatalf("%+v", begun)
@@ -120,7 +120,7 @@ func TestWaitingForADoubt(t *testing.T) {
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoAnswer)
 		for _, r := range []ledger.Row{rows[1], foreign} {
-			s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: filing.Ready, Wait: intent(r).Claims[0].Key}))
+			s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: filing.Ready, Wait: intent(r).Claims[0].Key}))
 		}
 		if u, err := l.Unfinished(s.Context(), "a"); err != nil ||
 			u != (ledger.Unfinished{Sendable: 1, Keys: 1, Moving: 1}) {
@@ -133,8 +133,8 @@ func TestWaitingForADoubt(t *testing.T) {
 		again := s.row(l, rows[0].ID)
 		s.send(l, again)
 		s.answer(l, again, filing.NoFunds)
-		s.must(l.Deposit(s.Context(), 1, ""))
-		s.must(l.AskAgain(s.Context()))
+		s.must(l.RecordDeposit(s.Context(), 1, ""))
+		s.must(l.ProbeNow(s.Context()))
 		dearer := intent(s.row(l, rows[0].ID))
 		dearer.Cost.Amount += 2
 		if begun := s.begin(l, dearer); !begun.Short {
@@ -196,7 +196,7 @@ func TestCovers(t *testing.T) {
 		}
 		why := intent(next[0])
 		why.Claims[0].Why = "asked for"
-		s.must(l.SetAside(s.Context(), ledger.Aside{Row: next[0].ID, Next: filing.Skipped, Message: "covered"}))
+		s.must(l.Defer(s.Context(), ledger.Deferral{Row: next[0].ID, Next: filing.Skipped, Message: "covered"}))
 		last := s.add(l, "c", report("comp_1", "2028"))[0]
 		in := intent(last)
 		in.Claims[0].Why = "asked for"

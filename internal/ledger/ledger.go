@@ -102,7 +102,7 @@ type Ledger struct {
 
 	hashing hashing
 	hashers *hashQueue
-	onAct   atomic.Pointer[func(Act)]
+	onAct   atomic.Pointer[func(AuditEvent)]
 
 	contextWords atomic.Pointer[[]string]
 
@@ -301,7 +301,7 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) er
 // commitChange is change for a ledger of any version: the answers that a process
 // has in hand are recorded when a newer one has prepared the tables meanwhile.
 func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
-	act := actOf(ctx)
+	act := auditOf(ctx)
 	defer func() {
 		act.end(err == nil)
 		if act != nil && err == nil {

@@ -123,9 +123,9 @@ func (s *store) row(l *ledger.Ledger, id int64) ledger.Row {
 	return r
 }
 
-func (s *store) book(l *ledger.Ledger) ledger.Book {
+func (s *store) book(l *ledger.Ledger) ledger.Balance {
 	s.Helper()
-	b, err := l.Book(s.Context())
+	b, err := l.Balance(s.Context())
 	s.must(err)
 	return b
 }
@@ -167,8 +167,8 @@ func (s *store) place(l *ledger.Ledger, r ledger.Row) ledger.Row {
 func (s *store) want(l *ledger.Ledger, r ledger.Row, result filing.Result, held money.Cents) ledger.Row {
 	s.Helper()
 	got := s.row(l, r.ID)
-	if got.Result != result || got.Held != held {
-		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Held, result, held,
+	if got.Result != result || got.Reserved != held {
+		s.Fatalf("row %d is %s holding %s, want %s holding %s (%s)", r.ID, got.Result, got.Reserved, result, held,
 			got.Message)
 	}
 	return got

@@ -22,7 +22,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, dearer); !begun.Dearer || begun.Try != 0 {
 			s.Fatalf("one cent more than was approved was sent: %+v", begun)
 		}
-		if r := s.want(l, rows[0], filing.Ready, 0); r.Waits != "approval" || !strings.Contains(r.Message, "$75.01") ||
+		if r := s.want(l, rows[0], filing.Ready, 0); r.BlockedOn != "approval" || !strings.Contains(r.Message, "$75.01") ||
 			!strings.Contains(r.Message, "$75.00 was approved") {
 			s.Errorf("%+v", r)
 		}
@@ -32,7 +32,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 		if begun := s.begin(l, cheaper); begun.Try != 1 {
 			s.Errorf("%+v", begun)
 		}
-		s.must(l.AskAgain(ctx)) // money is not what it waits for
+		s.must(l.ProbeNow(ctx)) // money is not what it waits for
 		increase, err := l.CostIncrease(ctx, "a")
 		if err != nil || increase != (ledger.CostIncrease{
 			Rows:     1,
@@ -68,7 +68,7 @@ func TestTheApprovedCostIsALimit(t *testing.T) {
 func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		ana := ledger.Acting(s.Context(), ledger.Act{By: "ana"})
+		ana := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana"})
 		rows := s.quoted(l, "a", cost)
 		s.approvers(l, "ana", "ben")
 		s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
@@ -81,7 +81,7 @@ func TestAHigherCostNeedsTheSecondPersonToo(t *testing.T) {
 		if err := l.ApproveCosts(ana, "a", increase); !errors.Is(err, ledger.ErrSecond) {
 			s.Errorf("%v", err)
 		}
-		s.must(l.ApproveCosts(ledger.Acting(s.Context(), ledger.Act{By: "ben"}), "a", increase))
+		s.must(l.ApproveCosts(ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ben"}), "a", increase))
 	})
 }
 

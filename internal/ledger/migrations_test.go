@@ -152,7 +152,7 @@ func TestAccountsWithoutARoleBecomeAuditors(t *testing.T) {
 				s.Errorf("%+v, %v", a, err)
 			}
 		}
-		acts, err := l.Acts(s.Context(), ledger.ActQuery{What: "account-roles"})
+		acts, err := l.Acts(s.Context(), ledger.AuditQuery{What: "account-roles"})
 		if err != nil || len(acts) != 1 || acts[0].Of != "leo" || !strings.Contains(acts[0].Note, "auditor") {
 			s.Errorf("%+v, %v", acts, err)
 		}

@@ -13,67 +13,67 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// NoticeKind is what a person may be told of.
-type NoticeKind string
+// NotificationKind is what a person may be told of.
+type NotificationKind string
 
 // The kinds of notices.
 const (
-	NoticeFunds      NoticeKind = "funds"        // money is out, or suffices again
-	NoticeKey        NoticeKind = "key"          // the service refuses the key
-	NoticeBatch      NoticeKind = "batch"        // a batch has ended
-	NoticeUncertain  NoticeKind = "uncertain"    // rows that only a person or an event can settle
-	NoticeExceptions NoticeKind = "exceptions"   // filings that stand still until somebody corrects them
-	NoticeTwice      NoticeKind = "bought-twice" // two purchases of one filing: one is to be refunded
-	NoticeSeason     NoticeKind = "season"       // a season fired, or failed; kept by whoever fires it
+	NotifyFunds      NotificationKind = "funds"        // money is out, or suffices again
+	NotifyKey        NotificationKind = "key"          // the service refuses the key
+	NotifyBatch      NotificationKind = "batch"        // a batch has ended
+	NotifyUncertain  NotificationKind = "uncertain"    // rows that only a person or an event can settle
+	NotifyExceptions NotificationKind = "exceptions"   // filings that stand still until somebody corrects them
+	NotifyTwice      NotificationKind = "bought-twice" // two purchases of one filing: one is to be refunded
+	NotifySchedule   NotificationKind = "season"       // a season fired, or failed; kept by whoever fires it
 	// a link to reset a password was made or used; the approval policy was weakened
-	NoticeAccess NoticeKind = "access"
+	NotifyAccess NotificationKind = "access"
 )
 
-// NoticeKinds lists them all.
-var NoticeKinds = []NoticeKind{NoticeFunds, NoticeKey, NoticeBatch, NoticeUncertain, NoticeExceptions, NoticeTwice,
-	NoticeSeason, NoticeAccess}
+// NotificationKinds lists them all.
+var NotificationKinds = []NotificationKind{NotifyFunds, NotifyKey, NotifyBatch, NotifyUncertain, NotifyExceptions, NotifyTwice,
+	NotifySchedule, NotifyAccess}
 
-// Notice is what a person is told, once for a whole fleet.
-type Notice struct {
+// Notification is what a person is told, once for a whole fleet.
+type Notification struct {
 	ID            int64
-	Kind          NoticeKind
+	Kind          NotificationKind
 	Batch         string // "" where it concerns everybody
 	Subject, Body string // plain text, without secrets; a notice without a subject is told to nobody
 	At            time.Time
 
-	Lasts bool     // what it tells of goes on: nothing more of its kind and batch until it is over
-	Ends  bool     // it tells that what lasted is over
-	Of    []Untold // what it tells of, row by row
+	Lasts   bool      // what it tells of goes on: nothing more of its kind and batch until it is over
+	Ends    bool      // it tells that what lasted is over
+	Pending []Pending // what it tells of, row by row
 
-	Tries int      // how often somebody set out to tell it
-	Told  []string // the targets that have it
+	Tries    int      // how often somebody set out to tell it
+	Reported []string // the targets that have it
 
 	due int64 // of the claim
 }
 
-// Untold is a row, or an item of one, that a person is to know of.
-type Untold struct {
-	Kind  NoticeKind
-	Ref   int64 // the row's id; the item's for an exception
-	Mark  int64 // the attempt in doubt; the exception's code; the row that bought the same
-	Row   int64
-	Batch string
-	Held  money.Cost
+// Pending is a row, or an item of one, that a person is to know of.
+type Pending struct {
+	Kind     NotificationKind
+	Ref      int64 // the row's id; the item's for an exception
+	Mark     int64 // the attempt in doubt; the exception's code; the row that bought the same
+	Row      int64
+	Batch    string
+	Reserved money.Cost
 }
 
-// News is what the ledger holds that a person may have to be told of.
-type News struct {
+// Reportable is what the ledger holds that a person may have to be told of.
+type Reportable struct {
 	Mode      string      // "test", "live", or "" where nothing was sent yet
 	Halt      filing.Halt // what a person must end: ForFunds or ForKey
 	HaltNote  string      // the service's words
 	HaltSince time.Time
 	Short     bool // rows wait until the book can pay for them
 
-	FundsTold, KeyTold bool     // told, and not yet over
-	Ended              []string // batches with nothing left to place, of which nobody was told
-	GoOn               []string // batches that were told to have ended and have work again
-	Untold             []Untold // in the order of their rows
-	Cured              bool     // exceptions that were told are gone: see ForgetCured
+	FundsReported, KeyReported bool      // told, and not yet over
+	Ended                      []string  // batches with nothing left to place, of which nobody was told
+	Resumed                    []string  // batches that were told to have ended and have work again
+	Pending                    []Pending // in the order of their rows
+	Cured                      bool      // exceptions that were told are gone: see ForgetCured
 }
 
 const (
@@ -103,11 +103,11 @@ const (
 )
 
 // News reads what there may be to tell. It changes nothing.
-func (l *Ledger) News(ctx context.Context) (News, error) {
-	var n News
+func (l *Ledger) News(ctx context.Context) (Reportable, error) {
+	var n Reportable
 	var since int64
-	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsTold,
-		&n.KeyTold, &n.Cured)
+	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsReported,
+		&n.KeyReported, &n.Cured)
 	if err != nil {
 		return n, fmt.Errorf("look for news: %w", err)
 	}
@@ -119,7 +119,7 @@ func (l *Ledger) News(ctx context.Context) (News, error) {
 			return err
 		}
 		if told {
-			n.GoOn = append(n.GoOn, batch)
+			n.Resumed = append(n.Resumed, batch)
 		} else {
 			n.Ended = append(n.Ended, batch)
 		}
@@ -129,11 +129,11 @@ func (l *Ledger) News(ctx context.Context) (News, error) {
 		return n, fmt.Errorf("look for batches that have ended: %w", err)
 	}
 	err = drain(l.read.QueryContext(ctx, readUntold))(func(scan func(...any) error) error {
-		var u Untold
-		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Held.Amount, &u.Held.Certainty); err != nil {
+		var u Pending
+		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Reserved.Amount, &u.Reserved.Certainty); err != nil {
 			return err
 		}
-		n.Untold = append(n.Untold, u)
+		n.Pending = append(n.Pending, u)
 		return nil
 	})
 	if err != nil {
@@ -148,9 +148,9 @@ var errTold = errors.New("somebody else tells it")
 // KeepNotice records what a person is to be told. It reports false where that
 // is recorded already, by another process as a rule: the same thing lasts, is
 // over, or has one of its rows in another notice.
-func (l *Ledger) KeepNotice(ctx context.Context, n Notice) (kept bool, err error) {
-	marks := make([]record, len(n.Of))
-	for i, u := range n.Of {
+func (l *Ledger) KeepNotice(ctx context.Context, n Notification) (kept bool, err error) {
+	marks := make([]record, len(n.Pending))
+	for i, u := range n.Pending {
 		marks[i] = record{string(n.Kind), u.Ref, u.Mark}
 	}
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
@@ -209,7 +209,7 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func endNotice(ctx context.Context, x execer, kind NoticeKind, batch string) error {
+func endNotice(ctx context.Context, x execer, kind NotificationKind, batch string) error {
 	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
 		kind, batch)
 	return err
@@ -217,7 +217,7 @@ func endNotice(ctx context.Context, x execer, kind NoticeKind, batch string) err
 
 // EndNotice records that what was told is over, without telling that: when it
 // happens again it is news.
-func (l *Ledger) EndNotice(ctx context.Context, kind NoticeKind, batch string) error {
+func (l *Ledger) EndNotice(ctx context.Context, kind NotificationKind, batch string) error {
 	if err := l.turns.take(); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (l *Ledger) ForgetCured(ctx context.Context) error {
 
 // LastNotice is when the newest notice of a kind about a batch was kept; the
 // zero time where there is none.
-func (l *Ledger) LastNotice(ctx context.Context, kind NoticeKind, batch string) (time.Time, error) {
+func (l *Ledger) LastNotice(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
@@ -252,20 +252,20 @@ func (l *Ledger) LastNotice(ctx context.Context, kind NoticeKind, batch string) 
 
 const noticeColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told`
 
-func scanNotice(scan func(...any) error) (Notice, error) {
-	var n Notice
+func scanNotice(scan func(...any) error) (Notification, error) {
+	var n Notification
 	var at int64
 	var told string
 	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told)
-	n.At, n.Told = moment(at), strings.Fields(told)
+	n.At, n.Reported = moment(at), strings.Fields(told)
 	return n, err
 }
 
 // ClaimNotice takes the notice that is due the longest, of the given kinds. No
 // other process gets it before the lease ends; should this one die, another
 // does then. It reports false where nothing is due.
-func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind,
-	lease time.Duration) (n Notice, ok bool, err error) {
+func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NotificationKind,
+	lease time.Duration) (n Notification, ok bool, err error) {
 	in, args := list(kinds, millis(l.now()))
 	for len(kinds) > 0 {
 		n, err = scanNotice(l.read.QueryRowContext(ctx,
@@ -273,32 +273,32 @@ func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NoticeKind,
 				`) ORDER BY due, id LIMIT 1`, args...).Scan)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			return Notice{}, false, nil
+			return Notification{}, false, nil
 		case err != nil:
-			return Notice{}, false, fmt.Errorf("look for a notice to tell: %w", err)
+			return Notification{}, false, fmt.Errorf("look for a notice to tell: %w", err)
 		}
 		until := millis(l.now().Add(lease))
 		mine, err := affected(l.exclusively(ctx,
 			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
 		if err != nil {
-			return Notice{}, false, fmt.Errorf("claim notice %d: %w", n.ID, err)
+			return Notification{}, false, fmt.Errorf("claim notice %d: %w", n.ID, err)
 		}
 		if mine == 1 {
 			n.due, n.Tries = until, n.Tries+1
 			return n, true, nil
 		}
 	}
-	return Notice{}, false, nil
+	return Notification{}, false, nil
 }
 
 // SettleNotice records who has a claimed notice. Again is when to tell the
 // others; the zero time where nobody is left, or it is given up. Failure is
 // why somebody has it not, for whoever reads the table, and holds no secret.
 // Where the claim has run out it records nothing.
-func (l *Ledger) SettleNotice(ctx context.Context, n Notice, again time.Time, failure string) error {
-	slices.Sort(n.Told)
+func (l *Ledger) SettleNotice(ctx context.Context, n Notification, again time.Time, failure string) error {
+	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
-		n.ID, n.due, millis(again), strings.Join(slices.Compact(n.Told), " "), failure)
+		n.ID, n.due, millis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	if err != nil {
 		return fmt.Errorf("settle notice %d: %w", n.ID, err)
 	}
@@ -327,8 +327,8 @@ func wrap(what string, err error) error {
 }
 
 // Notices lists what a person was told, or is to be told, the newest first.
-func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notice, error) {
-	var all []Notice
+func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notification, error) {
+	var all []Notification
 	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
 		limit))(func(scan func(...any) error) error {
 		n, err := scanNotice(scan)

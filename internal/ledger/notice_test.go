@@ -15,14 +15,14 @@ import (
 	"bulkfiling/internal/money"
 )
 
-func (s *store) news(l *ledger.Ledger) ledger.News {
+func (s *store) news(l *ledger.Ledger) ledger.Reportable {
 	s.Helper()
 	n, err := l.News(s.Context())
 	s.must(err)
 	return n
 }
 
-func (s *store) keep(l *ledger.Ledger, n ledger.Notice) bool {
+func (s *store) keep(l *ledger.Ledger, n ledger.Notification) bool {
 	s.Helper()
 	kept, err := l.KeepNotice(s.Context(), n)
 	s.must(err)
@@ -39,46 +39,46 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 2)...)
-		if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsTold || n.KeyTold {
+		if n := s.news(l); n.Halt != filing.NoHalt || n.Short || n.FundsReported || n.KeyReported {
 			s.Errorf("nothing halts: %+v", n)
 		}
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoFunds)
 		n := s.news(l)
 		if n.Halt != filing.HaltFunds || n.HaltNote != "said the service" || !n.HaltSince.Equal(s.clock()) ||
-			n.FundsTold {
+			n.FundsReported {
 			s.Errorf("after a 402: %+v", n)
 		}
-		out := ledger.Notice{Kind: ledger.NoticeFunds, Subject: "out", Lasts: true}
+		out := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "out", Lasts: true}
 		if !s.keep(l, out) || s.keep(l, out) {
 			s.Error("what lasts is kept once")
 		}
-		if n := s.news(l); !n.FundsTold {
+		if n := s.news(l); !n.FundsReported {
 			s.Error("it was told")
 		}
-		back := ledger.Notice{Kind: ledger.NoticeFunds, Subject: "back", Ends: true}
+		back := ledger.Notification{Kind: ledger.NotifyFunds, Subject: "back", Ends: true}
 		if !s.keep(l, back) || s.keep(l, back) {
 			s.Error("its end is kept once")
 		}
-		if n := s.news(l); n.FundsTold {
+		if n := s.news(l); n.FundsReported {
 			s.Error("it is over")
 		}
 		if !s.keep(l, out) {
 			s.Error("when it happens again it is news")
 		}
 		s.must(l.KeyRefused(ctx, "no such key"))
-		if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyTold {
+		if n := s.news(l); n.Halt != filing.HaltKey || n.HaltNote != "no such key" || n.KeyReported {
 			s.Errorf("after a 401: %+v", n)
 		}
-		key := ledger.Notice{Kind: ledger.NoticeKey, Subject: "key", Lasts: true}
+		key := ledger.Notification{Kind: ledger.NotifyKey, Subject: "key", Lasts: true}
 		if !s.keep(l, key) {
 			s.Error("another kind is another thing")
 		}
-		if n := s.news(l); !n.KeyTold {
+		if n := s.news(l); !n.KeyReported {
 			s.Error("it was told")
 		}
-		s.must(l.EndNotice(ctx, ledger.NoticeKey, ""))
-		if n := s.news(l); n.KeyTold {
+		s.must(l.EndNotice(ctx, ledger.NotifyKey, ""))
+		if n := s.news(l); n.KeyReported {
 			s.Error("it is over")
 		}
 	})
@@ -88,7 +88,7 @@ func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		rows := s.add(l, "b", reports("b", 2)...)
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		s.place(l, rows[0])
 		if begun := s.begin(l, intent(s.row(l, rows[1].ID))); !begun.Short {
 			s.Fatalf("%+v", begun)
@@ -99,7 +99,7 @@ func TestNewsOfRowsThatTheBookCannotPay(t *testing.T) {
 		if n, sum, err := l.Backlog(ctx); err != nil || n != 1 || sum.Amount != cost || !sum.IsKnown() {
 			s.Errorf("%d rows of %s wait, %v", n, sum, err)
 		}
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		if n := s.news(l); n.Short {
 			s.Error("it waits no more")
 		}
@@ -111,8 +111,8 @@ func TestNewsOfBatches(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		ended := func(want ...string) {
 			s.Helper()
-			if n := s.news(l); !slices.Equal(n.Ended, want) || len(n.GoOn) > 0 {
-				s.Fatalf("ended %v, go on %v, want ended %v", n.Ended, n.GoOn, want)
+			if n := s.news(l); !slices.Equal(n.Ended, want) || len(n.Resumed) > 0 {
+				s.Fatalf("ended %v, go on %v, want ended %v", n.Ended, n.Resumed, want)
 			}
 		}
 		if _, err := l.CreateBatch(ctx, ledger.Batch{ID: "coming", File: "x.csv"}); err != nil {
@@ -130,7 +130,7 @@ func TestNewsOfBatches(t *testing.T) {
 		if at, err := l.LastMoved(ctx, "b"); err != nil || !at.Equal(s.clock()) {
 			s.Errorf("moved %v, %v", at, err)
 		}
-		over := ledger.Notice{Kind: ledger.NoticeBatch, Batch: "b", Subject: "ended", Lasts: true}
+		over := ledger.Notification{Kind: ledger.NotifyBatch, Batch: "b", Subject: "ended", Lasts: true}
 		if !s.keep(l, over) || s.keep(l, over) {
 			s.Error("an end is kept once")
 		}
@@ -143,10 +143,10 @@ func TestNewsOfBatches(t *testing.T) {
 			s.Error("a retry ends the notice")
 		}
 		// Somebody told an end that is none any more.
-		if n := s.news(l); !slices.Equal(n.GoOn, []string{"b"}) || len(n.Ended) > 0 {
+		if n := s.news(l); !slices.Equal(n.Resumed, []string{"b"}) || len(n.Ended) > 0 {
 			s.Fatalf("after retry: %+v", n)
 		}
-		s.must(l.EndNotice(ctx, ledger.NoticeBatch, "b"))
+		s.must(l.EndNotice(ctx, ledger.NotifyBatch, "b"))
 		ended()
 		s.place(l, rows[0])
 		ended("b")
@@ -154,7 +154,7 @@ func TestNewsOfBatches(t *testing.T) {
 			s.Error("a second end is news")
 		}
 		rows = s.add(l, "c", report("comp_b0", "2026")) // waits for nothing: taken
-		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[0].ID, Next: filing.Exists}))
+		s.must(l.Defer(ctx, ledger.Deferral{Row: rows[0].ID, Next: filing.Exists}))
 		ended("c")
 	})
 }
@@ -171,11 +171,11 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 			s.place(l, r)
 		}
 		s.except(rows[2].ID, 482)
-		untold := func(kind ledger.NoticeKind, want ...int64) []ledger.Untold {
+		untold := func(kind ledger.NotificationKind, want ...int64) []ledger.Pending {
 			s.Helper()
 			var got []int64
-			var of []ledger.Untold
-			for _, u := range s.news(l).Untold {
+			var of []ledger.Pending
+			for _, u := range s.news(l).Pending {
 				if u.Kind == kind {
 					got, of = append(got, u.Row), append(of, u)
 				}
@@ -185,28 +185,28 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 			}
 			return of
 		}
-		of := untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)
-		if of[0].Held != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
+		of := untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
+		if of[0].Reserved != (money.Cost{Amount: cost}) || of[0].Batch != "b" {
 			s.Errorf("%+v", of[0])
 		}
-		if !s.keep(l, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: "x", Of: of[:1]}) {
+		if !s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of[:1]}) {
 			s.Fatal("it is news")
 		}
-		if s.keep(l, ledger.Notice{Kind: ledger.NoticeUncertain, Batch: "b", Subject: "x", Of: of}) {
+		if s.keep(l, ledger.Notification{Kind: ledger.NotifyUncertain, Batch: "b", Subject: "x", Pending: of}) {
 			s.Error("a row of it was told")
 		}
-		untold(ledger.NoticeUncertain, rows[1].ID)
+		untold(ledger.NotifyUncertain, rows[1].ID)
 		// Settled, sent again, and in doubt again: another attempt, another notice.
 		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, 0, "seen"))
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoAnswer)
-		untold(ledger.NoticeUncertain, rows[0].ID, rows[1].ID)
+		untold(ledger.NotifyUncertain, rows[0].ID, rows[1].ID)
 
-		of = untold(ledger.NoticeExceptions, rows[2].ID)
-		if !s.keep(l, ledger.Notice{Kind: ledger.NoticeExceptions, Batch: "b", Subject: "x", Of: of}) {
+		of = untold(ledger.NotifyExceptions, rows[2].ID)
+		if !s.keep(l, ledger.Notification{Kind: ledger.NotifyExceptions, Batch: "b", Subject: "x", Pending: of}) {
 			s.Fatal("it is news")
 		}
-		untold(ledger.NoticeExceptions)
+		untold(ledger.NotifyExceptions)
 		if s.news(l).Cured {
 			s.Error("it stands")
 		}
@@ -219,23 +219,23 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 			s.Error("it is forgotten")
 		}
 		s.except(rows[2].ID, 482)
-		untold(ledger.NoticeExceptions, rows[2].ID)
+		untold(ledger.NotifyExceptions, rows[2].ID)
 	})
 }
 
 func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, a, b := s.Context(), s.open(), s.open()
-		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason, Subject: "fired", Body: "at noon"})
-		claim := func(l *ledger.Ledger, want bool) ledger.Notice {
+		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon"})
+		claim := func(l *ledger.Ledger, want bool) ledger.Notification {
 			s.Helper()
-			n, ok, err := l.ClaimNotice(ctx, ledger.NoticeKinds, time.Minute)
+			n, ok, err := l.ClaimNotice(ctx, ledger.NotificationKinds, time.Minute)
 			if err != nil || ok != want {
 				s.Fatalf("claimed %v, want %v, %v", ok, want, err)
 			}
 			return n
 		}
-		if _, ok, err := a.ClaimNotice(ctx, []ledger.NoticeKind{ledger.NoticeKey}, time.Minute); ok || err != nil {
+		if _, ok, err := a.ClaimNotice(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok || err != nil {
 			s.Errorf("it is not of that kind: %v, %v", ok, err)
 		}
 		first := claim(a, true)
@@ -248,22 +248,22 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 		if second.Tries != 2 {
 			s.Errorf("%+v", second)
 		}
-		first.Told = []string{"late"}
+		first.Reported = []string{"late"}
 		s.must(a.SettleNotice(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
-		second.Told = []string{"two", "one", "two"}
+		second.Reported = []string{"two", "one", "two"}
 		s.must(b.SettleNotice(ctx, second, s.clock().Add(time.Hour), "three: no route"))
 		claim(a, false)
 		s.pass(time.Hour)
 		third := claim(a, true)
-		if !slices.Equal(third.Told, []string{"one", "two"}) {
-			s.Errorf("told %v", third.Told)
+		if !slices.Equal(third.Reported, []string{"one", "two"}) {
+			s.Errorf("told %v", third.Reported)
 		}
 		s.must(a.SettleNotice(ctx, third, time.Time{}, ""))
 		s.pass(time.Hour)
 		claim(b, false)
 
-		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason, Subject: "again"})
-		s.keep(a, ledger.Notice{Kind: ledger.NoticeSeason}) // told to nobody
+		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "again"})
+		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule}) // told to nobody
 		s.pass(23 * time.Hour)
 		if n, err := a.GiveUpNotices(ctx, 24*time.Hour); n != 0 || err != nil {
 			s.Errorf("given up %d, %v", n, err)
@@ -276,11 +276,11 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 		if all, err := a.Notices(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, ""); err != nil ||
+		if at, err := a.LastNotice(ctx, ledger.NotifySchedule, ""); err != nil ||
 			!at.Equal(s.clock().Add(-25*time.Hour)) {
 			s.Errorf("the last is of %v, %v", at, err)
 		}
-		if at, err := a.LastNotice(ctx, ledger.NoticeSeason, "none"); err != nil || !at.IsZero() {
+		if at, err := a.LastNotice(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
 			s.Errorf("%v, %v", at, err)
 		}
 	})
@@ -307,15 +307,15 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 						s.Error(err)
 						return
 					}
-					of := news.Untold[:min(len(news.Untold), 1+rand.IntN(4))]
+					of := news.Pending[:min(len(news.Pending), 1+rand.IntN(4))]
 					if len(of) == 0 {
 						break
 					}
-					ok, err := l.KeepNotice(ctx, ledger.Notice{
-						Kind:    ledger.NoticeUncertain,
+					ok, err := l.KeepNotice(ctx, ledger.Notification{
+						Kind:    ledger.NotifyUncertain,
 						Batch:   "b",
 						Subject: fmt.Sprint(of),
-						Of:      of,
+						Pending: of,
 					})
 					if err != nil {
 						s.Error(err)
@@ -326,7 +326,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 					}
 				}
 				for {
-					n, ok, err := l.ClaimNotice(ctx, ledger.NoticeKinds, time.Minute)
+					n, ok, err := l.ClaimNotice(ctx, ledger.NotificationKinds, time.Minute)
 					if err != nil {
 						s.Error(err)
 					}

@@ -77,7 +77,7 @@ type Client struct {
 // BindClient ties the ledger to a mode and an organization at the first use. It
 // returns ErrMode or ErrOrganization for any other.
 func (l *Ledger) BindClient(ctx context.Context, c Client) error {
-	return l.change(unasked(ctx), func(tx *sql.Tx, k *control) error {
+	return l.change(withoutAudit(ctx), func(tx *sql.Tx, k *control) error {
 		if k.mode != "" && k.mode != c.Mode {
 			return modeError(k.mode, c.Mode)
 		}

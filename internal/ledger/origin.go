@@ -88,17 +88,17 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 	return known, nil
 }
 
-// KeepWritten notes what was written to a file, by its hash.
-func (l *Ledger) KeepWritten(ctx context.Context, hash string) error {
-	return l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+// RecordResults notes what was written to a file, by its hash.
+func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
+	return l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
 			millis(l.now()))
 		return err
 	})
 }
 
-// WasWritten reports whether that was written to a file.
-func (l *Ledger) WasWritten(ctx context.Context, hash string) (bool, error) {
+// IsResults reports whether that was written to a file.
+func (l *Ledger) IsResults(ctx context.Context, hash string) (bool, error) {
 	var at int64
 	err := l.read.QueryRowContext(ctx, `SELECT at FROM written WHERE hash = $1`, hash).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {

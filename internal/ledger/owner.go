@@ -60,7 +60,7 @@ func (l *Ledger) enlist(ctx context.Context) error {
 		Timeout: l.timeout,
 		lock:    path,
 	}
-	err = l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
+	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
 		if err := l.setClock(ctx, tx, c); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 // exclusively runs one statement in this process's turn. Where the context has
 // an act to record, both are one change.
 func (l *Ledger) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
-	if a, _ := ctx.Value(actingKey{}).(*acting); a != nil {
+	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 			done, err = tx.ExecContext(ctx, query, args...)
 			return err
@@ -278,9 +278,9 @@ func (l *Ledger) Others(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Crew names the set of processes that live: it changes whenever one of them
+// Membership names the set of processes that live: it changes whenever one of them
 // comes or goes.
-func (l *Ledger) Crew(ctx context.Context) (string, error) {
+func (l *Ledger) Membership(ctx context.Context) (string, error) {
 	owners, err := l.owners(ctx, l.read)
 	if err != nil {
 		return "", err

@@ -154,9 +154,9 @@ func TestCrew(t *testing.T) {
 		seen := make(map[string]bool)
 		changed := func() {
 			s.Helper()
-			crew, err := one.Crew(s.Context())
+			crew, err := one.Membership(s.Context())
 			s.must(err)
-			if other, err := two.Crew(s.Context()); err != nil || crew != other || seen[crew] {
+			if other, err := two.Membership(s.Context()); err != nil || crew != other || seen[crew] {
 				s.Fatalf("%q and %q, %v", crew, other, err)
 			}
 			seen[crew] = true
@@ -169,11 +169,11 @@ func TestCrew(t *testing.T) {
 		four := s.open()
 		changed()
 		s.killed() // came and went: the crew is what it was
-		if crew, err := one.Crew(s.Context()); err != nil || !seen[crew] {
+		if crew, err := one.Membership(s.Context()); err != nil || !seen[crew] {
 			s.Errorf("%q, %v", crew, err)
 		}
 		s.must(four.Close())
-		if crew, err := one.Crew(s.Context()); err != nil || !seen[crew] {
+		if crew, err := one.Membership(s.Context()); err != nil || !seen[crew] {
 			s.Errorf("%q, %v", crew, err) // the two of the beginning
 		}
 	})

@@ -203,7 +203,7 @@ func (e *FailedTry) Unwrap() error { return e.Err }
 // whatever is wrong, after the same time for an unknown name, *TooMany for a try
 // that has to wait (see CountTry), and ErrCrowded.
 func (l *Ledger) SignIn(ctx context.Context, t Try, password string) (Account, error) {
-	ctx = unasked(ctx) // the act is what follows: the session
+	ctx = withoutAudit(ctx) // the act is what follows: the session
 	counted, err := l.CountTry(ctx, t)
 	if err != nil {
 		return Account{}, err

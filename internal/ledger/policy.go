@@ -137,6 +137,6 @@ func (l *Ledger) keepAccessNotice(ctx context.Context, x execer, subject, body s
 	now := millis(l.now())
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
-		NoticeAccess, product+subject, body, now)
+		NotifyAccess, product+subject, body, now)
 	return wrap("keep a notice", err)
 }

@@ -22,7 +22,7 @@ func (s *store) approvers(l *ledger.Ledger, names ...string) {
 
 func TestPolicy(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		ctx, l := ledger.Acting(s.Context(), ledger.Act{By: "ana", What: "policy"}), s.open()
+		ctx, l := ledger.WithAudit(s.Context(), ledger.AuditEvent{By: "ana", What: "policy"}), s.open()
 		if p, err := l.Policy(ctx); err != nil || p.Second {
 			s.Errorf("%+v, %v", p, err)
 		}
@@ -100,7 +100,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
-		byAna := ledger.Acting(ctx, ledger.Act{By: "ana", What: "run"})
+		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "run"})
 		s.imported(l, "a", "ana")
 		s.must(l.OpenBatch(byAna, "a"))
 		s.must(l.ChangePolicy(ctx, ledger.Policy{}))
@@ -110,7 +110,7 @@ func TestABatchWaitsUnderTheStricterPolicy(t *testing.T) {
 		s.wantErr(l.Approve(ctx, "a", "", "ana"), ledger.ErrSecond)
 
 		s.imported(l, "b", "ana")
-		s.must(l.WantApproval(byAna, "b", "plan"))
+		s.must(l.RequestApproval(byAna, "b", "plan"))
 		s.must(l.OpenBatch(byAna, "b"))
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.wantErr(l.Approve(ctx, "b", "plan", "ana"), ledger.ErrSecond)
@@ -147,7 +147,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			s.Helper()
 			account, err := l.Account(ctx, "ben")
 			s.must(err)
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: name, What: "account-link"}), account.ID,
+			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-link"}), account.ID,
 				time.Hour)
 			s.must(err)
 			return link
@@ -159,7 +159,7 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 			batches++
 			id := string(rune('a' + batches))
 			s.imported(l, id, submits)
-			_, err := l.HandIn(ctx, id, "plan", submits)
+			_, err := l.Submit(ctx, id, "plan", submits)
 			s.must(err)
 			if err := l.Approve(ctx, id, "plan", approves); !errors.Is(err, want) || want == nil && err != nil {
 				s.Errorf("%s approves what %s submitted: %v", approves, submits, err)
@@ -180,8 +180,8 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, password)
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond) // ana may have set it
-		s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
-		s.must(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "cid", What: "account-vouch"}), ben.ID))
+		s.wantErr(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
+		s.must(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
 
 		link = linkBy("ana")
@@ -203,17 +203,17 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		tries("cid", "ben", ledger.ErrSecond)
 		dot, err := l.Account(ctx, "dot")
 		s.must(err)
-		link, err = l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ben"}), dot.ID, time.Hour)
+		link, err = l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ben"}), dot.ID, time.Hour)
 		s.must(err)
 		_, err = l.TakeSignInLink(ctx, link)
 		s.must(err)
 		tries("ana", "dot", ledger.ErrSecond)
 
 		for _, by := range []string{"ana", "ben", "cid", "dot"} {
-			s.wantErr(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: by, What: "account-vouch"}), ben.ID),
+			s.wantErr(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}), ben.ID),
 				ledger.ErrVouch)
 		}
-		s.must(l.VouchFor(ledger.Acting(ctx, ledger.Act{By: "eve", What: "account-vouch"}), ben.ID))
+		s.must(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
 		tries("ana", "dot", ledger.ErrSecond)
 		s.must(l.VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
@@ -234,7 +234,7 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		reset := func() {
 			s.Helper()
 			s.pass(time.Minute)
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"}), ben.ID,
+			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"}), ben.ID,
 				time.Hour)
 			s.must(err)
 			_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
@@ -283,7 +283,7 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
-		byAna := ledger.Acting(ctx, ledger.Act{By: "ana", What: "account-link"})
+		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"})
 		pat := s.account(l, "pat", ledger.Approver)
 		link, err := l.MakeSignInLink(byAna, pat.ID, time.Hour)
 		s.must(err)
@@ -317,7 +317,7 @@ func TestNewApproversAreToldOf(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
 		by := func(name string) context.Context {
-			return ledger.Acting(ctx, ledger.Act{By: name, What: "account-add"})
+			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-add"})
 		}
 		told := 0
 		tells := func(what string, n int) {
@@ -360,7 +360,7 @@ func TestALinkResetsAPassword(t *testing.T) {
 		ana := s.account(l, "ana")
 		byOtto := func() string {
 			s.Helper()
-			link, err := l.MakeSignInLink(ledger.Acting(ctx, ledger.Act{By: "otto", What: "account-link"}), ana.ID,
+			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "otto", What: "account-link"}), ana.ID,
 				time.Hour)
 			s.must(err)
 			return link

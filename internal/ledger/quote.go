@@ -27,7 +27,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 		}
 		records[i] = record{q.Row, int64(q.Cost.Amount), int64(q.Cost.Certainty), message}
 	}
-	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `UPDATE rows SET quoted = 1, cost = v.cost, certainty = v.certainty, message = v.message {{v}}
 			WHERE rows.id = v.id AND rows.result = 'ready' AND rows.tries = 0 AND rows.waits = ''`,
@@ -41,7 +41,7 @@ func (l *Ledger) KeepQuotes(ctx context.Context, quotes []RowQuote) error {
 
 // KeepBatchQuote keeps the quote of a batch, as its maker wrote it.
 func (l *Ledger) KeepBatchQuote(ctx context.Context, batch string, quote []byte) error {
-	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE batches SET quote = $2 WHERE id = $1`, batch, string(quote))
 		return err
 	})

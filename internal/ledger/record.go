@@ -58,13 +58,13 @@ type Row struct {
 	Approved  money.Cost       // what may be spent for it in all; an amount below zero where nobody approved one
 	Attempts  int              // orders sent, as far as is known
 	Tries     int              // attempts ever begun, counted or not; names the present one
-	Doubt     bool             // an attempt without a known outcome is behind it
-	Held      money.Cents      // set aside for it now
+	Uncertain bool             // an attempt without a known outcome is behind it
+	Reserved  money.Cents      // set aside for it now
 	Dropped   []filing.Product // items the service turned out to have already
 	Company   string           // the company's id, once it is known
 	Creating  bool             // the attempt under way, or in doubt, creates the company
 	Owner     string           // the process that is placing it
-	Waits     string           // what a ready row waits for: funds, or another row's purchase
+	BlockedOn string           // what a ready row waits for: funds, or another row's purchase
 	CoveredBy *Subscription    // what covers the row's report, which is not ordered; nil where nothing does
 	Priority  int64            // lower numbers go first; 0 where nothing is known of it
 	UpdatedAt time.Time
@@ -150,8 +150,8 @@ type Entry struct {
 	Note   string
 }
 
-// Book is the money at one moment: Available = Deposits + Adjustments - Posted - Reserved.
-type Book struct {
+// Balance is the money at one moment: Available = Deposits + Adjustments - Posted - Reserved.
+type Balance struct {
 	Declared    bool // a deposit was ever declared; otherwise the funds are unknown
 	Deposits    money.Cents
 	Adjustments money.Cents
@@ -161,20 +161,20 @@ type Book struct {
 }
 
 // Unsure reports whether a part of what is posted or reserved is not known.
-func (b Book) Unsure() bool { return b.Certainty >= money.Unknown }
+func (b Balance) Unsure() bool { return b.Certainty >= money.Unknown }
 
 // Estimated reports whether a part of what is posted or reserved is an estimate.
-func (b Book) Estimated() bool { return b.Certainty >= money.Estimated }
+func (b Balance) Estimated() bool { return b.Certainty >= money.Estimated }
 
 // Contradicts reports whether the service refuses orders for insufficient funds
 // while the book still has some. The service has no way to read its balance, so
 // only a person can say which of the two is right.
-func (b Book) Contradicts(reason filing.Halt) bool {
+func (b Balance) Contradicts(reason filing.Halt) bool {
 	return reason == filing.HaltFunds && b.Declared && b.Available() > 0
 }
 
 // Available is what may still be set aside. It means nothing where no deposit
 // was ever declared.
-func (b Book) Available() money.Cents {
+func (b Balance) Available() money.Cents {
 	return b.Deposits + b.Adjustments - b.Posted - b.Reserved
 }

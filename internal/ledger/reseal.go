@@ -304,7 +304,7 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("seal the company lists: %w", err)
 		}
-		_, err = l.exclusively(unasked(ctx),
+		_, err = l.exclusively(withoutAudit(ctx),
 			`UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash,
 			keys.Seal(nil, nil, content, rosterPlace(hash)))
 		if err != nil {

@@ -37,7 +37,7 @@ func (s *store) sealThings(l *ledger.Ledger, name string) sealedThings {
 		strings.NewReader(strings.Repeat(sheetText, 40_000)))
 	s.must(err)
 	all.roster, err = ledger.KeepRosterHere(ctx, l,
-		ledger.Roster{File: "roster.csv", Content: []byte(sheetText + name)})
+		ledger.CompanyList{File: "roster.csv", Content: []byte(sheetText + name)})
 	s.must(err)
 	s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
 	all.of, err = l.AddAccount(ctx, "person "+name, nil)

@@ -103,7 +103,7 @@ func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why s
 	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *standing) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
-		return endNotice(ctx, g.tx, NoticeBatch, s.batch) // the batch will end once more
+		return endNotice(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
 	})
 }
 
@@ -177,7 +177,7 @@ func (l *Ledger) UncertainPage(ctx context.Context, batch string, after int64,
 type UncertainBatch struct {
 	Batch, File string
 	Rows        int
-	Held        money.Cents // for them
+	Reserved    money.Cents // for them
 }
 
 // UncertainBatches lists the batches that have uncertain rows, the newest first.
@@ -190,7 +190,7 @@ func (l *Ledger) UncertainBatches(ctx context.Context) ([]UncertainBatch, error)
 		var d UncertainBatch
 		var held int64
 		err := scan(&d.Batch, &d.File, &d.Rows, &held)
-		d.Held = money.Cents(held)
+		d.Reserved = money.Cents(held)
 		all = append(all, d)
 		return err
 	})

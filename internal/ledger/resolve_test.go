@@ -13,7 +13,7 @@ import (
 func TestResolve(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, 3*cost, ""))
+		s.must(l.RecordDeposit(ctx, 3*cost, ""))
 		rows := s.add(l, "a", reports("a", 3)...)
 		for _, r := range rows[:2] {
 			s.send(l, r)
@@ -79,17 +79,17 @@ func TestResolve(t *testing.T) {
 func TestResolveWakes(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.Deposit(ctx, cost, ""))
+		s.must(l.RecordDeposit(ctx, cost, ""))
 		rows := s.add(l, "a", report("comp_1", "2026"), report("comp_1", "2026"), report("comp_2", "2026"))
 		s.send(l, rows[0])
 		s.answer(l, rows[0], filing.NoAnswer)
-		s.must(l.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Ready, Wait: intent(rows[0]).Claims[0].Key}))
+		s.must(l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Ready, Wait: intent(rows[0]).Claims[0].Key}))
 		if begun := s.begin(l, intent(rows[2])); !begun.Short {
 			s.Fatalf("%+v", begun)
 		}
 		s.must(l.ResolveNotPlaced(ctx, rows[0].ID, 0, ""))
 		for _, r := range rows {
-			if got := s.want(l, r, filing.Ready, 0); got.Waits != "" {
+			if got := s.want(l, r, filing.Ready, 0); got.BlockedOn != "" {
 				s.Errorf("%+v", got)
 			}
 		}

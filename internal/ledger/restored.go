@@ -302,7 +302,7 @@ func (l *Ledger) look(ctx context.Context) error {
 	if known[c.lineage] <= c.commits && !l.history.strange(c) && c.server == c.serverStarted {
 		return nil
 	}
-	return l.commitChange(unasked(ctx), func(*sql.Tx, *control) error { return nil })
+	return l.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
 }
 
 // followFile opens the SQLite file anew where another one has taken its place:

@@ -27,9 +27,9 @@ func onRestorable(t *testing.T, suite func(*store, *ledgertest.Restorable)) {
 // halted waits until the ledger can be reached, and checks that it is halted.
 func (s *store) halted(l *ledger.Ledger) {
 	s.Helper()
-	h, err := l.Standstill(s.Context())
+	h, err := l.FleetHalt(s.Context())
 	if err != nil {
-		h, err = l.Standstill(s.Context()) // the connection that broke is not used again
+		h, err = l.FleetHalt(s.Context()) // the connection that broke is not used again
 	}
 	if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "commits") {
 		s.Fatalf("%+v", h)
@@ -43,7 +43,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 		ctx := s.Context()
 		one, two := s.open(), s.open()
 		rows := s.add(one, "a", append(reports("a", 6), agentOrder("comp_x"))...)
-		s.must(one.Deposit(ctx, 100_000, ""))
+		s.must(one.RecordDeposit(ctx, 100_000, ""))
 		s.place(one, rows[0])
 		place.Keep()
 		s.await(one)
@@ -71,8 +71,8 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 			}
 		}
 		s.halted(one)
-		s.must(one.Deposit(ctx, 1, ""))
-		s.must(two.AskAgain(ctx))
+		s.must(one.RecordDeposit(ctx, 1, ""))
+		s.must(two.ProbeNow(ctx))
 		s.must(two.KeyAccepted(ctx))
 		s.halted(two)
 
@@ -106,7 +106,7 @@ func TestLedgerThatWentBackInTime(t *testing.T) {
 func (s *store) await(l *ledger.Ledger) {
 	s.Helper()
 	for tries := 0; ; tries++ {
-		if err := l.AskAgain(s.Context()); err == nil || tries > 20 {
+		if err := l.ProbeNow(s.Context()); err == nil || tries > 20 {
 			s.must(err)
 			s.exec(`UPDATE control SET settling_until = 0`)
 			return
@@ -131,7 +131,7 @@ func TestProcessThatStartsOnARestoredLedger(t *testing.T) {
 			s.Errorf("%+v", begun)
 		}
 		s.must(after.EndRestored(s.Context()))
-		if h, err := s.open().Standstill(s.Context()); err != nil || h.Reason == filing.HaltRestored {
+		if h, err := s.open().FleetHalt(s.Context()); err != nil || h.Reason == filing.HaltRestored {
 			s.Errorf("found restored once more: %+v, %v", h, err)
 		}
 		// The same backup once more.
@@ -158,7 +158,7 @@ func TestCommitThatSomebodyElseSaw(t *testing.T) {
 		}
 		elsewhere := s.open()
 		elsewhere.Saw(lineage, number)
-		s.must(elsewhere.AskAgain(s.Context()))
+		s.must(elsewhere.ProbeNow(s.Context()))
 		s.halted(elsewhere)
 	})
 }
@@ -169,7 +169,7 @@ func TestAnswerToAnAttemptThatIsLost(t *testing.T) {
 		l := s.open()
 		rows := s.add(l, "a", reports("a", 2)...)
 		_ = l.Settle(s.Context(), outcome(rows[0], 1, filing.NoAnswer))
-		h, err := l.Standstill(s.Context())
+		h, err := l.FleetHalt(s.Context())
 		if s.must(err); h.Reason != filing.HaltRestored || !strings.Contains(h.Note, "attempt 1 of row 1") {
 			t.Errorf("%+v", h)
 		}

@@ -48,7 +48,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, millis(l.now()), batch}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
-	err := l.change(unasked(ctx), func(tx *sql.Tx, c *control) error {
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
 		// Those that were held back may wait for a second person; a row that is
 		// ready stays as it is.
 		err := l.exec(
@@ -65,7 +65,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
 				return err
 			}
-			if err := endNotice(ctx, tx, NoticeBatch, batch); err != nil { // it may end once more
+			if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it may end once more
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 	if len(records) == 0 {
 		return nil
 	}
-	err = l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	err = l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `INSERT INTO companies (ref, record, at) SELECT v.ref, v.record, v.at {{v}} WHERE TRUE ON CONFLICT (ref) DO NOTHING`,
 			columns{"ref text", "record text", "at bigint"}, records)

@@ -86,19 +86,19 @@ func TestBoughtByTwoRows(t *testing.T) {
 		}
 		news, err := l.News(s.Context())
 		s.must(err)
-		twice := slices.DeleteFunc(slices.Clone(news.Untold),
-			func(u ledger.Untold) bool { return u.Kind != ledger.NoticeTwice })
+		twice := slices.DeleteFunc(slices.Clone(news.Pending),
+			func(u ledger.Pending) bool { return u.Kind != ledger.NotifyTwice })
 		if len(twice) != 1 || twice[0].Row != rows[0].ID || twice[0].Mark != rows[1].ID {
-			s.Fatalf("%+v", news.Untold)
+			s.Fatalf("%+v", news.Pending)
 		}
 		kept, err := l.KeepNotice(s.Context(),
-			ledger.Notice{Kind: ledger.NoticeTwice, Batch: "a", Subject: "x", Of: twice})
+			ledger.Notification{Kind: ledger.NotifyTwice, Batch: "a", Subject: "x", Pending: twice})
 		if err != nil || !kept {
 			s.Fatal(kept, err)
 		}
 		if news, err = l.News(s.Context()); err != nil ||
-			slices.ContainsFunc(news.Untold, func(u ledger.Untold) bool { return u.Kind == ledger.NoticeTwice }) {
-			s.Errorf("told again: %+v, %v", news.Untold, err)
+			slices.ContainsFunc(news.Pending, func(u ledger.Pending) bool { return u.Kind == ledger.NotifyTwice }) {
+			s.Errorf("told again: %+v, %v", news.Pending, err)
 		}
 	})
 }
@@ -190,16 +190,16 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		untold := func() int {
 			news, err := l.News(ctx)
 			s.must(err)
-			if len(news.Untold) > 0 {
-				_, err = l.KeepNotice(ctx, ledger.Notice{
-					Kind:    ledger.NoticeUncertain,
+			if len(news.Pending) > 0 {
+				_, err = l.KeepNotice(ctx, ledger.Notification{
+					Kind:    ledger.NotifyUncertain,
 					Batch:   "a",
 					Subject: "x",
-					Of:      news.Untold,
+					Pending: news.Pending,
 				})
 				s.must(err)
 			}
-			return len(news.Untold)
+			return len(news.Pending)
 		}
 		if n := untold(); n != 1 {
 			s.Errorf("%d rows are to be told of", n)
@@ -286,7 +286,7 @@ func TestAnOrderOfAnotherRow(t *testing.T) {
 func TestMoneyOfTwoCommitsWakesARow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 6000, ""))
+		s.must(l.RecordDeposit(s.Context(), 6000, ""))
 		rows := s.quoted(l, "a", 3000, 3000, 5000)
 		s.send(l, rows[0])
 		s.send(l, rows[1])
@@ -294,7 +294,7 @@ func TestMoneyOfTwoCommitsWakesARow(t *testing.T) {
 			s.Fatalf("%+v", begun)
 		}
 		s.answer(l, rows[0], filing.Refused)
-		if r := s.row(l, rows[2].ID); r.Waits != "funds" {
+		if r := s.row(l, rows[2].ID); r.BlockedOn != "funds" {
 			s.Errorf("%+v", r)
 		}
 		s.answer(l, rows[1], filing.Refused)
@@ -306,7 +306,7 @@ func TestMoneyOfTwoCommitsWakesARow(t *testing.T) {
 func TestTheDifferenceToTheQuoteIsForOthers(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 9000, ""))
+		s.must(l.RecordDeposit(s.Context(), 9000, ""))
 		rows := s.quoted(l, "a", 5000, 5000)
 		s.send(l, rows[0])
 		if begun := s.begin(l, intent(rows[1])); !begun.Short {
@@ -326,13 +326,13 @@ func TestARowInDoubtThatCannotBeSentIsUncertain(t *testing.T) {
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		s.send(l, row)
 		s.answer(l, row, filing.NoAnswer)
-		s.must(l.SetAside(s.Context(),
-			ledger.Aside{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
+		s.must(l.Defer(s.Context(),
+			ledger.Deferral{Row: row.ID, Next: filing.Ready, Due: s.clock().Add(6e10), Message: "busy"}))
 		if ids, err := l.Sendable(s.Context(), "", 9); err != nil || len(ids) > 0 {
 			s.Errorf("%v may be sent before they are due, %v", ids, err)
 		}
-		s.must(l.SetAside(s.Context(),
-			ledger.Aside{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
+		s.must(l.Defer(s.Context(),
+			ledger.Deferral{Row: row.ID, Next: filing.Rejected, Message: "the company is gone"}))
 		if r := s.want(l, row, filing.Uncertain, cost); !strings.Contains(r.Message, "the company is gone") {
 			s.Errorf("%+v", r)
 		}

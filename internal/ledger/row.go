@@ -21,11 +21,11 @@ func scanRow(scan func(...any) error) (Row, error) {
 	var left, held, spent money.Cost
 	if err := scan(&r.ID, &r.Batch, &r.Number, &cells, &faults, &request, &r.Result, &r.Message, &left.Amount,
 		&left.Certainty, &held.Amount, &spent.Amount, &spent.Certainty, &r.Approved.Amount, &r.Approved.Certainty,
-		&r.Attempts, &r.Tries, &r.Doubt, &dropped, &r.Company, &r.Creating, &r.Owner, &r.Waits, &r.Priority,
+		&r.Attempts, &r.Tries, &r.Uncertain, &dropped, &r.Company, &r.Creating, &r.Owner, &r.BlockedOn, &r.Priority,
 		&updated); err != nil {
 		return r, err
 	}
-	r.Cells, r.Held, r.Spent = []byte(cells), held.Amount, spent
+	r.Cells, r.Reserved, r.Spent = []byte(cells), held.Amount, spent
 	switch r.Result {
 	case filing.Placed, filing.Exists, filing.Skipped:
 		r.Cost = spent

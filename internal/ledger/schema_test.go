@@ -51,12 +51,12 @@ func TestLedgerThatANewerVersionPreparesMeanwhile(t *testing.T) {
 			!strings.Contains(begun.Halted.Note, "version 7.1") {
 			s.Errorf("%+v", begun)
 		}
-		if h, err := l.Standstill(ctx); err != nil || h.Reason != filing.HaltVersion {
+		if h, err := l.FleetHalt(ctx); err != nil || h.Reason != filing.HaltVersion {
 			s.Errorf("%+v, %v", h, err)
 		}
 		s.answer(l, rows[0], filing.Accepted)
 		s.want(l, rows[0], filing.Placed, 0)
-		if err := l.Deposit(ctx, 100, ""); !errors.Is(err, ledger.ErrNewer) {
+		if err := l.RecordDeposit(ctx, 100, ""); !errors.Is(err, ledger.ErrNewer) {
 			s.Errorf("a deposit: %v", err)
 		}
 		s.exec(`UPDATE control SET schema_version = schema_version - 1`)

@@ -14,8 +14,8 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// Roster is a spreadsheet of companies, kept by its content.
-type Roster struct {
+// CompanyList is a spreadsheet of companies, kept by its content.
+type CompanyList struct {
 	Hash      string
 	File      string // its name as it was given
 	Content   []byte
@@ -23,51 +23,51 @@ type Roster struct {
 	CreatedAt time.Time
 }
 
-// Season places a roster's filings on a schedule.
-type Season struct {
-	Name      string
-	Roster    string          // hash of its present version
-	File      string          // the roster's name
-	Options   json.RawMessage // how the roster is read: whoever fires it knows the form
-	Schedule  string          // as it was typed
-	Approval  bool            // each firing waits for somebody's yes
-	Paused    bool
-	Since     time.Time // what was due before is none of its business
-	Changed   time.Time // when it got its present roster
-	Version   int       // counts its changes
-	CreatedBy string
-	CreatedAt time.Time
+// Schedule places a roster's filings on a schedule.
+type Schedule struct {
+	Name        string
+	CompanyList string          // hash of its present version
+	File        string          // the roster's name
+	Options     json.RawMessage // how the roster is read: whoever fires it knows the form
+	Timing      string          // as it was typed
+	Approval    bool            // each firing waits for somebody's yes
+	Paused      bool
+	Since       time.Time // what was due before is none of its business
+	Changed     time.Time // when it got its present roster
+	Version     int       // counts its changes
+	CreatedBy   string
+	CreatedAt   time.Time
 }
 
-// SeasonRoster is a version of a season's roster.
-type SeasonRoster struct {
+// ListVersion is a version of a season's roster.
+type ListVersion struct {
 	Hash  string
 	Since time.Time // from when on it was the season's
 }
 
-// FiringState is how far a firing has come.
-type FiringState string
+// RunState is how far a firing has come.
+type RunState string
 
 // The states of a firing.
 const (
-	FiringBegun  FiringState = "begun"  // a process is making its batch
-	FiringDone   FiringState = "done"   // its batch is there
-	FiringFailed FiringState = "failed" // it made none, and the note says why
+	RunBegun  RunState = "begun"  // a process is making its batch
+	RunDone   RunState = "done"   // its batch is there
+	RunFailed RunState = "failed" // it made none, and the note says why
 )
 
-// Firing is one time that a season was due.
-type Firing struct {
-	ID      string // made of the season and the moment: the same on every machine
-	Season  string
-	Due     time.Time
-	Roster  string // the version it was made from
-	Missed  int    // earlier times that passed while nothing ran
-	BeganAt time.Time
-	EndedAt time.Time
-	State   FiringState
-	Batch   string
-	Plan    json.RawMessage // what it meant to do, for its readers
-	Note    string
+// Run is one time that a season was due.
+type Run struct {
+	ID          string // made of the season and the moment: the same on every machine
+	Schedule    string
+	Due         time.Time
+	CompanyList string // the version it was made from
+	Missed      int    // earlier times that passed while nothing ran
+	BeganAt     time.Time
+	EndedAt     time.Time
+	State       RunState
+	Batch       string
+	Plan        json.RawMessage // what it meant to do, for its readers
+	Note        string
 }
 
 // ErrNoSharedKey is returned for a company list that only this machine could open
@@ -81,14 +81,14 @@ var ErrNoSharedKey = errors.New(
 // KeepRoster keeps a version of a roster and returns its hash. It is no act by
 // itself: that is the change of the season which takes it. It returns
 // ErrNoSharedKey.
-func (l *Ledger) KeepRoster(ctx context.Context, r Roster) (hash string, err error) {
+func (l *Ledger) KeepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
 	}
 	return l.keepRoster(ctx, r)
 }
 
-func (l *Ledger) keepRoster(ctx context.Context, r Roster) (hash string, err error) {
+func (l *Ledger) keepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
@@ -96,7 +96,7 @@ func (l *Ledger) keepRoster(ctx context.Context, r Roster) (hash string, err err
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
 	}
-	_, err = l.exclusively(unasked(ctx),
+	_, err = l.exclusively(withoutAudit(ctx),
 		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
 		hash, r.File, keys.Seal(nil, nil, r.Content, rosterPlace(hash)), r.CreatedBy, millis(l.now()))
 	if err != nil {
@@ -109,8 +109,8 @@ func (l *Ledger) keepRoster(ctx context.Context, r Roster) (hash string, err err
 func rosterPlace(hash string) []byte { return []byte("roster|" + hash) }
 
 // Roster reads a version of a roster. It returns ErrNotFound and ErrSealed.
-func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
-	r := Roster{Hash: hash}
+func (l *Ledger) Roster(ctx context.Context, hash string) (CompanyList, error) {
+	r := CompanyList{Hash: hash}
 	var at, sealed int64
 	err := l.read.QueryRowContext(ctx,
 		`SELECT file, content, sealed, created_by, created_at FROM rosters WHERE hash = $1`, hash).Scan(&r.File,
@@ -125,7 +125,7 @@ func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 		}
 	}
 	if err != nil {
-		return Roster{}, fmt.Errorf("read the roster %s: %w", hash, err)
+		return CompanyList{}, fmt.Errorf("read the roster %s: %w", hash, err)
 	}
 	r.CreatedAt = moment(at)
 	return r, nil
@@ -133,7 +133,7 @@ func (l *Ledger) Roster(ctx context.Context, hash string) (Roster, error) {
 
 // AddSeason adds a season. It reports false, and changes nothing, where there is
 // one of that name.
-func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error) {
+func (l *Ledger) AddSeason(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
 	if since.IsZero() {
 		since = l.now()
@@ -142,12 +142,12 @@ func (l *Ledger) AddSeason(ctx context.Context, s Season) (added bool, err error
 		n, err := affected(tx.ExecContext(ctx,
 			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			ON CONFLICT (name) DO NOTHING`,
-			s.Name, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), flag(s.Paused), millis(since),
+			s.Name, s.CompanyList, string(s.Options), s.Timing, flag(s.Approval), flag(s.Paused), millis(since),
 			s.CreatedBy, millis(l.now())))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
-		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), cmp.Or(actor(ctx), s.CreatedBy),
+		if err := contribute(ctx, tx, seasonObject(s.Name, s.CompanyList), cmp.Or(actor(ctx), s.CreatedBy),
 			PartSchedule); err != nil {
 			return err
 		}
@@ -167,12 +167,12 @@ func keepSeasonRoster(ctx context.Context, tx *sql.Tx, name string, since time.T
 }
 
 // SeasonRosters lists the rosters that a season has had, the oldest first.
-func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]SeasonRoster, error) {
-	var all []SeasonRoster
+func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]ListVersion, error) {
+	var all []ListVersion
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
 		name))(func(scan func(...any) error) error {
-		var r SeasonRoster
+		var r ListVersion
 		var since int64
 		err := scan(&r.Hash, &since)
 		r.Since = moment(since)
@@ -188,18 +188,18 @@ func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]SeasonRoster
 // ChangeSeason changes what a season files and when; paused it stays as it is. It
 // returns ErrStale where s.Version is not the present one: somebody else has
 // changed, paused, resumed or removed it since.
-func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
+func (l *Ledger) ChangeSeason(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
-			s.Name, s.Version, s.Roster, string(s.Options), s.Schedule, flag(s.Approval), millis(s.Since)))
+			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, flag(s.Approval), millis(s.Since)))
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
 		if err != nil {
 			return err
 		}
-		if err := contribute(ctx, tx, seasonObject(s.Name, s.Roster), actor(ctx), PartList); err != nil {
+		if err := contribute(ctx, tx, seasonObject(s.Name, s.CompanyList), actor(ctx), PartList); err != nil {
 			return err
 		}
 		return keepSeasonRoster(ctx, tx, s.Name, l.now())
@@ -211,16 +211,16 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Season) error {
 }
 
 // Seasons lists all seasons by name.
-func (l *Ledger) Seasons(ctx context.Context) ([]Season, error) {
-	var all []Season
+func (l *Ledger) Seasons(ctx context.Context) ([]Schedule, error) {
+	var all []Schedule
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
 		COALESCE((SELECT MAX(v.since) FROM season_rosters v WHERE v.season = s.name), s.since)
 		FROM seasons s JOIN rosters r ON r.hash = s.roster ORDER BY s.name`))(func(scan func(...any) error) error {
-		var s Season
+		var s Schedule
 		var options string
 		var since, created, changed int64
-		if err := scan(&s.Name, &s.Roster, &s.File, &options, &s.Schedule, &s.Approval, &s.Paused, &since, &s.Version,
+		if err := scan(&s.Name, &s.CompanyList, &s.File, &options, &s.Timing, &s.Approval, &s.Paused, &since, &s.Version,
 			&s.CreatedBy, &created, &changed); err != nil {
 			return err
 		}
@@ -273,21 +273,21 @@ func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
 // ClaimFiring makes a firing this process's to carry out. It is claimed once,
 // whatever the number of processes that try; one whose process has died before
 // its end is claimed anew.
-func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err error) {
+func (l *Ledger) ClaimFiring(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var owner string
-		var state FiringState
+		var state RunState
 		switch err := tx.QueryRowContext(ctx, `SELECT owner, state FROM firings WHERE id = $1`, f.ID).Scan(&owner,
 			&state); {
 		case errors.Is(err, sql.ErrNoRows):
 			claimed = true
 			_, err := tx.ExecContext(
 				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
-				f.ID, f.Season, millis(f.Due), f.Roster, f.Missed, l.owner.ID, millis(l.now()), string(FiringBegun))
+				f.ID, f.Schedule, millis(f.Due), f.CompanyList, f.Missed, l.owner.ID, millis(l.now()), string(RunBegun))
 			return err
 		case err != nil:
 			return err
-		case state != FiringBegun || owner == l.owner.ID:
+		case state != RunBegun || owner == l.owner.ID:
 			return nil
 		}
 		owners, err := l.owners(ctx, tx)
@@ -311,7 +311,7 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Firing) (claimed bool, err e
 }
 
 // EndFiring records what a firing of this process came to.
-func (l *Ledger) EndFiring(ctx context.Context, f Firing) error {
+func (l *Ledger) EndFiring(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
 		ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, millis(l.now()), l.owner.ID)
@@ -322,25 +322,25 @@ func (l *Ledger) EndFiring(ctx context.Context, f Firing) error {
 }
 
 // Firings lists the firings of a season, or of all for "", the newest first.
-func (l *Ledger) Firings(ctx context.Context, season string) ([]Firing, error) {
+func (l *Ledger) Firings(ctx context.Context, season string) ([]Run, error) {
 	return l.firings(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
 // FiringsInBrief lists all firings without their plans and notes: for whoever
 // looks every few seconds what is due.
-func (l *Ledger) FiringsInBrief(ctx context.Context) ([]Firing, error) {
+func (l *Ledger) FiringsInBrief(ctx context.Context) ([]Run, error) {
 	return l.firings(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
 }
 
-func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Firing, error) {
-	var all []Firing
+func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Run, error) {
+	var all []Run
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,
 		args...))(func(scan func(...any) error) error {
-		var f Firing
+		var f Run
 		var due, began, ended int64
 		var plan string
-		if err := scan(&f.ID, &f.Season, &due, &f.Roster, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan,
+		if err := scan(&f.ID, &f.Schedule, &due, &f.CompanyList, &f.Missed, &began, &ended, &f.State, &f.Batch, &plan,
 			&f.Note); err != nil {
 			return err
 		}
@@ -354,8 +354,8 @@ func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Firin
 	return all, nil
 }
 
-// Holding is a purchase that keeps a row from buying.
-type Holding struct {
+// PriorPurchase is a purchase that keeps a row from buying.
+type PriorPurchase struct {
 	Batch  string
 	Number int  // of the row that has it, in its sheet
 	Bought bool // false while that row's answer is out
@@ -367,20 +367,20 @@ type Holding struct {
 	Status   string // the service's word for it
 }
 
-// Holdings says which of the claims that a new batch would make are held by
+// FindPriorPurchases says which of the claims that a new batch would make are held by
 // others already, as Begin will see it. It decides nothing.
-func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]Holding, error) {
+func (l *Ledger) FindPriorPurchases(ctx context.Context, claims []Claim) (map[filing.Key]PriorPurchase, error) {
 	var keys []filing.Key
 	for _, c := range claims {
 		keys = append(keys, c.Key)
 	}
-	held := make(map[filing.Key]Holding)
+	held := make(map[filing.Key]PriorPurchase)
 	if len(keys) > 0 {
 		in, args := list(keys)
 		err := drain(l.read.QueryContext(ctx, `SELECT p.key, o.id, o.batch, o.number, p.bought,
 				EXISTS (SELECT 1 FROM items i WHERE i.row = p.row AND i.product = p.product AND lower(i.filing_status) IN ('canceled', 'cancelled')) FROM purchases p JOIN rows o ON o.id = p.row WHERE p.key IN (`+in+`)`, args...))(func(scan func(...any) error) error {
 			var key filing.Key
-			var h Holding
+			var h PriorPurchase
 			err := scan(&key, &h.Row, &h.Batch, &h.Number, &h.Bought, &h.Canceled)
 			held[key] = h
 			return err
@@ -399,7 +399,7 @@ func (l *Ledger) Holdings(ctx context.Context, claims []Claim) (map[filing.Key]H
 		}
 		for _, s := range subscribed[c.Cover] {
 			if s.Year < c.Year && s.Lapsed == "" {
-				held[c.Key] = Holding{
+				held[c.Key] = PriorPurchase{
 					Batch:  s.Batch,
 					Number: s.Number,
 					Row:    s.Row,

@@ -22,9 +22,9 @@ func TestSeasons(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		l, ctx := s.open(), s.Context()
 		content := []byte("Company ID\ncomp_1\n\x00\xff")
-		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
 		s.must(err)
-		if again, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: content}); err != nil ||
+		if again, err := l.KeepRoster(ctx, ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
 			again != hash {
 			s.Error(again, err)
 		}
@@ -37,7 +37,7 @@ func TestSeasons(t *testing.T) {
 		}
 		for _, want := range []bool{true, false} {
 			if added, err := l.AddSeason(ctx,
-				ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
+				ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
 				s.Errorf("added %v, %v; want %v", added, err, want)
 			}
 		}
@@ -47,21 +47,21 @@ func TestSeasons(t *testing.T) {
 			s.Errorf("%+v", all)
 		}
 		change := all[0]
-		change.Options, change.Schedule, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
+		change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
 		s.must(l.ChangeSeason(ctx, change))
 		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
-			all[0].Schedule != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
+			all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
 			all[0].Version != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
 		since := s.clock()
 		s.pass(time.Hour)
-		other, err := l.KeepRoster(ctx, ledger.Roster{File: "other.csv", Content: []byte("y")})
+		other, err := l.KeepRoster(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
 		s.must(err)
 		change = all[0]
-		change.Roster = other
+		change.CompanyList = other
 		s.must(l.ChangeSeason(ctx, change))
-		if all, err = l.Seasons(ctx); err != nil || all[0].Roster != other || !all[0].Since.Equal(since) ||
+		if all, err = l.Seasons(ctx); err != nil || all[0].CompanyList != other || !all[0].Since.Equal(since) ||
 			!all[0].Changed.Equal(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
 		}
@@ -85,7 +85,7 @@ func TestSeasons(t *testing.T) {
 			s.Errorf("%+v, %v", had, err)
 		}
 		if added, err := l.AddSeason(ctx,
-			ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
+			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
 			s.Errorf("added anew: %v, %v", added, err)
 		}
 	})
@@ -95,7 +95,7 @@ func TestSeasons(t *testing.T) {
 // open it: over a shared database, under a key that was given.
 func TestCompanyListsNeedASharedKey(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
-		list := ledger.Roster{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
+		list := ledger.CompanyList{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
 		_, err := s.open().KeepRoster(s.Context(), list)
 		if s.config.DatabaseURL == "" {
 			s.must(err)
@@ -123,11 +123,11 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
 		l := processes[0]
-		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte("x")})
+		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("x")})
 		s.must(err)
-		_, err = l.AddSeason(ctx, ledger.Season{Name: "de", Roster: hash, Options: json.RawMessage(`{}`)})
+		_, err = l.AddSeason(ctx, ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
 		s.must(err)
-		seen := func() ledger.Season {
+		seen := func() ledger.Schedule {
 			all, err := l.Seasons(ctx)
 			s.must(err)
 			return all[0]
@@ -138,7 +138,7 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 		for i := range 6 {
 			all.Go(func() {
 				mine := before
-				mine.Schedule = fmt.Sprint(i)
+				mine.Timing = fmt.Sprint(i)
 				switch err := processes[i%2].ChangeSeason(ctx, mine); {
 				case err == nil:
 					changed.Add(1)
@@ -155,11 +155,11 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 		}
 		before = seen()
 		s.must(l.PauseSeason(ctx, "de", true))
-		if err := l.ChangeSeason(ledger.Acting(ctx, ledger.Act{What: "season-update"}),
+		if err := l.ChangeSeason(ledger.WithAudit(ctx, ledger.AuditEvent{What: "season-update"}),
 			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}
-		if acts, err := l.Acts(ctx, ledger.ActQuery{}); err != nil || len(acts) != 0 {
+		if acts, err := l.Acts(ctx, ledger.AuditQuery{}); err != nil || len(acts) != 0 {
 			s.Errorf("what was not done is in the log: %+v, %v", acts, err)
 		}
 		before = seen()
@@ -178,12 +178,12 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 func TestAFiringIsClaimedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
-		f := ledger.Firing{
-			ID:     "de|2026-03-01",
-			Season: "de",
-			Due:    s.clock(),
-			Roster: "x",
-			Missed: 2,
+		f := ledger.Run{
+			ID:          "de|2026-03-01",
+			Schedule:    "de",
+			Due:         s.clock(),
+			CompanyList: "x",
+			Missed:      2,
 		}
 		processes := []*ledger.Ledger{s.open(), s.open(), s.open()}
 		var claims atomic.Int32
@@ -215,14 +215,14 @@ func TestAFiringIsClaimedOnce(t *testing.T) {
 		if claimed, err := heir.ClaimFiring(ctx, f); !claimed || err != nil {
 			s.Fatal(claimed, err)
 		}
-		f.State, f.Batch, f.Plan, f.Note = ledger.FiringDone, "b1", json.RawMessage(`{"new":3}`), "done"
+		f.State, f.Batch, f.Plan, f.Note = ledger.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
 		s.must(heir.EndFiring(ctx, f))
 		if claimed, err := s.open().ClaimFiring(ctx, f); claimed || err != nil {
 			s.Error(claimed, err)
 		}
 		list, err := heir.Firings(ctx, "de")
 		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
-			list[0].State != ledger.FiringDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
+			list[0].State != ledger.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
 			s.Errorf("%+v", list)
 		}
 	})
@@ -239,9 +239,9 @@ func TestHoldings(t *testing.T) {
 		claims := func(company, year string) ledger.Claim { return intent(report(company, year)).Claims[0] }
 		same, out, free := claims("comp_bought", "2026"), claims("comp_out", "2026"), claims("comp_free", "2026")
 		next, before, never := claims("comp_bought", "2027"), claims("comp_bought", "2025"), claims("comp_out", "2027")
-		held, err := l.Holdings(ctx, []ledger.Claim{same, out, free, next, before, never})
+		held, err := l.FindPriorPurchases(ctx, []ledger.Claim{same, out, free, next, before, never})
 		s.must(err)
-		want := map[filing.Key]ledger.Holding{
+		want := map[filing.Key]ledger.PriorPurchase{
 			same.Key: {Batch: "a", Number: 2, Row: rows[0].ID, Bought: true},
 			out.Key:  {Batch: "a", Number: 3, Row: rows[1].ID},
 			next.Key: {
@@ -256,7 +256,7 @@ func TestHoldings(t *testing.T) {
 		if !maps.Equal(held, want) {
 			s.Errorf("%+v, want %+v", held, want)
 		}
-		if held, err := l.Holdings(ctx, nil); err != nil || len(held) != 0 {
+		if held, err := l.FindPriorPurchases(ctx, nil); err != nil || len(held) != 0 {
 			s.Errorf("%+v %v", held, err)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 
 // by has somebody act under a context.
 func (s *store) by(name string) context.Context {
-	return ledger.Acting(s.Context(), ledger.Act{By: name, What: "test"})
+	return ledger.WithAudit(s.Context(), ledger.AuditEvent{By: name, What: "test"})
 }
 
 // approvesWaiting approves what rows of a batch wait for.
@@ -64,7 +64,7 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
-		hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
+		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
 		s.must(err)
 		s.imported(l, "upload", "ANA")
 		s.imported(l, "typed", "")
@@ -126,13 +126,13 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 			},
 		} {
 			rows := s.heldBack(l, name, "ana", 10)
-			if waits, err := l.HandIn(s.by("ana"), name, "plan", "ana"); err != nil || waits {
+			if waits, err := l.Submit(s.by("ana"), name, "plan", "ana"); err != nil || waits {
 				s.Errorf("%s: waits %v, %v", name, waits, err)
 			}
 			s.must(release(name, rows[1:]))
 			s.sendable(l, rows[0])
 			for _, r := range rows[1:] {
-				if r := s.row(l, r.ID); r.Result != filing.Ready || r.Waits != "approval" || r.Message == "" {
+				if r := s.row(l, r.ID); r.Result != filing.Ready || r.BlockedOn != "approval" || r.Message == "" {
 					s.Errorf("%s: %+v", name, r)
 				}
 			}
@@ -142,7 +142,7 @@ func TestRowsThatWereHeldBackCountOnceTheyAreReady(t *testing.T) {
 		// What is known to stay below the amount goes.
 		rows := s.heldBack(l, "below", "ana", 0)
 		s.must(l.KeepReview(ctx, "below", []ledger.Reviewed{{Row: rows[0].ID, Result: filing.Invalid}}))
-		if _, err := l.HandIn(s.by("ana"), "below", "plan", "ana"); err != nil {
+		if _, err := l.Submit(s.by("ana"), "below", "plan", "ana"); err != nil {
 			s.Error(err)
 		}
 		if n, err := l.RetryBatch(s.by("ana"), "below"); err != nil || n != 1 {
@@ -170,13 +170,13 @@ func TestNoLateAnswerApprovesARow(t *testing.T) {
 				s.answer(l, row, filing.NoAnswer)
 				s.must(l.ChangePolicy(s.Context(), ledger.Policy{Second: true}))
 				s.must(l.ResolveNotPlaced(s.by("pat"), row.ID, 0, "not on the dashboard"))
-				if r := s.want(l, row, filing.Ready, 0); r.Waits != "approval" {
+				if r := s.want(l, row, filing.Ready, 0); r.BlockedOn != "approval" {
 					s.Fatalf("%+v", r)
 				}
 				for _, class := range []filing.AnswerKind{first, second} {
 					s.must(l.Settle(s.Context(), outcome(sent, try, class)))
-					if r := s.row(l, row.ID); r.Result == filing.Ready && r.Waits != "approval" {
-						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class, r.Waits)
+					if r := s.row(l, row.ID); r.Result == filing.Ready && r.BlockedOn != "approval" {
+						s.Errorf("%s then %s: after %s it is ready, and waits for %q", first, second, class, r.BlockedOn)
 					}
 				}
 			}
@@ -195,14 +195,14 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
-			hash, err := l.KeepRoster(ctx, ledger.Roster{File: "roster.csv", Content: []byte(content), CreatedBy: name})
+			hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
 			s.must(err)
 			return hash
 		}
 		add := func(season, hash, name string) {
 			s.Helper()
 			added, err := l.AddSeason(s.by(name),
-				ledger.Season{Name: season, Roster: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
+				ledger.Schedule{Name: season, CompanyList: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
 			if s.must(err); !added {
 				s.Errorf("%s is there", season)
 			}
@@ -222,7 +222,7 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		add("changed", hers, "ana")
 		for i, hash := range []string{his, hers} {
 			s.must(l.ChangeSeason(s.by("bob"),
-				ledger.Season{Name: "changed", Roster: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
+				ledger.Schedule{Name: "changed", CompanyList: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
 		}
 		fires("changed", hers)
 		add("removed", hers, "ana")
@@ -263,7 +263,7 @@ func TestABatchIsApprovedOnceItIsOpen(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ben")
 		s.imported(l, "a", "ana")
-		s.must(l.WantApproval(s.by("ana"), "a", "plan"))
+		s.must(l.RequestApproval(s.by("ana"), "a", "plan"))
 		s.wantErr(l.Approve(ctx, "a", "plan", "ben"), ledger.ErrNotOpen)
 		s.must(l.OpenBatch(s.by("ana"), "a"))
 		s.must(l.Approve(ctx, "a", "plan", "ben"))

@@ -364,7 +364,7 @@ func TestErasedOnceDecided(t *testing.T) {
 	}
 	aside := func(next filing.Result) func(*store, *ledger.Ledger, ledger.Row) {
 		return func(s *store, l *ledger.Ledger, r ledger.Row) {
-			s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: next, Message: "said the ledger"}))
+			s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: next, Message: "said the ledger"}))
 		}
 	}
 	for _, c := range []struct {

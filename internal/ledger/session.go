@@ -153,7 +153,7 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 		return Session{}, ErrSession
 	}
 	if now.Sub(moment(seen)) >= seenEvery {
-		if _, err := l.exclusively(unasked(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
+		if _, err := l.exclusively(withoutAudit(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
 			hashed(secret), millis(now)); err != nil {
 			return Session{}, fmt.Errorf("note that a session is used: %w", err)
 		}

@@ -180,7 +180,7 @@ func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 	for i, c := range rows {
 		records[i] = record{c.Batch, int64(c.Number), c.Cover, int64(c.Year), c.Opened, now}
 	}
-	err := l.change(unasked(ctx), func(tx *sql.Tx, _ *control) error {
+	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		return l.exec(
 			ctx, tx, `INSERT INTO coverage (batch, number, cover, year, opened, at) SELECT v.batch, v.number, v.cover, v.year, v.opened, v.at {{v}}
 			WHERE TRUE ON CONFLICT (batch, number) DO UPDATE SET cover = excluded.cover, year = excluded.year, opened = excluded.opened, at = excluded.at`,

@@ -9,7 +9,7 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// What ends the coverage of later years, and what does not. What Holdings says
+// What ends the coverage of later years, and what does not. What FindPriorPurchases says
 // before anything is sent is what Begin does.
 func TestWhatASubscriptionCovers(t *testing.T) {
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestWhatASubscriptionCovers(t *testing.T) {
 				s.apply(l)
 				next := s.add(l, "b", report("comp_1", "2027"))[0]
 				in := intent(next)
-				held, err := l.Holdings(s.Context(), in.Claims)
+				held, err := l.FindPriorPurchases(s.Context(), in.Claims)
 				s.must(err)
 				if got := held[in.Claims[0].Key]; got.Covers != c.covers || c.covers && got.Order != orderOf(bought) {
 					s.Errorf("before it is sent: %+v", got)
@@ -174,6 +174,6 @@ func (s *store) cover(l *ledger.Ledger, batch, company, year string) ledger.Row 
 		Year:   claim.Year,
 		Opened: begun.Taken[0].Row,
 	}))
-	s.must(l.SetAside(s.Context(), ledger.Aside{Row: r.ID, Next: filing.Skipped, Message: "covered"}))
+	s.must(l.Defer(s.Context(), ledger.Deferral{Row: r.ID, Next: filing.Skipped, Message: "covered"}))
 	return r
 }

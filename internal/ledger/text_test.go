@@ -81,7 +81,7 @@ func TestAnyTextIsRecorded(t *testing.T) {
 					t.Errorf("an event with %q: %v, %v", text, fresh, err)
 				}
 			}
-			s.must(l.Deposit(ctx, 100_000, text))
+			s.must(l.RecordDeposit(ctx, 100_000, text))
 			s.must(l.KeyRefused(ctx, text))
 			s.must(l.KeyAccepted(ctx))
 		}

@@ -111,7 +111,7 @@ type counter struct {
 // counted one by one, by all processes over the ledger together. Succeed and
 // TakeBack take the count back. It returns *TooMany for a try that has to wait.
 func (l *Ledger) CountTry(ctx context.Context, t Try) (*CountedTry, error) {
-	ctx = unasked(ctx)
+	ctx = withoutAudit(ctx)
 	c := &CountedTry{ledger: l}
 	if err := l.chooseCounters(ctx, t, c); err != nil {
 		return nil, fmt.Errorf("count failed attempts: %w", err)
@@ -248,7 +248,7 @@ func (c *CountedTry) forget(ctx context.Context) error {
 		if one.scope.name == byAddress.name {
 			continue
 		}
-		if _, err := c.ledger.exclusively(unasked(ctx), `DELETE FROM failures WHERE hash = $1`, one.hash); err != nil {
+		if _, err := c.ledger.exclusively(withoutAudit(ctx), `DELETE FROM failures WHERE hash = $1`, one.hash); err != nil {
 			return fmt.Errorf("forget failed attempts: %w", err)
 		}
 	}
@@ -260,7 +260,7 @@ func (c *CountedTry) forget(ctx context.Context) error {
 // link does not wait for the failures before.
 func (l *Ledger) ForgetFailures(ctx context.Context, t Try) error {
 	c := &CountedTry{ledger: l}
-	if err := l.chooseCounters(unasked(ctx), t, c); err != nil {
+	if err := l.chooseCounters(withoutAudit(ctx), t, c); err != nil {
 		return fmt.Errorf("forget failed attempts: %w", err)
 	}
 	return c.forget(ctx)
@@ -278,7 +278,7 @@ func (c *CountedTry) TakeBack(ctx context.Context) error {
 
 // takeBack counts one failure less, and unlocks what that one has locked.
 func (l *Ledger) takeBack(ctx context.Context, c counter) error {
-	_, err := l.exclusively(unasked(ctx),
+	_, err := l.exclusively(withoutAudit(ctx),
 		`UPDATE failures SET count = count - 1, until = CASE WHEN count = $2 THEN 0 ELSE until END
 		WHERE hash = $1 AND count > 0`, c.hash, c.count)
 	return wrap("take a failed attempt back", err)

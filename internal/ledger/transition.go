@@ -105,8 +105,8 @@ type MadeCompany struct {
 	Record filing.Company
 }
 
-// Aside is an outcome without an attempt: a ready row that need not, or cannot, be sent.
-type Aside struct {
+// Deferral is an outcome without an attempt: a ready row that need not, or cannot, be sent.
+type Deferral struct {
 	Row     int64
 	Next    filing.Result // Exists, Skipped, Rejected; Ready with Wait or Due
 	Message string
@@ -127,7 +127,7 @@ type fact struct {
 type transition struct {
 	intent  *Intent
 	outcome *Outcome
-	aside   *Aside
+	aside   *Deferral
 	fact    *fact
 	event   *Event
 	unsent  bool // the outcome is that of an intent which nobody in this process holds
@@ -188,8 +188,8 @@ func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
 	return nil
 }
 
-// SetAside commits what was decided about a ready row without an attempt.
-func (l *Ledger) SetAside(ctx context.Context, a Aside) error {
+// Defer commits what was decided about a ready row without an attempt.
+func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
 	if err := l.submit(ctx, &transition{aside: &a}); err != nil {
 		return fmt.Errorf("set row %d aside: %w", a.Row, err)
 	}

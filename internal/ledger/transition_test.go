@@ -64,7 +64,7 @@ func TestSettle(t *testing.T) {
 					}
 					r := s.answer(l, rows[i], c.class)
 					s.want(l, r, want.result, want.held)
-					if r.Attempts != want.attempts || r.Tries != 1 || r.Doubt != want.doubt || r.Owner != "" ||
+					if r.Attempts != want.attempts || r.Tries != 1 || r.Uncertain != want.doubt || r.Owner != "" ||
 						r.Message != "it is "+string(c.class) {
 						s.Errorf("%+v", r)
 					}
@@ -80,7 +80,7 @@ func TestSettle(t *testing.T) {
 						s.Errorf("items %+v", r.Items)
 					}
 					s.must(l.KeyAccepted(s.Context()))
-					s.must(l.AskAgain(s.Context()))
+					s.must(l.ProbeNow(s.Context()))
 					s.pass(time.Minute)
 					// A rival for the same purchase tells what became of the key.
 					rival := rows[i]
@@ -109,7 +109,7 @@ func TestSettle(t *testing.T) {
 func TestPlacedOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), 100000, "opening"))
+		s.must(l.RecordDeposit(s.Context(), 100000, "opening"))
 		row := s.add(l, "a", reports("a", 1)...)[0]
 		s.send(l, row)
 		for _, tries := range []int{0, 1} { // a redelivered task, stale or fresh
@@ -165,20 +165,20 @@ func TestStaleReadingIsLost(t *testing.T) {
 func TestDoubtIsKept(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.Deposit(s.Context(), cost, ""))
+		s.must(l.RecordDeposit(s.Context(), cost, ""))
 		row := s.add(l, "a", agentOrder("comp_1"))[0]
 		for _, class := range []filing.AnswerKind{filing.NoAnswer, filing.NotSent, filing.Busy, filing.ServerError,
 			filing.NoFunds} {
 			s.send(l, row)
 			r := s.answer(l, row, class)
 			s.want(l, row, filing.Ready, cost)
-			if !r.Doubt {
+			if !r.Uncertain {
 				s.Fatalf("%s took the doubt away", class)
 			}
 			s.pass(time.Hour)
 		}
 		s.send(l, row)
-		if r := s.answer(l, row, filing.Accepted); r.Doubt || r.Attempts != 3 || r.Tries != 6 {
+		if r := s.answer(l, row, filing.Accepted); r.Uncertain || r.Attempts != 3 || r.Tries != 6 {
 			s.Fatalf("%+v", r)
 		}
 		s.want(l, row, filing.Placed, 0)
@@ -259,7 +259,7 @@ func TestGroupIsolation(t *testing.T) {
 			errs[41] = l.Settle(ctx, out)
 		})
 		flying.Go(func() { _, errs[42] = l.Begin(ctx, ledger.Intent{Row: 1 << 41}) })
-		flying.Go(func() { errs[43] = l.SetAside(ctx, ledger.Aside{Row: rows[1].ID, Next: filing.Exists}) })
+		flying.Go(func() { errs[43] = l.Defer(ctx, ledger.Deferral{Row: rows[1].ID, Next: filing.Exists}) })
 		for i, r := range rows[1:39] {
 			flying.Go(func() {
 				if i < 19 {
@@ -397,7 +397,7 @@ func TestSetAside(t *testing.T) {
 		l, ctx := s.open(), s.Context()
 		rows := s.add(l, "a", reports("a", 6)...)
 		for i, next := range []filing.Result{filing.Exists, filing.Skipped, filing.Rejected} {
-			s.must(l.SetAside(ctx, ledger.Aside{
+			s.must(l.Defer(ctx, ledger.Deferral{
 				Row:     rows[i].ID,
 				Next:    next,
 				Message: "why",
@@ -408,7 +408,7 @@ func TestSetAside(t *testing.T) {
 				s.Errorf("%+v", r)
 			}
 		}
-		s.must(l.SetAside(ctx, ledger.Aside{
+		s.must(l.Defer(ctx, ledger.Deferral{
 			Row:     rows[3].ID,
 			Next:    filing.Ready,
 			Message: "later",
@@ -419,17 +419,17 @@ func TestSetAside(t *testing.T) {
 		}
 		s.pass(time.Second)
 		s.send(l, rows[3])
-		for _, a := range []ledger.Aside{
+		for _, a := range []ledger.Deferral{
 			{Row: rows[3].ID, Next: filing.Exists},   // it is placing
 			{Row: rows[0].ID, Next: filing.Ready},    // it is over
 			{Row: rows[4].ID, Next: filing.Placed},   // not without an attempt
 			{Row: rows[4].ID, Next: "no such state"}, // not a state
 		} {
-			if err := l.SetAside(ctx, a); !errors.Is(err, ledger.ErrTransition) {
+			if err := l.Defer(ctx, a); !errors.Is(err, ledger.ErrTransition) {
 				s.Errorf("%+v: %v", a, err)
 			}
 		}
-		if err := l.SetAside(ctx, ledger.Aside{Row: 1 << 40, Next: filing.Exists}); !errors.Is(err,
+		if err := l.Defer(ctx, ledger.Deferral{Row: 1 << 40, Next: filing.Exists}); !errors.Is(err,
 			ledger.ErrNotFound) {
 			s.Error(err)
 		}

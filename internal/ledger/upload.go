@@ -48,7 +48,7 @@ func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (U
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
 	if err != nil {
-		_, _ = l.exclusively(unasked(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
+		_, _ = l.exclusively(withoutAudit(context.WithoutCancel(ctx)), `DELETE FROM upload_parts WHERE upload = $1`,
 			u.ID) // or PruneUploads does it
 		return u, fmt.Errorf("keep the sheet %s: %w", u.File, err)
 	}
@@ -73,7 +73,7 @@ func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		sum.Write(part[:read])
 		u.Size += int64(read)
 		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
-		if _, err := l.exclusively(unasked(ctx),
+		if _, err := l.exclusively(withoutAudit(ctx),
 			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed,
 			millis(u.CreatedAt)); err != nil {
 			return err

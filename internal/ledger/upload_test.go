@@ -162,10 +162,10 @@ func TestPreparedBatches(t *testing.T) {
 		}
 		s.must(a.Close())
 		s.pass(time.Hour)
-		if waits, err := b.HandIn(ctx, "b1", "plan", "ana"); waits || err != nil {
+		if waits, err := b.Submit(ctx, "b1", "plan", "ana"); waits || err != nil {
 			s.Error(waits, err)
 		}
-		if _, err := b.HandIn(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
+		if _, err := b.Submit(ctx, "b1", "plan", "bob"); !is(err, ledger.ErrHandedIn) {
 			s.Error(err)
 		}
 		got, err := b.Batch(ctx, "b1")
@@ -205,14 +205,14 @@ func TestASecondPerson(t *testing.T) {
 		s.approvers(l, "ana", "bob", "eve")
 		_, err := l.CreateBatch(ctx, ledger.Batch{ID: "b1", File: "a.csv"})
 		s.must(err)
-		if _, err := l.HandIn(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
+		if _, err := l.Submit(ctx, "b1", "plan", "ana"); !is(err, ledger.ErrImport) {
 			s.Error(err)
 		}
 		s.must(l.AddRows(ctx, "b1", []ledger.Row{
 			{Number: 2, Cells: []byte("[]"), Result: filing.Ready, Request: report("comp_1", "2026").Request},
 		}))
 		s.must(l.PrepareBatch(ctx, "b1"))
-		if waits, err := l.HandIn(ctx, "b1", "plan", "ana"); !waits || err != nil {
+		if waits, err := l.Submit(ctx, "b1", "plan", "ana"); !waits || err != nil {
 			s.Error(waits, err)
 		}
 		if ids, err := l.Sendable(ctx, "", 10); err != nil || len(ids) != 0 {
@@ -247,15 +247,17 @@ func TestASecondPersonForASeason(t *testing.T) {
 			_, err := l.CreateBatch(ctx, ledger.Batch{ID: id, File: "a.csv"})
 			s.must(err)
 		}
-		as := func(name string) context.Context { return ledger.Acting(ctx, ledger.Act{By: name, What: "season-run"}) }
-		s.must(l.WantApproval(as("ana"), "b1", "one"))
+		as := func(name string) context.Context {
+			return ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "season-run"})
+		}
+		s.must(l.RequestApproval(as("ana"), "b1", "one"))
 		s.must(l.OpenBatch(ctx, "b1"))
-		s.must(l.WantApproval(as("bob"), "b1", "two"))
+		s.must(l.RequestApproval(as("bob"), "b1", "two"))
 		if err := l.Approve(ctx, "b1", "two", "ana"); !is(err, ledger.ErrSecond) {
 			s.Error(err)
 		}
 		s.must(l.Approve(ctx, "b1", "two", "bob"))
-		s.must(l.WantApproval(ctx, "b2", "one")) // by its schedule: nobody has handed it in
+		s.must(l.RequestApproval(ctx, "b2", "one")) // by its schedule: nobody has handed it in
 		s.must(l.OpenBatch(ctx, "b2"))
 		s.must(l.Approve(ctx, "b2", "one", "ana"))
 	})
@@ -337,11 +339,11 @@ func TestHistory(t *testing.T) {
 		if h, err := l.History(ctx, start, start.Add(time.Hour), 4); err != nil || h != nil {
 			s.Error(h, err)
 		}
-		s.must(l.Deposit(ctx, 10000, "a"))
+		s.must(l.RecordDeposit(ctx, 10000, "a"))
 		s.pass(20 * time.Minute)
 		s.must(l.Adjust(ctx, -500, "b"))
 		s.pass(20 * time.Minute)
-		s.must(l.Deposit(ctx, 1, "c"))
+		s.must(l.RecordDeposit(ctx, 1, "c"))
 		h, err := l.History(ctx, start.Add(10*time.Minute), start.Add(50*time.Minute), 4)
 		s.must(err)
 		var available []money.Cents

@@ -16,8 +16,8 @@ import (
 type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
 	Progress(ctx context.Context, batch string) (ledger.Progress, error)
-	Book(context.Context) (ledger.Book, error)
-	Standstill(context.Context) (ledger.Halted, error)
+	Balance(context.Context) (ledger.Balance, error)
+	FleetHalt(context.Context) (ledger.Halted, error)
 	Attention(context.Context) (ledger.Attention, error)
 	Lease(context.Context) (time.Time, error)
 }
@@ -56,7 +56,7 @@ type ledgerReading struct {
 	held         int                   // the other ready ones: their batch waits or is paused
 	funds, other int                   // of rows[filing.Ready], those that wait
 	batches      map[string]int
-	book         ledger.Book
+	book         ledger.Balance
 	halted       ledger.Halted
 	attention    ledger.Attention
 	lease        time.Time
@@ -183,10 +183,10 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 		done:      0,
 	}}
 	var err error
-	if r.halted, err = f.ledger.Standstill(ctx); err != nil {
+	if r.halted, err = f.ledger.FleetHalt(ctx); err != nil {
 		return r, err
 	}
-	if r.book, err = f.ledger.Book(ctx); err != nil {
+	if r.book, err = f.ledger.Balance(ctx); err != nil {
 		return r, err
 	}
 	if r.attention, err = f.ledger.Attention(ctx); err != nil {

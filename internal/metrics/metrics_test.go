@@ -56,14 +56,14 @@ func (s *answering) User(context.Context, string) (filing.User, error) {
 type standing struct {
 	batches  []ledger.Batch
 	progress map[string]ledger.Progress
-	book     ledger.Book
+	book     ledger.Balance
 	halted   ledger.Halted
 	err      error
 	hang     bool
 	asked    map[string]int // by batch; "" for the list
 }
 
-func (s *standing) Standstill(ctx context.Context) (ledger.Halted, error) {
+func (s *standing) FleetHalt(ctx context.Context) (ledger.Halted, error) {
 	if s.hang {
 		select {} // a driver that does not heed its context
 	}
@@ -80,7 +80,7 @@ func (s *standing) Progress(_ context.Context, batch string) (ledger.Progress, e
 	return s.progress[batch], s.err
 }
 
-func (s *standing) Book(context.Context) (ledger.Book, error) { return s.book, s.err }
+func (s *standing) Balance(context.Context) (ledger.Balance, error) { return s.book, s.err }
 
 func (s *standing) Attention(context.Context) (ledger.Attention, error) {
 	return ledger.Attention{Exceptions: 3, NewEvents: 1, UnknownEvents: 2, Approvals: 4}, s.err
@@ -217,7 +217,7 @@ func TestEveryLookUpIsCountedByItsOutcome(t *testing.T) {
 
 func TestFleetIsReadFromTheLedger(t *testing.T) {
 	s := newStanding()
-	s.book = ledger.Book{
+	s.book = ledger.Balance{
 		Declared:    true,
 		Deposits:    1000_00,
 		Adjustments: -50,
@@ -259,7 +259,7 @@ func TestFleetIsReadFromTheLedger(t *testing.T) {
 
 func TestUndeclaredMoneyIsNotShownAsAvailable(t *testing.T) {
 	s := newStanding()
-	s.book = ledger.Book{Posted: 10_00}
+	s.book = ledger.Balance{Posted: 10_00}
 	r := prometheus.NewRegistry()
 	r.MustRegister(metrics.NewFleet(s, breaker("closed"), queue{}))
 	got := text(t, r)

@@ -35,17 +35,17 @@ func (w writer) subject(format string, args ...any) string {
 	return product + clean(fmt.Sprintf(format, args...))
 }
 
-func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, error) {
+func (w writer) fundsOut(ctx context.Context, news ledger.Reportable) (ledger.Notification, error) {
 	rows, cost, err := w.ledger.Backlog(ctx)
 	if err != nil {
-		return ledger.Notice{}, err
+		return ledger.Notification{}, err
 	}
 	available, err := w.available(ctx)
 	if err != nil {
-		return ledger.Notice{}, err
+		return ledger.Notification{}, err
 	}
-	n := ledger.Notice{
-		Kind:    ledger.NoticeFunds,
+	n := ledger.Notification{
+		Kind:    ledger.NotifyFunds,
 		Lasts:   true,
 		Subject: w.subject("funds are out, %s", verb(rows, "row waits", "rows wait")),
 	}
@@ -53,9 +53,9 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	if news.Halt == filing.HaltFunds {
 		why = "The service refused an order for want of funds" + since(news.HaltSince) + quote(news.HaltNote) + "."
 	}
-	book, err := w.ledger.Book(ctx)
+	book, err := w.ledger.Balance(ctx)
 	if err != nil {
-		return ledger.Notice{}, err
+		return ledger.Notification{}, err
 	}
 	next := "Top up the balance, then: importer deposit AMOUNT"
 	if book.Contradicts(news.Halt) {
@@ -67,17 +67,17 @@ func (w writer) fundsOut(ctx context.Context, news ledger.News) (ledger.Notice, 
 	return n, nil
 }
 
-func (w writer) fundsBack(ctx context.Context) (ledger.Notice, error) {
+func (w writer) fundsBack(ctx context.Context) (ledger.Notification, error) {
 	available, err := w.available(ctx)
-	return ledger.Notice{
-		Kind: ledger.NoticeFunds, Ends: true, Subject: w.subject("funds suffice again"),
+	return ledger.Notification{
+		Kind: ledger.NotifyFunds, Ends: true, Subject: w.subject("funds suffice again"),
 		Body: lines("Nothing waits for funds any more.", "Available: "+available+"."),
 	}, err
 }
 
 // available is the book's answer; the service has none.
 func (w writer) available(ctx context.Context) (string, error) {
-	book, err := w.ledger.Book(ctx)
+	book, err := w.ledger.Balance(ctx)
 	if err != nil || !book.Declared {
 		return "not known, no deposit was ever declared", err
 	}
@@ -91,17 +91,17 @@ func (w writer) available(ctx context.Context) (string, error) {
 	return available, nil
 }
 
-func (w writer) keyRefused(news ledger.News) ledger.Notice {
-	return ledger.Notice{
-		Kind: ledger.NoticeKey, Lasts: true, Subject: w.subject("the API key is refused"),
+func (w writer) keyRefused(news ledger.Reportable) ledger.Notification {
+	return ledger.Notification{
+		Kind: ledger.NotifyKey, Lasts: true, Subject: w.subject("the API key is refused"),
 		Body: lines("The service refuses the key"+since(news.HaltSince)+quote(news.HaltNote)+". Nothing is sent.",
 			"Put FILING_API_KEY right, then run the same command again, or start the workers anew."),
 	}
 }
 
 // batchEnded tells how a batch ended; an end of long ago is told to nobody.
-func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notice, error) {
-	n := ledger.Notice{Kind: ledger.NoticeBatch, Batch: id, Lasts: true}
+func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (ledger.Notification, error) {
+	n := ledger.Notification{Kind: ledger.NotifyBatch, Batch: id, Lasts: true}
 	moved, err := w.ledger.LastMoved(ctx, id)
 	if err != nil || moved.Before(oldest) && !moved.IsZero() {
 		return n, err
@@ -134,19 +134,19 @@ func (w writer) batchEnded(ctx context.Context, id string, oldest time.Time) (le
 // shown is how many rows a message names; it counts the others.
 const shown = 5
 
-func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
-	n := ledger.Notice{Kind: ledger.NoticeUncertain, Batch: batch, Of: of}
+func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
+	n := ledger.Notification{Kind: ledger.NotifyUncertain, Batch: batch, Pending: of}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
 		return n, err
 	}
 	var held money.Cost
 	for _, u := range of {
-		if held, err = held.Plus(u.Held); err != nil {
+		if held, err = held.Plus(u.Reserved); err != nil {
 			return n, fmt.Errorf("sum up what uncertain rows hold: %w", err)
 		}
 	}
-	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
+	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
 	n.Subject = w.subject("%s uncertain in %s", verb(len(of), "row is", "rows are"), filepath.Base(b.File))
 	n.Body = lines(
 		fmt.Sprintf("Sent, and no answer that can be trusted: whether the orders exist, only a look tells. Held: %s.",
@@ -156,13 +156,13 @@ func (w writer) uncertain(ctx context.Context, batch string, of []ledger.Untold)
 }
 
 // twice tells of filings that were bought two times.
-func (w writer) twice(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
-	n := ledger.Notice{Kind: ledger.NoticeTwice, Batch: batch, Of: of}
+func (w writer) twice(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
+	n := ledger.Notification{Kind: ledger.NotifyTwice, Batch: batch, Pending: of}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
 		return n, err
 	}
-	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Untold) string { return r.Message })
+	named, err := w.named(ctx, of, func(r ledger.Row, _ ledger.Pending) string { return r.Message })
 	n.Subject = w.subject("%s bought twice in %s", verb(len(of), "filing was", "filings were"), filepath.Base(b.File))
 	n.Body = lines(
 		"A late answer showed that the same filing was bought by two orders. Ask the filing service to refund one "+
@@ -171,13 +171,13 @@ func (w writer) twice(ctx context.Context, batch string, of []ledger.Untold) (le
 	return n, err
 }
 
-func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold) (ledger.Notice, error) {
-	n := ledger.Notice{Kind: ledger.NoticeExceptions, Batch: batch, Of: of}
+func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Pending) (ledger.Notification, error) {
+	n := ledger.Notification{Kind: ledger.NotifyExceptions, Batch: batch, Pending: of}
 	b, err := w.ledger.Batch(ctx, batch)
 	if err != nil {
 		return n, err
 	}
-	named, err := w.named(ctx, of, func(r ledger.Row, u ledger.Untold) string {
+	named, err := w.named(ctx, of, func(r ledger.Row, u ledger.Pending) string {
 		for _, i := range r.Items {
 			if int64(i.Exception) == u.Mark {
 				return filing.ExceptionText(i.Exception, i.ExceptionNote)
@@ -192,8 +192,8 @@ func (w writer) exceptions(ctx context.Context, batch string, of []ledger.Untold
 }
 
 // named is a line for each of the first rows, and how many there are more.
-func (w writer) named(ctx context.Context, of []ledger.Untold,
-	say func(ledger.Row, ledger.Untold) string) (string, error) {
+func (w writer) named(ctx context.Context, of []ledger.Pending,
+	say func(ledger.Row, ledger.Pending) string) (string, error) {
 	var all []string
 	for _, u := range of[:min(shown, len(of))] {
 		r, err := w.ledger.Row(ctx, u.Row)

@@ -37,8 +37,8 @@ func backoff(n int) time.Duration {
 type Config struct {
 	Ledger  *ledger.Ledger
 	Targets []*Target
-	On      []ledger.NoticeKind // what to tell; nil for everything
-	Log     *slog.Logger        // nil for none
+	On      []ledger.NotificationKind // what to tell; nil for everything
+	Log     *slog.Logger              // nil for none
 }
 
 // Notifier tells what happens in a ledger. Any number of them, in as many
@@ -47,7 +47,7 @@ type Config struct {
 type Notifier struct {
 	ledger  *ledger.Ledger
 	targets []*Target
-	on      []ledger.NoticeKind
+	on      []ledger.NotificationKind
 	log     *slog.Logger
 	seen    map[string]time.Time // since when what is waited with has been so
 }
@@ -62,7 +62,7 @@ func New(c Config) *Notifier {
 		seen:    make(map[string]time.Time),
 	}
 	if n.on == nil {
-		n.on = ledger.NoticeKinds
+		n.on = ledger.NotificationKinds
 	}
 	if n.log == nil {
 		n.log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -74,25 +74,25 @@ func New(c Config) *Notifier {
 var ErrKind = errors.New("not a kind of notification")
 
 // ParseKinds reads kinds separated by commas; "" and "all" are all of them.
-func ParseKinds(text string) ([]ledger.NoticeKind, error) {
-	var kinds []ledger.NoticeKind
+func ParseKinds(text string) ([]ledger.NotificationKind, error) {
+	var kinds []ledger.NotificationKind
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ' ' }) {
-		switch kind := ledger.NoticeKind(word); {
+		switch kind := ledger.NotificationKind(word); {
 		case word == "all":
-			return ledger.NoticeKinds, nil
-		case !slices.Contains(ledger.NoticeKinds, kind):
-			return nil, fmt.Errorf("%w: %q; there are all, %s", ErrKind, word, list(ledger.NoticeKinds))
+			return ledger.NotificationKinds, nil
+		case !slices.Contains(ledger.NotificationKinds, kind):
+			return nil, fmt.Errorf("%w: %q; there are all, %s", ErrKind, word, list(ledger.NotificationKinds))
 		default:
 			kinds = append(kinds, kind)
 		}
 	}
 	if kinds == nil {
-		return ledger.NoticeKinds, nil
+		return ledger.NotificationKinds, nil
 	}
 	return kinds, nil
 }
 
-func list(kinds []ledger.NoticeKind) string {
+func list(kinds []ledger.NotificationKind) string {
 	words := make([]string, len(kinds))
 	for i, k := range kinds {
 		words[i] = string(k)
@@ -157,9 +157,9 @@ func (n *Notifier) takeDown(ctx context.Context, last bool) error {
 	)
 }
 
-func (n *Notifier) tells(kind ledger.NoticeKind) bool { return slices.Contains(n.on, kind) }
+func (n *Notifier) tells(kind ledger.NotificationKind) bool { return slices.Contains(n.on, kind) }
 
-func (n *Notifier) keep(ctx context.Context, notice ledger.Notice, err error) error {
+func (n *Notifier) keep(ctx context.Context, notice ledger.Notification, err error) error {
 	if err == nil {
 		_, err = n.ledger.KeepNotice(ctx, notice)
 	}
@@ -168,42 +168,42 @@ func (n *Notifier) keep(ctx context.Context, notice ledger.Notice, err error) er
 
 // funds are out when the service says so, or rows wait for the book. A refused
 // key hides what the service would say of them.
-func (n *Notifier) funds(ctx context.Context, w writer, news ledger.News, last bool) error {
+func (n *Notifier) funds(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
 	out := news.Halt == filing.HaltFunds || news.Short
 	enough := !out && news.Halt != filing.HaltKey
-	lasted := n.lasted("funds", enough && news.FundsTold, steady)
+	lasted := n.lasted("funds", enough && news.FundsReported, steady)
 	switch {
-	case !n.tells(ledger.NoticeFunds):
+	case !n.tells(ledger.NotifyFunds):
 		return nil
-	case out && !news.FundsTold:
+	case out && !news.FundsReported:
 		notice, err := w.fundsOut(ctx, news)
 		return n.keep(ctx, notice, err)
-	case enough && news.FundsTold && (lasted || last):
+	case enough && news.FundsReported && (lasted || last):
 		notice, err := w.fundsBack(ctx)
 		return n.keep(ctx, notice, err)
 	}
 	return nil
 }
 
-func (n *Notifier) key(ctx context.Context, w writer, news ledger.News) error {
+func (n *Notifier) key(ctx context.Context, w writer, news ledger.Reportable) error {
 	switch refused := news.Halt == filing.HaltKey; {
-	case !n.tells(ledger.NoticeKey):
+	case !n.tells(ledger.NotifyKey):
 		return nil
-	case refused && !news.KeyTold:
+	case refused && !news.KeyReported:
 		return n.keep(ctx, w.keyRefused(news), nil)
-	case !refused && news.KeyTold:
-		return n.ledger.EndNotice(ctx, ledger.NoticeKey, "")
+	case !refused && news.KeyReported:
+		return n.ledger.EndNotice(ctx, ledger.NotifyKey, "")
 	}
 	return nil
 }
 
-func (n *Notifier) batches(ctx context.Context, w writer, news ledger.News) error {
-	if !n.tells(ledger.NoticeBatch) {
+func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable) error {
+	if !n.tells(ledger.NotifyBatch) {
 		return nil
 	}
 	var all error
-	for _, id := range news.GoOn {
-		all = errors.Join(all, n.ledger.EndNotice(ctx, ledger.NoticeBatch, id))
+	for _, id := range news.Resumed {
+		all = errors.Join(all, n.ledger.EndNotice(ctx, ledger.NotifyBatch, id))
 	}
 	for _, id := range news.Ended {
 		notice, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
@@ -214,23 +214,23 @@ func (n *Notifier) batches(ctx context.Context, w writer, news ledger.News) erro
 
 // rows gathers what is uncertain, and what has an exception, into a message a
 // batch.
-func (n *Notifier) rows(ctx context.Context, w writer, news ledger.News, last bool) error {
+func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
 	var all error
 	if news.Cured {
 		all = n.ledger.ForgetCured(ctx)
 	}
 	type heap struct {
-		kind  ledger.NoticeKind
+		kind  ledger.NotificationKind
 		batch string
 	}
-	heaps := make(map[heap][]ledger.Untold)
-	for _, u := range news.Untold {
+	heaps := make(map[heap][]ledger.Pending)
+	for _, u := range news.Pending {
 		if n.tells(u.Kind) {
 			heaps[heap{u.Kind, u.Batch}] = append(heaps[heap{u.Kind, u.Batch}], u)
 		}
 	}
 	for what := range n.seen {
-		if kind, batch, ok := strings.Cut(what, "|"); ok && heaps[heap{ledger.NoticeKind(kind), batch}] == nil {
+		if kind, batch, ok := strings.Cut(what, "|"); ok && heaps[heap{ledger.NotificationKind(kind), batch}] == nil {
 			delete(n.seen, what)
 		}
 	}
@@ -244,8 +244,8 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.News, last bo
 			all = errors.Join(all, err)
 			continue
 		}
-		write := map[ledger.NoticeKind]func(context.Context, string, []ledger.Untold) (ledger.Notice, error){
-			ledger.NoticeUncertain: w.uncertain, ledger.NoticeExceptions: w.exceptions, ledger.NoticeTwice: w.twice,
+		write := map[ledger.NotificationKind]func(context.Context, string, []ledger.Pending) (ledger.Notification, error){
+			ledger.NotifyUncertain: w.uncertain, ledger.NotifyExceptions: w.exceptions, ledger.NotifyTwice: w.twice,
 		}[h.kind]
 		notice, err := write(ctx, h.batch, of)
 		if err = n.keep(ctx, notice, err); err == nil {
@@ -283,7 +283,7 @@ func (n *Notifier) tell(ctx context.Context) error {
 		var again time.Time
 		var failure []string
 		for _, t := range n.targets {
-			if slices.Contains(notice.Told, t.id) {
+			if slices.Contains(notice.Reported, t.id) {
 				continue
 			}
 			again = time.Now().Add(backoff(notice.Tries))
@@ -301,18 +301,18 @@ func (n *Notifier) tell(ctx context.Context) error {
 }
 
 // send gives a notice to the targets that have it not, side by side.
-func (n *Notifier) send(ctx context.Context, notice *ledger.Notice, down map[*Target]error) {
+func (n *Notifier) send(ctx context.Context, notice *ledger.Notification, down map[*Target]error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	m := Message{Kind: notice.Kind, Batch: notice.Batch, Subject: notice.Subject, Body: notice.Body}
 	waiting := slices.DeleteFunc(slices.Clone(n.targets), func(t *Target) bool {
-		return slices.Contains(notice.Told, t.id) || down[t] != nil
+		return slices.Contains(notice.Reported, t.id) || down[t] != nil
 	})
 	for i, err := range sendAll(ctx, waiting, m) {
 		if err != nil {
 			down[waiting[i]] = err
 		} else {
-			notice.Told = append(notice.Told, waiting[i].id)
+			notice.Reported = append(notice.Reported, waiting[i].id)
 		}
 	}
 }

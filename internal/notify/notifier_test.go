@@ -225,7 +225,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		box.want(s.T, "funds are out, 3 rows wait")
 		time.Sleep(6 * time.Minute) // it lasts: no word more
 		box.want(s.T)
-		s.must(s.Deposit(ctx, cost, ""))
+		s.must(s.RecordDeposit(ctx, cost, ""))
 		time.Sleep(time.Minute) // a deposit is no proof: the service is asked first
 		box.want(s.T)
 		s.answer(filing.Accepted, rows[0])
@@ -234,7 +234,7 @@ func TestFundsOutAndBack(t *testing.T) {
 		s.answer(filing.Accepted, rows[1])
 		time.Sleep(6 * time.Minute)
 		box.want(s.T) // the book is empty: still the same want
-		s.must(s.Deposit(ctx, 10*cost, ""))
+		s.must(s.RecordDeposit(ctx, 10*cost, ""))
 		s.answer(filing.Accepted, rows[1:]...)
 		time.Sleep(steady + 2*every)
 		box.want(s.T, "b.xlsx has ended: 3 of 3 rows placed", "funds suffice again")
@@ -278,7 +278,7 @@ func TestBatchThatGoesOnEndsAgain(t *testing.T) {
 		s.answer(filing.Refused, rows[2])
 		time.Sleep(2 * every)
 		box.mu.Lock()
-		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NoticeBatch ||
+		if m := box.told[0]; m.Batch != "b" || m.Kind != ledger.NotifyBatch ||
 			!strings.HasPrefix(m.Subject, "Bulkfiling (test): ") ||
 			m.Body != "Batch b: 2 placed, 1 rejected.\nSpent: $150.00.\nThe answers: importer results b -o FILE" {
 			s.Errorf("%+v", m)
@@ -301,7 +301,7 @@ func TestSumsThatAreTheLeastSaySo(t *testing.T) {
 	story(t, func(s *season, box *inbox) {
 		ctx := context.Background()
 		least := money.Cost{Amount: cost, Certainty: money.Unknown}
-		s.must(s.Deposit(ctx, 10*cost, ""))
+		s.must(s.RecordDeposit(ctx, 10*cost, ""))
 		known, not := s.add("known", 2), s.addAt(least, "not", 2)
 		s.answer(filing.NoAnswer, known[0], not[0])
 		s.answer(filing.Accepted, known[1], not[1])
@@ -441,7 +441,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 			}
 		}
 		keep := func(subject string) {
-			_, err := s.KeepNotice(ctx, ledger.Notice{Kind: ledger.NoticeSeason, Subject: subject})
+			_, err := s.KeepNotice(ctx, ledger.Notification{Kind: ledger.NotifySchedule, Subject: subject})
 			s.must(err)
 		}
 		keep("x: one")

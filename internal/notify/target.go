@@ -21,7 +21,7 @@ import (
 
 // Message is what a target is given.
 type Message struct {
-	Kind    ledger.NoticeKind
+	Kind    ledger.NotificationKind
 	Batch   string // "" where it concerns everybody
 	Subject string
 	Body    string // plain text

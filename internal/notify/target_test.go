@@ -74,7 +74,7 @@ func one(t *testing.T, text string) *Target {
 }
 
 var sample = Message{
-	Kind:    ledger.NoticeBatch,
+	Kind:    ledger.NotifyBatch,
 	Batch:   "b7k2",
 	Subject: "Bulkfiling: café has ended",
 	Body:    "Batch b7k2: 3 placed.\nSpent: $1.00, <!channel> & more.",

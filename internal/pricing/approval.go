@@ -20,7 +20,7 @@ type Proposal struct {
 	Counts ledger.Counts
 	Hash   string // of the orders and their cost: see ApprovalHash
 	Total  money.Cost
-	Book   ledger.Book
+	Book   ledger.Balance
 	Quote  *BatchQuote // the last one; nil where none was stored
 }
 
@@ -61,7 +61,7 @@ func Propose(ctx context.Context, l *ledger.Ledger, source Source, batch string)
 	if p.Counts, err = l.Counts(ctx, p.Batch.ID); err != nil {
 		return p, err
 	}
-	if p.Book, err = l.Book(ctx); err != nil {
+	if p.Book, err = l.Balance(ctx); err != nil {
 		return p, err
 	}
 	switch q, found, err := LoadBatchQuote(ctx, l, p.Batch.ID); {

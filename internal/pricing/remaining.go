@@ -16,7 +16,7 @@ type Remaining struct {
 	companies map[string]filing.Company
 	users     map[string]filing.User
 	named     map[filing.Key]ledger.NamedCompany // those that rows describe, and that are known here
-	held      map[filing.Key]ledger.Holding
+	held      map[filing.Key]ledger.PriorPurchase
 	lapsed    map[filing.Key]ledger.Subscription
 }
 
@@ -57,7 +57,7 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 			all = append(all, some.Claims(r)...)
 		}
 	}
-	if some.held, err = l.Holdings(ctx, all); err != nil {
+	if some.held, err = l.FindPriorPurchases(ctx, all); err != nil {
 		return some, err
 	}
 	some.lapsed, err = l.Lapsed(ctx, all)
@@ -65,17 +65,17 @@ func LoadRemaining(ctx context.Context, l *ledger.Ledger, b ledger.Batch, rows [
 }
 
 // buyer returns the first purchase of what a row orders.
-func (s *Remaining) buyer(r ledger.Row) *ledger.Holding {
+func (s *Remaining) buyer(r ledger.Row) *ledger.PriorPurchase {
 	for _, c := range s.Claims(r) {
 		if h, taken := s.held[c.Key]; taken {
 			return &h
 		}
 	}
-	return &ledger.Holding{}
+	return &ledger.PriorPurchase{}
 }
 
 // boughtBefore returns why nothing will be ordered for a row.
-func boughtBefore(by *ledger.Holding) string {
+func boughtBefore(by *ledger.PriorPurchase) string {
 	switch {
 	case by.Covers:
 		return fmt.Sprintf("%s: the annual subscription of order %s (row %d of batch %s) covers it",
@@ -151,7 +151,7 @@ func (s *Remaining) Claims(r ledger.Row) []ledger.Claim {
 
 // Order returns a row's order without the items that another batch has bought or
 // a subscription covers. by is that subscription where no item remains.
-func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.Holding) {
+func (s *Remaining) Order(r ledger.Row) (rest filing.Order, by *ledger.PriorPurchase) {
 	rest = s.order(r)
 	for _, c := range s.Claims(r) {
 		switch h, taken := s.held[c.Key]; {

@@ -50,7 +50,7 @@ func FetchPrices(ctx context.Context, s PriceLister, l *ledger.Ledger) ([]filing
 // refuseKey records for the fleet that the key is refused. The same refusal is
 // recorded once, so that the halt keeps the time it began.
 func refuseKey(ctx context.Context, l *ledger.Ledger, message string) error {
-	halted, err := l.Standstill(ctx)
+	halted, err := l.FleetHalt(ctx)
 	if err != nil || (halted.Reason == filing.HaltKey && halted.Note == message) {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type overview struct {
 	batch   ledger.Batch
 	summary Summary
-	book    ledger.Book
+	book    ledger.Balance
 	changed time.Time // when a row last changed
 }
 

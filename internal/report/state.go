@@ -82,7 +82,7 @@ const AfterRestore = "hold the rows that may have been sent since and go on: imp
 // DisagreeText says that the service has refused an order for insufficient funds
 // although the recorded balance has some; "" where the two do not disagree. How to
 // correct the record its reader has to be told, each in another way.
-func DisagreeText(h ledger.Halted, book ledger.Book) string {
+func DisagreeText(h ledger.Halted, book ledger.Balance) string {
 	if !book.Contradicts(h.Reason) {
 		return ""
 	}

@@ -20,7 +20,7 @@ type Ledger interface {
 	// Rows yields the batch's rows in input order; an error ends the sequence.
 	Rows(ctx context.Context, batch string) iter.Seq2[ledger.Row, error]
 	Officers(ctx context.Context, batch string) ([]ledger.Officer, error)
-	Book(ctx context.Context) (ledger.Book, error)
+	Balance(ctx context.Context) (ledger.Balance, error)
 }
 
 // Summary is a batch in figures.

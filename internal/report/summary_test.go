@@ -18,11 +18,11 @@ type book struct {
 	batch    ledger.Batch
 	rows     iter.Seq2[ledger.Row, error]
 	officers []ledger.Officer
-	funds    ledger.Book
+	funds    ledger.Balance
 }
 
 func (b book) Batch(context.Context, string) (ledger.Batch, error) { return b.batch, nil }
-func (b book) Book(context.Context) (ledger.Book, error)           { return b.funds, nil }
+func (b book) Balance(context.Context) (ledger.Balance, error)     { return b.funds, nil }
 func (b book) Officers(context.Context, string) ([]ledger.Officer, error) {
 	return b.officers, nil
 }

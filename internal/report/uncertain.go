@@ -43,7 +43,7 @@ var uncertainColumns = []struct {
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(answerText(d)) }},
-	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Held)) }},
+	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Reserved)) }},
 	{resolve.AttemptField, "", 10, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
 	{resolve.BatchField, "", 14, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Str(d.Row.Batch) }},
 }

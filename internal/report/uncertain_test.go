@@ -34,7 +34,7 @@ func uncertain() (ledger.Batch, []*resolve.UncertainOrder) {
 			Number:    int(n),
 			Request:   &r,
 			Result:    filing.Uncertain,
-			Held:      16375,
+			Reserved:  16375,
 			Tries:     1,
 			UpdatedAt: noon,
 			Company:   r.Company.Ref,
@@ -66,7 +66,7 @@ func uncertain() (ledger.Batch, []*resolve.UncertainOrder) {
 	} {
 		all[i] = &resolve.UncertainOrder{Row: r, Company: cmp.Or(r.Request.LegalName(), "Larkspur Books LLC")}
 	}
-	all[2].Row.Creating, all[2].Row.Held = true, 0
+	all[2].Row.Creating, all[2].Row.Reserved = true, 0
 	all[1].Row.Dropped = []filing.Product{filing.RegisteredAgent}
 	all[0].Attempts = []ledger.Attempt{
 		{Try: 1, StartedAt: noon, Class: filing.NotSent, Message: "refused"},

@@ -134,7 +134,7 @@ func (p *projection) writeWorkbook(ctx context.Context, l Ledger, path string) e
 	if err := attention.officers.write(ctx, l, p.batch, book); err != nil {
 		return err
 	}
-	funds, err := l.Book(ctx)
+	funds, err := l.Balance(ctx)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func season() book {
 			CreatedAt: noon,
 			Columns:   []string{"Company ID", "Legal Name", "ZIP", "Filing Year", "Formation Date"},
 		},
-		funds: ledger.Book{Declared: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
+		funds: ledger.Balance{Declared: true, Deposits: 100000, Posted: 27500, Reserved: 60000},
 		rows: rows(filed, least, invalid,
 			row(5, filing.Rejected, dollars(225)), row(6, filing.Uncertain, dollars(300)),
 			row(7, filing.Ready, dollars(200)),
@@ -729,7 +729,7 @@ func TestSummarySheetSaysWhatTheFiguresMean(t *testing.T) {
 	})
 	t.Run("not declared", func(t *testing.T) {
 		b := season()
-		b.funds = ledger.Book{Posted: 27500}
+		b.funds = ledger.Balance{Posted: 27500}
 		figures, all := find(t, b)
 		if figures["Funds available"] != "not known" || !strings.Contains(all, "not declared") {
 			t.Errorf("funds available: %q", figures["Funds available"])

@@ -281,7 +281,7 @@ type Effect struct {
 func EffectOf(resolutions []*Resolution) Effect {
 	var e Effect
 	for _, r := range resolutions {
-		switch held := r.Order.Row.Held; {
+		switch held := r.Order.Row.Reserved; {
 		case !r.IsPlaced():
 			e.NotPlaced, e.Released = e.NotPlaced+1, e.Released+held
 		case r.Order.Row.Creating && len(r.OrderIDs) == 0:

@@ -304,7 +304,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 		return s.released(ctx, row)
 	case row.Creating && len(r.OrderIDs) > 0:
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
-				row.Number, r.company.ID, row.Held.Dollars()),
+				row.Number, r.company.ID, row.Reserved.Dollars()),
 			s.Ledger.ResolveMade(ctx, row.ID, row.Tries, r.OrderIDs, r.company,
 				ledger.FormedClaims(&row.Request.Order, r.company.ID),
 				"placed: found by "+by+", for the new company "+r.company.ID)
@@ -314,12 +314,12 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 			s.Ledger.ResolveCreated(ctx, row.ID, row.Tries, r.company, "the company was found as "+r.company.ID+" by "+by)
 	case r.CompanyID != "":
 		return fmt.Sprintf("Row %d is placed, and its company is %s. The %s that was held for it is spent.",
-				row.Number, r.CompanyID, row.Held.Dollars()),
+				row.Number, r.CompanyID, row.Reserved.Dollars()),
 			s.Ledger.ResolveFormed(ctx, row.ID, row.Tries, r.OrderIDs, r.CompanyID,
 				ledger.FormedClaims(&row.Request.Order, r.CompanyID),
 				"placed: found by "+by+"; the new company is "+r.CompanyID)
 	}
-	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Held.Dollars())
+	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Reserved.Dollars())
 	if row.Request.Order.Formation != nil {
 		said += fmt.Sprintf(
 			" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID",
@@ -375,8 +375,8 @@ func (s *Service) released(ctx context.Context, row *ledger.Row) (string, error)
 	if now.Result == filing.Canceled {
 		return fmt.Sprintf(
 			"Row %d was never made, and is taken back with its batch: it is not sent any more. The %s that was held "+
-				"for it is free.", row.Number, row.Held.Dollars()), nil
+				"for it is free.", row.Number, row.Reserved.Dollars()), nil
 	}
 	return fmt.Sprintf("Row %d is ready again. The %s that was held for it is free; the same run sends it.",
-		row.Number, row.Held.Dollars()), nil
+		row.Number, row.Reserved.Dollars()), nil
 }

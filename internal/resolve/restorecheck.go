@@ -37,7 +37,7 @@ type RestoreCheck struct {
 func (c *RestoreCheck) Reserves() money.Cents {
 	var sum money.Cents
 	for _, r := range c.Rows {
-		sum += max(r.Cost.Amount-r.Held, 0)
+		sum += max(r.Cost.Amount-r.Reserved, 0)
 	}
 	return sum
 }
@@ -61,7 +61,7 @@ func (s *Service) CheckRestore(ctx context.Context, b ledger.Batch, numbers []in
 			c.Since = b.CreatedAt
 		}
 	}
-	before, err := s.Ledger.Supposed(ctx, b.ID)
+	before, err := s.Ledger.ListAssumedSent(ctx, b.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Service) MarkUncertain(ctx context.Context, c *RestoreCheck) (Marked, e
 			"by itself",
 		c.Since.UTC().Format("2006-01-02 15:04 MST"), s.By, time.Now().UTC().Format("2006-01-02 15:04 MST"))
 	for len(intents) > 0 {
-		said, err := s.Ledger.Doubt(ctx, intents, c.Since, why)
+		said, err := s.Ledger.AssumeSent(ctx, intents, c.Since, why)
 		if err != nil {
 			return did, err
 		}

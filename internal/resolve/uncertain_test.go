@@ -123,7 +123,7 @@ func uncertainRows() memory {
 			Number:    int(n),
 			Request:   &r,
 			Result:    filing.Uncertain,
-			Held:      16375,
+			Reserved:  16375,
 			Tries:     1,
 			UpdatedAt: noon,
 			Company:   r.Company.Ref,
@@ -150,7 +150,7 @@ func uncertainRows() memory {
 		row(2, named("comp_2", "=Harbor & Light LLC", report)), row(3, named("comp_3", "", report)),
 		row(4, named("", "Granite Bay LLC", report)), row(5, named("", "", tern)),
 	}}
-	m.rows[2].Creating, m.rows[2].Held = true, 0
+	m.rows[2].Creating, m.rows[2].Reserved = true, 0
 	m.rows[1].Dropped = []filing.Product{filing.RegisteredAgent}
 	failed := ledger.Attempt{
 		Try:       2,

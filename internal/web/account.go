@@ -154,7 +154,7 @@ func (s *Site) vouch(v *visit) error {
 
 // auditPage is who did what.
 type auditPage struct {
-	Acts         []ledger.Act
+	Acts         []ledger.AuditEvent
 	By, What, Of string
 	Older        string
 	Similar      map[string]string // ids of people whose names look like another's
@@ -173,7 +173,7 @@ func (s *Site) audit(v *visit) error {
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
-	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{
+	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.AuditQuery{
 		By:     p.By,
 		What:   p.What,
 		Of:     p.Of,

@@ -131,7 +131,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 			return err
 		}
 	}
-	act := ledger.Act{
+	act := ledger.AuditEvent{
 		By:   a.Name,
 		From: v.from(),
 		What: "sign-in",
@@ -146,7 +146,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 	}
 	life := by.life(s.Ledger.Now())
 	proof := ledger.Proof{Factor: by.Factor, ProviderToken: by.Token, Agent: v.agent()}
-	secret, err := s.Ledger.BeginProvenSession(ledger.Acting(v.ctx(), act), a.ID, life, v.from(), proof)
+	secret, err := s.Ledger.BeginProvenSession(ledger.WithAudit(v.ctx(), act), a.ID, life, v.from(), proof)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
 	}
@@ -176,8 +176,8 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 // tellBreakGlass notifies everybody who is notified: a break-glass account signs
 // in on the worst of days, or should not.
 func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
-	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
-		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
+	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
 			").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
 			"\"\n",

@@ -24,7 +24,7 @@ var balanceRoutes = []route{
 
 // balancePage is the book of the prepaid balance.
 type balancePage struct {
-	Book    ledger.Book
+	Book    ledger.Balance
 	Wrong   string         // why the book does not add up
 	Halt    string         // what halts everything for want of funds
 	Against string         // that the service says otherwise
@@ -68,7 +68,7 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
 	p := &balancePage{Form: form, Declared: ask.Get("show") == "declared"}
 	var err error
-	if p.Book, err = s.Ledger.Book(ctx); err != nil {
+	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
 	if err := s.Ledger.Audit(ctx); errors.Is(err, ledger.ErrBook) {
@@ -76,7 +76,7 @@ func (s *Site) showBalance(v *visit, status int, form declaration) error {
 	} else if err != nil {
 		return err
 	}
-	halt, err := s.Ledger.Standstill(ctx)
+	halt, err := s.Ledger.FleetHalt(ctx)
 	if err != nil {
 		return err
 	}
@@ -318,8 +318,8 @@ const maxNote = 300
 type declaredPage struct {
 	Form         declaration
 	Amount       money.Cents
-	Before       ledger.Book
-	After        ledger.Book
+	Before       ledger.Balance
+	After        ledger.Balance
 	Rows         int
 	Queued       money.Cost
 	Short        money.Cents
@@ -344,7 +344,7 @@ func (s *Site) declare(v *visit) error {
 	if form.Get("sure") == "" {
 		return s.confirmDeclared(v, d)
 	}
-	enter, act := s.Ledger.Deposit, "deposit"
+	enter, act := s.Ledger.RecordDeposit, "deposit"
 	if d.Kind == string(ledger.Adjustment) {
 		enter, act = s.Ledger.Adjust, "adjust"
 	}
@@ -366,7 +366,7 @@ func (s *Site) declare(v *visit) error {
 func (s *Site) confirmDeclared(v *visit, d declaration) error {
 	p := declaredPage{Form: d, Amount: d.cents}
 	var err error
-	if p.Before, err = s.Ledger.Book(v.ctx()); err != nil {
+	if p.Before, err = s.Ledger.Balance(v.ctx()); err != nil {
 		return err
 	}
 	if p.Rows, p.Queued, err = s.Ledger.Backlog(v.ctx()); err != nil {
@@ -389,7 +389,7 @@ func (s *Site) confirmDeclared(v *visit, d declaration) error {
 
 // fundsText says what the book has now, and whether that is enough.
 func (s *Site) fundsText(v *visit) (string, error) {
-	book, err := s.Ledger.Book(v.ctx())
+	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil {
 		return "", err
 	}
@@ -423,7 +423,7 @@ func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(
 
 // askForFunds has the service asked at once whether there are funds again.
 func (s *Site) askForFunds(v *visit) error {
-	if err := s.Ledger.AskAgain(v.acting("ask", "", "whether there are funds again")); err != nil {
+	if err := s.Ledger.ProbeNow(v.acting("ask", "", "whether there are funds again")); err != nil {
 		return err
 	}
 	v.say("ok", "One row asks the service at once; if it is placed, the others go on.")

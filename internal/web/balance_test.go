@@ -11,9 +11,9 @@ import (
 	"bulkfiling/internal/money"
 )
 
-func (s *testSite) book() ledger.Book {
+func (s *testSite) book() ledger.Balance {
 	s.Helper()
-	book, err := s.Ledger.Book(s.T.Context())
+	book, err := s.Ledger.Balance(s.T.Context())
 	s.must(err)
 	s.must(s.Ledger.Audit(s.T.Context()))
 	return book
@@ -40,7 +40,7 @@ func TestDeposit(t *testing.T) {
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "deposit"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "deposit"})
 	if err != nil || len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -83,7 +83,7 @@ func TestNoDeposit(t *testing.T) {
 func TestBalanceOfAQueue(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
-	s.must(s.Ledger.Deposit(t.Context(), 30_00, ""))
+	s.must(s.Ledger.RecordDeposit(t.Context(), 30_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	v.wants(body, "annual report, DE ", "estimated", "Service fee", "read in November 2026")
 	v.handIn(path, body)
@@ -100,7 +100,7 @@ func TestBalanceOfAQueue(t *testing.T) {
 func TestTheServiceContradictsTheBook(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer, ledger.Operator)
-	s.must(s.Ledger.Deposit(t.Context(), 5000_00, ""))
+	s.must(s.Ledger.RecordDeposit(t.Context(), 5000_00, ""))
 	path, body := v.sheet("a.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/balance")
@@ -168,7 +168,7 @@ func TestWarningsAreConfirmed(t *testing.T) {
 func TestEntriesInPages(t *testing.T) {
 	s := newSite(t)
 	for i := range entriesOnPage + 5 {
-		s.must(s.Ledger.Deposit(t.Context(), money.Cents(100+i), ""))
+		s.must(s.Ledger.RecordDeposit(t.Context(), money.Cents(100+i), ""))
 	}
 	v := s.as(ledger.Approver)
 	_, body := v.get("/balance")
@@ -193,7 +193,7 @@ func TestAskForFunds(t *testing.T) {
 		!strings.Contains(body, "asks the service at once") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "ask"}); err != nil || len(acts) != 1 {
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "ask"}); err != nil || len(acts) != 1 {
 		t.Errorf("%v, %v", acts, err)
 	}
 }

@@ -129,7 +129,7 @@ type panel struct {
 	Filings  ledger.Filings
 	Statuses []filingStatus
 	Stack    stack
-	Book     ledger.Book
+	Book     ledger.Balance
 	Holds    []hold
 	Dearer   ledger.CostIncrease // rows that cost more than was approved
 	Later    int                 // rows that could not be sent and are tried again
@@ -169,7 +169,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		return nil, err
 	}
 	f, filings := seen.figures, seen.filings
-	halted, err := l.Standstill(ctx)
+	halted, err := l.FleetHalt(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,18 +177,18 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if p.Later > 0 {
 		p.Due = time.UnixMilli(seen.unfinished.NextDue)
 	}
-	if p.Book, err = l.Book(ctx); err != nil {
+	if p.Book, err = l.Balance(ctx); err != nil {
 		return nil, err
 	}
 	if p.Dearer, err = l.CostIncrease(ctx, b.ID); err != nil {
 		return nil, err
 	}
 	now := ledger.Progress{
-		Counts:  f.Counts,
-		Spent:   f.Spent,
-		Held:    f.Held,
-		Waiting: f.Waiting,
-		Short:   f.Short,
+		Counts:   f.Counts,
+		Spent:    f.Spent,
+		Reserved: f.Reserved,
+		Waiting:  f.Waiting,
+		Short:    f.Short,
 	}
 	at := time.Now()
 	left := f.Counts[filing.Ready] + f.Counts[filing.Placing]
@@ -204,7 +204,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 		Rows:       f.Counts.Total(),
 		Counts:     f.Counts,
 		Spent:      f.Spent,
-		Held:       f.Held,
+		Held:       f.Reserved,
 		Needed:     f.Needed,
 		Filings:    make(map[string]int),
 		Exceptions: filings.Exceptions,

@@ -115,7 +115,7 @@ func TestBatchHolds(t *testing.T) {
 		s.place()
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(
 			deadline); time.Sleep(20 * time.Millisecond) {
-			if h, err := s.Ledger.Standstill(t.Context()); err != nil || h.Reason != filing.NoHalt {
+			if h, err := s.Ledger.FleetHalt(t.Context()); err != nil || h.Reason != filing.NoHalt {
 				break
 			}
 		}

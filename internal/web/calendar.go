@@ -76,8 +76,8 @@ func (a calendarAsk) path(page string) string {
 // calendarView is what was asked for of the calendar.
 type calendarView struct {
 	Ask     calendarAsk
-	Seasons []ledger.Season // that there are to choose from
-	States  []filing.State  // that have a company
+	Seasons []ledger.Schedule // that there are to choose from
+	States  []filing.State    // that have a company
 	Broken  map[string]string
 	Due     []jobs.CalendarEntry // of the span
 	Rest    []jobs.CalendarEntry
@@ -95,7 +95,7 @@ func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen = []ledger.Season{one}
+		chosen = []ledger.Schedule{one}
 	}
 	c, err := s.Seasons.Calendar(v.ctx(), chosen, a.From, a.To)
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Site) days(v *visit, a calendarAsk, entries []jobs.CalendarEntry) ([]ca
 	return days, nil
 }
 
-func fateOf(e jobs.CalendarEntry, bought map[int]ledger.Holding, i int, today season.Date) fate {
+func fateOf(e jobs.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) fate {
 	h, held := bought[i]
 	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
 	switch {

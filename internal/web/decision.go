@@ -38,7 +38,7 @@ func (s *Site) linkedSheet(v *visit) error {
 		if err := v.resolver().LinkDashboards(v.ctx(), orders); err != nil {
 			return err
 		}
-		return s.Ledger.KeepAct(v.ctx(), ledger.Act{
+		return s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
 			By:   v.who(),
 			From: v.from(),
 			What: "dashboard",
@@ -77,7 +77,7 @@ type decisionsPage struct {
 	Resolutions []plannedResolution // the first of them
 	Rest        int
 	Objections  []string
-	After       ledger.Book
+	After       ledger.Balance
 
 	Decisions string // the sheet, read
 	Name      string // of all this: a plan that is another one by now is shown again
@@ -163,7 +163,7 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 		Problems: decisions.Problems(plan.Problems),
 		Effect:   resolve.EffectOf(plan.Resolutions),
 	}
-	if p.After, err = s.Ledger.Book(v.ctx()); err != nil {
+	if p.After, err = s.Ledger.Balance(v.ctx()); err != nil {
 		return nil, err
 	}
 	p.After.Reserved -= p.Effect.Spent + p.Effect.Released
@@ -173,7 +173,7 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 		p.Objections = append(p.Objections, r.Objections...)
 		row := r.Order.Row
 		what := resolutionText(row, r)
-		fmt.Fprintln(&name, row.ID, row.Tries, int64(row.Held), what)
+		fmt.Fprintln(&name, row.ID, row.Tries, int64(row.Reserved), what)
 		if len(p.Resolutions) < resolutionsShown {
 			p.Resolutions = append(p.Resolutions, plannedResolution{r, what})
 		} else {
@@ -226,7 +226,7 @@ func (s *Site) settleAll(v *visit) error {
 	var done []*resolve.Resolution
 	quicker := 0
 	for _, one := range p.Plan.Resolutions {
-		act := ledger.Act{
+		act := ledger.AuditEvent{
 			By:   v.who(),
 			From: v.from(),
 			What: "resolve",
@@ -236,7 +236,7 @@ func (s *Site) settleAll(v *visit) error {
 		if v.once != "" {
 			act.ID = fmt.Sprintf("%s-%d", v.once, one.Order.Row.ID)
 		}
-		_, err := v.resolver().Resolve(ledger.Acting(v.ctx(), act), one)
+		_, err := v.resolver().Resolve(ledger.WithAudit(v.ctx(), act), one)
 		switch {
 		case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrDone):
 			quicker++

@@ -36,7 +36,7 @@ var downloadRoutes = []route{
 
 // fetched records that somebody took something with them.
 func (s *Site) fetched(v *visit, of, what string) error {
-	return s.Ledger.KeepAct(v.ctx(), ledger.Act{
+	return s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "download",

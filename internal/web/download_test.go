@@ -116,7 +116,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "download", Of: batch, By: v.name}); err != nil ||
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "download", Of: batch, By: v.name}); err != nil ||
 		len(acts) != 3 {
 		t.Errorf("%+v, %v", acts, err)
 	}

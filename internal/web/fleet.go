@@ -23,7 +23,7 @@ type fleetPage struct {
 	Attention ledger.Attention
 	Queue     []queued
 	QueueErr  string
-	Notices   []ledger.Notice
+	Notices   []ledger.Notification
 	Settings  Settings
 	Now       time.Time
 }
@@ -52,7 +52,7 @@ func (s *Site) fleet(v *visit) error {
 			p.Placing++
 		}
 	}
-	if p.Halted, err = s.Ledger.Standstill(ctx); err != nil {
+	if p.Halted, err = s.Ledger.FleetHalt(ctx); err != nil {
 		return err
 	}
 	p.Halt = report.HaltText(p.Halted)

@@ -64,7 +64,7 @@ func TestTextsThatAreNone(t *testing.T) {
 		url.Values{"name": {strings.Repeat("n", 100_000)}, "password": {"x"}}); status != http.StatusForbidden {
 		t.Errorf("an endless name of somebody: %d", status)
 	}
-	if b, err := s.Ledger.Book(t.Context()); err != nil || b.Declared {
+	if b, err := s.Ledger.Balance(t.Context()); err != nil || b.Declared {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
@@ -168,7 +168,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	v.wants(body, "/enter?ticket=")
 	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
 	v.wants(body, "That was done already")
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Of: "ana"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{Of: "ana"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].What != "account-link" {
 		t.Errorf("%+v", acts)
@@ -194,7 +194,7 @@ func TestSentAgainAfterItBrokeOff(t *testing.T) {
 		t.Errorf("at %s", at)
 	}
 	v.wants(body, "That was done already")
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "upload"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "upload"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].Of != "b.csv" {
 		t.Errorf("%+v", acts)
@@ -224,7 +224,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
-	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{ID: "M1", By: v.name, What: "upload"}))
+	s.must(s.Ledger.KeepAct(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
 	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 0 {
@@ -235,7 +235,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "read"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "read"})
 	s.must(err)
 	if len(acts) != 1 || !strings.Contains(acts[0].Note, "the next of its headers") {
 		t.Errorf("%+v", acts)

@@ -188,9 +188,9 @@ func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
 	if err != nil {
 		return err
 	}
-	s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
-	_, err = s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
-		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
+	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
+	_, err = s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
 			" with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name +
 			" removes it under Security and adds another one.\n",

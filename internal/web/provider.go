@@ -129,7 +129,7 @@ func (s *Site) fromProvider(v *visit) error {
 		return errDisabled
 	}
 	if errors.Is(err, ledger.ErrUnlinked) {
-		s.keepTrace(v.ctx(), ledger.Act{
+		s.keepTrace(v.ctx(), ledger.AuditEvent{
 			From: v.from(),
 			What: "sign-in-failed",
 			Note: "by " + s.Provider.Host() + ": an account with this name exists",
@@ -171,7 +171,7 @@ func (s *Site) providerTrouble(v *visit, err error) error {
 	case !errors.Is(err, signin.ErrUntrusted):
 		return err
 	}
-	s.keepTrace(v.ctx(), ledger.Act{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
+	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "sign-in-failed", Note: "by " + s.Provider.Host()})
 	return trouble
 }
 
@@ -206,14 +206,14 @@ func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
 	case !s.confirmed(v):
 		return errConfirm
 	}
-	act := ledger.Act{
+	act := ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "provider-link",
 		Of:   v.who(),
 		Note: s.Provider.Host(),
 	}
-	err := s.Ledger.LinkIdentity(ledger.Acting(v.ctx(), act), flow.Link, person)
+	err := s.Ledger.LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person)
 	if errors.Is(err, ledger.ErrIdentity) {
 		return errLinked
 	}

@@ -286,7 +286,7 @@ func TestBreakGlass(t *testing.T) {
 	if status, _ := s.nobody().signInBy("vault", passPhrase); status != http.StatusOK {
 		t.Errorf("a break-glass account: %d", status)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "sign-in-break-glass", Of: "vault"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "sign-in-break-glass", Of: "vault"})
 	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -294,7 +294,7 @@ func TestBreakGlass(t *testing.T) {
 	s.must(err)
 	told := 0
 	for _, n := range notices {
-		if n.Kind == ledger.NoticeAccess && strings.Contains(n.Subject, "break-glass account vault signed in") {
+		if n.Kind == ledger.NotifyAccess && strings.Contains(n.Subject, "break-glass account vault signed in") {
 			told++
 		}
 	}

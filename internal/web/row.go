@@ -72,12 +72,12 @@ type rowEvent struct {
 
 // eventWords are what became of an event, in words and by its look.
 var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
-	ledger.EventNew:     {"not looked at yet", "ready"},
-	ledger.EventApplied: {"taken over", "placed"},
-	ledger.EventStale:   {"older than what is known", "off"},
-	ledger.EventUnknown: {"of an order that is in no row", "uncertain"},
-	ledger.EventIgnored: {"changes nothing here", "off"},
-	ledger.EventGarbled: {"cannot be read", "rejected"},
+	ledger.EventNew:        {"not looked at yet", "ready"},
+	ledger.EventApplied:    {"taken over", "placed"},
+	ledger.EventStale:      {"older than what is known", "off"},
+	ledger.EventUnknown:    {"of an order that is in no row", "uncertain"},
+	ledger.EventIgnored:    {"changes nothing here", "off"},
+	ledger.EventUnreadable: {"cannot be read", "rejected"},
 }
 
 func (e rowEvent) Meaning() string { return eventWords[e.State].meaning }

@@ -66,8 +66,8 @@ func (s *Site) changeSignIn(v *visit) error {
 		return err
 	}
 	if weaker := before.SecondFactor && !rules.SecondFactor || !before.TrustProvider && rules.TrustProvider; weaker {
-		if _, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
-			Kind: ledger.NoticeAccess, Subject: "Bulkfiling: the rules of signing in were weakened",
+		if _, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+			Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the rules of signing in were weakened",
 			Body: capital(note) + " from now on. " + v.who() + " changed it, from " + v.from() + ".\n",
 		}); err != nil {
 			return err

@@ -37,7 +37,7 @@ type listedSeason struct {
 
 // listedFiring is one time that a season fired.
 type listedFiring struct {
-	ledger.Firing
+	ledger.Run
 	Day    season.Date // it stands for
 	ByHand bool
 	State  string
@@ -70,7 +70,7 @@ func (s *Site) seasonList(v *visit) error {
 
 const seasonsOnPage = 25
 
-func (s *Site) listedSeason(ctx context.Context, se ledger.Season) (listedSeason, error) {
+func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeason, error) {
 	line, err := s.Seasons.Line(ctx, se)
 	if err != nil {
 		return listedSeason{}, err
@@ -94,8 +94,8 @@ func (s *Site) listedSeason(ctx context.Context, se ledger.Season) (listedSeason
 }
 
 // listedFiring says what became of a firing.
-func (s *Site) listedFiring(ctx context.Context, f ledger.Firing) (listedFiring, error) {
-	listed := listedFiring{Firing: f}
+func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, error) {
+	listed := listedFiring{Run: f}
 	var err error
 	if listed.Day, listed.ByHand, err = jobs.TurnOf(f); err != nil {
 		return listed, err
@@ -104,10 +104,10 @@ func (s *Site) listedFiring(ctx context.Context, f ledger.Firing) (listedFiring,
 		return listed, err
 	}
 	switch {
-	case f.State == ledger.FiringFailed:
+	case f.State == ledger.RunFailed:
 		listed.State, listed.Class = "failed", "failed"
 		return listed, nil
-	case f.State == ledger.FiringBegun:
+	case f.State == ledger.RunBegun:
 		listed.State, listed.Class = "its batch is being made", "running"
 		return listed, nil
 	case f.Batch == "":
@@ -126,7 +126,7 @@ func (s *Site) listedFiring(ctx context.Context, f ledger.Firing) (listedFiring,
 
 // seasonPage is all there is to a season.
 type seasonPage struct {
-	Season   ledger.Season
+	Season   ledger.Schedule
 	Path     string
 	Options  jobs.SeasonOptions
 	Next     []season.Firing
@@ -135,8 +135,8 @@ type seasonPage struct {
 	Unasked  bool // the plan is worked out where somebody asks for it
 	Firings  []listedFiring
 	Pager    pager
-	Versions []ledger.Roster
-	Against  *ledger.Roster // the version that the present one is held against
+	Versions []ledger.CompanyList
+	Against  *ledger.CompanyList // the version that the present one is held against
 	Changes  *comparison
 	Roster   *rosterTrouble // of the present version
 	Refused  *rosterTrouble // of one that was not taken in
@@ -202,7 +202,7 @@ func compared(p season.Plan) *comparison {
 // Count is how many companies a part has.
 func (p comparedPart) Count() int { return len(p.Rows) + p.More }
 
-func (s *Site) theSeason(v *visit) (ledger.Season, error) {
+func (s *Site) theSeason(v *visit) (ledger.Schedule, error) {
 	return jobs.FindSeason(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
 
@@ -217,7 +217,7 @@ func (s *Site) seasonPage(v *visit) error {
 const firingsOnPage = 10
 
 // showSeason shows a season; refused is the roster that was just not taken in.
-func (s *Site) showSeason(v *visit, se ledger.Season, refused *rosterTrouble) error {
+func (s *Site) showSeason(v *visit, se ledger.Schedule, refused *rosterTrouble) error {
 	ctx := v.ctx()
 	p := &seasonPage{Season: se, Path: seasonPath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
 	var err error
@@ -277,7 +277,7 @@ func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
 // names.
 func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
 	hash := v.r.URL.Query().Get("against")
-	if hash == "" || hash == p.Season.Roster {
+	if hash == "" || hash == p.Season.CompanyList {
 		return nil
 	}
 	now, err := s.Seasons.Roster(v.ctx(), p.Season)
@@ -371,13 +371,13 @@ func (s *Site) newRoster(v *visit) error {
 	}
 	v.say("ok", "%s is the roster now: %s to file. What it changes stands below.", file.name,
 		count(done.Roster.Tally.Ready, "row"))
-	return v.goTo(seasonPath(se.Name) + "?against=" + se.Roster + "#changes")
+	return v.goTo(seasonPath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
 
 // rehearsal is a firing by hand before somebody's yes.
 type rehearsal struct {
 	jobs.Rehearsal
-	Season ledger.Season
+	Season ledger.Schedule
 	Path   string
 	Waits  bool   // its batch waits for somebody's approval
 	Look   string // names what is looked at
@@ -451,7 +451,7 @@ func (s *Site) fireSeason(v *visit) error {
 	// Once begun it is brought to its end, whether the browser stays or not.
 	f, err := s.Seasons.FireByHand(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
-	case errors.Is(err, jobs.ErrFiring) && f.State != ledger.FiringBegun:
+	case errors.Is(err, jobs.ErrFiring) && f.State != ledger.RunBegun:
 		v.say("note", "Somebody else has fired it this moment.")
 	case errors.Is(err, jobs.ErrFiring):
 		return wrong("Another process is making its batch this moment. Look at the season again.")
@@ -469,7 +469,7 @@ func (s *Site) fireSeason(v *visit) error {
 }
 
 // firedPath is where what became of a firing is seen.
-func firedPath(name string, f ledger.Firing) string {
+func firedPath(name string, f ledger.Run) string {
 	if f.Batch == "" {
 		return seasonPath(name)
 	}

@@ -49,7 +49,7 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.must(err)
 }
 
-func (s *testSite) firings(name string) []ledger.Firing {
+func (s *testSite) firings(name string) []ledger.Run {
 	s.Helper()
 	all, err := s.Ledger.Firings(s.Context(), name)
 	s.must(err)
@@ -206,7 +206,7 @@ func TestAddSeason(t *testing.T) {
 		!strings.Contains(body, "a season of that name already") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-add", Of: "de"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "season-add", Of: "de"})
 	if s.must(err); len(acts) == 0 || acts[len(acts)-1].By != v.name {
 		t.Errorf("%+v", acts)
 	}
@@ -295,9 +295,9 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	fired := s.firings("de")
 	batches, err := s.Ledger.Batches(t.Context())
 	s.must(err)
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "season-run"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "season-run"})
 	s.must(err)
-	if len(fired) != 1 || fired[0].State != ledger.FiringDone || len(batches) != 1 || len(acts) != 1 ||
+	if len(fired) != 1 || fired[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
 		t.Fatalf("fired %+v, batches %+v, acts %+v", fired, batches, acts)
 	}
@@ -373,7 +373,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 		version); status != http.StatusConflict || !strings.Contains(body, "Somebody has changed it meanwhile") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.Roster != now.Roster {
+	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
 	status, body, _ = v.upload("/seasons/de/roster", "bad.csv",
@@ -383,7 +383,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 		t.Error(status)
 	}
 	v.wants(body, "bad.csv was not taken in", ">C2</th>")
-	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.Roster != now.Roster {
+	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
 }

@@ -71,7 +71,7 @@ type securityPage struct {
 	Passkeys   string // why there are none here; empty where there are
 	Provider   string // its host; empty for none
 	Identities []ledger.Identity
-	Acts       []ledger.Act
+	Acts       []ledger.AuditEvent
 }
 
 const actsOnSecurity = 12
@@ -99,7 +99,7 @@ func (s *Site) security(v *visit) error {
 	if page.Identities, err = s.Ledger.Identities(v.ctx(), a.ID); err != nil {
 		return err
 	}
-	if page.Acts, err = s.Ledger.Acts(v.ctx(), ledger.ActQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
+	if page.Acts, err = s.Ledger.Acts(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
 		return err
 	}
 	return v.show("security.html", "Security", page)
@@ -336,8 +336,8 @@ func (s *Site) replaceCodes(v *visit) error {
 
 // tellOwner notifies of a change of how somebody signs in.
 func (s *Site) tellOwner(v *visit, what string) error {
-	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notice{
-		Kind: ledger.NoticeAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
+	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
 		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",
 	})

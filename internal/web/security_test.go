@@ -124,7 +124,7 @@ func TestSecondStepByApp(t *testing.T) {
 	if strings.Contains(body, secret) || strings.Contains(body, recovery[0]) {
 		t.Error("a secret is shown again")
 	}
-	notices, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "factor-add", Of: "ana"})
+	notices, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "factor-add", Of: "ana"})
 	if err != nil || len(notices) != 1 {
 		t.Errorf("%+v, %v", notices, err)
 	}
@@ -219,7 +219,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 		url.Values{"code": {v.code(secret, 1)}}); status != http.StatusTooManyRequests {
 		t.Errorf("the right one after them: %d", status)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "sign-in-failed", Of: "ana"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "sign-in-failed", Of: "ana"})
 	if err != nil || len(acts) == 0 {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -419,7 +419,7 @@ func TestPasskeys(t *testing.T) {
 		!strings.Contains(body, "may have a copy") {
 		t.Errorf("a copy: %d\n%s", status, body)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "passkey-copied", Of: "ana"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
 	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}

@@ -159,7 +159,7 @@ func (s *Site) tryNotices(v *visit) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return wrong("Nobody is to be told: name targets with FILING_NOTIFY where importer serve runs.")
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
 		By:   v.who(),
 		From: v.from(),

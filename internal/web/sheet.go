@@ -54,7 +54,7 @@ type sheetPage struct {
 	Counts   ledger.Counts
 	Quote    *quoted
 	Warnings jobs.Warnings // of the rows that would be sent
-	Book     ledger.Book
+	Book     ledger.Balance
 	Short    money.Cents  // what is missing in the book
 	Second   bool         // a second person has to approve
 	Edits    []correction // what was typed over its cells
@@ -231,7 +231,7 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 	if p.Counts, err = s.Ledger.Counts(ctx, b.ID); err != nil {
 		return err
 	}
-	if p.Book, err = s.Ledger.Book(ctx); err != nil {
+	if p.Book, err = s.Ledger.Balance(ctx); err != nil {
 		return err
 	}
 	if p.Book.Declared {
@@ -388,7 +388,7 @@ func (s *Site) handIn(v *visit) error {
 			"was sent.", q.TotalText())
 		return v.goTo("/sheets/" + u.ID)
 	}
-	waits, err := s.Ledger.HandIn(v.acting("hand-in", u.Batch,
+	waits, err := s.Ledger.Submit(v.acting("hand-in", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err

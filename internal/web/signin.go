@@ -165,14 +165,14 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 		e.Wrong = "The two passwords differ."
 		return v.showEntry(http.StatusUnprocessableEntity, e)
 	}
-	act := ledger.Act{
+	act := ledger.AuditEvent{
 		By:   account.Name,
 		From: v.from(),
 		What: "account-password",
 		Of:   account.Name,
 		Note: "with a sign-in link",
 	}
-	_, err = s.Ledger.ResetPassword(ledger.Acting(v.ctx(), act), secret, fresh)
+	_, err = s.Ledger.ResetPassword(ledger.WithAudit(v.ctx(), act), secret, fresh)
 	switch {
 	case errors.Is(err, ledger.ErrWeak):
 		e.Wrong = sentence(err.Error())

@@ -330,11 +330,11 @@ func TestEveryRouteRefuses(t *testing.T) {
 	for _, role := range ledger.Roles {
 		people[role] = s.as(role)
 	}
-	s.must(s.Ledger.KeepAct(t.Context(), ledger.Act{What: "before", By: "test"}))
+	s.must(s.Ledger.KeepAct(t.Context(), ledger.AuditEvent{What: "before", By: "test"}))
 	acts := func() int { // but for those that tell of the refusals
-		all, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{Limit: 10_000})
+		all, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{Limit: 10_000})
 		s.must(err)
-		return len(slices.DeleteFunc(all, func(a ledger.Act) bool { return a.What == "denied" }))
+		return len(slices.DeleteFunc(all, func(a ledger.AuditEvent) bool { return a.What == "denied" }))
 	}
 	before := acts()
 	request := func(v *visitor, r route, form url.Values, header ...string) int {

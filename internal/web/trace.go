@@ -30,7 +30,7 @@ type traces struct {
 
 // trace is the last of its kind, and how many came since it was kept.
 type trace struct {
-	act   ledger.Act
+	act   ledger.AuditEvent
 	at    time.Time
 	again int
 }
@@ -39,7 +39,7 @@ func newTraces() *traces { return &traces{kept: make(map[string]*trace)} }
 
 // fold returns the acts that are to be kept now: the given one, unless one of its
 // kind was kept a short while ago, and what is known of repetitions that are over.
-func (t *traces) fold(a ledger.Act, now time.Time) []ledger.Act {
+func (t *traces) fold(a ledger.AuditEvent, now time.Time) []ledger.AuditEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	due := t.ended(now)
@@ -58,8 +58,8 @@ func (t *traces) fold(a ledger.Act, now time.Time) []ledger.Act {
 
 // ended forgets the traces that are old, and returns the acts that tell of their
 // repetitions.
-func (t *traces) ended(now time.Time) []ledger.Act {
-	var due []ledger.Act
+func (t *traces) ended(now time.Time) []ledger.AuditEvent {
+	var due []ledger.AuditEvent
 	for key, one := range t.kept {
 		if now.Sub(one.at) < foldTraces {
 			continue
@@ -77,7 +77,7 @@ func (t *traces) ended(now time.Time) []ledger.Act {
 
 // keepTrace puts what happened into the audit log, or folds it into what is
 // there. A request is answered whether that succeeds or not.
-func (s *Site) keepTrace(ctx context.Context, a ledger.Act) {
+func (s *Site) keepTrace(ctx context.Context, a ledger.AuditEvent) {
 	for _, act := range s.traces.fold(a, time.Now()) {
 		if err := s.Ledger.KeepAct(context.WithoutCancel(ctx), act); err != nil {
 			s.Log.Error("audit event lost", "what", act.What, "err", err)
@@ -145,7 +145,7 @@ func (s *Site) deny(v *visit, reason string) {
 	s.Log.Warn("access denied", "reason", reason, "route", v.route(), "account", v.session.Account.ID, "address",
 		v.from())
 	if v.signedIn {
-		s.keepTrace(v.ctx(), ledger.Act{
+		s.keepTrace(v.ctx(), ledger.AuditEvent{
 			By:   v.who(),
 			From: v.from(),
 			What: "denied",
@@ -173,7 +173,7 @@ func (s *Site) concerned(v *visit, name string) ledger.Account {
 func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
 	account := s.concerned(v, name)
 	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
-	s.keepTrace(v.ctx(), ledger.Act{
+	s.keepTrace(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "sign-in-failed",
@@ -186,7 +186,7 @@ func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
 	}
 	s.Log.Warn("sign-in locked", "reason", "failures by "+failed.Scope, "route", v.route(), "account", account.ID,
 		"address", v.from(), "until", failed.Until)
-	s.keepTrace(v.ctx(), ledger.Act{
+	s.keepTrace(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "sign-in-locked",
@@ -200,7 +200,7 @@ func (s *Site) throttled(v *visit, reason string) {
 	account := s.concerned(v, v.r.PostForm.Get("name"))
 	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
 	if account.ID != "" {
-		s.keepTrace(v.ctx(), ledger.Act{
+		s.keepTrace(v.ctx(), ledger.AuditEvent{
 			By:   v.who(),
 			From: v.from(),
 			What: "sign-in-throttled",
@@ -247,7 +247,7 @@ var traced = map[string]bool{"denied": true, "sign-in-failed": true, "sign-in-lo
 // logAct writes an audit event into the log: accounts by their ids, no notes, and
 // of objects only accounts and what was exported. The rest may hold what people
 // typed.
-func (s *Site) logAct(a ledger.Act) {
+func (s *Site) logAct(a ledger.AuditEvent) {
 	if traced[a.What] {
 		return
 	}

@@ -123,7 +123,7 @@ func TestEveryRefusalIsLogged(t *testing.T) {
 	if n := len(book.take(t, private)); n > 0 {
 		t.Error("the log has what stood in a request")
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "denied"})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "denied"})
 	s.must(err)
 	if len(acts) == 0 || len(acts) > maxTraces+1 {
 		t.Errorf("%d denials are in the audit log", len(acts))
@@ -139,7 +139,7 @@ func TestEveryRefusalIsLogged(t *testing.T) {
 func TestTracesAreFolded(t *testing.T) {
 	now := time.Now()
 	f := newTraces()
-	denied := ledger.Act{What: "denied", By: "ana", From: "192.0.2.1", Note: "role"}
+	denied := ledger.AuditEvent{What: "denied", By: "ana", From: "192.0.2.1", Note: "role"}
 	if got := f.fold(denied, now); len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -159,7 +159,7 @@ func TestTracesAreFolded(t *testing.T) {
 	}
 	kept := 0
 	for i := range 10_000 {
-		kept += len(f.fold(ledger.Act{What: "sign-in-failed", From: fmt.Sprintf("2001:db8:%x::1", i)},
+		kept += len(f.fold(ledger.AuditEvent{What: "sign-in-failed", From: fmt.Sprintf("2001:db8:%x::1", i)},
 			now.Add(foldTraces)))
 	}
 	if kept > maxTraces || len(f.kept) > maxTraces+1 {
@@ -267,7 +267,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/settings/accounts/"+leo.ID, "disabled", "1"))
 	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/leave"))
 
-	acts, err := s.Ledger.Acts(context.Background(), ledger.ActQuery{})
+	acts, err := s.Ledger.Acts(context.Background(), ledger.AuditQuery{})
 	s.must(err)
 	kinds := make(map[string]int)
 	for _, act := range acts {

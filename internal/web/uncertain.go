@@ -175,7 +175,7 @@ func (p *uncertainPage) tell(batches []ledger.UncertainBatch, id string) {
 	for _, b := range batches {
 		all += b.Rows
 		if id == "" || b.Batch == id {
-			p.Held += b.Held
+			p.Held += b.Reserved
 			p.Sheets = append(p.Sheets, b)
 		}
 		p.Tabs.Tabs = append(p.Tabs.Tabs,
@@ -344,7 +344,7 @@ func (s *Site) settle(v *visit) error {
 
 // availableText says what the book has now, where it knows.
 func (s *Site) availableText(v *visit) (string, error) {
-	book, err := s.Ledger.Book(v.ctx())
+	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil || !book.Declared {
 		return "", err
 	}
@@ -450,8 +450,8 @@ func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Resolu
 
 // did reports whether the form that was sent has done its work before.
 func (s *Site) did(v *visit, what, of string) (bool, error) {
-	acts, err := s.Ledger.Acts(v.ctx(), ledger.ActQuery{By: v.who(), What: what, Of: of, Limit: 20})
-	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.Act) bool { return a.ID == v.once }), err
+	acts, err := s.Ledger.Acts(v.ctx(), ledger.AuditQuery{By: v.who(), What: what, Of: of, Limit: 20})
+	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.AuditEvent) bool { return a.ID == v.once }), err
 }
 
 // dashboard leads to where a person sees the orders of a row's company. The link
@@ -477,7 +477,7 @@ func (s *Site) dashboard(v *visit) error {
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
 			"What the service gave for it is no address of a page."}
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.Act{
+	if err := s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "dashboard",

@@ -84,10 +84,10 @@ func TestSettle(t *testing.T) {
 	s := newSite(t)
 	s.place()
 	v := s.as(ledger.Roles...)
-	s.must(s.Ledger.Deposit(t.Context(), 10_000_00, ""))
+	s.must(s.Ledger.RecordDeposit(t.Context(), 10_000_00, ""))
 	batch, rows := s.inDoubt(v, doubtfulClients)
 	before := s.book()
-	held := rows[0].Held
+	held := rows[0].Reserved
 	if held == 0 || before.Reserved != 3*held {
 		t.Fatalf("%s of %+v", held, before)
 	}
@@ -147,7 +147,7 @@ func TestSettle(t *testing.T) {
 	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch})
 	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) ||
 		!strings.Contains(acts[0].Note, "was never made") {
 		t.Errorf("%+v, %v", acts, err)
@@ -210,7 +210,7 @@ func TestTwoSettleAtOnce(t *testing.T) {
 		}
 		s.becomes(row.ID, filing.Placed) // either at once, or sent again
 	}
-	if book := s.book(); book.Reserved != 0 || book.Posted != before.Posted+3*rows[0].Held {
+	if book := s.book(); book.Reserved != 0 || book.Posted != before.Posted+3*rows[0].Reserved {
 		t.Errorf("%+v", book)
 	}
 }
@@ -286,7 +286,7 @@ func TestDashboardLink(t *testing.T) {
 		answer.Header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", answer.Header)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "dashboard", Of: batch})
+	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "dashboard", Of: batch})
 	if err != nil || len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -347,16 +347,16 @@ func TestSettleByWorkbook(t *testing.T) {
 	_, shown := v.post(at+"/settle", form[:2]...)
 	v.wants(shown, "Settle 2 rows by") // not the plan that was looked at
 	_, body = v.post(at+"/settle", form...)
-	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Held.Dollars()+" is spent; 1 never made, "+
-		rows[1].Held.Dollars()+" is set free")
+	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Reserved.Dollars()+" is spent; 1 never made, "+
+		rows[1].Reserved.Dollars()+" is set free")
 	s.becomes(rows[1].ID, filing.Placed)
-	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Held ||
-		book.Posted != before.Posted+rows[0].Held+rows[1].Held {
+	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Reserved ||
+		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {
 		t.Errorf("%+v", book)
 	}
 	_, body = v.post(at+"/settle", form...)
 	v.wants(body, "settled already")
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.ActQuery{What: "resolve", Of: batch}); err != nil ||
+	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
 		len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
 	}

@@ -35,7 +35,7 @@ func (v *visit) may(r ledger.Role) bool { return v.signedIn && v.session.Account
 
 // acting is the context in which a form's change is made: once, and recorded.
 func (v *visit) acting(what, of, note string) context.Context {
-	return ledger.Acting(v.ctx(), ledger.Act{
+	return ledger.WithAudit(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
 		By:   v.who(),
 		From: v.from(),

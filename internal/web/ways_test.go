@@ -326,7 +326,7 @@ var ways = []way{
 		},
 		one: func(w *walk) {
 			rows := w.ready()
-			_, err := w.Ledger.Doubt(w.T.Context(),
+			_, err := w.Ledger.AssumeSent(w.T.Context(),
 				[]ledger.Intent{{Row: rows[0].ID, Tries: rows[0].Tries, Cost: rows[0].Cost}}, time.Now(), "supposed")
 			w.must(err)
 			row := w.row(rows[0].ID)

@@ -260,7 +260,7 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 		s.must(err)
 		garbled := 0
 		for _, e := range events {
-			if e.State == ledger.EventGarbled {
+			if e.State == ledger.EventUnreadable {
 				garbled++
 			}
 			if strings.Contains(e.ID, "forged") {

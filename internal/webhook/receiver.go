@@ -73,7 +73,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e, err := filing.ParseEvent(body)
 	if err != nil {
-		if _, failed := rc.store.KeepGarbled(ctx, body, err.Error()); failed != nil {
+		if _, failed := rc.store.KeepUnreadable(ctx, body, err.Error()); failed != nil {
 			rc.unstored.say(rc.log, "a garbled event is not stored", failed, r)
 			again(w, "it cannot be stored now")
 			return

@@ -55,7 +55,7 @@ func (m *memory) KeepEvent(_ context.Context, e filing.Event, body []byte) (bool
 	return true, nil
 }
 
-func (m *memory) KeepGarbled(_ context.Context, body []byte, _ string) (bool, error) {
+func (m *memory) KeepUnreadable(_ context.Context, body []byte, _ string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.garbled = append(m.garbled, string(body))

@@ -13,8 +13,8 @@ type Store interface {
 	// KeepEvent stores an event once by its id, durably before it returns. It
 	// reports whether the event was new.
 	KeepEvent(ctx context.Context, e filing.Event, body []byte) (fresh bool, err error)
-	// KeepGarbled stores a signed body that is no event, once by its content.
-	KeepGarbled(ctx context.Context, body []byte, why string) (fresh bool, err error)
+	// KeepUnreadable stores a signed body that is no event, once by its content.
+	KeepUnreadable(ctx context.Context, body []byte, why string) (fresh bool, err error)
 	// ApplyEvents applies one group of stored events and reports how many they
 	// were: 0 when nothing is left.
 	ApplyEvents(ctx context.Context) (done int, settled []ledger.Settled, err error)
