@@ -12,18 +12,18 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// Breaker sets the circuit breaker around all calls: after a number of failures
-// in a row nothing is sent for a while, and then one request at a time. Orders,
-// and creations of companies, are watched for themselves besides: see trial.
+// Breaker sets the order breaker: after a number of failures in a row nothing is
+// sent for a while, and then one request at a time. Orders, and creations of
+// companies, are counted for themselves besides: see circuit.
 type Breaker struct {
 	Failures int           // in a row; 0: 10
 	Open     time.Duration // how long nothing is sent; 0: 2 s
-	Longest  time.Duration // how long no order is sent where one after the other fails; 0: 5 min
+	Longest  time.Duration // how long no order is sent while one after the other fails; 0: 5 min
 }
 
 var (
-	errOpen       = errors.New("the service has been failing; nothing is sent to it for a moment")
-	errUnhealthy  = errors.New("the service failed")
+	errOpen       = errors.New("the filing service has been failing; nothing is sent to it for a moment")
+	errUnhealthy  = errors.New("the filing service failed")
 	errCallerLeft = errors.New("the caller left")
 )
 
@@ -41,20 +41,83 @@ func (b Breaker) orDefaults() Breaker {
 	return b
 }
 
-// build makes the breaker; opened is called whenever it opens.
-func (b Breaker) build(opened func()) *gobreaker.TwoStepCircuitBreaker[struct{}] {
-	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		Name:        "filing service",
-		MaxRequests: 1,
-		Timeout:     b.Open,
-		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= uint32(b.Failures) },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errCallerLeft) },
-		OnStateChange: func(_ string, _, now gobreaker.State) {
-			if now == gobreaker.StateOpen {
-				opened()
-			}
-		},
+// Hold is why the order breaker sends no order; the zero value while orders go
+// side by side.
+type Hold struct {
+	Since      time.Time // when the breaker opened; zero: it is closed
+	Until      time.Time // when the next single order goes; in the past while that is under way
+	OrdersOnly bool      // other requests are answered
+}
+
+// orderBreaker is the client's one breaker. It keeps a state for all requests,
+// and one for each kind of request that must not be sent twice: a service that
+// fails for orders alone still answers look-ups, which close the first.
+type orderBreaker struct {
+	requests  *gobreaker.TwoStepCircuitBreaker[struct{}]
+	orders    *circuit
+	creations *circuit // of companies
+
+	mu   sync.Mutex // not held while requests is asked, which calls changed
+	hold Hold       // of all requests
+	open time.Duration
+}
+
+func newOrderBreaker(limits Breaker) *orderBreaker {
+	limits = limits.orDefaults()
+	b := &orderBreaker{
+		orders:    &circuit{limits: limits},
+		creations: &circuit{limits: limits},
+		open:      limits.Open,
+	}
+	b.requests = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:          "filing service",
+		MaxRequests:   1,
+		Timeout:       limits.Open,
+		ReadyToTrip:   func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= uint32(limits.Failures) },
+		IsExcluded:    func(err error) bool { return errors.Is(err, errCallerLeft) },
+		OnStateChange: func(_ string, _, now gobreaker.State) { b.changed(now) },
 	})
+	return b
+}
+
+// changed notes a new state of the breaker of all requests. Once it has opened,
+// orders and creations go one at a time until one is answered.
+func (b *orderBreaker) changed(state gobreaker.State) {
+	now := time.Now()
+	b.mu.Lock()
+	switch state {
+	case gobreaker.StateOpen:
+		if b.hold.Since.IsZero() {
+			b.hold.Since = now
+		}
+		b.hold.Until = now.Add(b.open)
+	case gobreaker.StateClosed:
+		b.hold = Hold{}
+	}
+	b.mu.Unlock()
+	if state == gobreaker.StateOpen {
+		b.orders.trip(now)
+		b.creations.trip(now)
+	}
+}
+
+// held is why no order is sent now.
+func (b *orderBreaker) held() Hold {
+	b.mu.Lock()
+	hold := b.hold
+	b.mu.Unlock()
+	if hold.Since.IsZero() {
+		hold = b.orders.held()
+	}
+	return hold
+}
+
+// state is that of all requests and, while that is closed, that of orders.
+func (b *orderBreaker) state() gobreaker.State {
+	if state := b.requests.State(); state != gobreaker.StateClosed {
+		return state
+	}
+	return b.orders.state(time.Now())
 }
 
 // health is what an outcome says of the service: nil for a healthy one. A
@@ -75,35 +138,32 @@ func (o outcome) health(caller context.Context) error {
 	}
 }
 
-// State is the breaker's: "closed", "half-open" or "open". Where it is closed for
-// look-ups alone it is that of orders.
-func (c *Client) State() string {
-	state := c.breaker.State()
-	if state == gobreaker.StateClosed {
-		state = c.orders.state(time.Now())
-	}
-	return state.String()
-}
+// State is the order breaker's: "closed", "half-open" or "open".
+func (c *Client) State() string { return c.breaker.state().String() }
+
+// Hold is why the order breaker sends no order now. Asking it costs nothing: a
+// caller asks before it announces an order that would not leave.
+func (c *Client) Hold() Hold { return c.breaker.held() }
 
 // recovered reports whether orders may be sent. After an outage an order is
-// never the first request to find out, for it would end in doubt where the
+// never the first request to find out, for it would end uncertain where the
 // service still fails: a harmless look at the organization goes first.
 func (c *Client) recovered(ctx context.Context) bool {
-	if c.breaker.State() == gobreaker.StateClosed {
+	if c.breaker.requests.State() == gobreaker.StateClosed {
 		return true
 	}
 	c.do(ctx, http.MethodGet, organizationPath, nil)
-	return c.breaker.State() == gobreaker.StateClosed
+	return c.breaker.requests.State() == gobreaker.StateClosed
 }
 
-// once sends what must not be sent twice, where that may be tried now.
-func (c *Client) once(ctx context.Context, t *trial, send func() filing.Answer) filing.Answer {
+// once sends what must not be sent twice, where the breaker lets it through.
+func (c *Client) once(ctx context.Context, k *circuit, send func() filing.Answer) filing.Answer {
 	answer := filing.Answer{Kind: filing.NotSent, Message: errOpen.Error()}
-	ended, admitted := t.admit(time.Now())
-	if !admitted {
+	done, allowed := k.allow(time.Now())
+	if !allowed {
 		return answer
 	}
-	defer func() { ended(time.Now(), answer.Kind) }()
+	defer func() { done(time.Now(), answer.Kind) }()
 	if c.recovered(ctx) {
 		answer.Kind = filing.NoAnswer // until there is one, whatever happens
 		answer = send()
@@ -111,92 +171,101 @@ func (c *Client) once(ctx context.Context, t *trial, send func() filing.Answer) 
 	return answer
 }
 
-// trial keeps a service that answers everything but orders from putting one
-// after the other in doubt, which the breaker does not see: a look-up that is
-// answered closes it. After as many failures in a row, or an outage, one is sent
-// at a time; while these fail, the time between them doubles. An answer that can
-// be trusted ends it.
-type trial struct {
+// circuit is the order breaker's state for one kind of request. After so many
+// failures in a row, or an outage of everything, requests of the kind go one at
+// a time; while these fail, the time between them doubles. An answer that can be
+// trusted closes it.
+type circuit struct {
 	limits Breaker
 
 	mu     sync.Mutex
 	failed int           // in a row, of those sent side by side
+	since  time.Time     // when it opened
 	wait   time.Duration // between one and the next; 0: they are sent side by side
 	next   time.Time     // when the next one may be sent
 	out    bool          // it is under way
 }
 
-// begin sends one at a time from now on.
-func (t *trial) begin(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.beginLocked(now)
+// trip lets requests of the kind through one at a time from now on.
+func (k *circuit) trip(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tripLocked(now)
 }
 
-func (t *trial) beginLocked(now time.Time) {
-	if t.wait == 0 {
-		t.wait, t.next = t.limits.Open, now.Add(t.limits.Open)
+func (k *circuit) tripLocked(now time.Time) {
+	if k.wait == 0 {
+		k.since, k.wait, k.next = now, k.limits.Open, now.Add(k.limits.Open)
 	}
 }
 
-// admit reports whether one more may be sent; if so, ended must be told what
-// came of it.
-func (t *trial) admit(now time.Time) (ended func(time.Time, filing.AnswerKind), admitted bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// allow reports whether one more may be sent; if so, the caller reports to done
+// what came of it.
+func (k *circuit) allow(now time.Time) (done func(time.Time, filing.AnswerKind), allowed bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	switch {
-	case t.wait == 0:
-		return t.sideBySide, true
-	case t.out || now.Before(t.next):
+	case k.wait == 0:
+		return k.recordParallel, true
+	case k.out || now.Before(k.next):
 		return nil, false
 	}
-	t.out = true
-	return t.alone, true
+	k.out = true
+	return k.recordSingle, true
 }
 
-// sideBySide takes in what became of one among others.
-func (t *trial) sideBySide(now time.Time, class filing.AnswerKind) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// recordParallel counts the answer to one request among others.
+func (k *circuit) recordParallel(now time.Time, class filing.AnswerKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	switch {
 	case class == filing.NotSent:
 	case !isUncertain(class):
-		t.failed = 0
+		k.failed = 0
 	default:
-		if t.failed++; t.failed >= t.limits.Failures {
-			t.beginLocked(now)
+		if k.failed++; k.failed >= k.limits.Failures {
+			k.tripLocked(now)
 		}
 	}
 }
 
-// alone takes in what became of the one that was sent by itself.
-func (t *trial) alone(now time.Time, class filing.AnswerKind) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.out = false
+// recordSingle counts the answer to the one request that was let through.
+func (k *circuit) recordSingle(now time.Time, class filing.AnswerKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.out = false
 	switch {
-	case class == filing.NotSent, class == filing.Busy: // nothing was learnt
+	case class == filing.NotSent, class == filing.Busy: // it says nothing of the next
 	case isUncertain(class):
-		t.wait = min(2*t.wait, max(t.limits.Longest, t.limits.Open))
-		t.next = now.Add(t.wait)
+		k.wait = min(2*k.wait, max(k.limits.Longest, k.limits.Open))
+		k.next = now.Add(k.wait)
 	default:
-		t.wait, t.failed = 0, 0
+		k.wait, k.failed = 0, 0
 	}
 }
 
-func (t *trial) state(now time.Time) gobreaker.State {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (k *circuit) held() Hold {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.wait == 0 {
+		return Hold{}
+	}
+	return Hold{Since: k.since, Until: k.next, OrdersOnly: true}
+}
+
+func (k *circuit) state(now time.Time) gobreaker.State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	switch {
-	case t.wait == 0:
+	case k.wait == 0:
 		return gobreaker.StateClosed
-	case now.Before(t.next):
+	case now.Before(k.next):
 		return gobreaker.StateOpen
 	}
 	return gobreaker.StateHalfOpen
 }
 
-// inDoubt reports whether something was sent and nobody knows what became of it.
+// isUncertain reports whether something was sent and no trustworthy answer came.
 func isUncertain(class filing.AnswerKind) bool {
 	return class == filing.NoAnswer || class == filing.ServerError || class == filing.Unreadable
 }

@@ -65,9 +65,7 @@ type Client struct {
 	userAgent       string
 	timeout         time.Duration
 	limiter         Limiter
-	breaker         *gobreaker.TwoStepCircuitBreaker[struct{}]
-	orders          *trial
-	creations       *trial // of companies
+	breaker         *orderBreaker
 	transport       http.RoundTripper
 	customTransport bool // the transport is not ours: nothing is known of what it wrote
 
@@ -119,24 +117,18 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	breaker := cfg.Breaker.orDefaults()
 	c := &Client{
 		base:            base,
 		key:             cfg.Key,
 		userAgent:       cfg.UserAgent,
 		timeout:         cfg.Timeout,
 		limiter:         cfg.Limiter,
-		orders:          &trial{limits: breaker},
-		creations:       &trial{limits: breaker},
+		breaker:         newOrderBreaker(cfg.Breaker),
 		transport:       cfg.Transport,
 		customTransport: cfg.Transport != nil,
 
 		setPricePath: setPricePath,
 	}
-	c.breaker = breaker.build(func() {
-		c.orders.begin(time.Now())
-		c.creations.begin(time.Now())
-	})
 	if c.userAgent == "" {
 		c.userAgent = "bulkfiling"
 	}
@@ -265,7 +257,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 			return outcome{err: fmt.Errorf("encode the request: %w", err)}
 		}
 	}
-	if c.breaker.State() == gobreaker.StateOpen {
+	if c.breaker.requests.State() == gobreaker.StateOpen {
 		return outcome{err: errOpen} // before the limiter: a turn would be wasted
 	}
 	if c.limiter != nil {
@@ -276,7 +268,7 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 	if err := context.Cause(ctx); err != nil {
 		return outcome{err: err}
 	}
-	done, err := c.breaker.Allow()
+	done, err := c.breaker.requests.Allow()
 	if err != nil {
 		return outcome{err: errOpen}
 	}

@@ -75,7 +75,7 @@ func empty(c filing.Company) bool {
 //
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
-	return c.once(ctx, c.creations, func() filing.Answer {
+	return c.once(ctx, c.breaker.creations, func() filing.Answer {
 		return c.creationAnswer(c.do(ctx, http.MethodPost, "/companies", company))
 	})
 }

@@ -19,7 +19,7 @@ import (
 //
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
-	return c.once(ctx, c.orders, func() filing.Answer {
+	return c.once(ctx, c.breaker.orders, func() filing.Answer {
 		return c.orderAnswer(c.do(ctx, http.MethodPost, "/orders", order), order)
 	})
 }

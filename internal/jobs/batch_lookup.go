@@ -19,17 +19,17 @@ import (
 //
 // at is told how many of the rows have been gone through, and of how many; nil
 // where nobody wants to know.
-func LookUp(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, concurrency int, batch string,
+func LookUp(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	at func(done, total int)) error {
 	counts, err := l.Counts(ctx, batch)
 	if err != nil {
 		return err
 	}
 	done := 0
-	if pace == nil {
-		pace = unlimited{}
+	if throttle == nil {
+		throttle = unlimited{}
 	}
-	f := newLookup(s, l, concurrency, pace, &gate{}, time.Now)
+	f := newLookup(s, l, concurrency, throttle, &sendState{}, time.Now)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(concurrency)
 	asked := make(map[string]bool)

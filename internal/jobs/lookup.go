@@ -27,7 +27,7 @@ type lookup struct {
 	ledger   *ledger.Ledger
 	slots    chan struct{} // look-ups in flight
 	throttle Throttle
-	gate     *gate // closed while the service is not to be asked
+	state    *sendState // says whether the service may be asked
 	now      func() time.Time
 	flights  singleflight.Group // by reference
 
@@ -37,13 +37,14 @@ type lookup struct {
 	asked     map[string]time.Time // when the service answered for a company, by reference
 }
 
-func newLookup(s Records, l *ledger.Ledger, concurrency int, pace Throttle, g *gate, now func() time.Time) *lookup {
+func newLookup(s Records, l *ledger.Ledger, concurrency int, throttle Throttle, state *sendState,
+	now func() time.Time) *lookup {
 	return &lookup{
 		service:   s,
 		ledger:    l,
 		slots:     make(chan struct{}, concurrency),
-		throttle:  pace,
-		gate:      g,
+		throttle:  throttle,
+		state:     state,
 		now:       now,
 		companies: make(map[string]filing.Company),
 		users:     make(map[string]filing.User),
@@ -251,11 +252,11 @@ func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, erro
 	if err := f.throttle.Wait(ctx); err != nil {
 		return none, err
 	}
-	if !f.gate.open(f.now()) {
+	if !f.state.mayAsk(f.now()) {
 		return none, errHalted
 	}
 	v, err := call()
-	f.gate.heed(f.now(), err)
+	f.state.observeLookup(f.now(), err)
 	return v, err
 }
 

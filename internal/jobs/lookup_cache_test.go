@@ -38,7 +38,7 @@ func TestOldAnswerAboutACompletedCompany(t *testing.T) {
 	}
 	defer l.Close()
 	s := &slowRecord{asked: make(chan struct{}), answer: make(chan struct{})}
-	d := newResolver(s, l, 4, unlimited{}, &gate{}, time.Now)
+	d := newResolver(s, l, 4, unlimited{}, &sendState{}, time.Now)
 	ref := filing.CompanyRef{Ref: "comp_1", Sheet: filing.Company{EntityType: filing.Corp, FormationState: "NV"}}
 	late := make(chan error)
 	go func() {

@@ -165,7 +165,7 @@ func TestRedisRestarted(t *testing.T) {
 		time.AfterFunc(2*time.Second, func() { s.start(); close(back) })
 	})
 	<-back
-	for part, want := range map[string]int{"Redis is away": 2, "Redis is back": 2, "level=ERROR": 2} { // once a process
+	for part, want := range map[string]int{`"orders held" reason=redis`: 2, `"orders resumed" reason=redis`: 2, "level=ERROR": 2} { // once a process
 		if n := said.count(part); n != want {
 			t.Errorf("%q was said %d times: %s", part, n, strings.Join(said.lines, ""))
 		}
@@ -185,7 +185,7 @@ func TestRedisStalled(t *testing.T) {
 		}
 		time.AfterFunc(31*time.Second, func() { s.cmd.Process.Signal(syscall.SIGCONT) })
 	})
-	if n := said.count("Redis is away"); n != 2 {
+	if n := said.count(`"orders held" reason=redis`); n != 2 {
 		t.Errorf("%q", said.lines)
 	}
 }
@@ -364,7 +364,7 @@ func TestRedisFull(t *testing.T) {
 	if end := f.await(w, "a", patient); end.Reason != jobs.Finished {
 		t.Errorf("%+v", end)
 	}
-	if said.count("Redis is away") != 1 || said.count("Redis is back") != 1 {
+	if said.count(`"orders held" reason=redis`) != 1 || said.count(`"orders resumed" reason=redis`) != 1 {
 		t.Errorf("%q", said.lines)
 	}
 	f.agree(l, "a")

@@ -112,7 +112,7 @@ func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 		if away > p.Silence {
 			return Outcome{Reason: QueueDown, Redis: fmt.Errorf("%w: %w", ErrQueueDown, err)}
 		}
-	case w.gate.silence() > p.Silence:
+	case w.state.silence(now) > p.Silence:
 		return Outcome{Reason: ServiceDown, Halted: halted}
 	}
 	return Outcome{}

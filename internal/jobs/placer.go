@@ -15,11 +15,14 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/retry"
+	"bulkfiling/internal/text"
 )
 
-// Service is what the placer needs of the remote service.
+// Service is what the placer needs of the filing service.
 type Service interface {
 	Records
+	Hold() filingapi.Hold // why the order breaker sends no order; costs nothing
 	PlaceOrder(context.Context, *filing.Order) filing.Answer
 	UpdateCompany(ctx context.Context, id string, c filing.Company) (filing.Company, error)
 	CreateUser(context.Context, filing.User) (filing.User, error)
@@ -30,13 +33,13 @@ type Service interface {
 // without a trustworthy answer before a person has to look.
 const maxAttempts = 8
 
-// placer takes one ready row to its answer.
+// placer sends the orders of ready rows and records the answers.
 type placer struct {
 	service  Service
 	ledger   *ledger.Ledger
 	prices   *priceCache
 	resolver *resolver
-	gate     *gate
+	state    *sendState
 	slots    chan struct{} // orders in flight
 	throttle Throttle
 	now      func() time.Time
@@ -44,8 +47,8 @@ type placer struct {
 }
 
 // place sends the row's order once, unless the ledger or a look-up says
-// otherwise. The only errors are the ledger's: whatever the service does is an
-// answer.
+// otherwise. The only errors are the ledger's: everything that the filing service
+// does is an answer.
 func (p *placer) place(ctx context.Context, row ledger.Row, again string) error {
 	userID, company, err := p.resolver.resolve(ctx, &row)
 	if m := (*mismatchError)(nil); errors.As(err, &m) {
@@ -73,16 +76,16 @@ func (p *placer) place(ctx context.Context, row ledger.Row, again string) error 
 			FormationState: company.FormationState,
 		}, nil)
 		done, err := p.send(ctx, row, &order, quote, again, notes)
-		var held *duplicateItemError
-		if done || !errors.As(err, &held) {
+		var duplicate *duplicateItemError
+		if done || !errors.As(err, &duplicate) {
 			return err
 		}
-		order = order.Drop(held.product)
-		notes = append(notes, held.note)
+		order = order.Drop(duplicate.product)
+		notes = append(notes, duplicate.note)
 	}
 }
 
-// differences tells the reader where the sheet and the service's record of the
+// differences lists where the spreadsheet and the filing service's record of the
 // company disagree: the state's fee follows the record.
 func differences(sheet, service filing.Company) []string {
 	var notes []string
@@ -91,15 +94,15 @@ func differences(sheet, service filing.Company) []string {
 		{"formation state", string(sheet.FormationState), string(service.FormationState)},
 	} {
 		if d.sheet != "" && d.service != "" && d.sheet != d.service {
-			notes = append(notes, fmt.Sprintf("the sheet gives the %s as %s, the service has %s, which counts", d.what,
+			notes = append(notes, fmt.Sprintf("the spreadsheet has the %s %s, the filing service has %s, which counts", d.what,
 				d.sheet, d.service))
 		}
 	}
 	return notes
 }
 
-// itemHeld asks for the order to be sent without an item that was bought with
-// another one. Assumption: that a refusal over one item of an order made none of
+// duplicateItemError asks for the order to be sent without an item that another
+// order bought. Assumption: that a refusal over one item of an order made none of
 // the others, so that the rest is sent without it, is not shown.
 type duplicateItemError struct {
 	product filing.Product
@@ -108,7 +111,8 @@ type duplicateItemError struct {
 
 func (*duplicateItemError) Error() string { return "an item is bought already" }
 
-// send sends an order once, or says which of its items is bought already.
+// send sends an order once. It returns a *duplicateItemError where one of the items
+// is bought already.
 func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, quote pricing.Quote, again string,
 	notes []string) (done bool, err error) {
 	intent := ledger.Intent{
@@ -120,7 +124,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	}
 	full, err := p.unseal(ctx, row, order)
 	if errors.Is(err, ledger.ErrSealed) && row.Uncertain {
-		// It cannot be sent again, and what became of it nobody knows.
+		// It cannot be sent again, and it is not known whether it was placed.
 		_, err := p.attempt(ctx, intent,
 			func(context.Context) filing.Answer { return filing.Answer{Kind: filing.NotSent, Message: err.Error()} },
 			func(try int, a filing.Answer) error {
@@ -158,7 +162,7 @@ func (p *placer) send(ctx context.Context, row ledger.Row, order *filing.Order, 
 	return true, err
 }
 
-// unseal puts the Social Security number into an order that is about to leave.
+// unseal puts the Social Security number into an order that is about to be sent.
 func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order) (*filing.Order, error) {
 	if order.EIN == nil || order.EIN.ResponsiblePartyIsForeign {
 		return order, nil
@@ -173,12 +177,13 @@ func (p *placer) unseal(ctx context.Context, row ledger.Row, order *filing.Order
 	return &full, nil
 }
 
-// attempt makes an intent durable, sends, and makes the answer durable. The
-// slot is taken before the intent, so that a crash leaves no more rows in doubt
-// than there were orders in flight. What it returns says why nothing was sent.
+// attempt writes the intent (the write-ahead record of an order), sends, and
+// records the answer. It takes the slot before the intent, so that a crash leaves
+// no more rows uncertain than there were orders in flight. What it returns says
+// why nothing was sent.
 func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(context.Context) filing.Answer,
 	settle func(try int, a filing.Answer) error) (begun ledger.Begun, err error) {
-	if !p.gate.open(p.now()) {
+	if !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
 	select {
@@ -194,28 +199,28 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 		}
 	}
 	defer release()
-	// With the slot in hand: turns that were waited for without one would be used
-	// all at once when slots come free.
-	if p.throttle.Wait(ctx) != nil || !p.gate.open(p.now()) {
+	// With the slot in hand: tokens that were taken without one would be used all
+	// at once when slots come free.
+	if p.throttle.Wait(ctx) != nil || !p.state.mayOrder(p.now()) {
 		return begun, nil
 	}
 	begun, err = p.ledger.Begin(context.WithoutCancel(ctx), intent)
 	if err != nil || begun.Try == 0 {
 		if begun.Halted.Reason != filing.NoHalt {
-			p.gate.hold(p.now(), begun.Halted)
+			p.state.setHalt(p.now(), begun.Halted)
 		}
 		return begun, err
 	}
 
-	// From here on the order may be at the service: an answer is recorded,
+	// From here on the order may be at the filing service: an answer is recorded,
 	// whatever happens, and Ctrl-C waits for it. The slot is free as soon as the
-	// answer is there: what is not yet recorded is not in flight any more, and a
-	// crash in between is settled like any other.
-	answer := filing.Answer{Kind: filing.NoAnswer, Message: "the sending broke off"}
+	// answer is there: an answer that is not recorded yet is not in flight any more,
+	// and a crash in between is swept like any other.
+	answer := filing.Answer{Kind: filing.NoAnswer, Message: "sending was interrupted"}
 	defer func() {
 		switch answer.Kind {
 		case filing.KeyRefused, filing.NoFunds, filing.Busy:
-			// It halts the fleet: the slot's next order must find that recorded.
+			// It halts the fleet: the slot's next order must find the halt recorded.
 		default:
 			release()
 		}
@@ -224,16 +229,16 @@ func (p *placer) attempt(ctx context.Context, intent ledger.Intent, send func(co
 	if !p.ledger.MaySend() {
 		answer = filing.Answer{
 			Kind:    filing.NotSent,
-			Message: "this process stood still after it had announced the order",
+			Message: "this process was suspended before it could send the order",
 		}
 		return begun, nil
 	}
 	answer = send(context.WithoutCancel(ctx))
-	p.gate.learn(p.now(), answer)
+	p.state.observeOrder(p.now(), answer.Kind)
 	return begun, nil
 }
 
-// settle records the outcome of an attempt.
+// recordAnswer records the outcome of an order.
 func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledger.Claim, try int, a filing.Answer,
 	quote pricing.Quote, notes []string) error {
 	out := ledger.Outcome{
@@ -260,8 +265,8 @@ func (p *placer) recordAnswer(row ledger.Row, order *filing.Order, claims []ledg
 	return p.recordOutcome(row, out)
 }
 
-// record writes an outcome down, as often as it takes: the answer exists only
-// here.
+// recordOutcome records an outcome in the ledger, and tries until it succeeds: the
+// answer exists only here.
 func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 	var result filing.Result // "" where nothing new was recorded
 	explain := out.Explain
@@ -272,28 +277,37 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 		}
 		return explain(s)
 	}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		err := p.ledger.Settle(context.Background(), out)
+	tries := retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
+	return retry.Do(context.Background(), tries, func() (final bool, err error) {
+		err = p.ledger.Settle(context.Background(), out)
 		about := []any{"batch", row.Batch, "row", row.Number, "id", row.ID, "try", out.Try, "class", out.Answer.Kind,
 			"orders", orderIDs(out.Answer.Items), "company", out.Answer.CompanyID}
 		if out.Answer.Detail != "" {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), logLevel(out.Answer), "answered", append(about, "result", result)...)
-			return nil
+			p.log.Log(context.Background(), logLevel(out.Answer), logMessage(out.Answer), append(about, "result", result)...)
+			return true, nil
 		}
-		p.log.Error("an answer could not be recorded", append(about, "error", err)...)
-		if errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) ||
-			errors.Is(err, ledger.ErrTransition) {
-			return err
-		}
-		time.Sleep(wait)
-	}
+		p.log.Error("recording an answer failed, retrying", append(about, "err", err)...)
+		return errors.Is(err, ledger.ErrClosed) || errors.Is(err, ledger.ErrNotFound) ||
+			errors.Is(err, ledger.ErrTransition), err
+	})
 }
 
-// level is how much an answer matters to whoever reads the log: a row that was
-// not sent and goes again says nothing, and a fleet that is halted has many.
+// logMessage names an answer in the log.
+func logMessage(a filing.Answer) string {
+	switch {
+	case a.Kind.Lost():
+		return "answer uncertain"
+	case a.Kind == filing.NotSent:
+		return "order not sent"
+	}
+	return "order answered"
+}
+
+// logLevel is how much an answer matters in the log: a row that was not sent and
+// is sent again says little, and a fleet that is halted has many.
 func logLevel(a filing.Answer) slog.Level {
 	switch {
 	case a.Kind.Lost():
@@ -304,8 +318,8 @@ func logLevel(a filing.Answer) slog.Level {
 	return slog.LevelInfo
 }
 
-// retryAfter spaces the attempts of one row: answers that hold everybody back
-// have their own clock in the ledger.
+// retryAfter is the wait between the attempts of one row. Answers that halt the
+// fleet have their own waits in the ledger.
 func retryAfter(a filing.Answer, attempts int) time.Duration {
 	switch a.Kind {
 	case filing.NotSent:
@@ -316,8 +330,8 @@ func retryAfter(a filing.Answer, attempts int) time.Duration {
 	return 0
 }
 
-// items matches what the service made to what was ordered. An order type that
-// says nothing to us is matched by elimination, as far as that is certain, and is
+// matchItems matches the items of an answer to the products that were ordered. An
+// unknown order type is matched by elimination, as far as that is certain, and is
 // recorded in any case.
 func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []ledger.Item {
 	left := order.Products()
@@ -355,7 +369,7 @@ func matchItems(order *filing.Order, a filing.Answer, quote pricing.Quote) []led
 	return made
 }
 
-// costOf is what the quote says of one product.
+// costOf is the quoted cost of one product.
 func costOf(quote pricing.Quote, p filing.Product) money.Cost {
 	for _, line := range quote.Lines {
 		if line.Product == p {
@@ -373,7 +387,8 @@ func orderIDs(items []filing.Item) []string {
 	return ids
 }
 
-// yield deals with purchases that other rows hold.
+// handleDuplicate records that other rows have bought, or are buying, what a row
+// orders. It returns a *duplicateItemError where the rest of the order remains.
 func (p *placer) handleDuplicate(ctx context.Context, row ledger.Row, order *filing.Order,
 	taken []ledger.Taken) (done bool, err error) {
 	holder, err := p.ledger.Row(ctx, taken[0].Row)
@@ -448,7 +463,7 @@ func canceledItem(holder ledger.Row, product filing.Product) *ledger.Item {
 }
 
 // boughtAndCanceled says that a filing does not exist although it was bought. It
-// is not bought again by itself: one key is one purchase.
+// is not bought again without a request: one key is one purchase.
 // Source: spec section 7 (a canceled qualification does not block another).
 func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) string {
 	return fmt.Sprintf(
@@ -457,7 +472,7 @@ func boughtAndCanceled(product filing.Product, where string, holder ledger.Row) 
 		product.Title(), where, cmp.Or(canceledItem(holder, product).OrderID, "no order id"))
 }
 
-// place says where another row is, in the words of somebody reading row.
+// rowRef names another row for the reader of a row.
 func rowRef(row, other ledger.Row) string {
 	if row.Batch == other.Batch {
 		return fmt.Sprintf("row %d", other.Number)
@@ -465,32 +480,32 @@ func rowRef(row, other ledger.Row) string {
 	return fmt.Sprintf("row %d of batch %s", other.Number, other.Batch)
 }
 
-// meet records what a look-up stands in the way of.
+// handleLookupError records why a look-up keeps a row from being sent.
 func (p *placer) handleLookupError(ctx context.Context, row ledger.Row, err error) error {
-	var o *lookupError
+	var failed *lookupError
 	switch {
 	case ctx.Err() != nil:
-		return nil // we broke the look-up off ourselves: that says nothing of the service
+		return nil // this process canceled the look-up: that says nothing of the service
 	case errors.Is(err, errHalted):
 		return nil
-	case !errors.As(err, &o):
+	case !errors.As(err, &failed):
 		return err
-	case errors.Is(o.err, filingapi.ErrKeyRefused):
-		return p.ledger.KeyRefused(ctx, o.message)
-	case errors.Is(o.err, filingapi.ErrBusy):
-		return p.ledger.Busy(ctx, o.after)
+	case errors.Is(failed.err, filingapi.ErrKeyRefused):
+		return p.ledger.KeyRefused(ctx, failed.message)
+	case errors.Is(failed.err, filingapi.ErrBusy):
+		return p.ledger.Busy(ctx, failed.after)
 	}
-	aside := ledger.Deferral{Row: row.ID, Next: o.next, Message: o.message, Wait: o.wait}
-	if o.next == filing.Ready {
-		aside.Due = p.now().Add(o.after)
+	deferral := ledger.Deferral{Row: row.ID, Next: failed.next, Message: failed.message, Wait: failed.wait}
+	if failed.next == filing.Ready {
+		deferral.Due = p.now().Add(failed.after)
 	}
-	if err := p.ledger.Defer(ctx, aside); err != nil && !errors.Is(err, ledger.ErrTransition) {
+	if err := p.ledger.Defer(ctx, deferral); err != nil && !errors.Is(err, ledger.ErrTransition) {
 		return err
 	}
 	return nil
 }
 
-// message tells the reader of the results what happened and what to do.
+// messageFor is the message of a row in the results: what happened and what to do.
 func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes []string) string {
 	said := strings.TrimSuffix(a.Message, ".")
 	var text string
@@ -536,7 +551,7 @@ func messageFor(a filing.Answer, s filing.RowState, order *filing.Order, notes [
 	return text
 }
 
-// checkDashboard tells what a person does about an uncertain order.
+// checkDashboard is what a person does about an uncertain order.
 const checkDashboard = "The order may or may not have been placed. Check the company's dashboard, then resolve the " +
 	"row (importer resolve, or Uncertain on the page); it is not sent again by itself"
 
@@ -545,5 +560,5 @@ func titles(products []filing.Product) string {
 	for i, p := range products {
 		all[i] = p.Title()
 	}
-	return strings.Join(all, " and ")
+	return text.List(all)
 }

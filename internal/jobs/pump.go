@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -12,16 +13,16 @@ import (
 // pumpPause is how often the pump looks when nothing wakes it.
 const pumpPause = 100 * time.Millisecond
 
-// pumpLoop keeps the queue supplied. It keeps no state that matters: what it
-// enqueued lately is remembered only to spare Redis the repetition, and is
-// soon forgotten, so that a flushed Redis costs a moment.
+// pumpLoop keeps the queue supplied. It has no state that matters: it remembers
+// for a moment what it enqueued, to spare Redis the repetition, so that a flushed
+// Redis costs a moment.
 func (w *Worker) pumpLoop() {
 	defer w.loops.Done()
 	tick := time.NewTicker(pumpPause)
 	defer tick.Stop()
 	for {
 		if err := w.pump(w.ctx); err != nil {
-			w.report("supply the queue", err)
+			w.report("pump", err)
 		}
 		select {
 		case <-w.ctx.Done():
@@ -32,15 +33,15 @@ func (w *Worker) pumpLoop() {
 	}
 }
 
-// onItsWay is how long a chunk that was enqueued is not enqueued again.
+// requeueAfter is how long a chunk that was enqueued is not enqueued again.
 const requeueAfter = 2 * time.Second
 
-// ahead is how much work should wait on the queue: who comes later, with a small
-// batch, waits behind it.
+// ahead is how much work waits on the queue: a small batch that comes later waits
+// behind it.
 const ahead = time.Second
 
-// onQueue remembers which chunks this process enqueued lately and has not seen
-// again, and from that how many rows are worth having on the queue.
+// chunkTracker remembers which chunks this process has on the queue and in its
+// handlers, and decides from that how many rows belong on the queue.
 type chunkTracker struct {
 	mu       sync.Mutex
 	chunks   map[int64]queuedChunk
@@ -50,13 +51,13 @@ type chunkTracker struct {
 	shrunk   time.Time
 }
 
-// sighting is a chunk that is on the queue, as far as we know.
+// queuedChunk is a chunk that is on the queue, as far as this process knows.
 type queuedChunk struct {
 	since time.Time // when we enqueued it; zero if it was there already
 	until time.Time // it is not enqueued again before this moment
 }
 
-// newOnQueue begins with what the handlers can hold, and a little ahead.
+// newChunkTracker starts with what the handlers can hold, and a little ahead.
 func newChunkTracker(handlers int) *chunkTracker {
 	least := min((handlers+4)*chunkRows, window)
 	return &chunkTracker{chunks: make(map[int64]queuedChunk), handling: make(map[int64]int), rows: least, least: least}
@@ -68,7 +69,8 @@ func (q *chunkTracker) limit() int {
 	return q.rows
 }
 
-// grow makes room: the queue ran dry, and all that was looked at was on its way.
+// grow makes the window larger: the queue ran dry while all its rows were being
+// handled.
 func (q *chunkTracker) grow() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,24 +87,25 @@ func (q *chunkTracker) add(chunk int64, now time.Time) bool {
 	return true
 }
 
-// soon lets a chunk that was there already be enqueued again shortly: it may be
-// a task whose handler has ended and which the queue is about to forget.
+// addSoon lets a chunk that was on the queue already be enqueued again shortly:
+// its task may have a handler that has ended, and the queue is about to delete it.
 func (q *chunkTracker) addSoon(chunk int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.chunks[chunk] = queuedChunk{until: now.Add(2 * pumpPause)}
 }
 
-// keep forgets the chunks of which nothing is left to send.
+// forgetOthers forgets the chunks that have nothing left to send.
 func (q *chunkTracker) forgetOthers(chunks map[int64][]int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	maps.DeleteFunc(q.chunks, func(chunk int64, _ queuedChunk) bool { return chunks[chunk] == nil })
 }
 
-// take notes that handlers of this process hold the chunks of these rows, and how
-// long those lay on the queue; what it returns, that they have let go of them.
-func (q *chunkTracker) beginHandling(rows []int64, now time.Time) (release func()) {
+// beginHandling notes that a handler of this process has the chunks of these
+// rows, and makes the window smaller where they waited long on the queue. The
+// handler calls end when it is done.
+func (q *chunkTracker) beginHandling(rows []int64, now time.Time) (end func()) {
 	chunks := make(map[int64]bool)
 	for _, id := range rows {
 		chunks[id/chunkRows] = true
@@ -139,47 +142,41 @@ func (q *chunkTracker) remove(chunk int64) {
 	delete(q.chunks, chunk)
 }
 
-// lostAfter is how long a chunk may be with nobody, as far as this process can
-// see, while its rows still wait and nothing is pending: then its task is given
-// up for lost, and enqueued again under another id. A server that stalls or
-// fails over loses tasks in this way. Where another process holds it after all,
-// the ledger lets no row through twice.
+// lostAfter is how long a chunk may be on the queue without a handler, as far as
+// this process can see, while its rows wait and nothing is pending. Then its task
+// counts as lost and is enqueued again under another id. A server that stalls or
+// fails over loses tasks in this way. Where another process has the chunk after
+// all, the ledger lets no row through twice.
 const lostAfter = 10 * time.Second
 
-// blocked is a chunk that Redis claims to have already.
+// stuckChunk is a chunk that Redis says it has already.
 type stuckChunk struct {
 	since  time.Time
 	losses int
 }
 
+// pump puts the rows that may be sent now on the queue.
 func (w *Worker) pump(ctx context.Context) error {
 	now := w.now()
 	if w.queue.health.idle(now) {
 		w.noteWrite(ctx, w.queue.probe(ctx))
 	}
-	if away, _ := w.queue.health.downFor(now); away > 0 {
+	if down, _ := w.queue.health.downFor(now); down > 0 {
 		return nil
 	}
-	limit := w.chunks.limit()
 	halted, err := w.ledger.FleetHalt(ctx)
 	if err != nil {
 		return err
 	}
-	switch halted.Reason {
-	case filing.NoHalt:
-		w.gate.clear()
-	case filing.HaltFunds:
-		if now.Before(halted.Until) {
-			return nil
-		}
-		// Its moment has come: one row asks for all.
-		w.gate.clear()
-		limit = 1
-	default:
-		w.gate.hold(now, halted)
-		return nil
+	w.state.setHalt(now, halted)
+	limit := w.chunks.limit()
+	if halted.Reason == filing.HaltFunds && !now.Before(halted.Until) {
+		w.state.letProbe()
+		limit = 1 // one row asks for all
 	}
-	if !w.gate.open(now) {
+	hold, blocked := w.state.hold(now)
+	w.logHold(ctx, hold)
+	if blocked {
 		return nil
 	}
 	pending, err := w.queue.countPending(ctx)
@@ -188,7 +185,7 @@ func (w *Worker) pump(ctx context.Context) error {
 		return nil
 	}
 	if pending > w.handlers/2 {
-		return nil // whoever is free finds work for now
+		return nil // a handler that becomes free finds a chunk
 	}
 	ids, err := w.ledger.Sendable(ctx, w.batch, limit)
 	if err != nil {
@@ -211,12 +208,12 @@ func (w *Worker) pump(ctx context.Context) error {
 	if pending == 0 && len(ids) >= w.chunks.limit() {
 		w.chunks.grow()
 	}
-	w.noteWrite(ctx, w.supply(ctx, order, chunks, pending, now))
+	w.noteWrite(ctx, w.enqueueChunks(ctx, order, chunks, pending, now))
 	return nil
 }
 
-// supply enqueues chunks. Its errors are those of Redis.
-func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
+// enqueueChunks puts chunks on the queue. Its errors are those of Redis.
+func (w *Worker) enqueueChunks(ctx context.Context, order []int64, chunks map[int64][]int64, pending int,
 	now time.Time) error {
 	idle := pending == 0
 	for _, chunk := range order {
@@ -248,16 +245,47 @@ func (w *Worker) supply(ctx context.Context, order []int64, chunks map[int64][]i
 	return nil
 }
 
-// wrote takes in how a write to Redis went, and says in the log when that
-// changes.
+// noteWrite records how a write to Redis went, and logs when Redis goes down or
+// comes back.
 func (w *Worker) noteWrite(ctx context.Context, err error) {
 	if ctx.Err() != nil {
-		return // we are stopping: that says nothing of Redis
+		return // the worker stops: that says nothing of Redis
 	}
-	switch news, since := w.queue.health.record(w.now(), err); news {
+	switch now := w.now(); w.queue.health.record(now, err) {
 	case redisDown:
-		w.log.Error(news, "error", err)
+		w.logHold(ctx, w.Hold())
 	case redisUp:
-		w.log.Info(news, "after", w.now().Sub(since).Round(time.Millisecond).String())
+		w.logHold(ctx, Hold{})
 	}
+}
+
+// Hold is why this process sends no rows now; the zero value where it sends
+// them. What keeps single rows back is their batch's affair: see ledger.Unfinished.
+func (w *Worker) Hold() Hold {
+	now := w.now()
+	if down, err := w.queue.health.downFor(now); down > 0 {
+		return Hold{Reason: HeldByRedis, Note: err.Error(), Since: now.Add(-down)}
+	}
+	hold, _ := w.state.hold(now)
+	return hold
+}
+
+// logHold logs a hold when its reason changes, and its end. Only the pump's
+// goroutine calls it.
+func (w *Worker) logHold(ctx context.Context, hold Hold) {
+	before := w.logged
+	if hold.Reason == before.Reason {
+		return
+	}
+	w.logged = hold
+	if hold.Reason == "" {
+		w.log.InfoContext(ctx, "orders resumed", "reason", before.Reason, "note", before.Note, "since", before.Since)
+		return
+	}
+	level := slog.LevelError // a person has to act
+	if hold.Reason == HeldForRate || hold.Reason == HeldForFunds || hold.Reason == HeldByBreaker {
+		level = slog.LevelWarn
+	}
+	w.log.Log(ctx, level, "orders held", "reason", hold.Reason, "note", hold.Note, "since", hold.Since,
+		"until", hold.Until)
 }

@@ -9,54 +9,55 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// link knows whether Redis takes what it is given. Only a write tells: a server
-// that is full, or a replica that was a master a moment ago, still answers.
+// redisHealth knows whether Redis takes writes. Only a write tells: a server that
+// is full, or a replica that was a master a moment ago, still answers reads.
 type redisHealth struct {
 	mu    sync.Mutex
-	tried time.Time // the last write, or try of one
-	lost  time.Time // zero while all is well
+	tried time.Time // the last write, failed or not
+	lost  time.Time // when writes began to fail; zero while they succeed
 	err   error     // of the first write that failed
 }
 
-// Words about Redis for the log, each said once an outage.
+// redisChange is what a write shows of Redis.
+type redisChange int
+
 const (
-	redisDown = "Redis is away: nothing more is placed until it is back; no row is lost"
-	redisUp   = "Redis is back: placing goes on"
+	redisAsBefore redisChange = iota
+	redisDown
+	redisUp
 )
 
-// note takes in how a write went and returns what is new about it, "" for
-// nothing, and since when Redis was away.
-func (l *redisHealth) record(now time.Time, err error) (news string, since time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tried = now
+// record notes how a write went, and returns what changed by it.
+func (h *redisHealth) record(now time.Time, err error) redisChange {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tried = now
 	switch {
-	case err != nil && l.lost.IsZero():
-		l.lost, l.err = now, err
-		return redisDown, now
-	case err == nil && !l.lost.IsZero():
-		since = l.lost
-		l.lost, l.err = time.Time{}, nil
-		return redisUp, since
+	case err != nil && h.lost.IsZero():
+		h.lost, h.err = now, err
+		return redisDown
+	case err == nil && !h.lost.IsZero():
+		h.lost, h.err = time.Time{}, nil
+		return redisUp
 	}
-	return "", time.Time{}
+	return redisAsBefore
 }
 
-// quiet reports whether nobody has written for a while.
-func (l *redisHealth) idle(now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return now.Sub(l.tried) >= time.Second
+// idle reports whether the last write is a while ago.
+func (h *redisHealth) idle(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return now.Sub(h.tried) >= time.Second
 }
 
-// away is how long Redis has been away, and why; 0 while it is there.
-func (l *redisHealth) downFor(now time.Time) (time.Duration, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.lost.IsZero() {
+// downFor is how long Redis has been down, and why; 0 while it takes writes.
+func (h *redisHealth) downFor(now time.Time) (time.Duration, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost.IsZero() {
 		return 0, nil
 	}
-	return now.Sub(l.lost), l.err
+	return max(now.Sub(h.lost), 1), h.err
 }
 
 // Depth counts the tasks on the queue by asynq's names of their states.
@@ -71,7 +72,7 @@ func (q *Queue) Depth(ctx context.Context) (map[string]int, error) {
 		"archived":  pipe.ZCard(ctx, key+"archived"),
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("see how much is on the queue: %w", err)
+		return nil, fmt.Errorf("count the tasks on the queue: %w", err)
 	}
 	depth := make(map[string]int, len(counts))
 	for state, n := range counts {

@@ -20,8 +20,9 @@ type resolver struct {
 	service Service
 }
 
-func newResolver(s Service, l *ledger.Ledger, concurrency int, pace Throttle, g *gate, now func() time.Time) *resolver {
-	return &resolver{lookup: newLookup(s, l, concurrency, pace, g, now), service: s}
+func newResolver(s Service, l *ledger.Ledger, concurrency int, throttle Throttle, state *sendState,
+	now func() time.Time) *resolver {
+	return &resolver{lookup: newLookup(s, l, concurrency, throttle, state, now), service: s}
 }
 
 // resolve finds the ids that the order is sent with, and the company's facts

@@ -36,10 +36,10 @@ type Review struct {
 // names as the filing service has them; a row that an earlier comparison held
 // back is compared anew. A record that disagrees is asked for again before it
 // counts: it may have been corrected.
-func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, concurrency int, batch string,
+func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	accept bool) (Review, error) {
-	if pace == nil {
-		pace = unlimited{}
+	if throttle == nil {
+		throttle = unlimited{}
 	}
 	b, err := l.Batch(ctx, batch)
 	if err != nil {
@@ -50,7 +50,7 @@ func Compare(ctx context.Context, s Records, l *ledger.Ledger, pace Throttle, co
 		batch:     b,
 		accept:    accept,
 		nearNames: nearNames{ledger: l, batch: b.ID},
-		lookup:    newLookup(s, l, concurrency, pace, &gate{}, time.Now),
+		lookup:    newLookup(s, l, concurrency, throttle, &sendState{}, time.Now),
 	}
 	for page, err := range l.RowPages(ctx, batch,
 		func(r *ledger.Row) bool { return r.Result == filing.Ready && !r.Uncertain || r.HeldBack() }) {

@@ -17,7 +17,7 @@ import (
 	"bulkfiling/internal/pricing"
 )
 
-// Config is what a worker is made of.
+// Config sets a worker up.
 type Config struct {
 	Service      Service
 	Ledger       *ledger.Ledger
@@ -40,7 +40,7 @@ type Worker struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	gate   *gate
+	state  *sendState
 	placer *placer
 	server *asynq.Server
 
@@ -49,20 +49,21 @@ type Worker struct {
 	loops        sync.WaitGroup
 	handling     sync.WaitGroup // chunks in hand, also those that the server has let go of
 	drainTimeout time.Duration
-	wake         chan struct{} // something ended: there may be room on the queue
+	wake         chan struct{} // a handler ended: there may be room on the queue
 	chunks       *chunkTracker
 	stuck        map[int64]stuckChunk   // the pump's own
+	logged       Hold                   // the pump's own
 	handlers     int                    // chunks in hand at once
 	membership   atomic.Pointer[string] // as the last sweep found it
 
 	mu            sync.Mutex
 	repeatReasons map[string]string // batch → why repeated purchases are wanted
-	reported      string            // the trouble that was logged last
+	reported      string            // the failure that was logged last
 	reportedAt    time.Time
 }
 
-// Start begins to place what the ledger says may be placed. Rows that dead
-// processes left are settled first.
+// Start starts a worker, which places the rows that may be sent until it is
+// stopped. It sweeps first: see Sweep.
 func Start(ctx context.Context, c Config) (*Worker, error) {
 	if c.Now == nil {
 		c.Now = c.Ledger.Now // due times and halts are those of its clock
@@ -83,13 +84,13 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		now:           c.Now,
 		log:           c.Log,
 		drainTimeout:  c.DrainTimeout,
-		gate:          &gate{},
+		state:         &sendState{breaker: c.Service},
 		wake:          make(chan struct{}, 1),
 		repeatReasons: make(map[string]string),
 	}
-	// Handlers wait on look-ups and slots; with three times as many chunks as fill
-	// the slots, the slots are never short of resolved rows. At a slow pace what
-	// two seconds let through is enough.
+	// Handlers wait for look-ups and slots; with three times as many chunks as fill
+	// the slots, the slots are never short of resolved rows. With a slow throttle,
+	// what it lets through in two seconds is enough.
 	w.handlers = max(4, 8*c.Concurrency/chunkRows)
 	if p, ok := c.Throttle.(interface{ PerSecond() float64 }); ok {
 		w.handlers = min(w.handlers, max(1, int(2*p.PerSecond()/chunkRows)))
@@ -100,12 +101,12 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 		service:  c.Service,
 		ledger:   c.Ledger,
 		prices:   newPriceCache(c.Quoter, c.Ask, c.Now, c.Log),
-		gate:     w.gate,
+		state:    w.state,
 		now:      c.Now,
 		log:      c.Log,
 		slots:    make(chan struct{}, c.Concurrency),
 		throttle: c.Throttle,
-		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.gate, c.Now),
+		resolver: newResolver(c.Service, c.Ledger, c.Concurrency, c.Throttle, w.state, c.Now),
 	}
 	if err := w.sweep(w.ctx); err != nil {
 		w.cancel()
@@ -114,17 +115,17 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	w.server = asynq.NewServerFromRedisClient(c.Queue.redis, asynq.Config{
 		Concurrency:       w.handlers,
 		Queues:            map[string]int{queueName: 1},
-		TaskCheckInterval: 50 * time.Millisecond, // how late a first row may be, against what an idle worker costs
+		TaskCheckInterval: 50 * time.Millisecond, // a first row waits so long; an idle worker asks so often
 		ShutdownTimeout:   c.DrainTimeout,
 		Logger:            asynqLogger{c.Log},
 		LogLevel:          asynq.WarnLevel,
-		// Not w.ctx: the server waits for no handler whose context has ended,
+		// Not w.ctx: the server does not wait for handlers whose context has ended,
 		// and Stop has to wait for the answers that are out.
 		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
 	})
 	if err := w.server.Start(asynq.HandlerFunc(w.handle)); err != nil {
 		w.cancel()
-		return nil, fmt.Errorf("start to take rows off the queue: %w", err)
+		return nil, fmt.Errorf("start the queue's handlers: %w", err)
 	}
 	w.loops.Add(2)
 	go w.pumpLoop()
@@ -132,14 +133,14 @@ func Start(ctx context.Context, c Config) (*Worker, error) {
 	return w, nil
 }
 
-// Stop sends nothing more, waits for the answers that are out and records them.
+// Stop sends no more orders, waits for the answers that are out and records them.
 func (w *Worker) Stop() {
 	w.cancel()
 	late := time.After(w.drainTimeout)
 	w.loops.Wait()
 	w.server.Shutdown()
-	// The server lets go of a task whose lease or time has run out, such as when
-	// Redis is away; its orders are out all the same.
+	// The server drops a task whose lease or time has run out, such as when Redis
+	// is down; its orders are out all the same.
 	recorded := make(chan struct{})
 	go func() {
 		w.handling.Wait()
@@ -151,9 +152,9 @@ func (w *Worker) Stop() {
 	}
 }
 
-// handle takes a chunk: whichever of its rows may still be sent are resolved
-// side by side and placed as slots come free. Every outcome is in the ledger
-// when it returns, so the task is done whatever became of its rows.
+// handle places the rows of a chunk that may still be sent: they are resolved side
+// by side and sent as slots come free. Every outcome is in the ledger when handle
+// returns, so the task is done whatever the outcomes are.
 func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	w.handling.Add(1)
 	defer w.handling.Done()
@@ -163,12 +164,12 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	}
 	ids, err := decodeRows(task.Payload())
 	if err != nil {
-		w.log.Error("a task was dropped", "error", err)
+		w.log.Error("task dropped", "err", err)
 		return nil
 	}
 	defer w.chunks.beginHandling(ids, w.now())()
-	// A task that has lost its lease or its time may be somebody else's by now:
-	// what is out is waited for, and no more is begun.
+	// A task that has lost its lease may run in another process by now: the orders
+	// that are out are waited for, and no more are sent.
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	defer context.AfterFunc(taskCtx, cancel)()
@@ -177,12 +178,12 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 		err = w.placer.resolver.loadKnown(ctx, rows)
 	}
 	if err != nil {
-		w.report("prepare rows", err)
+		w.report("load rows", err)
 		return nil
 	}
 	var placing sync.WaitGroup
 	for _, row := range rows {
-		if ctx.Err() != nil || !w.gate.open(w.now()) {
+		if ctx.Err() != nil || !w.state.mayOrder(w.now()) {
 			break
 		}
 		placing.Go(func() {
@@ -191,7 +192,7 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 				err = w.placer.place(ctx, row, why)
 			}
 			if err != nil {
-				w.report(fmt.Sprintf("place row %d of batch %s", row.Number, row.Batch), err)
+				w.report("place row", fmt.Errorf("row %d of batch %s: %w", row.Number, row.Batch, err))
 			}
 		})
 	}
@@ -199,11 +200,11 @@ func (w *Worker) handle(taskCtx context.Context, task *asynq.Task) error {
 	return nil
 }
 
-// sayAgain is how long the same trouble is not said once more.
+// reportEvery is how often the same failure is logged.
 const reportEvery = 10 * time.Second
 
-// report logs what is tried again by itself: the row stays in the ledger. What
-// is tried several times a second is not said as often.
+// report logs a failure after which the worker tries again: the row stays in the
+// ledger. Tries come several times a second; the log line does not.
 func (w *Worker) report(what string, err error) {
 	if w.ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return
@@ -215,11 +216,11 @@ func (w *Worker) report(what string, err error) {
 	}
 	w.mu.Unlock()
 	if !repeated {
-		w.log.Error("put off", "what", what, "error", err)
+		w.log.Error("retrying", "step", what, "err", err)
 	}
 }
 
-// why is the reason for which a batch may repeat purchases; "" for most.
+// repeatReason loads why a batch may repeat purchases, once; "" for most.
 func (w *Worker) repeatReason(batch string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,7 +242,8 @@ func (w *Worker) wakePump() {
 	}
 }
 
-// sweep settles what dead processes left and finds out who is alive.
+// sweep marks in-flight rows of dead processes as uncertain and refreshes the
+// fleet's membership.
 func (w *Worker) sweep(ctx context.Context) error {
 	crew, err := w.ledger.Membership(ctx)
 	if err != nil {
@@ -252,9 +254,10 @@ func (w *Worker) sweep(ctx context.Context) error {
 	return Sweep(ctx, w.ledger, w.log)
 }
 
-// Sweep settles rows whose process is gone: sent, and no answer will come.
-// Whoever shows or changes a batch sweeps first, so that no row passes for
-// unsent that may have been bought.
+// Sweep records that rows which dead processes sent get no answer any more: they
+// become uncertain or, where a repetition is harmless, ready again. Commands and
+// the page sweep before they show or change a batch, so that a row that may have
+// been bought never passes for unsent.
 func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 	orphans, err := l.Orphans(ctx)
 	if err != nil {
@@ -284,9 +287,9 @@ func Sweep(ctx context.Context, l *ledger.Ledger, log *slog.Logger) error {
 		}
 		err := l.Settle(ctx, out)
 		if err != nil && !errors.Is(err, ledger.ErrTransition) {
-			return fmt.Errorf("settle row %d of batch %s, whose process is gone: %w", row.Number, row.Batch, err)
+			return fmt.Errorf("sweep row %d of batch %s: %w", row.Number, row.Batch, err)
 		}
-		log.Warn("settled after a crash", "batch", row.Batch, "row", row.Number, "id", row.ID)
+		log.Warn("row swept", "batch", row.Batch, "row", row.Number, "id", row.ID)
 	}
 	return nil
 }
@@ -301,15 +304,15 @@ func (w *Worker) sweepLoop() {
 			return
 		case <-tick.C:
 			if err := w.sweep(w.ctx); err != nil {
-				w.report("settle what dead processes left", err)
+				w.report("sweep", err)
 			}
 		}
 	}
 }
 
-// quiet hands asynq's complaints to our log, for those who look closely: what
-// they amount to is said once, by the pump, when Redis is away, and every row
-// they may concern is in the ledger. A panic is another matter.
+// asynqLogger passes asynq's messages on at debug level: the pump logs once when
+// Redis is down, and every row that they concern is in the ledger. Panics are
+// logged as errors.
 type asynqLogger struct{ log *slog.Logger }
 
 func (q asynqLogger) Debug(args ...any) {}

@@ -2,17 +2,19 @@ package metrics
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"bulkfiling/internal/cache"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 )
 
-// Ledger is what is read of the record.
+// Ledger is what Fleet reads of the ledger.
 type Ledger interface {
 	Batches(context.Context) ([]ledger.Batch, error)
 	Progress(ctx context.Context, batch string) (ledger.Progress, error)
@@ -22,7 +24,7 @@ type Ledger interface {
 	Lease(context.Context) (time.Time, error)
 }
 
-// Breaker is the circuit breaker of this process.
+// Breaker is the order breaker of this process.
 type Breaker interface {
 	State() string // "closed", "half-open" or "open"
 }
@@ -33,24 +35,25 @@ type Queue interface {
 }
 
 // Fleet is a prometheus.Collector of what concerns all processes at once. Every
-// process tells the same of it, so a reader takes the maximum, not the sum.
+// process exports the same values, so a query takes the maximum, not the sum.
 type Fleet struct {
 	ledger  Ledger
 	breaker Breaker
-	state   reading[ledgerReading]
-	depth   reading[map[string]int]
+	queue   Queue
+	states  *cache.Cache[string, reading[ledgerReading]]
+	depths  *cache.Cache[string, reading[map[string]int]]
 
 	finished map[string]batchCount // batches whose rows do not change as long as they are as they were
 }
 
-// counted is what was counted of a batch.
+// batchCount is what was counted of a batch.
 type batchCount struct {
 	open    bool
-	created time.Time // an import that is begun anew is another one
+	created time.Time // an import that starts again is another one
 	ledger.Counts
 }
 
-// record is what was read of the ledger.
+// ledgerReading is what one scrape shows of the ledger.
 type ledgerReading struct {
 	rows         map[filing.Result]int // ready: only those that nothing but the service keeps
 	held         int                   // the other ready ones: their batch waits or is paused
@@ -62,11 +65,46 @@ type ledgerReading struct {
 	lease        time.Time
 }
 
-// NewFleet makes a Fleet that reads from all three when it is scraped.
+// NewFleet returns a Fleet that reads from all three when it is scraped.
 func NewFleet(l Ledger, b Breaker, q Queue) *Fleet {
-	f := &Fleet{ledger: l, breaker: b, finished: make(map[string]batchCount)}
-	f.state.read, f.depth.read = f.readLedger, q.Depth
-	return f
+	return &Fleet{
+		ledger:   l,
+		breaker:  b,
+		queue:    q,
+		states:   cache.New[string](cache.Options[reading[ledgerReading]]{TTL: cache.For(readingTTL)}),
+		depths:   cache.New[string](cache.Options[reading[map[string]int]]{TTL: cache.For(readingTTL)}),
+		finished: make(map[string]batchCount),
+	}
+}
+
+// A reading serves for a while, so that several scrapers cost no more than one,
+// and takes less than Prometheus waits for a scrape (10 s).
+const (
+	readingTTL     = 5 * time.Second
+	readingTimeout = 4 * time.Second
+)
+
+// reading is what a source said, or why it said nothing: a failure serves as long
+// as a value does.
+type reading[T any] struct {
+	value T
+	err   error
+}
+
+// read reads a source that may hang, once at a time, or returns its last reading.
+func read[T any](c *cache.Cache[string, reading[T]], source func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readingTimeout)
+	defer cancel()
+	r, err := c.Get(ctx, "", func(ctx context.Context) (reading[T], error) {
+		ctx, cancel := context.WithTimeout(ctx, readingTimeout)
+		defer cancel()
+		v, err := source(ctx)
+		return reading[T]{v, err}, nil
+	})
+	if err != nil {
+		return r.value, fmt.Errorf("no reading within %s: %w", readingTimeout, err)
+	}
+	return r.value, r.err
 }
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -74,34 +112,34 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	ledgerUp = gauge("ledger_up", "1 where the ledger answered; what is read of it is left out where it did not.")
+	ledgerUp = gauge("ledger_up", "1 if the ledger answered; the metrics read from it are missing if it did not.")
 	rows     = gauge(
 		"rows", "Rows of all batches, by state. Ready rows of a batch that is not open, is paused or lacks its "+
-			"approval are told as waiting.", "state")
+			"approval count as waiting.", "state")
 	waiting = gauge("rows_waiting",
-		"Of the rows in the state ready, those that wait: for funds, or for another row's purchase.", "for")
+		"Of the ready rows, those that wait: for funds, or for another row's order.", "for")
 	batches = gauge("batches",
-		"Batches: under import; waiting for somebody's yes; open, with rows to place; paused or canceled by a "+
+		"Batches: under import; waiting for approval; open, with rows to place; paused or canceled by a "+
 			"person; done, with nothing left to place.", "state")
 	dollars = gauge("money_dollars",
-		"The book, in dollars. Available is left out where no deposit was ever declared.", "kind")
-	declared = gauge("money_declared", "1 where a deposit was declared: the book then gates what is sent.")
-	atLeast  = gauge("money_at_least", "1 where some costs in the book are known only in part.")
+		"The recorded balance, in dollars. Available is missing until a deposit is recorded.", "kind")
+	declared = gauge("money_declared", "1 if a deposit is recorded: then orders are sent only if the recorded balance covers them.")
+	atLeast  = gauge("money_at_least", "1 if some recorded costs are known only in part.")
 	halted   = gauge(
-		"halted", "1 where the whole fleet stands still, by reason: funds (402), key (401, 403), rate (429, 503).",
+		"halted", "1 while the fleet is halted, by reason: funds (402), key (401, 403), rate (429, 503).",
 		"reason")
 	haltedSince = gauge("halted_since_timestamp_seconds",
-		"When the fleet came to stand still for funds or a key; 0 where it does not.")
+		"When the fleet was halted for funds or a key; 0 if it is not.")
 	haltedUntil = gauge("halted_until_timestamp_seconds",
-		"When the fleet asks again; 0 where it does not stand still, or only a person can tell.")
+		"When the fleet tries again; 0 if it is not halted, or if a person has to act.")
 	attention = gauge("attention",
-		"What waits for a person: orders with an exception, unknown events, batches to approve; and events that "+
-			"wait to be applied.", "for")
+		"What a person has to act on: orders with an exception, unknown events, batches to approve; and events "+
+			"that are not applied yet.", "for")
 	lease = gauge("lease_until_timestamp_seconds",
-		"Until when this process counts as alive without a renewal: then others settle its rows.")
-	queueUp    = gauge("queue_up", "1 where Redis answered.")
+		"Until when this process counts as alive without a renewal: then others sweep its rows.")
+	queueUp    = gauge("queue_up", "1 if Redis answered.")
 	queueTasks = gauge("queue_tasks", "Tasks on the queue, by state. A task carries up to 16 rows.", "state")
-	breaker    = gauge("breaker_state", "1 for the state of this process's circuit breaker.", "state")
+	breaker    = gauge("breaker_state", "1 for the state of this process's order breaker.", "state")
 )
 
 // Describe implements prometheus.Collector.
@@ -123,7 +161,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 	}
 	f.collectQueue(set)
 
-	r, err := f.state.get()
+	r, err := read(f.states, f.readLedger)
 	set(ledgerUp, boolValue(err == nil))
 	if err != nil {
 		return
@@ -162,7 +200,7 @@ func (f *Fleet) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
-	tasks, err := f.depth.get()
+	tasks, err := read(f.depths, f.queue.Depth)
 	set(queueUp, boolValue(err == nil))
 	if err != nil {
 		return
@@ -172,7 +210,7 @@ func (f *Fleet) collectQueue(set func(*prometheus.Desc, float64, ...string)) {
 	}
 }
 
-// readRecord reads the ledger. It runs once at a time.
+// readLedger reads the ledger. It runs once at a time.
 func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	r := ledgerReading{rows: make(map[filing.Result]int), batches: map[string]int{
 		importing: 0,
@@ -227,7 +265,7 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 	return r, nil
 }
 
-// The states of a batch, as it is told.
+// The states of a batch in the metrics.
 const (
 	importing = "importing"
 	awaiting  = "waiting"
@@ -237,13 +275,13 @@ const (
 	done      = "done"
 )
 
-// importTime is more than any import takes. A sheet that was taken in and never
-// begun, by a dry run or at a prompt that nobody answered, differs from one
-// under import by its age alone.
+// importTime is more than any import takes. A batch that was imported and never
+// opened, by a dry run or at an unanswered prompt, differs from one under import
+// by its age alone.
 const importTime = 10 * time.Minute
 
-// stateOf is the state of a batch with such rows. Ready rows of a canceled one
-// have an attempt in doubt: they go by themselves.
+// stateOf is the state of a batch with such rows. Ready rows of a canceled batch
+// have an uncertain attempt and are sent again.
 func stateOf(b ledger.Batch, c ledger.Counts) string {
 	switch {
 	case !b.Open && !b.Prepared && time.Since(b.CreatedAt) < importTime:
@@ -262,9 +300,9 @@ func stateOf(b ledger.Batch, c ledger.Counts) string {
 	return open
 }
 
-// final reports whether no row of a batch can change its state any more: such
-// batches are counted once, whatever their number. A skipped row whose report is
-// renewed later is not worth counting them all anew.
+// isFinal reports whether no row of a batch can change its state any more: such a
+// batch is counted once. A skipped row whose report is renewed later is not worth
+// another count.
 func isFinal(c ledger.Counts) bool {
 	for state, n := range c {
 		if n > 0 && !state.Terminal() && state != filing.Skipped {

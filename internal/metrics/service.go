@@ -12,8 +12,8 @@ import (
 	"bulkfiling/internal/jobs"
 )
 
-// classes are all classes of answers, so that every counter is there, at zero,
-// before the first answer: a rate needs a beginning.
+// classes are all classes of answers. Every counter exists, at zero, before the
+// first answer, because a rate needs a start.
 var classes = []filing.AnswerKind{
 	filing.NotSent, filing.Accepted, filing.Unreadable, filing.NoAnswer, filing.ServerError,
 	filing.Busy, filing.NoFunds, filing.KeyRefused, filing.HasItem, filing.Refused,
@@ -27,8 +27,8 @@ const (
 	updateCompany = "update_company"
 )
 
-// outcomes are what such a call comes to, by the label outcome; the first that
-// fits counts.
+// outcomes are the values of the label outcome; the first error that matches
+// counts.
 var outcomes = []struct {
 	name string
 	err  error
@@ -50,16 +50,15 @@ func outcome(err error) string {
 			return o.name
 		}
 	}
-	return "other" // we left ourselves
+	return "other" // this process canceled the call
 }
 
-// seconds are the buckets of latencies: an answer takes some tens of
-// milliseconds when all is well, and never longer than FILING_TIMEOUT, 30 s by
-// default.
+// seconds are the buckets of latencies: an answer usually takes some tens of
+// milliseconds, and never longer than FILING_TIMEOUT, 30 s by default.
 var seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30, 60}
 
-// Service counts and times what passes through it to the service. It is a
-// jobs.Service and a prometheus.Collector.
+// Service counts and times the requests that pass through it to the filing
+// service. It is a jobs.Service and a prometheus.Collector.
 type Service struct {
 	service jobs.Service
 
@@ -72,7 +71,7 @@ type Service struct {
 	callDuration  *prometheus.HistogramVec
 }
 
-// Observe puts a Service around s.
+// Observe wraps s in a Service.
 func Observe(s jobs.Service) *Service {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "bulkfiling", Name: name, Help: help}, labels)
@@ -88,7 +87,7 @@ func Observe(s jobs.Service) *Service {
 		}),
 		orderDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "bulkfiling", Name: "order_duration_seconds",
-			Help: "How long the service took to answer an order that was sent.", Buckets: seconds,
+			Help: "How long the filing service took to answer an order that was sent.", Buckets: seconds,
 		}),
 		calls: counter("lookups_total", "Requests about users and companies, by call and outcome.", "call", "outcome"),
 		callDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -144,8 +143,8 @@ func (m *Service) CreateCompany(ctx context.Context, c filing.NewCompany) filing
 	return m.send(m.creations, func() filing.Answer { return m.service.CreateCompany(ctx, c) })
 }
 
-// send times what was written to the wire. What was not, for the breaker was
-// open, would only flatter the service.
+// send times requests that were written to the wire. Those that were not, because
+// the breaker was open, would make the service look faster than it is.
 func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer) filing.Answer {
 	m.inFlight.Inc()
 	defer m.inFlight.Dec()
@@ -157,6 +156,9 @@ func (m *Service) send(counter *prometheus.CounterVec, send func() filing.Answer
 	}
 	return a
 }
+
+// Hold is why the order breaker sends no order.
+func (m *Service) Hold() filingapi.Hold { return m.service.Hold() }
 
 // Company looks a company up.
 func (m *Service) Company(ctx context.Context, ref string) (filing.Company, error) {
