@@ -59,9 +59,9 @@ func inPlainWords(err error) (string, bool) {
 	}
 	switch {
 	case has("file is not a database", "database disk image is malformed"):
-		return "the ledger is damaged, or is no ledger (" + text +
-			"). Do not delete it: it alone knows what was ordered. Put it aside, restore the latest backup in its " +
-			"place, and then say: importer resolve --all --doubt --since MOMENT-OF-THE-BACKUP", true
+		return "the ledger is damaged, or the file is not a ledger (" + text +
+			"). Do not delete it: no other record says what was ordered. Move it away, put the latest backup in its " +
+			"place, then run: importer resolve restored --since TIME-OF-THE-BACKUP", true
 	case has("database or disk is full", "no space left on device"):
 		return "the disk is full, and nothing more can be recorded, so nothing more is sent. Make room, then give " +
 			"the same command again: it continues (" + text + ")", true

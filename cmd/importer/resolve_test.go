@@ -235,9 +235,9 @@ func (d *desk) book() ledger.Balance {
 // oneByOne settles a row by flags, as a person who has looked.
 func (d *desk) oneByOne(row int, company string) {
 	d.Helper()
-	args := []string{"resolve", d.batch, "--row", strconv.Itoa(row), "--not-placed"}
+	args := []string{"resolve", "mark", d.batch + ":" + strconv.Itoa(row), "not-placed"}
 	if id := d.order(company); id != "" {
-		args = append(args[:4], "--order", id)
+		args = append(args[:3], "placed", "--order", id)
 	}
 	d.do(exitDone, args...)
 }
@@ -265,28 +265,28 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 		},
 		"from a workbook": func(d *desk, _ []uncertainJSON) {
 			path := filepath.Join(d.dir, "uncertain.xlsx")
-			d.do(exitDone, "resolve", d.batch, "-o", path)
+			d.do(exitDone, "resolve", "export", d.batch, "-o", path)
 			if err := decide(path, d.word); err != nil {
 				d.Fatal(err)
 			}
 			before := d.book()
-			d.do(exitFailed, "resolve", d.batch, "--from", path) // nobody to ask
-			d.do(exitFailed, "resolve", d.batch, "-o", path)     // the decisions would be lost
+			d.do(exitFailed, "resolve", "import", path)                // nobody to ask
+			d.do(exitFailed, "resolve", "export", d.batch, "-o", path) // the decisions would be lost
 			if after := d.book(); after != before {
 				d.Errorf("without a yes the book went from %+v to %+v", before, after)
 			}
-			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+			d.do(exitDone, "resolve", "import", path, "--yes")
 			settled := d.book()
 			d.do(exitDone, "run", filepath.Join(d.dir, "roster.csv"), "--yes")
 			sent := d.book()
-			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+			d.do(exitDone, "resolve", "import", path, "--yes")
 			if again := d.book(); again != sent || settled.Reserved != 0 {
 				d.Errorf("the same file again took the book from %+v to %+v", sent, again)
 			}
 		},
 		"from a CSV": func(d *desk, _ []uncertainJSON) {
 			path := filepath.Join(d.dir, "uncertain.csv")
-			d.do(exitDone, "resolve", d.batch, "-o", path)
+			d.do(exitDone, "resolve", "export", d.batch, "-o", path)
 			content, err := os.ReadFile(path)
 			if err != nil {
 				d.Fatal(err)
@@ -308,7 +308,7 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 			if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 				d.Fatal(err)
 			}
-			d.do(exitDone, "resolve", d.batch, "--from", path, "--yes")
+			d.do(exitDone, "resolve", "import", path, "--yes")
 		},
 		"by events that name the company": func(d *desk, all []uncertainJSON) {
 			d.tell(certain, true)
@@ -334,7 +334,7 @@ func TestTwentyUncertainRowsSettledInEachWay(t *testing.T) {
 					defer d.do(exitDone, strings.Fields(row.Evidence[at].Accept)[1:]...)
 					continue
 				}
-				never := []string{"resolve", d.batch, "--row", strconv.Itoa(row.Row), "--not-placed"}
+				never := []string{"resolve", "mark", fmt.Sprintf("%s:%d", d.batch, row.Row), "not-placed"}
 				d.do(exitFailed, never...) // some evidence speaks against it
 				d.do(exitDone, append(never, "--yes")...)
 			}

@@ -18,7 +18,7 @@ import (
 // ordering are the commands on a way to an order; the script policy.txtar has one
 // person alone try each of them.
 var ordering = []string{
-	"run", "submit", "approve", "resume", "retry", "cancel", "resolve",
+	"run", "submit", "approve", "resume", "retry", "cancel", "resolve mark",
 	"season add", "season update", "season run-now", "season resume", "accounts link", "accounts vouch", "firm",
 }
 
@@ -33,6 +33,10 @@ var notOrdering = map[string]string{
 	"sandbox":                "is a service of its own",
 	"backup":                 "reads the ledger",
 	"restore":                "replaces the ledger: whoever can do it has the database",
+	"resolve":                "lists rows",
+	"resolve export":         "writes a spreadsheet",
+	"resolve import":         "resolves rows as resolve mark does",
+	"resolve restored":       "sends less: what may have been sent is not sent again",
 	"deposit":                "money: what waits for approval is not sent for it",
 	"audit rotate-seal-key":  "seals numbers with another key",
 	"balance":                "money: what waits for approval is not sent for it",

@@ -410,8 +410,9 @@ func formationError(row *ledger.Row, n ledger.NamedCompany, formation filing.Key
 		return &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"%s formed this company, and its Company ID is not known yet: importer resolve %s --row %d "+
-					"--company COMPANY_ID, then importer retry %s", rowRef(*row, holder), n.Batch, n.Number, row.Batch),
+				"%s formed this company, and its Company ID is not known yet: importer resolve mark %s:%d "+
+					"placed --company COMPANY_ID, then importer retry %s", rowRef(*row, holder), n.Batch, n.Number,
+				row.Batch),
 		}
 	}
 	return &lookupError{

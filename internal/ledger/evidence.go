@@ -316,7 +316,8 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 			case s.product == filing.Formation && s.company != "":
 				row.company = s.company
 			case s.product == filing.Formation:
-				message += "; it does not name the company that was formed: importer resolve --row with --company does"
+				message += "; it does not name the company that was formed: importer resolve mark BATCH:ROW placed " +
+					"--company does"
 			}
 			g.placed(row, []string{s.order}, map[string]filing.Product{s.order: s.product}, message)
 			return nil

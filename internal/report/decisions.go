@@ -31,7 +31,7 @@ var decisionFields = []resolve.Field{
 }
 
 // ErrNoDecisions is returned for a file that WriteUncertain cannot have written.
-var ErrNoDecisions = errors.New("not a sheet of uncertain rows: importer resolve BATCH -o FILE writes one")
+var ErrNoDecisions = errors.New("not a sheet of uncertain rows. To write one: importer resolve export BATCH -o FILE")
 
 // Cell is the address of one of a decision's cells.
 func (d *DecisionSheet) Cell(of resolve.Decision, field resolve.Field) string {

@@ -76,8 +76,8 @@ func HaltText(h ledger.Halted) string {
 }
 
 // AfterRestore is what to do about a ledger that went back in time.
-const AfterRestore = "hold the rows that may have been sent since and go on: importer resolve --all --doubt (where " +
-	"no process that is gone can have sent any: importer resolve --restored)"
+const AfterRestore = "mark the rows that may have been sent since as uncertain and resume: importer resolve " +
+	"restored (or, if no process that has ended can have sent any, importer resolve restored --nothing-sent)"
 
 // DisagreeText says that the service has refused an order for insufficient funds
 // although the recorded balance has some; "" where the two do not disagree. How to

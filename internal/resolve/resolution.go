@@ -322,7 +322,7 @@ func (s *Service) Resolve(ctx context.Context, r *Resolution) (string, error) {
 	said := fmt.Sprintf("Row %d is placed. The %s that was held for it is spent.", row.Number, row.Reserved.Dollars())
 	if row.Request.Order.Formation != nil {
 		said += fmt.Sprintf(
-			" The company that was formed is not known yet: importer resolve %s --row %d --company COMPANY_ID",
+			" The company that was formed is not known yet: importer resolve mark %s:%d placed --company COMPANY_ID",
 			row.Batch, row.Number)
 	}
 	return said, s.Ledger.ResolvePlaced(ctx, row.ID, row.Tries, r.OrderIDs, "placed: found by "+by)

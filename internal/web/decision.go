@@ -196,7 +196,7 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 	if len(body) > maxDecided {
 		return nil, wrong(
 			"%s decides on too many rows at once: leave the decisions of some thousand rows for a second sheet, or "+
-				"use the command importer resolve --from. Nothing was settled.", decisions.File)
+				"use the command importer resolve import. Nothing was settled.", decisions.File)
 	}
 	p.Decisions = string(body)
 	return p, nil

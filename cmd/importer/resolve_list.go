@@ -7,32 +7,60 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
 	"bulkfiling/internal/resolve"
 )
 
-// list shows the uncertain rows, those of a batch together.
-func (r *resolver) list(ctx context.Context) error {
-	orders, err := r.uncertain(ctx)
+// listFlags are the options of resolve list.
+type listFlags struct{ noLinks, json bool }
+
+func (a *app) resolveListCommand() *cobra.Command {
+	var f listFlags
+	c := &cobra.Command{
+		Use:   "list [BATCH]",
+		Short: "List the uncertain rows",
+		Long: `list shows each uncertain row: when it was sent, what was answered, the reserved
+money, a link to the company's dashboard, and orders reported by the filing
+service that may be the row's. If an order can belong to one row only, that row
+is marked as placed first.
+
+A dashboard link signs its reader in for seven days. --no-links leaves the links
+out.`,
+		Example: "  importer resolve list\n  importer resolve list b7k2 --no-links\n  importer resolve list --json",
+		Args:    atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withResolver(c.Context(), first(args), "list",
+				func(r *resolver) error { return r.list(c.Context(), f) })
+		},
+	}
+	c.Flags().BoolVar(&f.noLinks, "no-links", false, "leave out the dashboard links")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON line for each uncertain row")
+	return c
+}
+
+// list prints the uncertain rows, those of a batch together.
+func (r *resolver) list(ctx context.Context, f listFlags) error {
+	rows, err := r.listUncertain(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.link(ctx, orders); err != nil {
+	if err := r.addLinks(ctx, rows, f.noLinks); err != nil {
 		return err
 	}
-	// Batches that were taken in at once have their rows mixed.
+	// Batches that were imported at the same time have their rows mixed.
 	var batches []string
 	of := make(map[string][]*resolve.UncertainOrder)
-	for _, d := range orders {
+	for _, d := range rows {
 		if of[d.Row.Batch] == nil {
 			batches = append(batches, d.Row.Batch)
 		}
 		of[d.Row.Batch] = append(of[d.Row.Batch], d)
 	}
-	switch {
-	case r.flags.asJSON:
+	if f.json {
 		lines := json.NewEncoder(r.out)
 		for _, batch := range batches {
 			for _, d := range of[batch] {
@@ -42,9 +70,11 @@ func (r *resolver) list(ctx context.Context) error {
 			}
 		}
 		return nil
-	case len(orders) == 0 && r.batch.ID != "":
-		fmt.Fprintf(r.out, "No row of batch %s is uncertain.\n", r.batch.ID)
-	case len(orders) == 0:
+	}
+	switch {
+	case len(rows) == 0 && r.batch.ID != "":
+		fmt.Fprintf(r.out, "Batch %s has no uncertain rows.\n", r.batch.ID)
+	case len(rows) == 0:
 		fmt.Fprintln(r.out, "No row is uncertain.")
 	}
 	for i, id := range batches {
@@ -55,32 +85,32 @@ func (r *resolver) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(r.out, "Sent, and without a trustworthy answer: %s of batch %s (%s).\n", count(len(of[id]), "row"),
-			id, b.File)
+		fmt.Fprintf(r.out, "Batch %s (%s): %s. Sent, but not confirmed by the filing service.\n", id, b.File,
+			count(len(of[id]), "uncertain row"))
 		for _, d := range of[id] {
-			r.show(d)
+			r.show(d, f.noLinks)
 		}
 		r.advise(id, of[id])
 	}
-	return r.unnamed(ctx)
+	return r.listUnnamed(ctx)
 }
 
-// unnamed lists formations that are placed and lack their company.
-func (r *resolver) unnamed(ctx context.Context) error {
+// listUnnamed lists placed formations whose company is not known.
+func (r *resolver) listUnnamed(ctx context.Context) error {
 	rows, err := r.ledger.UnnamedFormations(ctx, r.batch.ID)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	fmt.Fprintln(r.out, "\nPlaced, and nobody told which company was formed:")
+	fmt.Fprintln(r.out, "\nPlaced formations whose company ID is not known yet:")
 	for _, row := range rows {
-		fmt.Fprintf(r.out, "  %s: importer resolve %s --row %d --company COMPANY_ID\n", row.Request.LegalName(),
-			row.Batch, row.Number)
+		fmt.Fprintf(r.out, "  %s: importer resolve mark %s:%d placed --company COMPANY_ID\n",
+			row.Request.LegalName(), row.Batch, row.Number)
 	}
 	return nil
 }
 
-// show prints a row and all that is known of it.
-func (r *resolver) show(d *resolve.UncertainOrder) {
+// show prints a row and its evidence.
+func (r *resolver) show(d *resolve.UncertainOrder, noLinks bool) {
 	fmt.Fprintf(r.out, "\nrow %d  %s\n", d.Row.Number, d.Ordered())
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(r.out, "  %-10s  %s\n", name, fmt.Sprintf(format, args...))
@@ -97,63 +127,60 @@ func (r *resolver) show(d *resolve.UncertainOrder) {
 	if len(sent) == 0 {
 		line("sent", "before %s: %s", d.Row.UpdatedAt.Local().Format("2006-01-02 15:04:05"), d.Row.Message)
 	}
-	line("money held", "%s", d.Row.Reserved.Dollars())
+	line("reserved", "%s", d.Row.Reserved.Dollars())
 	if d.Dashboard != "" {
 		line("dashboard", "%s", d.Dashboard)
-	} else if !r.flags.noLinks {
+	} else if !noLinks {
 		line("dashboard", "no link: %s", d.NoDashboard)
 	}
 	for _, e := range d.Candidates {
 		line("evidence", "%s", e)
-		line("", "to accept it: %s", accept(d, e))
+		line("", "to accept it: %s", acceptCommand(d, e))
 	}
 	if d.MoreCandidates > 0 {
-		line("", "and %s more that fit", count(d.MoreCandidates, "order"))
+		line("", "%s", plural(d.MoreCandidates, "more order may match", "more orders may match"))
 	}
 }
 
-// accept is the command that settles a row by a piece of evidence.
-func accept(d *resolve.UncertainOrder, c resolve.Candidate) string {
-	command := fmt.Sprintf("importer resolve %s --row %d --order %s", d.Row.Batch, d.Row.Number, c.Order)
+// acceptCommand is the command that marks a row as placed by a piece of evidence.
+func acceptCommand(d *resolve.UncertainOrder, c resolve.Candidate) string {
+	command := fmt.Sprintf("importer resolve mark %s:%d placed --order %s", d.Row.Batch, d.Row.Number, c.Order)
 	if company := d.Accept(c).CompanyID; company != "" {
 		command += " --company " + company
 	}
 	return command
 }
 
-// advise prints how the rows of a batch are settled.
-func (r *resolver) advise(batch string, orders []*resolve.UncertainOrder) {
-	line := func(rest string) { fmt.Fprintf(r.out, "  importer resolve %s %s\n", batch, rest) }
-	fmt.Fprintln(r.out, "\nLook whether the order is there, then settle each row:")
-	line("--row N --order ORDER_ID")
-	line("--row N --not-placed")
-	if slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.FormsCompany() }) {
-		fmt.Fprintln(
-			r.out, "A company that was created is settled with its id, and that of a formation is given beside "+
-				"the order:")
-		line("--row N --company COMPANY_ID")
-		line("--row N --order ORDER_ID --company COMPANY_ID")
+// advise prints how to resolve the rows of a batch.
+func (r *resolver) advise(batch string, rows []*resolve.UncertainOrder) {
+	mark := func(rest string) { fmt.Fprintf(r.out, "  importer resolve mark %s:ROW %s\n", batch, rest) }
+	fmt.Fprintln(r.out, "\nCheck the dashboard for each order, then mark the row:")
+	mark("placed --order ORDER_ID")
+	mark("not-placed")
+	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.FormsCompany() }) {
+		fmt.Fprintln(r.out, "For a company that was created, give its ID. For a formation, give the order and the company:")
+		mark("placed --company COMPANY_ID")
+		mark("placed --order ORDER_ID --company COMPANY_ID")
 	}
-	if slices.ContainsFunc(orders, func(d *resolve.UncertainOrder) bool { return d.Row.Creating && d.Assumed() }) {
-		fmt.Fprintln(
-			r.out, "Where a creation and its order are both in doubt, the company alone says that the order was not "+
-				"made: it is sent then.")
+	if slices.ContainsFunc(rows, func(d *resolve.UncertainOrder) bool { return d.Row.Creating && d.Assumed() }) {
+		fmt.Fprintln(r.out, "If a creation and its order are both uncertain, --company alone means that the order was not "+
+			"placed: it is sent next.")
 	}
-	if len(orders) > 1 {
-		fmt.Fprintln(r.out, "Or all at once, in a sheet to fill in:")
-		line("-o uncertain.xlsx")
-		line("--from uncertain.xlsx")
+	if len(rows) > 1 {
+		fmt.Fprintln(r.out, "Or resolve all rows in a spreadsheet:")
+		fmt.Fprintf(r.out, "  importer resolve export %s -o uncertain.xlsx\n", batch)
+		fmt.Fprintln(r.out, "  importer resolve import uncertain.xlsx")
 	}
 }
 
-// uncertainJSON is a line of resolve --json.
+// uncertainJSON is a line of resolve list --json.
 type uncertainJSON struct {
 	Batch       string          `json:"batch"`
 	Row         int             `json:"row"`
 	Ordered     string          `json:"ordered"`
 	Company     string          `json:"company,omitempty"` // comp_<id>, or the reference in the sheet
 	LegalName   string          `json:"legalName,omitempty"`
-	Creating    bool            `json:"creating,omitempty"` // the company's creation is in doubt, not an order
+	Creating    bool            `json:"creating,omitempty"` // the company's creation is uncertain, not an order
 	Held        money.Cents     `json:"held"`
 	Attempts    []attemptJSON   `json:"attempts"`
 	Dashboard   string          `json:"dashboard,omitempty"`
@@ -213,7 +240,7 @@ func uncertainLine(d *resolve.UncertainOrder) uncertainJSON {
 			Company: e.Company,
 			At:      e.At.UTC(),
 			Others:  e.Others,
-			Accept:  accept(d, e),
+			Accept:  acceptCommand(d, e),
 		}
 		for _, other := range e.Also {
 			piece.Also = append(piece.Also, fmt.Sprintf("%s row %d", other.Batch, other.Number))

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bulkfiling/internal/filing"
+	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/resolve"
+)
+
+// restoredFlags are the options of resolve restored.
+type restoredFlags struct {
+	since       string
+	rows        []int
+	nothingSent bool
+	yes         bool
+}
+
+func (a *app) resolveRestoredCommand() *cobra.Command {
+	var f restoredFlags
+	c := &cobra.Command{
+		Use:   "restored [BATCH]",
+		Short: "Resume after the ledger was restored from a backup",
+		Long: `After a restore, orders that were sent since the backup look unsent. Sent again,
+they would be bought twice. The ledger notices that it went back in time, and all
+processes stop sending orders.
+
+restored marks every ready row as uncertain, reserves its money, and sends orders
+again. Resolve those rows next. Name a BATCH, or rows of it with --row, to mark
+only these; sending then stays stopped. The same command again is safe.
+
+Processes that are still running have already recorded what they sent. If no
+other process can have sent an order since the backup, --nothing-sent resumes
+sending and keeps the rows ready.`,
+		Example: `  importer resolve restored --since "2026-03-01 02:00"
+  importer resolve restored b7k2 --row 17 --row 18
+  importer resolve restored --nothing-sent`,
+		Args: atMostOne,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && f.nothingSent:
+				return usage("--nothing-sent is about the whole ledger: leave the batch out")
+			case len(args) == 0 && len(f.rows) > 0:
+				return usage("--row needs a batch")
+			}
+			since, err := parseSince(f.since, time.Now())
+			if err != nil {
+				return err
+			}
+			return a.withResolver(c.Context(), first(args), "restored", func(r *resolver) error {
+				r.yes = f.yes
+				if f.nothingSent {
+					return r.resumeSending(c.Context())
+				}
+				return r.markUncertain(c.Context(), f.rows, since)
+			})
+		},
+	}
+	c.Flags().StringVar(&f.since, "since", "",
+		`the time of the backup, such as "2026-03-01 14:30" (default: the last order the ledger knows of)`)
+	c.Flags().IntSliceVar(&f.rows, "row", nil, "mark only this row of the batch; repeat it for several")
+	c.Flags().BoolVar(&f.nothingSent, "nothing-sent", false, "resume sending and mark no row as uncertain")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	c.MarkFlagsMutuallyExclusive("nothing-sent", "since")
+	c.MarkFlagsMutuallyExclusive("nothing-sent", "row")
+	return c
+}
+
+// sinceLayouts are the ways to write a time. It is local unless it names a zone.
+var sinceLayouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
+	"2006-01-02T15:04", time.DateOnly}
+
+// parseSince reads a time in the past; the zero time for "".
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range sinceLayouts {
+		at, err := time.ParseInLocation(layout, text, time.Local)
+		switch {
+		case err != nil:
+		case at.After(now):
+			return at, usage("--since %s is in the future", text)
+		default:
+			return at, nil
+		}
+	}
+	return time.Time{}, usage("--since %q is not a time: write 2026-03-01 14:30 or 2026-03-01T14:30:00Z", text)
+}
+
+// markUncertain marks ready rows as uncertain that may have been sent without a
+// record in the ledger: those of one batch, or of all batches.
+func (r *resolver) markUncertain(ctx context.Context, numbers []int, since time.Time) error {
+	checks, rows, err := r.checkRestore(ctx, numbers, since)
+	if err != nil {
+		return err
+	}
+	if rows == 0 {
+		fmt.Fprintln(r.out, "No ready rows left to mark as uncertain.")
+		return r.endHalt(ctx)
+	}
+	if !r.yes {
+		if err := r.confirm(ctx, fmt.Sprintf("Mark %s as uncertain?", count(rows, "row")),
+			"Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	before, err := r.ledger.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, s := range checks {
+		did, err := r.service.MarkUncertain(acting(ctx, "doubt", s.Batch.ID, ""), s)
+		if err != nil {
+			return fmt.Errorf("%w. Run the same command again to continue", err)
+		}
+		r.showMarked(s, did)
+		failed += len(did.Failed)
+	}
+	after, err := r.ledger.Balance(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, balanceChange(before, after))
+	if failed > 0 {
+		return fmt.Errorf("%s could not be looked up and may still be sent. Start no worker and no run before the "+
+			"same command succeeds", count(failed, "row"))
+	}
+	return r.endHalt(ctx)
+}
+
+// checkRestore lists the ready rows that may have been sent, by batch.
+func (r *resolver) checkRestore(ctx context.Context, numbers []int, since time.Time) (
+	checks []*resolve.RestoreCheck, rows int, err error) {
+	batches := []ledger.Batch{r.batch}
+	if r.batch.ID == "" {
+		if batches, err = r.ledger.Batches(ctx); err != nil {
+			return nil, 0, err
+		}
+		slices.Reverse(batches) // the oldest batch has the purchase
+	}
+	for _, b := range batches {
+		s, err := r.service.CheckRestore(ctx, b, numbers, since)
+		if errors.Is(err, resolve.ErrNotSubmitted) && r.batch.ID == "" {
+			r.say("Batch %s is not submitted. Its rows were not changed.", b.ID)
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		r.showCheck(s)
+		if len(s.Rows) > 0 {
+			checks = append(checks, s)
+			rows += len(s.Rows)
+		}
+	}
+	return checks, rows, nil
+}
+
+// endHalt ends the halt of a ledger that went back in time, after the rows of all
+// batches were dealt with.
+func (r *resolver) endHalt(ctx context.Context) error {
+	halted, err := r.ledger.FleetHalt(ctx)
+	if err != nil || r.batch.ID != "" || halted.Reason != filing.HaltRestored {
+		return err
+	}
+	return r.endRestored(ctx, halted)
+}
+
+func (r *resolver) endRestored(ctx context.Context, halted ledger.Halted) error {
+	if err := r.ledger.EndRestored(acting(ctx, "end-restored", "", halted.Note)); err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, "Orders are sent again.")
+	return nil
+}
+
+// showCheck prints which rows of a batch may have been sent.
+func (r *resolver) showCheck(s *resolve.RestoreCheck) {
+	if len(s.Rows) > 0 {
+		r.say("Batch %s (%s): %s may have been sent since %s. %s will be reserved.", s.Batch.ID, s.Batch.File,
+			count(len(s.Rows), "ready row"), s.Since.Local().Format("2006-01-02 15:04:05"), s.Reserves().Dollars())
+	}
+	if s.AtService > 0 {
+		r.say("Batch %s: %s being placed now. Not changed.", s.Batch.ID, plural(s.AtService, "row is", "rows are"))
+	}
+	if s.Resolved > 0 {
+		r.say("Batch %s: %s already resolved for a backup of %s. Not changed. For a later backup, give its time "+
+			"with --since.", s.Batch.ID, plural(s.Resolved, "row was", "rows were"),
+			s.ResolvedSince.Local().Format("2006-01-02 15:04:05"))
+	}
+}
+
+// showMarked prints what became of the rows of a batch.
+func (r *resolver) showMarked(s *resolve.RestoreCheck, did resolve.Marked) {
+	fmt.Fprintf(r.out, "Batch %s: %s marked as uncertain.\n", s.Batch.ID, count(did.Uncertain, "row"))
+	for _, left := range []struct {
+		rows int
+		why  string
+	}{
+		{did.Bought, "not changed: bought before, so no order can have been sent"},
+		{did.Waiting, "not changed: another uncertain row has the same purchase and decides for both"},
+		{did.Absent, "not changed: the filing service has no such company or user, so no order can have been sent"},
+		{did.Gone, "not changed: no longer ready"},
+	} {
+		if left.rows > 0 {
+			fmt.Fprintf(r.out, "  %s %s\n", count(left.rows, "row"), left.why)
+		}
+	}
+	for _, why := range did.Failed {
+		fmt.Fprintf(r.out, "  %s\n", why)
+	}
+	if did.Uncertain > 0 {
+		fmt.Fprintf(r.out, "To resolve them: importer resolve %s\n", s.Batch.ID)
+	}
+}
+
+// resumeSending ends the halt of a ledger that went back in time and keeps every
+// row ready.
+func (r *resolver) resumeSending(ctx context.Context) error {
+	halted, err := r.ledger.FleetHalt(ctx)
+	if err != nil {
+		return err
+	}
+	if halted.Reason != filing.HaltRestored {
+		fmt.Fprintln(r.out, "The ledger has not gone back in time. Sending is not stopped for that reason.")
+		return nil
+	}
+	ready, err := r.ledger.Sendable(ctx, "", 1)
+	if err != nil {
+		return err
+	}
+	r.say("The ledger went back in time. Noticed %s: %s.\nRunning processes have recorded the orders they sent "+
+		"since.", halted.Since.Local().Format("2006-01-02 15:04:05"), halted.Note)
+	if len(ready) > 0 {
+		r.warn([]string{"Ready rows will be sent. If a process that has ended already sent one, it is bought twice. " +
+			"To mark such rows as uncertain instead: importer resolve restored"})
+	}
+	if !r.yes {
+		if err := r.confirm(ctx, "Resume sending orders?", "Nothing was changed."); err != nil {
+			return err
+		}
+	}
+	return r.endRestored(ctx, halted)
+}
