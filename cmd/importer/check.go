@@ -45,7 +45,7 @@ func (a *app) check(ctx context.Context, path, output string, f sheetFlags, asJS
 		input:  path,
 		ending: ".checked.xlsx",
 		kinds:  []string{".xlsx"},
-		ours:   sheet.Unchanged,
+		ours:   sheet.IsUnedited,
 	}
 	if err := o.check(); err != nil {
 		return err

@@ -20,7 +20,7 @@ func oursIn(ctx context.Context, l *ledger.Ledger) func(string) (bool, error) {
 	ctx = context.WithoutCancel(ctx) // the results are written also after Ctrl-C
 	return func(path string) (bool, error) {
 		if !strings.EqualFold(filepath.Ext(path), ".csv") {
-			if same, err := sheet.Unchanged(path); err != nil || !same {
+			if same, err := sheet.IsUnedited(path); err != nil || !same {
 				return false, err
 			}
 		}

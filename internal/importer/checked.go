@@ -80,9 +80,9 @@ func (c *checked) writeOfficers(book *sheet.Workbook) error {
 			if i < len(shown) {
 				cell = shown[i]
 			}
-			out := sheet.Echo(cell)
+			out := sheet.CopyOf(cell)
 			if row.Number == list.header {
-				out = out.In(sheet.StyleHeader)
+				out = out.WithStyle(sheet.StyleHeader)
 			}
 			for _, p := range c.officers[sheet.CellName(i, row.Number)] {
 				mark(&out, &p)
@@ -144,14 +144,14 @@ func (c *checked) writeHead() error {
 		header := row.Number == c.im.layout.row
 		for _, cell := range row.Cells {
 			cell.Text = filing.HideSSNs(cell.Text)
-			out := sheet.Echo(cell)
+			out := sheet.CopyOf(cell)
 			if header {
-				out = out.In(sheet.StyleHeader)
+				out = out.WithStyle(sheet.StyleHeader)
 			}
 			c.cells = append(c.cells, out)
 		}
 		if header {
-			c.insert(sheet.Str(messageHeader).In(sheet.StyleHeader), sheet.Str(rowHeader).In(sheet.StyleHeader))
+			c.insert(sheet.Str(messageHeader).WithStyle(sheet.StyleHeader), sheet.Str(rowHeader).WithStyle(sheet.StyleHeader))
 		}
 		if err := c.sheet.Row(c.cells...); err != nil {
 			return err
@@ -208,9 +208,9 @@ func (c *checked) write(r *Row) error {
 	}
 	c.cells = c.cells[:0]
 	for _, cell := range c.im.masked(r.Cells) {
-		out := sheet.Echo(cell)
+		out := sheet.CopyOf(cell)
 		if r.Result == filing.Skipped {
-			out = out.In(sheet.StyleGrey)
+			out = out.WithStyle(sheet.StyleGrey)
 		}
 		c.cells = append(c.cells, out)
 	}
@@ -250,9 +250,9 @@ func (c *checked) write(r *Row) error {
 	}
 	at := sheet.OutCell{}
 	if number > 0 {
-		at = sheet.Int(int64(number)).In(sheet.StyleGrey)
+		at = sheet.Int(int64(number)).WithStyle(sheet.StyleGrey)
 	}
-	c.insert(sheet.Str(message).In(style), at)
+	c.insert(sheet.Str(message).WithStyle(style), at)
 	return c.sheet.Row(c.cells...)
 }
 
@@ -264,7 +264,7 @@ func mark(cell *sheet.OutCell, p *Problem) {
 	cell.Comment += p.Message
 	if p.Rule == columns[filingYear].rule &&
 		cell.Kind == sheet.Date { // else a year that is typed there becomes a date, too
-		*cell = sheet.Str(cell.Text).With(cell.Comment)
+		*cell = sheet.Str(cell.Text).WithComment(cell.Comment)
 	}
 	if p.Severity == Error {
 		cell.Style = sheet.StyleFault

@@ -166,7 +166,7 @@ func (c *checker) stretch(s *stretch) {
 	for i := range in {
 		c.check(&in[i], &s.rows[i], &s.drafts[i])
 	}
-	if c.im.options.Season != nil {
+	if c.im.options.Run != nil {
 		s.rows = slices.DeleteFunc(s.rows, func(r Row) bool { return r.left })
 	}
 }

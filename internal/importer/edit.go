@@ -229,11 +229,11 @@ func (o *overlay) lay(row *sheet.Row) bool {
 		cells[i] = cell
 	}
 	for _, e := range typed {
-		set(e.Column, sheet.Typed(e.Text))
+		set(e.Column, sheet.TypedCell(e.Text))
 	}
 	if isHeader {
 		for i, name := range o.added {
-			set(o.width+i, sheet.Typed(name))
+			set(o.width+i, sheet.TypedCell(name))
 		}
 	}
 	for len(cells) > 0 && cells[len(cells)-1].Kind == sheet.Blank {
@@ -264,7 +264,7 @@ func (all edits) hash(salt string) string {
 		for _, row := range slices.Sorted(maps.Keys(o.rows)) {
 			cells := make(map[int]string)
 			for _, e := range o.rows[row] {
-				cells[e.Column] = sheet.Typed(e.Text).Text
+				cells[e.Column] = sheet.TypedCell(e.Text).Text
 			}
 			for _, column := range slices.Sorted(maps.Keys(cells)) {
 				s.Cells = append(s.Cells, [3]any{row, column, cells[column]})

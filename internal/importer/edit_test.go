@@ -487,7 +487,7 @@ func TestEditsAreAsIfTyped(t *testing.T) {
 		}
 		var there []int // rows that are not blank
 		for i, row := range grid {
-			if slices.ContainsFunc(row, func(s string) bool { return sheet.Typed(s).Text != "" }) {
+			if slices.ContainsFunc(row, func(s string) bool { return sheet.TypedCell(s).Text != "" }) {
 				there = append(there, i+1)
 			}
 		}
@@ -570,7 +570,7 @@ func typedInto(grid [][]string, edits []Edit) [][]string {
 		}
 	}
 	header := out[0]
-	for len(header) > 0 && sheet.Typed(header[len(header)-1]).Text == "" {
+	for len(header) > 0 && sheet.TypedCell(header[len(header)-1]).Text == "" {
 		header = header[:len(header)-1]
 	}
 	width := len(header)

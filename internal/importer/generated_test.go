@@ -287,7 +287,7 @@ func makeAnnualReports(t *testing.T, path string) {
 			t.Fatal(err)
 		}
 	}
-	write(sheet.Str("Delaware annual reports, season 2026").In(sheet.StyleTitle))
+	write(sheet.Str("Delaware annual reports, season 2026").WithStyle(sheet.StyleTitle))
 	write()
 	header := texts("Company ID", "Legal Name", "Entity Type", "Formation State", "Formation Date", "User Email",
 		"User Name", "Filing State", "Filing Year",

@@ -26,28 +26,28 @@ type Options struct {
 	Map         map[string]string // their header, or a column such as "F:F", to ours; to "" to ignore it
 	Sheet       string            // the sheet to read; empty: the one that holds filings
 	HeaderRow   HeaderRow
-	VisibleOnly bool      // rows that are hidden, by hand or by a filter, are left out
-	Again       string    // why purchases made before are wanted once more; empty for never
-	Season      *Season   // the firing of a season that reads the file; nil for none
-	Edits       []Edit    // typed over the cells; the last of several for one cell counts
-	EditSalt    string    // kept as secret as the edits, whose hash nobody can then try values against
-	OnPage      bool      // what to choose is told in the words of the page instead of a command's flags
-	Now         time.Time // decides which filing years are unlikely; zero: the present
+	VisibleOnly bool         // rows that are hidden, by hand or by a filter, are left out
+	Again       string       // why purchases made before are wanted once more; empty for never
+	Run         *ScheduleRun // the run of a schedule that reads the file; nil for none
+	Edits       []Edit       // typed over the cells; the last of several for one cell counts
+	EditSalt    string       // kept as secret as the edits, whose hash nobody can then try values against
+	OnPage      bool         // what to choose is told in the words of the page instead of a command's flags
+	Now         time.Time    // decides which filing years are unlikely; zero: the present
 	Limits      sheet.Limits
 
 	ours []int // the columns that we added to a sheet that is fed back
 }
 
-// Season is what a firing of a season adds to how its roster is read.
-type Season struct {
-	Firing string // names it: every firing is a batch of its own
-	// Turn says how a row, by its number, is filed by this firing; false leaves
-	// it out of the batch. Several goroutines call it at once.
-	Turn func(row int) (Turn, bool)
+// ScheduleRun is what a run of a schedule adds to how its company list is read.
+type ScheduleRun struct {
+	ID string // of the run: every run is a batch of its own
+	// RowOf says how a row, by its number, is filed by this run; false leaves it
+	// out of the batch. Several goroutines call it at once.
+	RowOf func(row int) (RunRow, bool)
 }
 
-// Turn is a row's part in a firing.
-type Turn struct {
+// RunRow is how a run files a row.
+type RunRow struct {
 	FilingYear string // four digits; "" for that of the options
 	Priority   int64  // as the ledger's: lower numbers go first
 }
@@ -380,13 +380,13 @@ func quotedList(headers []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ErrAnswered is returned for a results workbook in which nothing is left to
+// ErrNothingToCorrect is returned for a results workbook in which nothing is left to
 // correct.
-var ErrAnswered = errors.New("nothing is left to correct")
+var ErrNothingToCorrect = errors.New("nothing is left to correct")
 
 type answered struct{ sheet.FormatError }
 
-func (a *answered) Is(target error) bool { return target == ErrAnswered }
+func (a *answered) Is(target error) bool { return target == ErrNothingToCorrect }
 func (a *answered) Unwrap() error        { return &a.FormatError }
 
 // findSheet chooses the sheet to read. Several sheets of filings are never

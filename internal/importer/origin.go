@@ -303,7 +303,7 @@ func (t *target) column(i int) int {
 // none that the ledger has.
 func (im *Import) original(ctx context.Context, to Recorder, own *ledger.Batch) (*ledger.Batch, error) {
 	k, ok := to.(knower)
-	if !ok || im.origin == nil || im.rowNumber < 0 || im.options.Season != nil {
+	if !ok || im.origin == nil || im.rowNumber < 0 || im.options.Run != nil {
 		return nil, nil
 	}
 	b, err := k.Batch(ctx, im.origin.Batch)

@@ -62,24 +62,24 @@ func (im *Import) Record(ctx context.Context, to Recorder, by string) (id string
 				return err
 			}
 		}
-		if im.options.Season == nil {
+		if im.options.Run == nil {
 			out = out[:0]
 		}
 		for i := range rows {
 			row := im.record(&rows[i])
-			if im.options.Season != nil {
+			if im.options.Run != nil {
 				if err := outlive(&row); err != nil {
 					return err
 				}
 			}
 			out = append(out, row)
 		}
-		if im.options.Season != nil {
+		if im.options.Run != nil {
 			return nil
 		}
 		return add(out)
 	})
-	if err == nil && im.options.Season != nil {
+	if err == nil && im.options.Run != nil {
 		// A season's rows are sent by their due dates, so they are added by them.
 		slices.SortStableFunc(out, func(a, b ledger.Row) int { return cmp.Compare(a.Priority, b.Priority) })
 		for part := range slices.Chunk(out, seasonStretch) {
@@ -225,8 +225,8 @@ func (im *Import) identity() string {
 	}
 	option("--edits", im.edits.hash(o.EditSalt))
 	option("--again", o.Again)
-	if o.Season != nil {
-		option("--season", o.Season.Firing)
+	if o.Run != nil {
+		option("--season", o.Run.ID)
 	}
 	return filing.HideSSNs(strings.Join(parts, " "))
 }

@@ -245,8 +245,8 @@ func TestRecordASeason(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := openLedger(t)
-	im := opened(t, path, Options{Season: &Season{Firing: "de@2026-01-15", Turn: func(row int) (Turn, bool) {
-		return Turn{Priority: int64(1 + (n-row+n)%7)}, true
+	im := opened(t, path, Options{Run: &ScheduleRun{ID: "de@2026-01-15", RowOf: func(row int) (RunRow, bool) {
+		return RunRow{Priority: int64(1 + (n-row+n)%7)}, true
 	}}})
 	id, _, err := im.Record(ctx, l, "")
 	if err != nil {

@@ -71,7 +71,7 @@ type checker struct {
 
 	refusals map[string]refusal
 	keys     keyMaker
-	turn     Turn // of the row at hand
+	turn     RunRow // of the row at hand
 
 	row      *Row
 	officers []officerAt // of the row's request
@@ -98,9 +98,9 @@ func (c *checker) check(in *sheet.Row, out *Row, d *draft) {
 		keys:     out.keys[:0],
 	}
 	c.row, c.broken, c.officers = out, c.broken[:0], c.officers[:0]
-	if s := c.im.options.Season; s != nil {
+	if s := c.im.options.Run; s != nil {
 		var ok bool
-		if c.turn, ok = s.Turn(in.Number); !ok {
+		if c.turn, ok = s.RowOf(in.Number); !ok {
 			out.left = true
 			return
 		}
@@ -231,7 +231,7 @@ func (c *checker) fillYear() {
 	v := c.values
 	if y := v[filingYear]; y != "" && y != year {
 		b := c.at(filingYear)
-		if c.im.options.Season != nil {
+		if c.im.options.Run != nil {
 			c.fault(b, c.stands(b), "the sheet says filing year "+y+", the season files "+year+
 				": remove the column from the sheet, or correct it")
 		} else {

@@ -139,7 +139,7 @@ func writeSheet(t *testing.T, path, name, title string, header []string, rows []
 			t.Fatal(err)
 		}
 	}
-	write(sheet.Str(title).In(sheet.StyleTitle))
+	write(sheet.Str(title).WithStyle(sheet.StyleTitle))
 	write()
 	heading := texts(header...)
 	for i := range heading {

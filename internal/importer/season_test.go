@@ -28,8 +28,8 @@ func TestSeasonTakesTheRowsThatHaveTheirTurn(t *testing.T) {
 			importer.Options{
 				FilingYear: "2027",
 				Now:        time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC),
-				Season: &importer.Season{Firing: firing, Turn: func(row int) (importer.Turn, bool) {
-					turn := importer.Turn{Priority: int64(1000 - row)}
+				Run: &importer.ScheduleRun{ID: firing, RowOf: func(row int) (importer.RunRow, bool) {
+					turn := importer.RunRow{Priority: int64(1000 - row)}
 					if row == 4 {
 						turn.FilingYear = "2028"
 					}

@@ -80,7 +80,7 @@ func TestNoSSNOfAnyCellIsSaidOrKept(t *testing.T) {
 			fmt.Fprintln(&said, r.message, r.problems)
 			fmt.Fprintf(&said, "%+v %+v %+v\n", r.request.Company, r.request.User, r.request.Order)
 		}
-		fmt.Fprintln(&said, im.Notes(), im.Understood(), im.Columns(), im.Sheet(), im.file.Name())
+		fmt.Fprintln(&said, im.Notes(), im.ColumnSummary(), im.Columns(), im.Sheet(), im.file.Name())
 		marked := filepath.Join(t.TempDir(), "marked.xlsx")
 		if err := im.WriteChecked(t.Context(), marked); err != nil {
 			t.Fatal(err)

@@ -193,15 +193,15 @@ func WriteTemplate(product filing.Product, path string) error {
 func (t *template) example(id columnID) sheet.OutCell {
 	switch {
 	case id == companyID:
-		return sheet.Str(exampleCompany).In(sheet.StyleGrey)
+		return sheet.Str(exampleCompany).WithStyle(sheet.StyleGrey)
 	case t.says[id] != "":
-		return sheet.Str(t.says[id]).In(sheet.StyleGrey)
+		return sheet.Str(t.says[id]).WithStyle(sheet.StyleGrey)
 	case slices.Contains(t.empty, id):
 		return sheet.OutCell{}
 	case id == orderAgent && !slices.Contains(t.columns, agentCompanyName):
-		return sheet.Str(yes).In(sheet.StyleGrey) // nothing else is ordered in this sheet
+		return sheet.Str(yes).WithStyle(sheet.StyleGrey) // nothing else is ordered in this sheet
 	}
-	return sheet.Str(columns[id].example).In(sheet.StyleGrey)
+	return sheet.Str(columns[id].example).WithStyle(sheet.StyleGrey)
 }
 
 func (t *template) writeForm(book *sheet.Workbook) error {
@@ -209,7 +209,7 @@ func (t *template) writeForm(book *sheet.Workbook) error {
 	var header, example []sheet.OutCell
 	for i, id := range t.columns {
 		c := &columns[id]
-		header = append(header, sheet.Str(c.header).In(sheet.StyleHeader))
+		header = append(header, sheet.Str(c.header).WithStyle(sheet.StyleHeader))
 		example = append(example, t.example(id))
 		o.Widths = append(o.Widths, float64(min(max(len(c.header), len(c.example))+4, 32)))
 		if c.asText() || c.kind == yearKind {
@@ -263,16 +263,16 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]sheet.OutCell{{sheet.Str("How to fill in the sheet " + t.sheet).In(sheet.StyleTitle)}}
+	rows := [][]sheet.OutCell{{sheet.Str("How to fill in the sheet " + t.sheet).WithStyle(sheet.StyleTitle)}}
 	for _, hint := range append(t.hints,
 		"The grey row is an example. It is never filed, and may be deleted or written over.",
 		"Columns may be left out, moved and added.") {
 		rows = append(rows, []sheet.OutCell{sheet.Str(hint)})
 	}
 	rows = append(rows, nil, []sheet.OutCell{
-		sheet.Str("Heading").In(sheet.StyleHeader), sheet.Str("Needed").In(sheet.StyleHeader),
-		sheet.Str("What to write").In(sheet.StyleHeader),
-		sheet.Str("Values").In(sheet.StyleHeader),
+		sheet.Str("Heading").WithStyle(sheet.StyleHeader), sheet.Str("Needed").WithStyle(sheet.StyleHeader),
+		sheet.Str("What to write").WithStyle(sheet.StyleHeader),
+		sheet.Str("Values").WithStyle(sheet.StyleHeader),
 	})
 	for _, id := range t.columns {
 		c := &columns[id]
@@ -281,8 +281,8 @@ func (t *template) writeColumns(book *sheet.Workbook) error {
 			values = "two-letter code or name of a state"
 		}
 		rows = append(rows, []sheet.OutCell{
-			sheet.Str(c.header).In(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).In(sheet.StyleWrap),
-			sheet.Str(values).In(sheet.StyleWrap),
+			sheet.Str(c.header).WithStyle(sheet.StyleBold), sheet.Str(t.when(id)), sheet.Str(c.about).WithStyle(sheet.StyleWrap),
+			sheet.Str(values).WithStyle(sheet.StyleWrap),
 		})
 	}
 	for _, row := range rows {

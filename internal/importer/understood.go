@@ -10,10 +10,10 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Understood is one sentence that says which column was read as what: those whose
+// ColumnSummary is one sentence that says which column was read as what: those whose
 // header is not ours one by one with their cells, the others by their names.
 // Options that stand in for a column are among them.
-func (im *Import) Understood() string {
+func (im *Import) ColumnSummary() string {
 	bound := slices.DeleteFunc(slices.Clone(im.plan.bindings),
 		func(b *binding) bool { return b == nil || b.index < 0 || b.listed != nil })
 	slices.SortFunc(bound, func(a, b *binding) int { return a.index - b.index })

@@ -285,7 +285,7 @@ func (w *weigher) settle(ctx context.Context) error {
 
 // compare fills in what changed since the firing before, of the rows that have
 // their turn.
-func (p *Plan) compare(this, last []season.Row, turns map[int]importer.Turn) {
+func (p *Plan) compare(this, last []season.Row, turns map[int]importer.RunRow) {
 	c := season.Compare(this, last)
 	for _, r := range c.New {
 		if _, ours := turns[r.Number]; ours {

@@ -117,7 +117,7 @@ func (o *SeasonOptions) ahead() string {
 }
 
 // reads are the importer's options for a firing that stands for a day.
-func (o *SeasonOptions) reads(on season.Date, s *importer.Season) (importer.Options, error) {
+func (o *SeasonOptions) reads(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
 	options := importer.Options{
 		Product:   o.Product,
 		State:     o.State,
@@ -125,7 +125,7 @@ func (o *SeasonOptions) reads(on season.Date, s *importer.Season) (importer.Opti
 		Sheet:     o.Sheet,
 		Map:       o.Map,
 		HeaderRow: o.HeaderRow,
-		Season:    s,
+		Run:       s,
 		Now:       time.Date(on.Year, on.Month, on.Day, 12, 0, 0, 0, time.UTC),
 	}
 	if o.FilingYear == "" {
@@ -164,7 +164,7 @@ var ErrRoster = errors.New("the roster cannot be filed")
 // not say of a company the ledger may know from a look-up. It returns ErrRoster.
 func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions,
 	on season.Date) (*Roster, error) {
-	leave, err := sheet.Enter(ctx)
+	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
 	}
-	r.Notes, r.Understood = im.Notes(), im.Understood()
+	r.Notes, r.Understood = im.Notes(), im.ColumnSummary()
 	return r, r.complete(ctx, l, companies)
 }
 

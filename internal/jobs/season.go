@@ -76,7 +76,7 @@ func NewSeasons(c SeasonsConfig) *Seasons {
 
 // Run looks at once, and then again and again until ctx ends.
 func (s *Seasons) Run(ctx context.Context) {
-	ctx = sheet.Patient(ctx)
+	ctx = sheet.WithUnlimitedWait(ctx)
 	tick := time.NewTicker(s.c.Every)
 	defer tick.Stop()
 	for {
@@ -506,11 +506,11 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to
 	for _, r := range roster.Rows {
 		w.names[r.Number] = company(r)
 	}
-	options, err := o.reads(on, &importer.Season{Firing: f.ID, Turn: sel.turn})
+	options, err := o.reads(on, &importer.ScheduleRun{ID: f.ID, RowOf: sel.turn})
 	if err != nil {
 		return nil, "", false, err
 	}
-	leave, err := sheet.Enter(ctx)
+	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -562,14 +562,14 @@ func (s *Seasons) earlier(ctx context.Context, f ledger.Run) ([]ledger.Run, erro
 // selection is which rows of a roster a firing files, and in what order.
 type selection struct {
 	all     bool // also rows that are no companies get their answer
-	turns   map[int]importer.Turn
+	turns   map[int]importer.RunRow
 	window  map[int]bool // with those that an earlier firing has filed
 	undated []season.Row
 	notDue  []season.Row
 	beyond  int
 }
 
-func (sel *selection) turn(row int) (importer.Turn, bool) {
+func (sel *selection) turn(row int) (importer.RunRow, bool) {
 	t, ok := sel.turns[row]
 	return t, ok || sel.all
 }
@@ -588,10 +588,10 @@ func (sel *selection) remark(p *Plan) {
 // date is near and that no earlier firing has filed.
 func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Run,
 	on season.Date, earlier []ledger.Run) (*selection, error) {
-	sel := &selection{all: o.Due == "", turns: make(map[int]importer.Turn), window: make(map[int]bool)}
+	sel := &selection{all: o.Due == "", turns: make(map[int]importer.RunRow), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {
-			t := importer.Turn{Priority: undated}
+			t := importer.RunRow{Priority: undated}
 			if r.Product == filing.AnnualReport {
 				due := r.due(row, o, on)
 				t.Priority = priority(due)
@@ -620,7 +620,7 @@ func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []
 			continue // the earliest first; the next is for the next firing
 		}
 		sel.window[n] = true
-		t := importer.Turn{Priority: priority(e.Due)}
+		t := importer.RunRow{Priority: priority(e.Due)}
 		if o.FilingYear != "" {
 			year, err := season.FilingYear(o.FilingYear, e.Due.Date)
 			if err != nil {

@@ -107,7 +107,7 @@ func (c *corrections) add(row *ledger.Row, cells []sheet.Cell) error {
 			text += " Type the number under " + column.header + " again: reports do not show it."
 		}
 	}
-	c.cells = append(out, sheet.Str(text).In(sheet.StyleWrap), sheet.Int(int64(row.Number)).In(sheet.StyleGrey))
+	c.cells = append(out, sheet.Str(text).WithStyle(sheet.StyleWrap), sheet.Int(int64(row.Number)).WithStyle(sheet.StyleGrey))
 	return c.writer.Row(c.cells...)
 }
 
@@ -142,7 +142,7 @@ func mark(cell *sheet.OutCell, column *column, faults []ledger.Fault) {
 		if !f.Warning {
 			cell.Style = sheet.StyleFault
 			if column.field == yearField && cell.Kind == sheet.Date {
-				*cell = sheet.Str(cell.Text).In(cell.Style).With(cell.Comment)
+				*cell = sheet.Str(cell.Text).WithStyle(cell.Style).WithComment(cell.Comment)
 			}
 		} else if cell.Style == sheet.StylePlain {
 			cell.Style = sheet.StyleWarn
@@ -168,5 +168,5 @@ func (c *corrections) finish() error {
 	if err != nil {
 		return err
 	}
-	return w.Row(sheet.Str("Nothing to correct.").In(sheet.StyleGrey))
+	return w.Row(sheet.Str("Nothing to correct.").WithStyle(sheet.StyleGrey))
 }

@@ -206,7 +206,7 @@ func asWorkbook(t testing.TB, path, content string) {
 				if row.Number > 1 && i == 4 {
 					c.Kind = sheet.Number
 				}
-				out = append(out, sheet.Echo(c))
+				out = append(out, sheet.CopyOf(c))
 			}
 			if err := w.Row(out...); err != nil {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func (o *overview) sums() []sum {
 		{"Still needed", amount(s.Needed), "by " + Count(s.Counts[filing.Ready], "ready row")},
 	}
 	if !o.book.Declared {
-		return append(sums, sum{"Funds available", sheet.Str("not known").In(sheet.StyleGrey),
+		return append(sums, sum{"Funds available", sheet.Str("not known").WithStyle(sheet.StyleGrey),
 			"not declared: importer deposit AMOUNT declares what was paid in"})
 	}
 	available := o.book.Available()
@@ -167,18 +167,18 @@ func (o *overview) write(book *sheet.Workbook) error {
 		return err
 	}
 	lines := [][]sheet.OutCell{
-		{sheet.Str(cmp.Or(productTitle(o.batch.Product), "Filings") + ": results").In(sheet.StyleTitle)},
+		{sheet.Str(cmp.Or(productTitle(o.batch.Product), "Filings") + ": results").WithStyle(sheet.StyleTitle)},
 		{},
 	}
 	for _, f := range o.facts() {
-		lines = append(lines, []sheet.OutCell{sheet.Str(f.name).In(sheet.StyleGrey), sheet.Str(f.value)})
+		lines = append(lines, []sheet.OutCell{sheet.Str(f.name).WithStyle(sheet.StyleGrey), sheet.Str(f.value)})
 	}
 	lines = append(lines, nil, heading("Result", "Rows", "What it means"))
 	first := len(lines) + 1
 	var colors []string
 	for _, r := range filing.Results {
 		n := o.summary.Counts[r]
-		line := []sheet.OutCell{sheet.Str(string(r)).In(styles[r]), sheet.Int(int64(n)), {},
+		line := []sheet.OutCell{sheet.Str(string(r)).WithStyle(styles[r]), sheet.Int(int64(n)), {},
 			sheet.Str(verdicts[r].meaning)}
 		color := barColors[r]
 		if n == 0 {
@@ -192,7 +192,7 @@ func (o *overview) write(book *sheet.Workbook) error {
 	}
 	last := len(lines)
 	lines = append(lines,
-		[]sheet.OutCell{sheet.Str("total").In(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).In(sheet.StyleBold)},
+		[]sheet.OutCell{sheet.Str("total").WithStyle(sheet.StyleBold), sheet.Int(int64(o.summary.Rows)).WithStyle(sheet.StyleBold)},
 		nil)
 	if len(o.summary.Filings) > 0 {
 		lines = append(lines, heading("Filing status", "Filings", "What it means"))

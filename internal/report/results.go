@@ -59,10 +59,10 @@ func (p *projection) resultsOptions() sheet.SheetOptions {
 func (p *projection) header(more ...string) []sheet.OutCell {
 	p.cells = p.cells[:0]
 	for _, c := range p.layout.columns {
-		p.cells = append(p.cells, sheet.Str(c.header).In(sheet.StyleHeader))
+		p.cells = append(p.cells, sheet.Str(c.header).WithStyle(sheet.StyleHeader))
 	}
 	for _, name := range more {
-		p.cells = append(p.cells, sheet.Str(name).In(sheet.StyleHeader))
+		p.cells = append(p.cells, sheet.Str(name).WithStyle(sheet.StyleHeader))
 	}
 	return p.cells
 }
@@ -71,7 +71,7 @@ func (p *projection) header(more ...string) []sheet.OutCell {
 func (p *projection) echo(cells []sheet.Cell) []sheet.OutCell {
 	p.cells = p.cells[:0]
 	for i := range p.layout.columns {
-		p.cells = append(p.cells, sheet.Echo(p.layout.columns[i].of(cells)))
+		p.cells = append(p.cells, sheet.CopyOf(p.layout.columns[i].of(cells)))
 	}
 	return p.cells
 }
@@ -87,8 +87,8 @@ func (p *projection) result(row *ledger.Row, cells []sheet.Cell, to medium) []sh
 		}
 	}
 	answers := [...]sheet.OutCell{
-		colResult:       sheet.Str(string(row.Result)).In(styles[row.Result]),
-		colMessage:      sheet.Str(text).In(sheet.StyleWrap),
+		colResult:       sheet.Str(string(row.Result)).WithStyle(styles[row.Result]),
+		colMessage:      sheet.Str(text).WithStyle(sheet.StyleWrap),
 		colOrderIDs:     sheet.Str(orderIDs(row.Items)),
 		colFilingStatus: sheet.Str(filingStatus(row.Items)),
 		colFilingDate:   date(filingDate(row.Items)),

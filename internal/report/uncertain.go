@@ -26,14 +26,17 @@ var uncertainColumns = []struct {
 	width  float64 // in characters
 	cell   func(*resolve.UncertainOrder, medium) sheet.OutCell
 }{
-	{resolve.RowField, "", 7, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Number)) }},
+	{resolve.RowField, "", 7, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell {
+		return sheet.Int(int64(d.Row.Number))
+	}},
 	{"Company", "", 30, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.CompanyText()) }},
 	{"Ordered", "", 26, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(d.Ordered()) }},
 	{"Dashboard", "Signs whoever opens it in as the company's user, for seven days: do not pass it on.", 18,
 		dashboardCell},
 	{"Evidence", "Orders that the service told of and that nobody knows. One of them may be this row's.", 44,
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(candidatesText(d)) }},
-	{resolve.DecisionField, "placed: the order exists; give its id.\nnot placed: it was never made, and the same run sends " +
+	{resolve.DecisionField, "placed: the order exists; give its id.\nnot placed: it was never made, and the same " +
+		"run sends " +
 		"it again.\nleave, or empty: not known yet.", 14, func(*resolve.UncertainOrder, medium) sheet.OutCell {
 		return toFill(true)
 	}},
@@ -43,9 +46,14 @@ var uncertainColumns = []struct {
 		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return toFill(d.FormsCompany()) }},
 	{"Sent", "", 23, sentCell},
 	{"Answer", "", 40, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return wrapped(answerText(d)) }},
-	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Money(int64(d.Row.Reserved)) }},
-	{resolve.AttemptField, "", 10, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
-	{resolve.BatchField, "", 14, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Str(d.Row.Batch) }},
+	{"Money Held", "", 13, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell {
+		return sheet.Money(int64(d.Row.Reserved))
+	}},
+	{resolve.AttemptField, "", 10,
+		func(d *resolve.UncertainOrder, _ medium) sheet.OutCell { return sheet.Int(int64(d.Row.Tries)) }},
+	{resolve.BatchField, "", 14, func(d *resolve.UncertainOrder, _ medium) sheet.OutCell {
+		return sheet.Str(d.Row.Batch)
+	}},
 }
 
 // identifying are the input's columns, by the service's fields, by which people
@@ -56,14 +64,14 @@ var identifying = []string{
 	"client", "matter", "billTo", "reference",
 }
 
-func wrapped(text string) sheet.OutCell { return sheet.Str(text).In(sheet.StyleWrap) }
+func wrapped(text string) sheet.OutCell { return sheet.Str(text).WithStyle(sheet.StyleWrap) }
 
 // toFill is an empty cell that waits for a person, or does not.
 func toFill(wanted bool) sheet.OutCell {
 	if wanted {
-		return sheet.OutCell{}.In(sheet.StyleWarn)
+		return sheet.OutCell{}.WithStyle(sheet.StyleWarn)
 	}
-	return sheet.OutCell{}.In(sheet.StyleGrey)
+	return sheet.OutCell{}.WithStyle(sheet.StyleGrey)
 }
 
 func dashboardCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
@@ -73,7 +81,7 @@ func dashboardCell(d *resolve.UncertainOrder, to medium) sheet.OutCell {
 	case to == inCSV:
 		return sheet.Str(d.Dashboard)
 	}
-	c := sheet.Str("open the dashboard").In(sheet.StyleLink)
+	c := sheet.Str("open the dashboard").WithStyle(sheet.StyleLink)
 	c.Link = d.Dashboard
 	return c
 }
@@ -151,7 +159,7 @@ func writeUncertain(batch ledger.Batch, orders []*resolve.UncertainOrder, path s
 	lines := func(to medium, row func(...sheet.OutCell) error) error {
 		var header []sheet.OutCell
 		for _, c := range uncertainColumns {
-			header = append(header, sheet.Str(string(c.header)).In(sheet.StyleHeader).With(c.note))
+			header = append(header, sheet.Str(string(c.header)).WithStyle(sheet.StyleHeader).WithComment(c.note))
 		}
 		if err := row(append(header, p.header()...)...); err != nil {
 			return err

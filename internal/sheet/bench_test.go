@@ -296,7 +296,7 @@ func BenchmarkWriteXLSX(b *testing.B) {
 			for _, text := range benchRecord(i) {
 				cells = append(cells, Str(text))
 			}
-			cells = append(cells, Str("placed").In(StyleOK), Money(12500))
+			cells = append(cells, Str("placed").WithStyle(StyleOK), Money(12500))
 			if err := s.Row(cells...); err != nil {
 				b.Fatal(err)
 			}

@@ -344,7 +344,7 @@ func TestTyped(t *testing.T) {
 		if text == "\xff" {
 			want.Text = "\uFFFD" // a file of such bytes is no UTF-8
 		}
-		if got := Typed(text); got != want {
+		if got := TypedCell(text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}

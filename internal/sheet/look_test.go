@@ -26,8 +26,8 @@ func TestCellsAreShownAsTheySay(t *testing.T) {
 	text := Str("=1+1")
 	text.Format = "0.00"
 	for _, row := range [][]OutCell{
-		{Str("one line").In(StyleWrap), stamp, least},
-		{Str(strings.Repeat("word ", 8)).In(StyleWrap), stamp, text},
+		{Str("one line").WithStyle(StyleWrap), stamp, least},
+		{Str(strings.Repeat("word ", 8)).WithStyle(StyleWrap), stamp, text},
 		{Str(strings.Repeat("word ", 8)), stamp, Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))},
 	} {
 		if err := s.Row(row...); err != nil {

@@ -59,8 +59,8 @@ func Time(t time.Time) OutCell {
 	return OutCell{Cell: Cell{Text: t.Format(layout), Kind: Date}}
 }
 
-// Echo is a cell as it was read.
-func Echo(c Cell) OutCell {
+// CopyOf returns a cell as it was read.
+func CopyOf(c Cell) OutCell {
 	out := OutCell{Cell: c}
 	if c.Year {
 		out.Format = "yyyy"
@@ -68,14 +68,14 @@ func Echo(c Cell) OutCell {
 	return out
 }
 
-// In is the cell in another style.
-func (c OutCell) In(style StyleID) OutCell {
+// WithStyle returns the cell in another style.
+func (c OutCell) WithStyle(style StyleID) OutCell {
 	c.Style = style
 	return c
 }
 
-// With is the cell with a comment.
-func (c OutCell) With(comment string) OutCell {
+// WithComment returns the cell with a comment.
+func (c OutCell) WithComment(comment string) OutCell {
 	c.Comment = comment
 	return c
 }
@@ -84,7 +84,7 @@ func (c OutCell) With(comment string) OutCell {
 // follows from the value.
 type StyleID uint8
 
-// The looks of cells. Colours never stand alone: the text of the cell says the same.
+// The looks of cells. Colors never stand alone: the text of the cell says the same.
 const (
 	StylePlain       StyleID = iota
 	StyleTitle               // the name of a sheet

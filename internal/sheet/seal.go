@@ -55,9 +55,9 @@ func HashFile(path string) (string, error) {
 	return hashOf(file)
 }
 
-// Unchanged reports whether a file is a workbook that this package wrote and that
-// nobody has changed since.
-func Unchanged(path string) (bool, error) {
+// IsUnedited reports whether a file is a workbook that this package wrote and that
+// was not changed since.
+func IsUnedited(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return false, err

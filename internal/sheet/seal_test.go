@@ -28,7 +28,7 @@ func TestAWorkbookTellsWhetherItWasChanged(t *testing.T) {
 	}
 	wants := func(what string, want bool) {
 		t.Helper()
-		if got, err := sheet.Unchanged(path); err != nil || got != want {
+		if got, err := sheet.IsUnedited(path); err != nil || got != want {
 			t.Errorf("%s: unchanged %t, %v", what, got, err)
 		}
 	}

@@ -22,9 +22,9 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// Typed is the cell that text becomes which a person types: what a cell of a
-// CSV with this text would be.
-func Typed(text string) Cell {
+// TypedCell returns the cell for a text that a person types: what a cell of a CSV
+// with this text holds.
+func TypedCell(text string) Cell {
 	text = unguarded(text)
 	if !isPlain(text) {
 		text = string(appendClean(nil, text))

@@ -104,26 +104,26 @@ func sample(t testing.TB, path string) *Workbook {
 			t.Fatal(err)
 		}
 	}
-	must(results.Row(Str("Company").In(StyleHeader), Str("ZIP").In(StyleHeader), Str("Cost").In(StyleHeader),
-		Str("Date").In(StyleHeader), Str("Result").In(StyleHeader)))
-	must(results.Row(Str("+1 Fitness LLC"), Echo(Cell{Text: "02134", Kind: Number}), Money(123450),
-		Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), Str("placed").In(StyleOK)))
-	must(results.Row(Str("=1+1"), Int(2026).In(StyleFault).With("Filing Year must be four digits."), Money(-5),
-		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").In(StyleBad)))
+	must(results.Row(Str("Company").WithStyle(StyleHeader), Str("ZIP").WithStyle(StyleHeader), Str("Cost").WithStyle(StyleHeader),
+		Str("Date").WithStyle(StyleHeader), Str("Result").WithStyle(StyleHeader)))
+	must(results.Row(Str("+1 Fitness LLC"), CopyOf(Cell{Text: "02134", Kind: Number}), Money(123450),
+		Time(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), Str("placed").WithStyle(StyleOK)))
+	must(results.Row(Str("=1+1"), Int(2026).WithStyle(StyleFault).WithComment("Filing Year must be four digits."), Money(-5),
+		Time(time.Date(2026, 3, 1, 14, 30, 5, 0, time.UTC)), Str("invalid").WithStyle(StyleBad)))
 	must(results.Row())
-	must(results.Row(Echo(Cell{}), Echo(Cell{Text: "TRUE", Kind: Bool}),
-		Echo(Cell{Text: "12345678901234567", Kind: Number}),
-		Echo(Cell{Text: "1899-01-01", Kind: Date}),
+	must(results.Row(CopyOf(Cell{}), CopyOf(Cell{Text: "TRUE", Kind: Bool}),
+		CopyOf(Cell{Text: "12345678901234567", Kind: Number}),
+		CopyOf(Cell{Text: "1899-01-01", Kind: Date}),
 		OutCell{Cell: Cell{Text: "open", Kind: Text}, Link: "https://example.com/?a=1&b=2"}))
-	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").In(StyleWrap),
-		Echo(Cell{Text: "#N/A", Kind: Error}), Str("uncertain").In(StyleWarn)))
+	must(results.Row(Str("a _x000D_ b"), Str("<&>\"'"), Str("two\nlines").WithStyle(StyleWrap),
+		CopyOf(Cell{Text: "#N/A", Kind: Error}), Str("uncertain").WithStyle(StyleWarn)))
 	summary, err := w.Sheet("Summary", SheetOptions{Widths: []float64{24, 12}})
 	must(err)
-	must(summary.Row(Str("Summary").In(StyleTitle)))
+	must(summary.Row(Str("Summary").WithStyle(StyleTitle)))
 	must(summary.Row(Str("placed"), Int(40)))
 	must(summary.Row(Str("invalid"), Int(7)))
 	must(summary.Row(Str("ready"), Int(3)))
-	must(summary.Row(Str("all").In(StyleBold),
+	must(summary.Row(Str("all").WithStyle(StyleBold),
 		OutCell{Cell: Cell{Text: "50", Kind: Number}, Style: StyleBold, Formula: "SUM(B2:B4)"}))
 	w.Chart(Chart{
 		Sheet:    "Summary",
@@ -257,7 +257,7 @@ func TestCommentsAreCapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range maxComments + 7 {
-		if err := s.Row(Str("x").With("wrong")); err != nil {
+		if err := s.Row(Str("x").WithComment("wrong")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Site) takeDecisions(v *visit) error {
 	if len(content) > maxDecisions {
 		return file.trouble(&http.MaxBytesError{Limit: maxDecisions})
 	}
-	leave, err := sheet.Enter(v.ctx())
+	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return err
 	}

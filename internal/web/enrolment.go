@@ -284,7 +284,7 @@ func (v *visit) refuse(e *enrolment) error {
 // keptMapping is what somebody said of the columns of a sheet of this shape, to be
 // kept with the season.
 func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error) {
-	leave, err := sheet.Enter(v.ctx())
+	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return nil, err
 	}

@@ -251,7 +251,7 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	defer sheet.LimitReaders(0, 0)
 	var leaves []func()
 	for range readAtOnce {
-		leave, err := sheet.Enter(t.Context())
+		leave, err := sheet.AcquireReader(t.Context())
 		s.must(err)
 		leaves = append(leaves, leave)
 	}
@@ -273,7 +273,7 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	for range readAtOnce {
-		leave, err := sheet.Enter(t.Context())
+		leave, err := sheet.AcquireReader(t.Context())
 		s.must(err)
 		defer leave()
 	}
@@ -286,7 +286,7 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	v := s.as(ledger.Preparer, ledger.Operator)
 	sheet.LimitReaders(1, 0)
 	defer sheet.LimitReaders(0, 0)
-	leave, err := sheet.Enter(t.Context())
+	leave, err := sheet.AcquireReader(t.Context())
 	s.must(err)
 	defer leave()
 	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")

@@ -191,7 +191,7 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 // was at it, that one goes on to quote it, too. The notes are those on all of it.
 func (p *preparing) read(ctx context.Context, u ledger.Upload,
 	now *preparation) (batch string, notes []string, elsewhere bool, err error) {
-	leave, err := sheet.Enter(sheet.Patient(ctx))
+	leave, err := sheet.AcquireReader(sheet.WithUnlimitedWait(ctx))
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -220,7 +220,7 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload,
 			elsewhere = true
 			leave() // for as long as that one takes
 			err = pause(ctx)
-			if again, refused := sheet.Enter(sheet.Patient(p.ctx)); refused == nil {
+			if again, refused := sheet.AcquireReader(sheet.WithUnlimitedWait(p.ctx)); refused == nil {
 				leave = again
 			} else {
 				leave, err = func() {}, errors.Join(err, refused)
@@ -335,7 +335,7 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 		return known, nil
 	}
 	found, err, _ := p.looks.Do(key, func() (any, error) {
-		leave, err := sheet.Enter(p.ctx)
+		leave, err := sheet.AcquireReader(p.ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -374,7 +374,7 @@ func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
 	if u.Size > maxVerified {
 		return nil
 	}
-	leave, err := sheet.Enter(ctx)
+	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err
 	}
@@ -394,7 +394,7 @@ func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading)
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)
 	}
-	leave, err := sheet.Enter(ctx)
+	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return err
 	}

@@ -423,7 +423,7 @@ func (s *Site) markedSheet(v *visit) error {
 		return err
 	}
 	return v.download(baseName(u.File)+".checked.xlsx", func(path string) error {
-		leave, err := sheet.Enter(v.ctx())
+		leave, err := sheet.AcquireReader(v.ctx())
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ func TestDoor(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		enter := func(ctx context.Context) func() {
 			t.Helper()
-			leave, err := Enter(ctx)
+			leave, err := AcquireReader(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -24,10 +24,10 @@ func TestDoor(t *testing.T) {
 		entered, patient := make(chan func()), make(chan func())
 		go func() { entered <- enter(ctx) }()
 		synctest.Wait()
-		if _, err := Enter(ctx); !errors.Is(err, ErrBusy) {
+		if _, err := AcquireReader(ctx); !errors.Is(err, ErrBusy) {
 			t.Errorf("a second one waits, or got in: %v", err)
 		}
-		go func() { patient <- enter(Patient(ctx)) }()
+		go func() { patient <- enter(WithUnlimitedWait(ctx)) }()
 		synctest.Wait()
 		select {
 		case <-entered:
@@ -43,7 +43,7 @@ func TestDoor(t *testing.T) {
 		third, fourth := enter(ctx), enter(ctx)
 		given := make(chan error)
 		go func() {
-			_, err := Enter(ctx)
+			_, err := AcquireReader(ctx)
 			given <- err
 		}()
 		synctest.Wait()
@@ -59,7 +59,7 @@ func TestDoor(t *testing.T) {
 
 func TestDoorIsOpenInACommand(t *testing.T) {
 	for range 10 {
-		if _, err := Enter(t.Context()); err != nil {
+		if _, err := AcquireReader(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
