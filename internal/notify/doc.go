@@ -1,5 +1,4 @@
-// Package notify tells a person what they asked to be told: that funds are out,
-// that a batch has ended, that rows are uncertain. What there is to tell comes
-// from the state of the ledger, so that a crash loses nothing of it, and the
-// ledger keeps who has been told, so that a fleet tells it once.
+// Package notify sends notifications: funds are out, a batch has ended, rows are
+// uncertain. It reads them from the state of the ledger, so that a crash loses
+// none, and the ledger records who has which, so that a fleet sends each once.
 package notify

@@ -30,9 +30,7 @@ func (b *inbox) target(id string) *Target {
 	return &Target{
 		id:   id,
 		name: id,
-		hide: strings.NewReplacer(),
-		busy: make(chan struct{}, 1),
-		send: func(m Message) error {
+		send: func(_ context.Context, m Message) error {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			if b.fail == nil {

@@ -1,0 +1,120 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// slackHost takes Slack's own JSON at https:// too.
+const slackHost = "hooks.slack.com"
+
+// newWebhook makes a target that takes JSON by POST. A query parameter that
+// begins with an @ is a header: ?@Authorization=Bearer+…
+func newWebhook(scheme string, u *url.URL) ([]*Target, error) {
+	if u.Hostname() == "" {
+		return nil, errors.New("a webhook needs a host")
+	}
+	transport, slack := strings.CutPrefix(scheme, "slack+")
+	payload := webhookPayload
+	if slack || (scheme == "https" && strings.EqualFold(u.Hostname(), slackHost)) {
+		payload = slackPayload
+	}
+	address, query, header := *u, u.Query(), make(http.Header)
+	for name, values := range u.Query() {
+		if key, ok := strings.CutPrefix(name, "@"); ok {
+			header.Set(key, values[0])
+			delete(query, name)
+		}
+	}
+	if password, ok := u.User.Password(); ok {
+		header.Set("Authorization", basicAuth(u.User.Username(), password))
+	}
+	address.Scheme, address.User, address.RawQuery, address.Fragment = transport, nil, query.Encode(), ""
+	return []*Target{{
+		id:   idOf(u),
+		name: nameOf(u),
+		send: func(ctx context.Context, m Message) error { return post(ctx, &address, header, payload(m)) },
+	}}, nil
+}
+
+func basicAuth(user, password string) string {
+	r := http.Request{Header: make(http.Header)}
+	r.SetBasicAuth(user, password)
+	return r.Header.Get("Authorization")
+}
+
+// newSlack makes a target of slack://hook:T…-B…-…@webhook, which is short for the
+// address that Slack shows.
+func newSlack(u *url.URL) ([]*Target, error) {
+	token, _ := u.User.Password()
+	parts := strings.Split(token, "-")
+	if u.User.Username() != "hook" || len(parts) != 3 {
+		return nil, errors.New("write it as Slack shows it, https://" + slackHost + "/services/…")
+	}
+	address := url.URL{Scheme: "https", Host: slackHost, Path: "/services/" + strings.Join(parts, "/")}
+	return []*Target{{
+		id:   idOf(&address),
+		name: nameOf(u),
+		send: func(ctx context.Context, m Message) error { return post(ctx, &address, nil, slackPayload(m)) },
+	}}, nil
+}
+
+// webhookPayload is a JSON object of texts.
+func webhookPayload(m Message) map[string]string {
+	payload := map[string]string{"title": m.Subject, "message": m.Body, "kind": string(m.Kind)}
+	if m.Batch != "" {
+		payload["batch"] = m.Batch
+	}
+	return payload
+}
+
+// slackEscape keeps a name such as <!channel> from being a command.
+var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+func slackPayload(m Message) map[string]string {
+	return map[string]string{"text": slackEscape.Replace(m.Subject + "\n" + m.Body)}
+}
+
+// maxAnswer bounds what is read of an answer, to use the connection again.
+const maxAnswer = 64 << 10
+
+// post sends a payload as JSON. It uses the transport and no client, whose errors
+// repeat the URL and which turns a redirected POST into a GET without a body.
+func post(ctx context.Context, address *url.URL, header http.Header, payload map[string]string) error {
+	body, err := json.Marshal(payload)
+	if err != nil {
+		return fmt.Errorf("write the message: %w", err)
+	}
+	req := (&http.Request{
+		Method:        http.MethodPost,
+		URL:           address,
+		Host:          address.Host,
+		Header:        header.Clone(),
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}).WithContext(ctx)
+	if req.Header == nil {
+		req.Header = make(http.Header)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case res.StatusCode < http.StatusMultipleChoices:
+		return nil
+	case res.StatusCode < http.StatusBadRequest:
+		return fmt.Errorf("answered with HTTP %d, a redirect: use the address that it leads to", res.StatusCode)
+	}
+	return fmt.Errorf("answered with HTTP %d", res.StatusCode)
+}
