@@ -52,7 +52,7 @@ func (a *app) accountsListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.listing(c.Context(), "No account yet", func(l *ledger.Ledger) error {
-				all, err := l.Accounts(c.Context())
+				all, err := l.Accounts().List(c.Context())
 				if err != nil {
 					return err
 				}
@@ -158,7 +158,7 @@ func (a *app) accountsAddCommand() *cobra.Command {
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				account, err := l.AddAccount(acting(c.Context(), "account-add", strings.ToLower(args[0]),
+				account, err := l.Accounts().Add(acting(c.Context(), "account-add", strings.ToLower(args[0]),
 					"roles "+roleText(roles)), args[0], roles)
 				if err != nil {
 					return err
@@ -188,7 +188,7 @@ func (a *app) accountsAddCommand() *cobra.Command {
 // withAccount runs a command about an account that is there.
 func (a *app) withAccount(ctx context.Context, name string, do func(*ledger.Ledger, ledger.Account) error) error {
 	return a.withLedger(ctx, func(l *ledger.Ledger) error {
-		account, err := l.Account(ctx, name)
+		account, err := l.Accounts().Find(ctx, name)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return fmt.Errorf("there is no account %q: importer accounts list", name)
 		}
@@ -224,7 +224,7 @@ func (a *app) accountsRolesCommand() *cobra.Command {
 			}
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
 				note := fmt.Sprintf("roles %s, before: %s", roleText(roles), roleText(account.Roles))
-				if err := l.ChangeAccount(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles,
+				if err := l.Accounts().Change(acting(c.Context(), "account-roles", account.Name, note), account.ID, roles,
 					account.Disabled); err != nil {
 					return err
 				}
@@ -250,7 +250,7 @@ func (a *app) accountsDisableCommand(disabled bool) *cobra.Command {
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.ChangeAccount(acting(c.Context(), "account-"+use, account.Name, ""), account.ID,
+				if err := l.Accounts().Change(acting(c.Context(), "account-"+use, account.Name, ""), account.ID,
 					account.Roles, disabled); err != nil {
 					return err
 				}
@@ -282,9 +282,9 @@ func (a *app) accountsPasswordCommand() *cobra.Command {
 					return err
 				}
 				if at := a.pageHost(); at != "" {
-					l.RefuseInPasswords(at)
+					l.Accounts().RefuseInPasswords(at)
 				}
-				if err := l.SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID,
+				if err := l.Accounts().SetPassword(acting(c.Context(), "account-password", account.Name, ""), account.ID,
 					password); err != nil {
 					return err
 				}
@@ -389,7 +389,7 @@ func (a *app) makeLink(ctx context.Context, l *ledger.Ledger, account ledger.Acc
 			"%s cannot use a link: with OIDC_ONLY, passwords and links sign in break-glass accounts only (importer "+
 				"accounts break-glass %q)", account.Name, account.Name)
 	}
-	secret, err := l.MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)),
+	secret, err := l.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name, linkNote(account, life)),
 		account.ID, life)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return fmt.Errorf("the account %s is disabled: importer accounts enable %q", account.Name, account.Name)
@@ -433,7 +433,7 @@ func (a *app) accountsLinksCommand() *cobra.Command {
 				if revoke == "" {
 					return a.listLinks(c.Context(), l)
 				}
-				err := l.RevokeSignInLink(acting(c.Context(), "account-link-revoke", revoke, ""), revoke)
+				err := l.Accounts().RevokeSignInLink(acting(c.Context(), "account-link-revoke", revoke, ""), revoke)
 				if errors.Is(err, ledger.ErrNotFound) {
 					return fmt.Errorf("there is no open link %s: importer accounts links", revoke)
 				}
@@ -449,7 +449,7 @@ func (a *app) accountsLinksCommand() *cobra.Command {
 }
 
 func (a *app) listLinks(ctx context.Context, l *ledger.Ledger) error {
-	links, err := l.SignInLinks(ctx)
+	links, err := l.Accounts().ListSignInLinks(ctx)
 	if err != nil {
 		return err
 	}
@@ -483,7 +483,7 @@ owner first, in person or by telephone.`,
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
+				if err := l.Accounts().VouchFor(acting(c.Context(), "account-vouch", account.Name, ""), account.ID); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.out, "The credentials of %s count as their own.\n", account.Name)

@@ -26,7 +26,7 @@ recorded and everybody who is notified is told of it.`,
 				if off {
 					note = "off"
 				}
-				if err := l.KeepBreakGlass(acting(c.Context(), "account-break-glass", account.Name, note), account.ID,
+				if err := l.Accounts().SetBreakGlass(acting(c.Context(), "account-break-glass", account.Name, note), account.ID,
 					!off); err != nil {
 					return err
 				}
@@ -63,11 +63,11 @@ and sets a second step up anew. Make sure that it is the owner who asks.`,
 		Args:    anAccount,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withAccount(c.Context(), args[0], func(l *ledger.Ledger, account ledger.Account) error {
-				if err := l.ResetFactors(acting(c.Context(), "factors-reset", account.Name, ""),
+				if err := l.Accounts().ResetFactors(acting(c.Context(), "factors-reset", account.Name, ""),
 					account.ID); err != nil {
 					return err
 				}
-				_, err := l.KeepNotice(c.Context(), ledger.Notification{
+				_, err := l.Notifications().Add(c.Context(), ledger.Notification{
 					Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the second step of " + account.Name + " was reset",
 					Body: person() + " removed the authenticator apps, passkeys and recovery codes of " +
 						account.Name + " at the terminal.\n",

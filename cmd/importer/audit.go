@@ -48,7 +48,7 @@ neither is what the commands only show or write into files.`,
 				return usage("--last is a number of lines, or 0 for all")
 			}
 			return a.listing(c.Context(), "Nothing of that kind is recorded", func(l *ledger.Ledger) error {
-				acts, err := l.Acts(c.Context(), q)
+				acts, err := l.AuditLog().List(c.Context(), q)
 				if err == nil && len(acts) == 0 && q.Of != "" {
 					acts, err = actsOfBatch(c.Context(), l, q)
 				}
@@ -80,7 +80,7 @@ func actsOfBatch(ctx context.Context, l *ledger.Ledger, q ledger.AuditQuery) ([]
 		return nil, err
 	}
 	q.Of = b.ID
-	return l.Acts(ctx, q)
+	return l.AuditLog().List(ctx, q)
 }
 
 func (a *app) listActs(acts []ledger.AuditEvent, asJSON bool) error {

@@ -137,7 +137,7 @@ func (a *app) changePolicy(ctx context.Context, l *ledger.Ledger, f policyFlags)
 
 // forgetMapping forgets the mapping whose name begins so.
 func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
-	all, err := l.Mappings(ctx)
+	all, err := l.Uploads().ListMappings(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func forgetMapping(ctx context.Context, l *ledger.Ledger, name string) error {
 	case 0:
 		return fmt.Errorf("there is no mapping %s: importer firm lists them", name)
 	case 1:
-		return l.DropMapping(acting(ctx, "mapping-drop", all[0].Shape, ""), all[0].Shape)
+		return l.Uploads().DeleteMapping(acting(ctx, "mapping-drop", all[0].Shape, ""), all[0].Shape)
 	}
 	return fmt.Errorf("%d mappings begin with %s: give more of the name", len(all), name)
 }
@@ -160,7 +160,7 @@ func (a *app) showFirm(ctx context.Context, l *ledger.Ledger) error {
 	}
 	words := policy.Words()
 	fmt.Fprintf(a.out, "%s%s.\n", strings.ToUpper(words[:1]), words[1:])
-	mappings, err := l.Mappings(ctx)
+	mappings, err := l.Uploads().ListMappings(ctx)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		}, nil
 	}
 	if !p.local {
-		accounts, err := p.ledger.Accounts(ctx)
+		accounts, err := p.ledger.Accounts().List(ctx)
 		if err != nil {
 			return invitation{}, err
 		}
@@ -61,9 +61,9 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 		}
 		return invitation{text: fmt.Sprintf("The page is at %s/", base)}, nil
 	}
-	account, err := p.ledger.Account(ctx, person())
+	account, err := p.ledger.Accounts().Find(ctx, person())
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(acting(ctx, "account-add", strings.ToLower(person()),
+		account, err = p.ledger.Accounts().Add(acting(ctx, "account-add", strings.ToLower(person()),
 			"by importer serve, roles "+roleText(ownerRoles)), person(), ownerRoles)
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *page) invite(ctx context.Context, scheme string, addr net.Addr, seen bo
 	if account.HasPassword { // a link would only reset it
 		return invitation{text: fmt.Sprintf("The page is at %s/; sign in as %s", base, account.Name)}, nil
 	}
-	secret, err := p.ledger.MakeSignInLink(acting(ctx, "account-link", account.Name,
+	secret, err := p.ledger.Accounts().MakeSignInLink(acting(ctx, "account-link", account.Name,
 		"by importer serve, for "+firstLink.String()), account.ID, firstLink)
 	if err != nil {
 		return invitation{}, err

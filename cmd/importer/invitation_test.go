@@ -40,7 +40,7 @@ func TestTheLinkOfAStart(t *testing.T) {
 	}
 	valid := func(in invitation) bool {
 		_, secret, _ := strings.Cut(in.link, "ticket=")
-		_, err := l.FindSignInLink(context.Background(), secret)
+		_, err := l.Accounts().FindSignInLink(context.Background(), secret)
 		if err != nil && !errors.Is(err, ledger.ErrSignInLink) {
 			t.Fatal(err)
 		}

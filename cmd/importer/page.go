@@ -103,7 +103,7 @@ func (p *page) checkProvider(ctx context.Context, provider *signin.Provider) err
 		p.log.Warn("no group of the sign-in provider has a role: set OIDC_ROLES")
 	}
 	if p.env.SignIn.Only {
-		accounts, err := p.ledger.Accounts(ctx)
+		accounts, err := p.ledger.Accounts().List(ctx)
 		if err != nil {
 			return err
 		}

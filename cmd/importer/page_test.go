@@ -62,14 +62,14 @@ func fleetText(t *testing.T, p *page) string {
 	}
 	browser := http.Client{Jar: jar, Timeout: patience}
 	defer browser.CloseIdleConnections()
-	account, err := p.ledger.Account(t.Context(), "ana")
+	account, err := p.ledger.Accounts().Find(t.Context(), "ana")
 	if errors.Is(err, ledger.ErrNotFound) {
-		account, err = p.ledger.AddAccount(t.Context(), "ana", ledger.Roles)
+		account, err = p.ledger.Accounts().Add(t.Context(), "ana", ledger.Roles)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket, err := p.ledger.MakeSignInLink(t.Context(), account.ID, time.Minute)
+	ticket, err := p.ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,11 +47,11 @@ where it stopped.`,
 }
 
 func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) error {
-	found, err := l.CheckSealed(ctx)
+	found, err := l.SealKeys().Check(ctx)
 	if err != nil {
 		return err
 	}
-	_, file, err := l.SealKeys()
+	_, file, err := l.SealKeys().Count()
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 	}
 	changing := acting(ctx, "seal-key-rotate", "", "")
 	if file != "" && found.Old == 0 {
-		if err := l.AddSealKey(changing); err != nil {
+		if err := l.SealKeys().Add(changing); err != nil {
 			return err
 		}
 	}
-	done, closed, err := l.Reseal(changing)
+	done, closed, err := l.SealKeys().Reseal(changing)
 	if err != nil {
 		return fmt.Errorf("%w; %s done, and the same command goes on with the others", err,
 			plural(done, "value is", "values are"))
@@ -93,7 +93,7 @@ func (a *app) rotateSealKey(ctx context.Context, l *ledger.Ledger, m manner) err
 }
 
 func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) error {
-	keys, file, err := l.SealKeys()
+	keys, file, err := l.SealKeys().Count()
 	switch {
 	case err != nil:
 		return err
@@ -109,7 +109,7 @@ func (a *app) dropOldSealKeys(ctx context.Context, l *ledger.Ledger, m manner) e
 		}, "Remove them?"); err != nil {
 		return err
 	}
-	switch err := l.DropOldSealKeys(acting(ctx, "seal-key-drop", "", "")); {
+	switch err := l.SealKeys().DropOld(acting(ctx, "seal-key-drop", "", "")); {
 	case errors.Is(err, ledger.ErrSealed):
 		return fmt.Errorf("%w; seal them first: importer audit rotate-seal-key", err)
 	case err != nil:

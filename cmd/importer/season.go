@@ -252,7 +252,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 	return a.onSeason(use+" NAME", short, "  importer season "+use+" florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
 			if s.Paused != paused { // again would move the time from which it counts
-				if err := l.PauseSeason(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
+				if err := l.Schedules().SetPaused(acting(ctx, "season-"+use, s.Name, ""), s.Name, paused); err != nil {
 					return err
 				}
 			}
@@ -274,7 +274,7 @@ func (a *app) seasonPauseCommand(use, short string, paused bool) *cobra.Command 
 func (a *app) seasonRemoveCommand() *cobra.Command {
 	return a.onSeason("remove NAME", "Remove a season; its batches and what they bought stay",
 		"  importer season remove florida", func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			if err := l.RemoveSeason(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
+			if err := l.Schedules().Remove(acting(ctx, "season-remove", s.Name, ""), s.Name); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "The season %s is removed. Its batches stay, and go on.\n", s.Name)

@@ -111,7 +111,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 		return r, err
 	}
 	if name == "" {
-		seasons, err := l.Seasons(ctx)
+		seasons, err := l.Schedules().List(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func (a *app) seasonListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.listing(c.Context(), "No season yet", func(l *ledger.Ledger) error {
-				seasons, err := l.Seasons(c.Context())
+				seasons, err := l.Schedules().List(c.Context())
 				if err != nil {
 					return err
 				}
@@ -122,7 +122,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 		}
 		fmt.Fprintf(table, "%s\t%s\n", []string{"next", "", ""}[i], f.At.Format("Mon 2006-01-02 15:04 MST"))
 	}
-	firings, err := l.Firings(ctx, s.Name)
+	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 		Firings  []firingLine    `json:"firings"`
 		NextPlan *jobs.Plan      `json:"nextPlan,omitempty"`
 	}{line, s.Options, []firingLine{}, nil}
-	firings, err := l.Firings(ctx, s.Name)
+	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {
 		return err
 	}

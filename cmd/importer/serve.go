@@ -158,7 +158,7 @@ const leave = 10 * time.Second
 // serve answers until ctx ends. The applier outlives the last request, and what
 // it places is placed to its end.
 func (a *app) serve(ctx context.Context, l *ledger.Ledger, s server, log *slog.Logger) error {
-	secrets := webhook.Secrets(l, s.env.WebhookSecrets)
+	secrets := webhook.Secrets(l.Endpoints(), s.env.WebhookSecrets)
 	events, applier := webhook.Handler(l, webhook.NewHMAC(secrets), log)
 	var certificates []tls.Certificate
 	scheme := "http"

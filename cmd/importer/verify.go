@@ -39,7 +39,7 @@ func (a *app) verify(ctx context.Context, l *ledger.Ledger, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	sealed, err := l.CheckSealed(ctx)
+	sealed, err := l.SealKeys().Check(ctx)
 	if err != nil {
 		return err
 	}

@@ -124,8 +124,8 @@ func second(ts *testscript.TestScript, neg bool, args []string) {
 	l, err := ledger.Open(ctx, ledger.Config{Dir: ts.Getenv("LEDGER")})
 	ts.Check(err)
 	defer l.Close()
-	if _, err := l.Account(ctx, "vera"); err != nil {
-		_, err := l.AddAccount(ctx, "vera", []ledger.Role{ledger.Approver})
+	if _, err := l.Accounts().Find(ctx, "vera"); err != nil {
+		_, err := l.Accounts().Add(ctx, "vera", []ledger.Role{ledger.Approver})
 		ts.Check(err)
 	}
 	batches, err := l.Batches(ctx)

@@ -34,10 +34,10 @@ endpoints or to delete one: what is listed here is what was kept here.`,
 
 // endpoints is what these commands need of the ledger.
 type endpoints interface {
-	EndpointSecrets(context.Context) ([]string, error)
-	KeepEndpoint(ctx context.Context, e ledger.Endpoint, secret string) error
-	Endpoints(ctx context.Context) ([]ledger.Endpoint, error)
-	DropEndpoint(ctx context.Context, id string) error
+	Secrets(context.Context) ([]string, error)
+	Set(ctx context.Context, e ledger.Endpoint, secret string) error
+	List(ctx context.Context) ([]ledger.Endpoint, error)
+	Delete(ctx context.Context, id string) error
 }
 
 func (a *app) webhooksCreateCommand() *cobra.Command {
@@ -66,7 +66,7 @@ delivered as well.`,
 				return err
 			}
 			return a.withAnyLedger(c.Context(), func(l *ledger.Ledger) error {
-				return a.createEndpoint(c.Context(), client, l, address, types, hide, m)
+				return a.createEndpoint(c.Context(), client, l.Endpoints(), address, types, hide, m)
 			})
 		},
 	}
@@ -82,7 +82,7 @@ delivered as well.`,
 // not be kept.
 func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l endpoints, address string,
 	types []string, hide bool, m manner) error {
-	kept, err := l.Endpoints(ctx)
+	kept, err := l.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 					e.ID)))
 		}
 	}
-	if _, err := l.EndpointSecrets(ctx); err != nil {
+	if _, err := l.Secrets(ctx); err != nil {
 		return fmt.Errorf(
 			"%w: this machine has another sealing key than the one that keeps the others; give it theirs "+
 				"(FILING_SEAL_KEY) first", err)
@@ -121,7 +121,7 @@ func (a *app) createEndpoint(ctx context.Context, client *filingapi.Client, l en
 						"importer webhooks add --id %s --url %s --secret-file FILE", id, id, address),
 			})
 	}
-	err = l.KeepEndpoint(acting(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
+	err = l.Set(acting(ctx, "webhook-create", id, address), ledger.Endpoint{ID: id, URL: address}, made.Secret)
 	if hide && err == nil {
 		answer = bytes.ReplaceAll(answer, quoted(made.Secret), quoted("(kept)"))
 	}
@@ -188,7 +188,7 @@ the standard input where FILE is -, so that it stands in no list of processes.`,
 			}
 			e.ID = cmp.Or(e.ID, newEndpointID())
 			return a.withAnyLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l, e, secret, m) })
+				func(l *ledger.Ledger) error { return a.addEndpoint(c.Context(), l.Endpoints(), e, secret, m) })
 		},
 	}
 	c.Flags().StringVar(&e.ID, "id", "", "the service's name for the endpoint; without it one is made up")
@@ -203,7 +203,7 @@ func (a *app) addEndpoint(ctx context.Context, l endpoints, e ledger.Endpoint, s
 		[][]string{{"id", e.ID}, {"url", e.URL}}, "Keep its secret?"); err != nil {
 		return err
 	}
-	if err := l.KeepEndpoint(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
+	if err := l.Set(acting(ctx, "webhook-add", e.ID, e.URL), e, secret); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "The signing secret of %s is kept.\n", e.ID)
@@ -244,7 +244,7 @@ func (a *app) webhooksListCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.listing(c.Context(), "No endpoint is known",
-				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l, asJSON) })
+				func(l *ledger.Ledger) error { return a.listEndpoints(c.Context(), l.Endpoints(), asJSON) })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line per endpoint")
@@ -252,7 +252,7 @@ func (a *app) webhooksListCommand() *cobra.Command {
 }
 
 func (a *app) listEndpoints(ctx context.Context, l endpoints, asJSON bool) error {
-	all, err := l.Endpoints(ctx)
+	all, err := l.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ to delete an endpoint and goes on delivering to it; those deliveries are refused
 		Args:    one("endpoint: importer webhooks list shows them"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withLedger(c.Context(),
-				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l, args[0], m) })
+				func(l *ledger.Ledger) error { return a.removeEndpoint(c.Context(), l.Endpoints(), args[0], m) })
 		},
 	}
 	c.Flags().BoolVarP(&m.yes, "yes", "y", false, "do not ask")
@@ -301,7 +301,7 @@ to delete an endpoint and goes on delivering to it; those deliveries are refused
 }
 
 func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m manner) error {
-	all, err := l.Endpoints(ctx)
+	all, err := l.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (a *app) removeEndpoint(ctx context.Context, l endpoints, id string, m mann
 			}, "Drop it?"); err != nil {
 			return err
 		}
-		if err := l.DropEndpoint(acting(ctx, "webhook-remove", id, ""), id); err != nil {
+		if err := l.Delete(acting(ctx, "webhook-remove", id, ""), id); err != nil {
 			return err
 		}
 		fmt.Fprintf(

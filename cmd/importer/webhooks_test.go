@@ -22,11 +22,11 @@ type shelf struct {
 	err    error
 }
 
-func (s *shelf) EndpointSecrets(context.Context) ([]string, error) { return nil, nil }
+func (s *shelf) Secrets(context.Context) ([]string, error) { return nil, nil }
 
-func (s *shelf) Endpoints(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
+func (s *shelf) List(context.Context) ([]ledger.Endpoint, error) { return nil, nil }
 
-func (s *shelf) KeepEndpoint(_ context.Context, e ledger.Endpoint, secret string) error {
+func (s *shelf) Set(_ context.Context, e ledger.Endpoint, secret string) error {
 	s.kept, s.secret = e, secret
 	return s.err
 }

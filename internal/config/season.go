@@ -35,7 +35,7 @@ func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *sl
 // halts nobody here, and prices are no prices.
 func (e Environment) Asker(l *ledger.Ledger, client *filingapi.Client) pricing.Source {
 	return func(ctx context.Context) (pricing.Quoter, error) {
-		news, err := l.News(ctx)
+		news, err := l.Notifications().FindReportable(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ func Items(ctx context.Context, l *ledger.Ledger, batch string) ([]Item, error) 
 	var items []Item
 	seen := make(map[string]bool)
 	of := make(map[int64][]int) // of a row, by index
-	for d, err := range l.Documents(ctx, batch) {
+	for d, err := range l.Documents().OfBatch(ctx, batch) {
 		if err != nil {
 			return nil, err
 		}

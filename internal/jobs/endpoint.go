@@ -15,7 +15,7 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 	if secretSet {
 		return "", nil
 	}
-	endpoints, err := l.Endpoints(ctx)
+	endpoints, err := l.Endpoints().List(ctx)
 	if err != nil || len(endpoints) > 0 {
 		return "", err
 	}

@@ -97,7 +97,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 		Version:   1,
 		CreatedBy: e.By,
 	}
-	if s.CompanyList, err = l.KeepRoster(ctx, ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
+	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
 	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
@@ -108,7 +108,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 			return done, refused("the season would file nothing: %s", why)
 		}
 	}
-	added, err := l.AddSeason(ctx, s)
+	added, err := l.Schedules().Add(ctx, s)
 	if err != nil || added {
 		done.Season = s
 		return done, err
@@ -142,7 +142,7 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file
 		return done, err
 	}
 	s.File = filepath.Base(file)
-	if s.CompanyList, err = l.KeepRoster(ctx, ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}); err != nil {
+	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: s.File, Content: content, CreatedBy: by}); err != nil {
 		return done, err
 	}
 	if s.CompanyList == done.Season.CompanyList {
@@ -157,7 +157,7 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file
 			return done, refused("the season would file nothing with it: %s", why)
 		}
 	}
-	if err := l.ChangeSeason(ctx, s); err != nil {
+	if err := l.Schedules().Change(ctx, s); err != nil {
 		return done, err
 	}
 	s.Version++
@@ -206,7 +206,7 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOption
 
 // FindSeason finds a season by its name. It returns ledger.ErrNotFound.
 func FindSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
-	seasons, err := l.Seasons(ctx)
+	seasons, err := l.Schedules().List(ctx)
 	if err != nil {
 		return ledger.Schedule{}, err
 	}

@@ -48,7 +48,7 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 				strings.Contains(err.Error(), jobs.ErrSeason.Error()) {
 				t.Errorf("%v; want %v with %q", err, c.err, c.text)
 			}
-			if all, err := l.Seasons(f.Context()); err != nil || len(all) != 0 {
+			if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 				t.Errorf("kept %+v, %v", all, err)
 			}
 		})
@@ -83,7 +83,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	if !errors.Is(err, jobs.ErrSeason) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	if all, err := l.Seasons(f.Context()); err != nil || len(all) != 0 {
+	if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
 	ask.Content = sheet(this, "")

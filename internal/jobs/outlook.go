@@ -55,7 +55,7 @@ func (s *Seasons) Line(ctx context.Context, se ledger.Schedule) (SeasonLine, err
 	case len(next) > 0 && !se.Paused:
 		line.Next = next[0].At
 	}
-	firings, err := s.c.Ledger.Firings(ctx, se.Name)
+	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err == nil && len(firings) > 0 {
 		line.Last, line.Batch, line.State = firings[0].ID, firings[0].Batch, string(firings[0].State)
 	}
@@ -117,7 +117,7 @@ func (s *Seasons) Version(ctx context.Context, se ledger.Schedule, hash string) 
 // that name was there before it, or its schedule was another, it fires once a
 // day all the same, and goes on with the turn after.
 func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
-	firings, err := l.Firings(ctx, s.Name)
+	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	for _, f := range firings {
 		if f.ID == turn.ID(s.Name) {
 			return true, err
@@ -157,7 +157,7 @@ func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
 			continue
 		}
 		seen[f.CompanyList] = true
-		r, err := l.Roster(ctx, f.CompanyList)
+		r, err := l.Schedules().FindCompanyList(ctx, f.CompanyList)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +196,7 @@ func (s *Seasons) Rehearse(ctx context.Context, se ledger.Schedule) (Rehearsal, 
 	if r.Firing, err = s.ByHand(se); err != nil {
 		return r, err
 	}
-	firings, err := s.c.Ledger.Firings(ctx, se.Name)
+	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
 		return r, err
 	}

@@ -306,7 +306,7 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 // machine has no key for cannot be filed, however often it is tried: it returns
 // ErrRoster, and ledger.ErrSealed.
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
-	version, err := l.Roster(ctx, hash)
+	version, err := l.Schedules().FindCompanyList(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
 		err = fmt.Errorf(
 			"%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+

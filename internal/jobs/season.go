@@ -95,11 +95,11 @@ func (s *Seasons) Run(ctx context.Context) {
 func (s *Seasons) Look(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seasons, err := s.c.Ledger.Seasons(ctx)
+	seasons, err := s.c.Ledger.Schedules().List(ctx)
 	if err != nil {
 		return err
 	}
-	firings, err := s.c.Ledger.FiringsInBrief(ctx)
+	firings, err := s.c.Ledger.Schedules().ListRunsInBrief(ctx)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *Seasons) Fire(ctx context.Context, se ledger.Schedule, f ledger.Run) (l
 // again at the next look; what fails for good ends the firing and says why.
 func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run) (fired bool, err error) {
 	if !s.ours[f.ID] {
-		claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
+		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, f)
 		if err != nil || !claimed {
 			return false, err
 		}
@@ -284,7 +284,7 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run
 	if err != nil {
 		return false, fmt.Errorf("fire the season %s: %w", f.Schedule, err)
 	}
-	if err := s.c.Ledger.EndFiring(ctx, f); err != nil {
+	if err := s.c.Ledger.Schedules().EndRun(ctx, f); err != nil {
 		return false, err
 	}
 	delete(s.ours, f.ID)
@@ -294,7 +294,7 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run
 // stored is a firing as the ledger has it: another process may have begun it,
 // from another version of the roster.
 func (s *Seasons) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) {
-	firings, err := s.c.Ledger.Firings(ctx, f.Schedule)
+	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, f.Schedule)
 	if err != nil {
 		return f, err
 	}
@@ -307,12 +307,12 @@ func (s *Seasons) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) 
 
 // orphaned ends a firing whose process died and whose season was removed since.
 func (s *Seasons) orphaned(ctx context.Context, f ledger.Run) error {
-	claimed, err := s.c.Ledger.ClaimFiring(ctx, f)
+	claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, f)
 	if err != nil || !claimed {
 		return err
 	}
 	f.State, f.Note = ledger.RunFailed, "the season was removed before its batch was made"
-	return s.c.Ledger.EndFiring(ctx, f)
+	return s.c.Ledger.Schedules().EndRun(ctx, f)
 }
 
 // makeBatch makes the batch of a firing and opens it, or has it wait for an
@@ -347,7 +347,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.R
 	}
 	// Who takes part is known by the firing.
 	f.State = ledger.RunBegun
-	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
+	if err := s.c.Ledger.Schedules().EndRun(ctx, *f); err != nil {
 		return err
 	}
 	second, err := s.c.Ledger.NeedsSecond(ctx, batch)
@@ -367,7 +367,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.R
 	}
 	f.Note = plan.Nothing()
 	// Before the opening: from there on nobody can make the plan any more.
-	if err := s.c.Ledger.EndFiring(ctx, *f); err != nil {
+	if err := s.c.Ledger.Schedules().EndRun(ctx, *f); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("the season %s fired: %d filings", f.Schedule, plan.Filings)
@@ -395,7 +395,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.R
 // tell keeps a notice for whoever is told such things. Its Batch, and that it
 // lasts, keep it from being told twice by two who tried.
 func (s *Seasons) tell(ctx context.Context, n ledger.Notification, subject, body string) error {
-	news, err := s.c.Ledger.News(ctx)
+	news, err := s.c.Ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
 	}
@@ -404,7 +404,7 @@ func (s *Seasons) tell(ctx context.Context, n ledger.Notification, subject, body
 		product = "Bulkfiling (test): "
 	}
 	n.Kind, n.Lasts, n.Subject, n.Body = ledger.NotifySchedule, true, product+subject, body
-	_, err = s.c.Ledger.KeepNotice(ctx, n)
+	_, err = s.c.Ledger.Notifications().Add(ctx, n)
 	return err
 }
 
@@ -553,7 +553,7 @@ func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o Sea
 // earlier are the other firings of the season that came to an end, the newest
 // first: what they took in is theirs.
 func (s *Seasons) earlier(ctx context.Context, f ledger.Run) ([]ledger.Run, error) {
-	firings, err := s.c.Ledger.Firings(ctx, f.Schedule)
+	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, f.Schedule)
 	return slices.DeleteFunc(firings, func(g ledger.Run) bool {
 		return g.ID == f.ID || g.State != ledger.RunDone
 	}), err
@@ -655,7 +655,7 @@ type version struct {
 
 // had are the rosters that a season had until that of a firing, the oldest first.
 func (s *Seasons) had(ctx context.Context, f ledger.Run, zone *time.Location) ([]version, error) {
-	rosters, err := s.c.Ledger.SeasonRosters(ctx, f.Schedule)
+	rosters, err := s.c.Ledger.Schedules().ListVersions(ctx, f.Schedule)
 	var all []version
 	last := 0
 	for i, r := range rosters {
@@ -820,7 +820,7 @@ func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Rost
 
 // PlanBehind is the plan of the firing that made a batch; nil where none did.
 func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
-	firings, err := l.Firings(ctx, "")
+	firings, err := l.Schedules().ListRuns(ctx, "")
 	if err != nil {
 		return nil, err
 	}

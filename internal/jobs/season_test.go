@@ -73,7 +73,7 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 		o.Zone = "UTC"
 	}
 	f.must(o.Check())
-	hash, err := l.KeepRoster(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
+	hash, err := l.Schedules().AddCompanyList(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte(rosterHead + lines)})
 	f.must(err)
 	options, err := json.Marshal(o)
 	f.must(err)
@@ -86,12 +86,12 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 		Since:       since,
 		Approval:    approval,
 	}
-	added, err := l.AddSeason(f.Context(), s)
+	added, err := l.Schedules().Add(f.Context(), s)
 	if f.must(err); !added {
 		before, err := jobs.FindSeason(f.Context(), l, name)
 		f.must(err)
 		s.Version = before.Version
-		f.must(l.ChangeSeason(f.Context(), s))
+		f.must(l.Schedules().Change(f.Context(), s))
 	}
 	return s
 }
@@ -99,7 +99,7 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 // firings are those of a season that came to an end, the oldest first.
 func (f *firm) firings(l *ledger.Ledger, name string) []ledger.Run {
 	f.Helper()
-	all, err := l.Firings(f.Context(), name)
+	all, err := l.Schedules().ListRuns(f.Context(), name)
 	f.must(err)
 	slices.Reverse(all)
 	return slices.DeleteFunc(all, func(g ledger.Run) bool { return g.State == ledger.RunBegun })
@@ -200,14 +200,14 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 		!strings.Contains(text, "nothing ran then") {
 		t.Errorf("%s", text)
 	}
-	notices, err := l.Notices(f.Context(), 10)
+	notices, err := l.Notifications().List(f.Context(), 10)
 	f.must(err)
 	if len(notices) != 1 || notices[0].Kind != ledger.NotifySchedule ||
 		!strings.Contains(notices[0].Body, "missed before") {
 		t.Errorf("%+v", notices)
 	}
 	// A pause is no downtime: what is due in it is not made up for.
-	f.must(l.PauseSeason(f.Context(), "weekly", true))
+	f.must(l.Schedules().SetPaused(f.Context(), "weekly", true))
 	h.set("2027-02-10 00:00 UTC")
 	f.must(s.Look(f.Context()))
 	if len(f.firings(l, "weekly")) != 1 {
@@ -244,7 +244,7 @@ func TestSeasonKilledInTheMiddle(t *testing.T) {
 			if p := f.planOf(fired[0]); p.Filings != 300 || p.Cost != 300*each {
 				t.Errorf("%+v", p)
 			}
-			f.must(l.RemoveSeason(f.Context(), name))
+			f.must(l.Schedules().Remove(f.Context(), name))
 		}
 	})
 }
@@ -507,13 +507,13 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 		fired := f.firings(l, "de")[0]
 		f.must(l.Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
 		fired.State = ledger.RunBegun
-		f.must(first.EndFiring(f.Context(), fired))
+		f.must(first.Schedules().EndRun(f.Context(), fired))
 		f.must(first.Close())
 		f.must(f.seasons(l, &h).Look(f.Context()))
 		again := f.firings(l, "de")
 		batches, err := l.Batches(f.Context())
 		f.must(err)
-		notices, err := l.Notices(f.Context(), 10)
+		notices, err := l.Notifications().List(f.Context(), 10)
 		f.must(err)
 		if len(again) != 1 || len(batches) != 1 || batches[0].Approval.State != ledger.ApprovalGiven ||
 			len(notices) != 1 || f.planOf(again[0]).Filings != 3 {
@@ -645,18 +645,18 @@ func TestSeasonThatFails(t *testing.T) {
 	var h hand
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
-	hash, err := l.KeepRoster(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
+	hash, err := l.Schedules().AddCompanyList(f.Context(), ledger.CompanyList{File: "roster.csv", Content: []byte("Not,A,Roster\n1,2,3\n")})
 	f.must(err)
 	options, err := json.Marshal(yearly)
 	f.must(err)
-	_, err = l.AddSeason(f.Context(), ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: h.now()})
+	_, err = l.Schedules().Add(f.Context(), ledger.Schedule{Name: "bad", CompanyList: hash, Options: options, Since: h.now()})
 	f.must(err)
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)
 	f.must(s.Look(f.Context()))
 	f.must(s.Look(f.Context()))
 	fired := f.firings(l, "bad")
-	notices, err := l.Notices(f.Context(), 10)
+	notices, err := l.Notifications().List(f.Context(), 10)
 	f.must(err)
 	if len(fired) != 1 || fired[0].State != ledger.RunFailed || !strings.Contains(fired[0].Note, "header") ||
 		len(notices) != 1 || !strings.Contains(notices[0].Subject, "failed") {
@@ -682,7 +682,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	f.must(os.WriteFile(keys, []byte(strings.Repeat("0a", 32)), 0o600))
 	l = f.openLedger()
 	notices := func() []string {
-		all, err := l.Notices(f.Context(), 10)
+		all, err := l.Notifications().List(f.Context(), 10)
 		f.must(err)
 		var subjects []string
 		for _, n := range all {

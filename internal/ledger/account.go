@@ -120,8 +120,8 @@ func scanAccount(scan func(...any) error) (Account, error) {
 // neither is taken for the other.
 func newAccountID() string { return "A" + rand.Text()[:11] }
 
-// AddAccount adds somebody, who has no password yet. It returns ErrAccount.
-func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Account, error) {
+// Add adds somebody, who has no password yet. It returns ErrAccount.
+func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, error) {
 	words, err := roleWords(roles)
 	if err != nil {
 		return Account{}, err
@@ -155,13 +155,13 @@ func (l *Ledger) AddAccount(ctx context.Context, name string, roles []Role) (Acc
 	if err != nil {
 		return Account{}, fmt.Errorf("add the account %s: %w", a.Name, err)
 	}
-	return l.Account(ctx, a.ID)
+	return l.Find(ctx, a.ID)
 }
 
-// ChangeAccount gives an account its roles, and disables or enables it. What is
+// Change gives an account its roles, and disables or enables it. What is
 // disabled is signed out at once, and its links are no good any more. It
 // returns ErrNotFound, ErrAccount, ErrManaged and ErrLastOperator.
-func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, disabled bool) error {
+func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled bool) error {
 	words, err := roleWords(roles)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (l *Ledger) ChangeAccount(ctx context.Context, id string, roles []Role, dis
 }
 
 // tellOfRoles keeps a notice of roles that somebody gets, where they let money out.
-func (l *Ledger) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
+func (l Accounts) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
 	for _, r := range wantsFactor {
 		if slices.Contains(after, r) && !slices.Contains(before, r) {
@@ -223,12 +223,12 @@ func (l *Ledger) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, befor
 			nameOr(actor(ctx)), name, what, name))
 }
 
-// Accounts lists all accounts by name.
-func (l *Ledger) Accounts(ctx context.Context) ([]Account, error) {
+// List lists all accounts by name.
+func (l Accounts) List(ctx context.Context) ([]Account, error) {
 	return l.accounts(ctx, l.read)
 }
 
-func (l *Ledger) accounts(ctx context.Context, q querier) ([]Account, error) {
+func (l Accounts) accounts(ctx context.Context, q querier) ([]Account, error) {
 	var all []Account
 	err := drain(q.QueryContext(ctx,
 		`SELECT `+accountColumns+` FROM accounts a ORDER BY a.name`))(func(scan func(...any) error) error {
@@ -239,8 +239,8 @@ func (l *Ledger) accounts(ctx context.Context, q querier) ([]Account, error) {
 	return all, wrap("list the accounts", err)
 }
 
-// Account finds an account by its id or its name. It returns ErrNotFound.
-func (l *Ledger) Account(ctx context.Context, idOrName string) (Account, error) {
+// Find finds an account by its id or its name. It returns ErrNotFound.
+func (l Accounts) Find(ctx context.Context, idOrName string) (Account, error) {
 	a, err := l.account(ctx, l.read, idOrName)
 	if err != nil {
 		return Account{}, fmt.Errorf("the account %q: %w", idOrName, err)
@@ -248,7 +248,7 @@ func (l *Ledger) Account(ctx context.Context, idOrName string) (Account, error) 
 	return a, nil
 }
 
-func (l *Ledger) account(ctx context.Context, q querier, idOrName string) (Account, error) {
+func (l Accounts) account(ctx context.Context, q querier, idOrName string) (Account, error) {
 	a, err := scanAccount(q.QueryRowContext(ctx,
 		`SELECT `+accountColumns+` FROM accounts a WHERE a.id = $1 OR a.name = $2`, idOrName, folded(idOrName)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -16,7 +16,7 @@ func (s *store) account(l *ledger.Ledger, name string, roles ...ledger.Role) led
 	if roles == nil {
 		roles = ledger.Roles
 	}
-	a, err := l.AddAccount(s.Context(), name, roles)
+	a, err := l.Accounts().Add(s.Context(), name, roles)
 	s.must(err)
 	return a
 }
@@ -39,26 +39,26 @@ func TestAccountsAreKnownByFoldedName(t *testing.T) {
 		}
 		for _, name := range []string{ana.ID, "ana müller", "ANA MÜLLER",
 			"Ana Mu\u0308ller"} { // the last one decomposed
-			if got, err := l.Account(ctx, name); err != nil || got.ID != ana.ID {
+			if got, err := l.Accounts().Find(ctx, name); err != nil || got.ID != ana.ID {
 				s.Errorf("%q finds %+v, %v", name, got, err)
 			}
 		}
 		for _, name := range []string{"Ana Mu\u0308ller", "", " \t", "a\x00b", "ana\u200b", "\xff",
 			strings.Repeat("a", 101)} {
-			_, err := l.AddAccount(ctx, name, nil)
+			_, err := l.Accounts().Add(ctx, name, nil)
 			s.wantErr(err, ledger.ErrAccount)
 		}
-		_, err := l.AddAccount(ctx, "bo", []ledger.Role{"king"})
+		_, err := l.Accounts().Add(ctx, "bo", []ledger.Role{"king"})
 		s.wantErr(err, ledger.ErrAccount)
 		bo := s.account(l, "bo", []ledger.Role{}...)
-		all, err := l.Accounts(ctx)
+		all, err := l.Accounts().List(ctx)
 		if err != nil || len(all) != 2 || all[0].ID != ana.ID || all[1].ID != bo.ID {
 			s.Errorf("%+v, %v", all, err)
 		}
-		_, err = l.Account(ctx, "nobody")
+		_, err = l.Accounts().Find(ctx, "nobody")
 		s.wantErr(err, ledger.ErrNotFound)
-		s.wantErr(l.ChangeAccount(ctx, "nobody", nil, false), ledger.ErrNotFound)
-		s.wantErr(l.ChangeAccount(ctx, bo.ID, []ledger.Role{"king"}, false), ledger.ErrAccount)
+		s.wantErr(l.Accounts().Change(ctx, "nobody", nil, false), ledger.ErrNotFound)
+		s.wantErr(l.Accounts().Change(ctx, bo.ID, []ledger.Role{"king"}, false), ledger.ErrAccount)
 	})
 }
 
@@ -67,15 +67,15 @@ func TestLastOperatorStays(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.open()
 		ana, bo := s.account(l, "ana"), s.account(l, "bo", ledger.Preparer)
-		s.wantErr(l.ChangeAccount(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
-		s.wantErr(l.ChangeAccount(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)
-		s.must(l.ChangeAccount(ctx, ana.ID, []ledger.Role{ledger.Operator}, false))
-		s.must(l.ChangeAccount(ctx, bo.ID, ledger.Roles, true))
-		s.wantErr(l.ChangeAccount(ctx, ana.ID, nil, false), ledger.ErrLastOperator) // bo cannot sign in
-		s.must(l.ChangeAccount(ctx, bo.ID, ledger.Roles, false))
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
-		s.wantErr(l.ChangeAccount(ctx, bo.ID, nil, false), ledger.ErrLastOperator)
-		if a, err := l.Account(ctx, ana.ID); err != nil || !a.Disabled || a.May(ledger.Preparer) {
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Approver}, false), ledger.ErrLastOperator)
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, ledger.Roles, true), ledger.ErrLastOperator)
+		s.must(l.Accounts().Change(ctx, ana.ID, []ledger.Role{ledger.Operator}, false))
+		s.must(l.Accounts().Change(ctx, bo.ID, ledger.Roles, true))
+		s.wantErr(l.Accounts().Change(ctx, ana.ID, nil, false), ledger.ErrLastOperator) // bo cannot sign in
+		s.must(l.Accounts().Change(ctx, bo.ID, ledger.Roles, false))
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
+		s.wantErr(l.Accounts().Change(ctx, bo.ID, nil, false), ledger.ErrLastOperator)
+		if a, err := l.Accounts().Find(ctx, ana.ID); err != nil || !a.Disabled || a.May(ledger.Preparer) {
 			s.Errorf("%+v, %v", a, err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 		pair := []ledger.Account{s.account(ledgers[0], "ana"), s.account(ledgers[0], "bo")}
 		failed := make(chan error)
 		for i, l := range ledgers {
-			go func() { failed <- l.ChangeAccount(ctx, pair[i].ID, nil, false) }()
+			go func() { failed <- l.Accounts().Change(ctx, pair[i].ID, nil, false) }()
 		}
 		if one, other := <-failed, <-failed; (one == nil) == (other == nil) ||
 			!errors.Is(errors.Join(one, other), ledger.ErrLastOperator) {
@@ -101,7 +101,7 @@ func TestLastOperatorStaysWhenTwoLeaveAtOnce(t *testing.T) {
 // signIn signs in and wants it to fail so.
 func (s *store) signIn(l *ledger.Ledger, name, password string, want error) {
 	s.Helper()
-	a, err := l.SignIn(s.Context(), ledger.Try{Name: name, From: "192.0.2.1"}, password)
+	a, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: name, From: "192.0.2.1"}, password)
 	s.wantErr(err, want)
 	if (err == nil) != (a.ID != "") {
 		s.Errorf("%+v beside %v", a, err)
@@ -123,14 +123,14 @@ func TestSignIn(t *testing.T) {
 		ana := s.account(l, "Ana")
 		s.signIn(l, "ana", "", ledger.ErrSignIn) // no password is no empty one
 		s.exec(`INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ('', 'northwind.com', '', '', 'Northwind LLC', 0)`)
-		l.RefuseInPasswords("filings.example.com")
+		l.Accounts().RefuseInPasswords("filings.example.com")
 		for _, weak := range []string{"", "elevenchars", "password1234", "Ana at Northwind", "bulkfiling ana!",
 			"ana.example.com", strings.Repeat("xk", 501)} {
-			s.wantErr(l.SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
+			s.wantErr(l.Accounts().SetPassword(ctx, ana.ID, weak), ledger.ErrWeak)
 		}
-		s.wantErr(l.SetPassword(ctx, "nobody", password), ledger.ErrNotFound)
-		s.must(l.SetPassword(ctx, ana.ID, password+" f\u00fcr"))
-		if a, err := l.Account(ctx, ana.ID); err != nil || !a.HasPassword {
+		s.wantErr(l.Accounts().SetPassword(ctx, "nobody", password), ledger.ErrNotFound)
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password+" f\u00fcr"))
+		if a, err := l.Accounts().Find(ctx, ana.ID); err != nil || !a.HasPassword {
 			s.Errorf("%+v, %v", a, err)
 		}
 		s.signIn(l, " ANA ", password+" fu\u0308r", nil) // as another keyboard composes it
@@ -141,7 +141,7 @@ func TestSignIn(t *testing.T) {
 		s.signIn(l, "ana", strings.Repeat("x", 1<<20), ledger.ErrSignIn)
 
 		s.account(l, "bo")
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
 		s.signIn(l, "ana", password+" f\u00fcr", ledger.ErrSignIn)
 	})
 }
@@ -152,7 +152,7 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.cheap()
 		ana := s.account(l, "ana")
-		s.must(l.SetPassword(s.Context(), ana.ID, password))
+		s.must(l.Accounts().SetPassword(s.Context(), ana.ID, password))
 		stored := func() (encoded string) {
 			s.Helper()
 			s.must(s.sql().QueryRowContext(s.Context(), `SELECT password FROM accounts`).Scan(&encoded))
@@ -178,7 +178,7 @@ func TestPasswordIsHashedAnewAtAnotherCost(t *testing.T) {
 		s.signIn(l, "ana", password, nil)
 
 		s.exec(`UPDATE accounts SET password = 'plain'`)
-		if _, err := l.SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil ||
+		if _, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: "ana", From: "192.0.2.1"}, password); err == nil ||
 			errors.Is(err, ledger.ErrSignIn) {
 			s.Errorf("a hash that nobody can read: %v", err)
 		}
@@ -192,7 +192,7 @@ func TestUnknownNamesTakeAsLong(t *testing.T) {
 		l := s.open()
 		l.HashFor(16<<10, 2)
 		ana := s.account(l, "ana")
-		s.must(l.SetPassword(s.Context(), ana.ID, password))
+		s.must(l.Accounts().SetPassword(s.Context(), ana.ID, password))
 		s.account(l, "bo")
 		quickest := make(map[string]time.Duration)
 		for range 4 {

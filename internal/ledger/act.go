@@ -175,9 +175,9 @@ func insertAct(ctx context.Context, x execer, a AuditEvent, now time.Time) error
 	return nil
 }
 
-// KeepAct records an act that changes nothing: a download, a failed sign-in. It
+// Record records an act that changes nothing: a download, a failed sign-in. It
 // returns ErrDone for an ID that was used before.
-func (l *Ledger) KeepAct(ctx context.Context, a AuditEvent) error {
+func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 	if err := l.turns.take(); err != nil {
 		return err
 	}
@@ -190,12 +190,12 @@ func (l *Ledger) KeepAct(ctx context.Context, a AuditEvent) error {
 	return err
 }
 
-// OnAct has a function told of each act that this process records, once it is in
+// OnRecord has a function told of each act that this process records, once it is in
 // the log. It is to be named before anybody acts.
-func (l *Ledger) OnAct(f func(AuditEvent)) { l.onAct.Store(&f) }
+func (l AuditLog) OnRecord(f func(AuditEvent)) { l.onAct.Store(&f) }
 
-func (l *Ledger) tell(a AuditEvent) {
-	if f := l.onAct.Load(); f != nil {
+func (db *database) tell(a AuditEvent) {
+	if f := db.onAct.Load(); f != nil {
 		(*f)(a)
 	}
 }
@@ -207,8 +207,8 @@ type AuditQuery struct {
 	Limit        int   // how many; 0 for all
 }
 
-// Acts reads the audit log, the newest first.
-func (l *Ledger) Acts(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
+// List reads the audit log, the newest first.
+func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) {
 	var all []AuditEvent
 	err := drain(l.read.QueryContext(ctx, `SELECT seq, id, at, person, origin, what, object, note FROM acts
 		WHERE ($1 = '' OR person = $1) AND ($2 = '' OR what = $2) AND ($3 = '' OR object = $3) AND seq < $4 ORDER BY seq DESC LIMIT $5`,

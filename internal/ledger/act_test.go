@@ -13,7 +13,7 @@ import (
 
 func (s *store) acts(l *ledger.Ledger, q ledger.AuditQuery) []ledger.AuditEvent {
 	s.Helper()
-	acts, err := l.Acts(s.Context(), q)
+	acts, err := l.AuditLog().List(s.Context(), q)
 	s.must(err)
 	return acts
 }
@@ -150,8 +150,8 @@ func TestActOfNoChange(t *testing.T) {
 		for _, look := range []func() error{
 			func() error { _, err := l.Batches(ctx); return err },
 			func() error { _, err := l.Balance(ctx); return err },
-			func() error { _, err := l.Session(ctx, secret); return err }, // notes that it is used
-			func() error { _, err := l.Acts(ctx, ledger.AuditQuery{}); return err },
+			func() error { _, err := l.Accounts().FindSession(ctx, secret); return err }, // notes that it is used
+			func() error { _, err := l.AuditLog().List(ctx, ledger.AuditQuery{}); return err },
 			func() error { _, err := l.Processes(ctx); return err },
 			func() error { return l.Announce(ctx, "serve", true) },
 			func() error { return l.KeyRefused(ctx, "no such key") },
@@ -164,15 +164,15 @@ func TestActOfNoChange(t *testing.T) {
 		} {
 			s.must(look())
 		}
-		_, err := l.SignIn(ctx, ledger.Try{Name: "ana"}, "wrong")
+		_, err := l.Accounts().SignIn(ctx, ledger.Try{Name: "ana"}, "wrong")
 		s.wantErr(err, ledger.ErrSignIn)
 		s.answer(l, rows[0], filing.Accepted)
 		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 0 {
 			s.Errorf("%+v", acts)
 		}
 		// A change of a single statement is an act too.
-		s.wantErr(l.RemoveSeason(ctx, "spring"), ledger.ErrNotFound)
-		s.must(l.EndSession(ctx, secret))
+		s.wantErr(l.Schedules().Remove(ctx, "spring"), ledger.ErrNotFound)
+		s.must(l.Accounts().EndSession(ctx, secret))
 		if acts := s.acts(l, ledger.AuditQuery{}); len(acts) != 1 {
 			s.Errorf("%+v", acts)
 		}
@@ -184,14 +184,14 @@ func TestActsAreListed(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		keep := func(a ledger.AuditEvent) {
 			s.Helper()
-			s.must(l.KeepAct(ctx, a))
+			s.must(l.AuditLog().Record(ctx, a))
 			s.pass(time.Second)
 		}
 		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b1", Note: "results"})
 		keep(ledger.AuditEvent{By: "bo", What: "download", Of: "b2", ID: "once"})
 		keep(ledger.AuditEvent{By: "ana", What: "sign-in-failed"})
 		keep(ledger.AuditEvent{By: "ana", What: "download", Of: "b2"})
-		s.wantErr(l.KeepAct(ctx, ledger.AuditEvent{ID: "once"}), ledger.ErrDone)
+		s.wantErr(l.AuditLog().Record(ctx, ledger.AuditEvent{ID: "once"}), ledger.ErrDone)
 		all := s.acts(l, ledger.AuditQuery{})
 		for _, test := range []struct {
 			name string

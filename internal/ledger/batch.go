@@ -235,7 +235,7 @@ func (l *Ledger) openBatch(ctx context.Context, tx *sql.Tx, c *control, batch st
 
 // dropBatch forgets a prepared batch that was not opened and that no sheet leads
 // to any more.
-func (l *Ledger) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
+func (l Uploads) dropBatch(ctx context.Context, tx *sql.Tx, batch string) error {
 	var idle bool
 	err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM batches WHERE id = $1 AND open = 0 AND prepared = 1 AND canceled = 0) AND NOT EXISTS (SELECT 1 FROM uploads WHERE batch = $1)`, batch).Scan(&idle)

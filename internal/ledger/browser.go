@@ -53,7 +53,7 @@ func presentedBrowsers(cookie string) map[string]string {
 
 // loadBrowsers reads the known browsers of an account, by its folded name; the
 // one that was used last comes first.
-func (l *Ledger) loadBrowsers(ctx context.Context, name string) ([]knownBrowser, error) {
+func (l Accounts) loadBrowsers(ctx context.Context, name string) ([]knownBrowser, error) {
 	var all []knownBrowser
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT b.hash, b.network, b.agent, b.created_at, b.used_at FROM known_browsers b
@@ -72,9 +72,9 @@ func (l *Ledger) loadBrowsers(ctx context.Context, name string) ([]knownBrowser,
 	return all, wrap("read the known browsers", err)
 }
 
-// KnowBrowser remembers that an account signed in from a browser, and returns
+// RememberBrowser remembers that an account signed in from a browser, and returns
 // what the browser's cookie is to say from now on. cookie is what it said.
-func (l *Ledger) KnowBrowser(ctx context.Context, account, cookie, from, agent string) (string, error) {
+func (l Accounts) RememberBrowser(ctx context.Context, account, cookie, from, agent string) (string, error) {
 	presented := presentedBrowsers(cookie)
 	fresh, hash := newSecret()
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
@@ -121,9 +121,9 @@ func (l *Ledger) KnowBrowser(ctx context.Context, account, cookie, from, agent s
 	return strings.Join(secrets[max(0, len(secrets)-maxBrowsers):], "."), nil
 }
 
-// KnownBrowsers lists the browsers in which an account signed in. cookie is that
+// ListBrowsers lists the browsers in which an account signed in. cookie is that
 // of the browser that asks.
-func (l *Ledger) KnownBrowsers(ctx context.Context, account Account, cookie string) ([]KnownBrowser, error) {
+func (l Accounts) ListBrowsers(ctx context.Context, account Account, cookie string) ([]KnownBrowser, error) {
 	known, err := l.loadBrowsers(ctx, account.Name)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (l *Ledger) KnownBrowsers(ctx context.Context, account Account, cookie stri
 }
 
 // ForgetBrowser forgets a known browser of an account. It returns ErrNotFound.
-func (l *Ledger) ForgetBrowser(ctx context.Context, account, id string) error {
+func (l Accounts) ForgetBrowser(ctx context.Context, account, id string) error {
 	n, err := affected(l.exclusively(ctx, `DELETE FROM known_browsers WHERE account = $1 AND substr(hash, 1, $3) = $2`,
 		account, id, publicID))
 	if err == nil && n == 0 {

@@ -152,7 +152,7 @@ func TestConnectionBreaksAtADeposit(t *testing.T) {
 		if b := s.book(l); b.Deposits != 10_000 || b.Adjustments != -100 {
 			s.Errorf("%+v", b)
 		}
-		if acts, err := l.Acts(s.Context(), ledger.AuditQuery{}); err != nil || len(acts) != 3 {
+		if acts, err := l.AuditLog().List(s.Context(), ledger.AuditQuery{}); err != nil || len(acts) != 3 {
 			s.Errorf("%+v, %v", acts, err)
 		}
 	})

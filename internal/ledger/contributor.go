@@ -319,7 +319,7 @@ func (l *Ledger) Barred(ctx context.Context, batch, by string) (*SecondError, er
 
 // ListApprovers lists who may approve a batch as its second person, by name.
 func (l *Ledger) ListApprovers(ctx context.Context, batch string) ([]string, error) {
-	accounts, err := l.Accounts(ctx)
+	accounts, err := l.Accounts().List(ctx)
 	if err != nil {
 		return nil, err
 	}

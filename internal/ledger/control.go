@@ -60,20 +60,20 @@ type querier interface {
 
 // readControl reads the control row with the database's time and, within a
 // transaction, locks it. The time is read after the wait for the lock.
-func (l *Ledger) readControl(ctx context.Context, q querier) (*control, error) {
+func (db *database) readControl(ctx context.Context, q querier) (*control, error) {
 	lock := ""
 	if _, ok := q.(*sql.Tx); ok {
-		lock = l.dialect.forUpdate
+		lock = db.dialect.forUpdate
 	}
 	var c control
 	into := append(c.fields(), &c.schema, &c.writtenBy, &c.now, &c.server)
-	err := q.QueryRowContext(ctx, `SELECT c.*, `+l.clock.sql()+`, `+l.dialect.server+`
+	err := q.QueryRowContext(ctx, `SELECT c.*, `+db.clock.sql()+`, `+db.dialect.server+`
 		FROM (SELECT `+controlColumns+`, schema_version, written_by FROM control WHERE id = 1`+lock+
 		`) AS c`).Scan(into...)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger's control row: %w", err)
 	}
-	l.clock.set(c.now)
+	db.clock.set(c.now)
 	return &c, nil
 }
 

@@ -137,16 +137,16 @@ func (s *statements) prepare(ctx context.Context, db *sql.DB) {
 }
 
 // exec runs a statement over records within a transaction.
-func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, c columns, records []record) error {
+func (db *database) exec(ctx context.Context, tx *sql.Tx, query string, c columns, records []record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	query = l.dialect.expand(query, c, 0)
-	if l.dialect.together {
-		_, err := tx.ExecContext(ctx, query, l.dialect.arrays(c, records)...)
+	query = db.dialect.expand(query, c, 0)
+	if db.dialect.together {
+		_, err := tx.ExecContext(ctx, query, db.dialect.arrays(c, records)...)
 		return err
 	}
-	stmt, err := l.statements.use(ctx, tx, query)
+	stmt, err := db.statements.use(ctx, tx, query)
 	if err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func (l *Ledger) exec(ctx context.Context, tx *sql.Tx, query string, c columns, 
 }
 
 // query reads with a statement over records within a transaction.
-func (l *Ledger) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record,
+func (db *database) query(ctx context.Context, tx *sql.Tx, query string, c columns, records []record,
 	each func(scan func(...any) error) error) error {
 	if len(records) == 0 {
 		return nil
 	}
-	query = l.dialect.expand(query, c, 0)
-	if l.dialect.together {
-		return drain(tx.QueryContext(ctx, query, l.dialect.arrays(c, records)...))(each)
+	query = db.dialect.expand(query, c, 0)
+	if db.dialect.together {
+		return drain(tx.QueryContext(ctx, query, db.dialect.arrays(c, records)...))(each)
 	}
-	stmt, err := l.statements.use(ctx, tx, query)
+	stmt, err := db.statements.use(ctx, tx, query)
 	if err != nil {
 		return err
 	}

@@ -22,17 +22,17 @@ type Document struct {
 	Event   string    // the event that told of it
 }
 
-// Documents streams the documents of a batch in the order of its rows.
-func (l *Ledger) Documents(ctx context.Context, batch string) iter.Seq2[Document, error] {
+// OfBatch streams the documents of a batch in the order of its rows.
+func (l Documents) OfBatch(ctx context.Context, batch string) iter.Seq2[Document, error] {
 	return l.documents(ctx, `r.batch = $1`, batch)
 }
 
-// DocumentsOf streams the documents of a row.
-func (l *Ledger) DocumentsOf(ctx context.Context, row int64) iter.Seq2[Document, error] {
+// OfRow streams the documents of a row.
+func (l Documents) OfRow(ctx context.Context, row int64) iter.Seq2[Document, error] {
 	return l.documents(ctx, `r.id = $1`, row)
 }
 
-func (l *Ledger) documents(ctx context.Context, where string, args ...any) iter.Seq2[Document, error] {
+func (l Documents) documents(ctx context.Context, where string, args ...any) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		found, err := l.read.QueryContext(ctx,
 			`SELECT d.id, d.type, d.order_id, r.id, r.batch, r.number, i.product, d.created_at, d.event

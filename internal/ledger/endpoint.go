@@ -16,8 +16,8 @@ type Endpoint struct {
 	CreatedAt time.Time
 }
 
-// KeepEndpoint records an endpoint and seals its secret.
-func (l *Ledger) KeepEndpoint(ctx context.Context, e Endpoint, secret string) error {
+// Set records an endpoint and seals its secret.
+func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	aead, err := l.sealer()
 	if err != nil {
 		return err
@@ -39,9 +39,9 @@ func (l *Ledger) KeepEndpoint(ctx context.Context, e Endpoint, secret string) er
 // endpointPlace binds a sealed secret to its endpoint.
 func endpointPlace(id string) []byte { return []byte("endpoint|" + id) }
 
-// DropEndpoint forgets an endpoint: its secret is not accepted any more. It
+// Delete forgets an endpoint: its secret is not accepted any more. It
 // returns ErrNotFound.
-func (l *Ledger) DropEndpoint(ctx context.Context, id string) error {
+func (l Endpoints) Delete(ctx context.Context, id string) error {
 	done, err := l.exclusively(ctx, `DELETE FROM endpoints WHERE id = $1`, id)
 	if err != nil {
 		return fmt.Errorf("drop the endpoint %s: %w", id, err)
@@ -52,8 +52,8 @@ func (l *Ledger) DropEndpoint(ctx context.Context, id string) error {
 	return nil
 }
 
-// Endpoints lists the endpoints, the newest first.
-func (l *Ledger) Endpoints(ctx context.Context) ([]Endpoint, error) {
+// List lists the endpoints, the newest first.
+func (l Endpoints) List(ctx context.Context) ([]Endpoint, error) {
 	var all []Endpoint
 	err := l.eachEndpoint(ctx, func(e Endpoint, _ string) error {
 		all = append(all, e)
@@ -62,10 +62,10 @@ func (l *Ledger) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	return all, err
 }
 
-// EndpointSecrets opens the signing secrets of all endpoints, the newest first.
+// Secrets opens the signing secrets of all endpoints, the newest first.
 // Beside those that it could open it returns ErrSealed where some were sealed
 // under another key.
-func (l *Ledger) EndpointSecrets(ctx context.Context) ([]string, error) {
+func (l Endpoints) Secrets(ctx context.Context) ([]string, error) {
 	aead, err := l.sealer()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (l *Ledger) EndpointSecrets(ctx context.Context) ([]string, error) {
 	return secrets, errors.Join(err, closed)
 }
 
-func (l *Ledger) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
+func (l Endpoints) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed string) error) error {
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT id, url, sealed, created_at FROM endpoints ORDER BY created_at DESC, id`))(
 		func(scan func(...any) error) error {

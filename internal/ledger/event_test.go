@@ -176,7 +176,7 @@ func TestADocumentOutOfTheFuture(t *testing.T) {
 		}
 		s.apply(l)
 		n := 0
-		for d, err := range l.Documents(s.Context(), "a") {
+		for d, err := range l.Documents().OfBatch(s.Context(), "a") {
 			s.must(err)
 			n++
 			if d.At.After(s.clock()) || d.ID == "doc_old" && !d.At.Before(s.clock()) ||
@@ -330,7 +330,7 @@ func TestEventBeforeTheAnswer(t *testing.T) {
 		}
 		s.want(l, rows[1], filing.Uncertain, cost)
 		var documents []ledger.Document
-		for d, err := range l.Documents(s.Context(), "a") {
+		for d, err := range l.Documents().OfBatch(s.Context(), "a") {
 			s.must(err)
 			documents = append(documents, d)
 		}
@@ -649,10 +649,10 @@ func TestEventStorm(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
+		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_1", URL: "https://a.example/x"}, "whsec_old"))
 		s.pass(time.Hour)
-		s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
-		secrets, err := l.EndpointSecrets(ctx)
+		s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_2", URL: "https://a.example/x"}, "whsec_new"))
+		secrets, err := l.Endpoints().Secrets(ctx)
 		if s.must(err); !slices.Equal(secrets, []string{"whsec_new", "whsec_old"}) {
 			s.Error(secrets)
 		}
@@ -663,14 +663,14 @@ func TestEndpoints(t *testing.T) {
 		}
 		// A sealed secret cannot be moved to another endpoint.
 		s.exec(`UPDATE endpoints SET sealed = (SELECT sealed FROM endpoints e WHERE e.id = 'we_1') WHERE id = 'we_2'`)
-		if _, err := l.EndpointSecrets(ctx); !errors.Is(err, ledger.ErrSealed) {
+		if _, err := l.Endpoints().Secrets(ctx); !errors.Is(err, ledger.ErrSealed) {
 			s.Error(err)
 		}
-		s.must(l.DropEndpoint(ctx, "we_2"))
-		if err := l.DropEndpoint(ctx, "we_2"); !errors.Is(err, ledger.ErrNotFound) {
+		s.must(l.Endpoints().Delete(ctx, "we_2"))
+		if err := l.Endpoints().Delete(ctx, "we_2"); !errors.Is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
-		all, err := l.Endpoints(ctx)
+		all, err := l.Endpoints().List(ctx)
 		if s.must(err); len(all) != 1 || all[0].ID != "we_1" || all[0].URL != "https://a.example/x" {
 			s.Errorf("%+v", all)
 		}

@@ -61,7 +61,7 @@ type MatchCode func(secret, code string, after int64) (step int64, ok bool)
 
 const factorColumns = `id, account, kind, name, credential, data, last, created_at, used_at`
 
-func (l *Ledger) scanFactor(scan func(...any) error) (Factor, error) {
+func (l Accounts) scanFactor(scan func(...any) error) (Factor, error) {
 	var f Factor
 	var created, used int64
 	if err := scan(&f.ID, &f.Account, &f.Kind, &f.Name, &f.Credential, &f.Data, &f.Last, &created, &used); err != nil {
@@ -71,9 +71,9 @@ func (l *Ledger) scanFactor(scan func(...any) error) (Factor, error) {
 	return f, nil
 }
 
-// Factors lists the authenticator apps and passkeys of an account, the oldest
+// ListFactors lists the authenticator apps and passkeys of an account, the oldest
 // first. The secrets of apps are left out.
-func (l *Ledger) Factors(ctx context.Context, account string) ([]Factor, error) {
+func (l Accounts) ListFactors(ctx context.Context, account string) ([]Factor, error) {
 	all, err := l.factors(ctx, l.read, account)
 	for i := range all {
 		if all[i].Kind == FactorApp {
@@ -83,7 +83,7 @@ func (l *Ledger) Factors(ctx context.Context, account string) ([]Factor, error) 
 	return all, wrap("list the second factors of account "+account, err)
 }
 
-func (l *Ledger) factors(ctx context.Context, q querier, account string) ([]Factor, error) {
+func (l Accounts) factors(ctx context.Context, q querier, account string) ([]Factor, error) {
 	var all []Factor
 	err := drain(q.QueryContext(ctx,
 		`SELECT `+factorColumns+` FROM factors WHERE account = $1 ORDER BY created_at, id`,
@@ -95,8 +95,8 @@ func (l *Ledger) factors(ctx context.Context, q querier, account string) ([]Fact
 	return all, err
 }
 
-// Passkey finds a passkey by its credential id. It returns ErrFactor.
-func (l *Ledger) Passkey(ctx context.Context, credential string) (Factor, error) {
+// FindPasskey finds a passkey by its credential id. It returns ErrFactor.
+func (l Accounts) FindPasskey(ctx context.Context, credential string) (Factor, error) {
 	f, err := l.scanFactor(l.read.QueryRowContext(ctx,
 		`SELECT `+factorColumns+` FROM factors WHERE credential = $1 AND credential <> ''`, credential).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -108,7 +108,7 @@ func (l *Ledger) Passkey(ctx context.Context, credential string) (Factor, error)
 // AddFactor adds an authenticator app or a passkey, and ends the account's
 // sessions other than the one whose secret is given. It returns ErrFactors and
 // ErrFactorTaken.
-func (l *Ledger) AddFactor(ctx context.Context, f Factor, session string) (Factor, error) {
+func (l Accounts) AddFactor(ctx context.Context, f Factor, session string) (Factor, error) {
 	f.ID = "F" + rand.Text()[:15]
 	data := f.Data
 	if f.Kind == FactorApp {
@@ -148,7 +148,7 @@ func (l *Ledger) AddFactor(ctx context.Context, f Factor, session string) (Facto
 // RemoveFactor removes a factor of an account, and ends its sessions other than
 // the one whose secret is given. The recovery codes go with the last factor. It
 // returns ErrNotFound.
-func (l *Ledger) RemoveFactor(ctx context.Context, account, id, session string) error {
+func (l Accounts) RemoveFactor(ctx context.Context, account, id, session string) error {
 	return wrap("remove a second factor of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx, `DELETE FROM factors WHERE id = $1 AND account = $2`, id, account))
 		switch {
@@ -167,7 +167,7 @@ func (l *Ledger) RemoveFactor(ctx context.Context, account, id, session string) 
 
 // ResetFactors removes all factors and recovery codes of an account and signs it
 // out everywhere: its owner has lost them.
-func (l *Ledger) ResetFactors(ctx context.Context, account string) error {
+func (l Accounts) ResetFactors(ctx context.Context, account string) error {
 	return wrap("reset the second factors of account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		for _, table := range []string{"factors", "recovery_codes", "sessions"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE account = $1`, account); err != nil {
@@ -188,7 +188,7 @@ func endOtherSessions(ctx context.Context, tx *sql.Tx, account, session string) 
 // wrong passwords, apart from these: a right password does not take the count of
 // wrong codes back. The try says where the code comes from. CheckCode returns
 // ErrFactor and *TooMany.
-func (l *Ledger) CheckCode(ctx context.Context, a Account, code string, t Try, match MatchCode) (FactorKind, error) {
+func (l Accounts) CheckCode(ctx context.Context, a Account, code string, t Try, match MatchCode) (FactorKind, error) {
 	ctx = withoutAudit(ctx) // the act is what follows: the session, or the change
 	t.Kind, t.Name = "code", a.Name
 	counted, err := l.CountTry(ctx, t)
@@ -216,7 +216,7 @@ func (l *Ledger) CheckCode(ctx context.Context, a Account, code string, t Try, m
 	return kind, nil
 }
 
-func (l *Ledger) useAppCode(ctx context.Context, a Account, code string, match MatchCode) error {
+func (l Accounts) useAppCode(ctx context.Context, a Account, code string, match MatchCode) error {
 	all, err := l.factors(ctx, l.read, a.ID)
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (l *Ledger) useAppCode(ctx context.Context, a Account, code string, match M
 // UsePasskey records what an assertion changed of a passkey: its signature
 // counter as a rule. It returns ErrFactor where another assertion was quicker,
 // or the passkey was removed.
-func (l *Ledger) UsePasskey(ctx context.Context, f Factor, data string) error {
+func (l Accounts) UsePasskey(ctx context.Context, f Factor, data string) error {
 	n, err := affected(l.exclusively(withoutAudit(ctx),
 		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
 	if err == nil && n == 0 {
@@ -264,7 +264,7 @@ func recoveryCode(typed string) string {
 
 // ReplaceRecoveryCodes makes an account's recovery codes, and ends those before
 // them. Nobody can read them again: only their hashes are kept.
-func (l *Ledger) ReplaceRecoveryCodes(ctx context.Context, account string) ([]string, error) {
+func (l Accounts) ReplaceRecoveryCodes(ctx context.Context, account string) ([]string, error) {
 	codes := make([]string, recoveryCodes)
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM recovery_codes WHERE account = $1`, account); err != nil {
@@ -286,13 +286,13 @@ func (l *Ledger) ReplaceRecoveryCodes(ctx context.Context, account string) ([]st
 	return codes, nil
 }
 
-// RecoveryCodes counts the recovery codes of an account that are left.
-func (l *Ledger) RecoveryCodes(ctx context.Context, account string) (n int, err error) {
+// CountRecoveryCodes counts the recovery codes of an account that are left.
+func (l Accounts) CountRecoveryCodes(ctx context.Context, account string) (n int, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM recovery_codes WHERE account = $1`, account).Scan(&n)
 	return n, wrap("count recovery codes", err)
 }
 
-func (l *Ledger) useRecoveryCode(ctx context.Context, a Account, code string) error {
+func (l Accounts) useRecoveryCode(ctx context.Context, a Account, code string) error {
 	n, err := affected(l.exclusively(ctx, `DELETE FROM recovery_codes WHERE account = $1 AND hash = $2`, a.ID,
 		hashed(code)))
 	if err == nil && n == 0 {
@@ -304,7 +304,7 @@ func (l *Ledger) useRecoveryCode(ctx context.Context, a Account, code string) er
 func factorPlace(id string) []byte { return []byte("factor|" + id) }
 
 // sealText seals a text; place binds it to where it is kept.
-func (l *Ledger) sealText(place []byte, text string) (string, error) {
+func (l Accounts) sealText(place []byte, text string) (string, error) {
 	aead, err := l.sealer()
 	if err != nil {
 		return "", err
@@ -314,7 +314,7 @@ func (l *Ledger) sealText(place []byte, text string) (string, error) {
 
 // openText opens what sealText has sealed for the same place. It returns
 // ErrSealed.
-func (l *Ledger) openText(place []byte, sealed string) (string, error) {
+func (l Accounts) openText(place []byte, sealed string) (string, error) {
 	aead, err := l.sealer()
 	if err != nil {
 		return "", err

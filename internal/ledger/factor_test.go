@@ -33,7 +33,7 @@ func (s *store) factor(l *ledger.Ledger, a ledger.Account, kind ledger.FactorKin
 	if kind == ledger.FactorPasskey {
 		f.Credential = "credential " + data
 	}
-	f, err := l.AddFactor(s.Context(), f, session)
+	f, err := l.Accounts().AddFactor(s.Context(), f, session)
 	s.must(err)
 	return f
 }
@@ -48,15 +48,15 @@ func TestCodeOfAnAppCountsOnce(t *testing.T) {
 		if s.count(`SELECT COUNT(*) FROM factors WHERE data LIKE '%base%'`) != 0 {
 			s.Error("the secret is in the ledger")
 		}
-		all, err := l.Factors(ctx, ana.ID)
+		all, err := l.Accounts().ListFactors(ctx, ana.ID)
 		if err != nil || len(all) != 1 || all[0].ID != f.ID || all[0].Name != "my phone" || all[0].Data != "" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		if a, err := l.Account(ctx, "ana"); err != nil || !a.HasFactor {
+		if a, err := l.Accounts().Find(ctx, "ana"); err != nil || !a.HasFactor {
 			s.Errorf("%+v, %v", a, err)
 		}
 		check := func(a ledger.Account, code string) error {
-			_, err := l.CheckCode(ctx, a, code, ledger.Try{From: "192.0.2.1"}, stepOf)
+			_, err := l.Accounts().CheckCode(ctx, a, code, ledger.Try{From: "192.0.2.1"}, stepOf)
 			return err
 		}
 		s.wantErr(check(ana, "BASE1"), ledger.ErrFactor) // as old as the one it was set up by
@@ -93,20 +93,20 @@ func TestWrongCodesAreThrottled(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l := s.Context(), s.cheap()
 		ana := s.account(l, "ana")
-		s.must(l.SetPassword(ctx, ana.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
 		s.factor(l, ana, ledger.FactorApp, "base", "")
 		for range 5 {
 			s.signIn(l, "ana", password, nil)
-			_, err := l.CheckCode(ctx, ana, "000000", ledger.Try{From: "192.0.2.1"}, stepOf)
+			_, err := l.Accounts().CheckCode(ctx, ana, "000000", ledger.Try{From: "192.0.2.1"}, stepOf)
 			s.wantErr(err, ledger.ErrFactor)
 		}
 		s.signIn(l, "ana", password, nil)
 		often := new(ledger.TooMany)
-		if _, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); !errors.As(err, &often) {
+		if _, err := l.Accounts().CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); !errors.As(err, &often) {
 			s.Errorf("the sixth code: %v", err)
 		}
 		s.pass(time.Minute)
-		if kind, err := l.CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); err != nil ||
+		if kind, err := l.Accounts().CheckCode(ctx, ana, "BASE5", ledger.Try{From: "192.0.2.1"}, stepOf); err != nil ||
 			kind != ledger.FactorApp {
 			s.Errorf("after the wait: %s, %v", kind, err)
 		}
@@ -118,16 +118,16 @@ func TestRecoveryCodes(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		ana, leo := s.account(l, "ana"), s.account(l, "leo")
 		f := s.factor(l, ana, ledger.FactorApp, "base", "")
-		older, err := l.ReplaceRecoveryCodes(ctx, ana.ID)
+		older, err := l.Accounts().ReplaceRecoveryCodes(ctx, ana.ID)
 		s.must(err)
-		codes, err := l.ReplaceRecoveryCodes(ctx, ana.ID)
+		codes, err := l.Accounts().ReplaceRecoveryCodes(ctx, ana.ID)
 		s.must(err)
 		if len(codes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != 10 ||
 			s.count(`SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE '%-%'`) != 0 {
 			s.Errorf("%q", codes)
 		}
 		check := func(a ledger.Account, code string) error {
-			kind, err := l.CheckCode(ctx, a, code, ledger.Try{}, stepOf)
+			kind, err := l.Accounts().CheckCode(ctx, a, code, ledger.Try{}, stepOf)
 			if err == nil && kind != ledger.FactorRecovery {
 				s.Errorf("%s counts as %s", code, kind)
 			}
@@ -137,11 +137,11 @@ func TestRecoveryCodes(t *testing.T) {
 		s.wantErr(check(leo, codes[0]), ledger.ErrFactor)
 		s.must(check(ana, strings.ToLower(strings.ReplaceAll(codes[0], "-", " "))))
 		s.wantErr(check(ana, codes[0]), ledger.ErrFactor)
-		if n, err := l.RecoveryCodes(ctx, ana.ID); err != nil || n != 9 {
+		if n, err := l.Accounts().CountRecoveryCodes(ctx, ana.ID); err != nil || n != 9 {
 			s.Errorf("%d are left, %v", n, err)
 		}
-		s.must(l.RemoveFactor(ctx, ana.ID, f.ID, ""))
-		if n, err := l.RecoveryCodes(ctx, ana.ID); err != nil || n != 0 {
+		s.must(l.Accounts().RemoveFactor(ctx, ana.ID, f.ID, ""))
+		if n, err := l.Accounts().CountRecoveryCodes(ctx, ana.ID); err != nil || n != 0 {
 			s.Errorf("%d outlived the last factor, %v", n, err)
 		}
 	})
@@ -156,39 +156,39 @@ func TestFactorsOfAnAccount(t *testing.T) {
 		mine, other, theirs := s.session(l, ana), s.session(l, ana), s.session(l, leo)
 		f := s.factor(l, ana, ledger.FactorPasskey, "k", mine)
 		for secret, want := range map[string]error{mine: nil, theirs: nil, other: ledger.ErrSession} {
-			_, err := l.Session(ctx, secret)
+			_, err := l.Accounts().FindSession(ctx, secret)
 			s.wantErr(err, want)
 		}
-		_, err := l.AddFactor(ctx, ledger.Factor{
+		_, err := l.Accounts().AddFactor(ctx, ledger.Factor{
 			Account:    leo.ID,
 			Kind:       ledger.FactorPasskey,
 			Credential: f.Credential,
 			Data:       "x",
 		}, "")
 		s.wantErr(err, ledger.ErrFactorTaken)
-		found, err := l.Passkey(ctx, f.Credential)
+		found, err := l.Accounts().FindPasskey(ctx, f.Credential)
 		if err != nil || found.Account != ana.ID || found.Data != "k" {
 			s.Errorf("%+v, %v", found, err)
 		}
-		s.must(l.UsePasskey(ctx, found, "k2"))
-		s.wantErr(l.UsePasskey(ctx, found, "k3"), ledger.ErrFactor) // somebody used it meanwhile
-		_, err = l.Passkey(ctx, "")
+		s.must(l.Accounts().UsePasskey(ctx, found, "k2"))
+		s.wantErr(l.Accounts().UsePasskey(ctx, found, "k3"), ledger.ErrFactor) // somebody used it meanwhile
+		_, err = l.Accounts().FindPasskey(ctx, "")
 		s.wantErr(err, ledger.ErrFactor)
-		s.wantErr(l.RemoveFactor(ctx, leo.ID, f.ID, ""), ledger.ErrNotFound)
+		s.wantErr(l.Accounts().RemoveFactor(ctx, leo.ID, f.ID, ""), ledger.ErrNotFound)
 		for i := range 9 {
 			s.factor(l, ana, ledger.FactorPasskey, string(rune('a'+i)), mine)
 		}
-		_, err = l.AddFactor(ctx, ledger.Factor{Account: ana.ID, Kind: ledger.FactorApp, Data: "x"}, mine)
+		_, err = l.Accounts().AddFactor(ctx, ledger.Factor{Account: ana.ID, Kind: ledger.FactorApp, Data: "x"}, mine)
 		s.wantErr(err, ledger.ErrFactors)
-		_, err = l.ReplaceRecoveryCodes(ctx, ana.ID)
+		_, err = l.Accounts().ReplaceRecoveryCodes(ctx, ana.ID)
 		s.must(err)
-		s.must(l.ResetFactors(ctx, ana.ID))
-		all, err := l.Factors(ctx, ana.ID)
-		left, _ := l.RecoveryCodes(ctx, ana.ID)
+		s.must(l.Accounts().ResetFactors(ctx, ana.ID))
+		all, err := l.Accounts().ListFactors(ctx, ana.ID)
+		left, _ := l.Accounts().CountRecoveryCodes(ctx, ana.ID)
 		if err != nil || len(all)+left != 0 {
 			s.Errorf("%+v and %d codes are left, %v", all, left, err)
 		}
-		_, err = l.Session(ctx, mine)
+		_, err = l.Accounts().FindSession(ctx, mine)
 		s.wantErr(err, ledger.ErrSession)
 	})
 }
@@ -200,40 +200,40 @@ func TestSessionWithoutASecondFactorHasNoRoles(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		op, prep := s.account(l, "op", ledger.Operator, ledger.Preparer), s.account(l, "prep", ledger.Preparer)
 		plain, prepares := s.session(l, op), s.session(l, prep)
-		proven, err := l.BeginProvenSession(ctx, op.ID, time.Hour, "",
+		proven, err := l.Accounts().BeginProvenSession(ctx, op.ID, time.Hour, "",
 			ledger.Proof{Factor: ledger.FactorApp, ProviderToken: "a.b.c"})
 		s.must(err)
 		want := func(secret string, roles, lacks []ledger.Role) {
 			s.Helper()
-			got, err := l.Session(ctx, secret)
+			got, err := l.Accounts().FindSession(ctx, secret)
 			if err != nil || !slices.Equal(got.Account.Roles, roles) || !slices.Equal(got.Lacks, lacks) {
 				s.Errorf("%v lacks %v, %v", got.Account.Roles, got.Lacks, err)
 			}
 		}
 		both := []ledger.Role{ledger.Preparer, ledger.Operator}
 		want(plain, both, nil)
-		s.must(l.KeepSignInRules(ctx, ledger.SignInRules{SecondFactor: true, TrustProvider: true}))
-		if r, err := l.SignInRules(ctx); err != nil || !r.SecondFactor || !r.TrustProvider {
+		s.must(l.Accounts().SetSignInRules(ctx, ledger.SignInRules{SecondFactor: true, TrustProvider: true}))
+		if r, err := l.Accounts().LoadSignInRules(ctx); err != nil || !r.SecondFactor || !r.TrustProvider {
 			s.Errorf("%+v, %v", r, err)
 		}
 		want(plain, nil, both)
 		want(proven, both, nil)
 		want(prepares, []ledger.Role{ledger.Preparer}, nil)
-		s.must(l.KeepSignInRules(ctx, ledger.SignInRules{}))
+		s.must(l.Accounts().SetSignInRules(ctx, ledger.SignInRules{}))
 		want(plain, both, nil)
 
-		confirmed, err := l.BeginProvenSession(ctx, op.ID, time.Hour, "", ledger.Proof{Confirmed: true})
+		confirmed, err := l.Accounts().BeginProvenSession(ctx, op.ID, time.Hour, "", ledger.Proof{Confirmed: true})
 		s.must(err)
-		if got, err := l.Session(ctx, confirmed); err != nil || !got.ConfirmedAt.Equal(s.clock()) {
+		if got, err := l.Accounts().FindSession(ctx, confirmed); err != nil || !got.ConfirmedAt.Equal(s.clock()) {
 			s.Errorf("%+v, %v", got, err)
 		}
-		if got, err := l.Session(ctx, proven); err != nil || !got.ConfirmedAt.IsZero() {
+		if got, err := l.Accounts().FindSession(ctx, proven); err != nil || !got.ConfirmedAt.IsZero() {
 			s.Errorf("%+v, %v", got, err)
 		}
-		if token, err := l.ProviderToken(ctx, proven); err != nil || token != "a.b.c" {
+		if token, err := l.Accounts().ProviderToken(ctx, proven); err != nil || token != "a.b.c" {
 			s.Errorf("%q, %v", token, err)
 		}
-		if token, err := l.ProviderToken(ctx, plain); err != nil || token != "" {
+		if token, err := l.Accounts().ProviderToken(ctx, plain); err != nil || token != "" {
 			s.Errorf("%q, %v", token, err)
 		}
 		if s.count(`SELECT COUNT(*) FROM sessions WHERE provider_token LIKE '%a.b.c%'`) != 0 {
@@ -246,43 +246,43 @@ func TestSessionWithoutASecondFactorHasNoRoles(t *testing.T) {
 func TestFlow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx, l, other := s.Context(), s.open(), s.open()
-		secret, err := l.BeginFlow(ctx, ledger.FlowProvider, "nonce 1", "192.0.2.1", time.Minute)
+		secret, err := l.Accounts().BeginFlow(ctx, ledger.FlowProvider, "nonce 1", "192.0.2.1", time.Minute)
 		s.must(err)
 		if s.count(`SELECT COUNT(*) FROM flows WHERE data LIKE '%nonce%' OR hash = $1`, secret) != 0 {
 			s.Error("the flow is in the clear")
 		}
-		if data, err := other.Flow(ctx, ledger.FlowProvider, secret); err != nil || data != "nonce 1" {
+		if data, err := other.Accounts().FindFlow(ctx, ledger.FlowProvider, secret); err != nil || data != "nonce 1" {
 			s.Errorf("%q, %v", data, err)
 		}
 		for _, wrong := range []string{"", "x"} {
-			_, err := l.TakeFlow(ctx, ledger.FlowProvider, wrong)
+			_, err := l.Accounts().TakeFlow(ctx, ledger.FlowProvider, wrong)
 			s.wantErr(err, ledger.ErrFlow)
 		}
-		_, err = l.TakeFlow(ctx, ledger.FlowSecond, secret)
+		_, err = l.Accounts().TakeFlow(ctx, ledger.FlowSecond, secret)
 		s.wantErr(err, ledger.ErrFlow)
-		if data, err := other.TakeFlow(ctx, ledger.FlowProvider, secret); err != nil || data != "nonce 1" {
+		if data, err := other.Accounts().TakeFlow(ctx, ledger.FlowProvider, secret); err != nil || data != "nonce 1" {
 			s.Errorf("%q, %v", data, err)
 		}
-		_, err = l.TakeFlow(ctx, ledger.FlowProvider, secret)
+		_, err = l.Accounts().TakeFlow(ctx, ledger.FlowProvider, secret)
 		s.wantErr(err, ledger.ErrFlow)
-		late, err := l.BeginFlow(ctx, ledger.FlowProvider, "x", "192.0.2.1", time.Minute)
+		late, err := l.Accounts().BeginFlow(ctx, ledger.FlowProvider, "x", "192.0.2.1", time.Minute)
 		s.must(err)
 		s.pass(time.Minute)
-		_, err = l.TakeFlow(ctx, ledger.FlowProvider, late)
+		_, err = l.Accounts().TakeFlow(ctx, ledger.FlowProvider, late)
 		s.wantErr(err, ledger.ErrFlow)
-		_, err = l.BeginFlow(ctx, ledger.FlowSecond, "x", "192.0.2.1", time.Minute)
+		_, err = l.Accounts().BeginFlow(ctx, ledger.FlowSecond, "x", "192.0.2.1", time.Minute)
 		s.must(err)
 		if n := s.count(`SELECT COUNT(*) FROM flows`); n != 1 {
 			s.Errorf("%d flows are left", n)
 		}
 		often := new(ledger.TooMany)
 		for err == nil {
-			_, err = l.BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.1", time.Minute)
+			_, err = l.Accounts().BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.1", time.Minute)
 		}
 		if n := s.count(`SELECT COUNT(*) FROM flows`); n != 100 || !errors.As(err, &often) {
 			s.Errorf("%d flows of one address, %v", n, err)
 		}
-		_, err = l.BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.2", time.Minute)
+		_, err = l.Accounts().BeginFlow(ctx, ledger.FlowPasskey, "x", "192.0.2.2", time.Minute)
 		s.must(err)
 	})
 }

@@ -29,7 +29,7 @@ const maxFlows = 100
 // and returns the secret of whoever may go on with it. The data is sealed: it
 // holds challenges and verifiers. It returns *TooMany for an address from whose
 // network too many are open.
-func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string,
+func (l Accounts) BeginFlow(ctx context.Context, kind FlowKind, data, from string,
 	life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	sealed, err := l.sealText(flowPlace(kind, hash), data)
@@ -53,15 +53,15 @@ func (l *Ledger) BeginFlow(ctx context.Context, kind FlowKind, data, from string
 	return secret, nil
 }
 
-// Flow reads a flow and leaves it good. It returns ErrFlow.
-func (l *Ledger) Flow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
+// FindFlow reads a flow and leaves it good. It returns ErrFlow.
+func (l Accounts) FindFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
 	return l.openFlow(kind, secret,
 		l.read.QueryRowContext(ctx, `SELECT data FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3`,
 			hashed(secret), string(kind), millis(l.now())))
 }
 
 // TakeFlow uses a flow up, for whoever is first. It returns ErrFlow.
-func (l *Ledger) TakeFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
+func (l Accounts) TakeFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
 	if err := l.turns.take(); err != nil {
 		return "", err
 	}
@@ -71,7 +71,7 @@ func (l *Ledger) TakeFlow(ctx context.Context, kind FlowKind, secret string) (da
 			hashed(secret), string(kind), millis(l.now())))
 }
 
-func (l *Ledger) openFlow(kind FlowKind, secret string, row *sql.Row) (string, error) {
+func (l Accounts) openFlow(kind FlowKind, secret string, row *sql.Row) (string, error) {
 	var sealed string
 	switch err := row.Scan(&sealed); {
 	case errors.Is(err, sql.ErrNoRows):

@@ -37,13 +37,13 @@ type Arrival struct {
 	From            string   // the address
 }
 
-// Arrive finds the account of somebody whom the provider vouches for, or makes
+// SignInFromProvider finds the account of somebody whom the provider vouches for, or makes
 // it. An account that the provider manages gets the roles of the groups, also
 // where that leaves no operator: the provider has the last word. An account that
 // was linked keeps its own. It returns ErrSession for a disabled account, and
 // ErrUnlinked: nobody gets a second account, under which they would approve what
 // they uploaded with the first.
-func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool, err error) {
+func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account, created bool, err error) {
 	words, err := roleWords(p.Roles)
 	if err != nil {
 		return Account{}, false, err
@@ -115,7 +115,7 @@ func (l *Ledger) Arrive(ctx context.Context, p Arrival) (a Account, created bool
 // the first name that is free. Persons whom the same provider tells apart may have
 // the same name. It returns ErrUnlinked where one of the names is that of another
 // account: whose it is, is for its owner to say.
-func (l *Ledger) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
+func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
 	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: moment(millis(now))}
 	shown := ""
 	all, err := l.accounts(ctx, tx)
@@ -210,7 +210,7 @@ func orNone(words string) string {
 
 // LinkIdentity lets the owner of a local account sign in by the provider. The
 // account keeps its roles. It returns ErrIdentity.
-func (l *Ledger) LinkIdentity(ctx context.Context, account string, p Arrival) error {
+func (l Accounts) LinkIdentity(ctx context.Context, account string, p Arrival) error {
 	name := ""
 	if len(p.Names) > 0 {
 		name = folded(p.Names[0])
@@ -226,7 +226,7 @@ func (l *Ledger) LinkIdentity(ctx context.Context, account string, p Arrival) er
 // UnlinkIdentity takes a link back. The person stays known as the account's: they can
 // be linked to it again, and get no account of their own. An account that the provider
 // manages stays linked. It returns ErrNotFound.
-func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
+func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject string) error {
 	return wrap("unlink account "+account, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
@@ -239,8 +239,8 @@ func (l *Ledger) UnlinkIdentity(ctx context.Context, account, issuer, subject st
 	}))
 }
 
-// Identities lists how an account is known to providers.
-func (l *Ledger) Identities(ctx context.Context, account string) ([]Identity, error) {
+// ListIdentities lists how an account is known to providers.
+func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identity, error) {
 	var all []Identity
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT issuer, subject, account, name, created_at, used_at FROM identities WHERE account = $1 AND unlinked_at = 0 ORDER BY created_at, subject`, account))(func(scan func(...any) error) error {
@@ -260,16 +260,16 @@ type SignInRules struct {
 	TrustProvider bool // the sign-in provider checks a second factor, whether it says so or not
 }
 
-// SignInRules reads the firm's rules of signing in.
-func (l *Ledger) SignInRules(ctx context.Context) (r SignInRules, err error) {
+// LoadSignInRules reads the firm's rules of signing in.
+func (l Accounts) LoadSignInRules(ctx context.Context) (r SignInRules, err error) {
 	err = l.read.QueryRowContext(ctx,
 		`SELECT second_factor, trust_provider FROM sign_in_rules WHERE id = 1`).Scan(&r.SecondFactor, &r.TrustProvider)
 	return r, wrap("read the rules of signing in", err)
 }
 
-// KeepSignInRules changes the firm's rules of signing in. They hold at once, in
+// SetSignInRules changes the firm's rules of signing in. They hold at once, in
 // sessions that have begun, too.
-func (l *Ledger) KeepSignInRules(ctx context.Context, r SignInRules) error {
+func (l Accounts) SetSignInRules(ctx context.Context, r SignInRules) error {
 	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`,
 			flag(r.SecondFactor), flag(r.TrustProvider))
@@ -277,10 +277,10 @@ func (l *Ledger) KeepSignInRules(ctx context.Context, r SignInRules) error {
 	}))
 }
 
-// KeepBreakGlass makes an account one that signs in by its password when all
+// SetBreakGlass makes an account one that signs in by its password when all
 // others have to use the provider, or takes that back. It returns ErrNotFound,
 // and ErrAccount for an account that the provider manages.
-func (l *Ledger) KeepBreakGlass(ctx context.Context, id string, on bool) error {
+func (l Accounts) SetBreakGlass(ctx context.Context, id string, on bool) error {
 	return wrap("change account "+id, l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, id)
 		if err != nil {

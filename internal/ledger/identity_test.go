@@ -17,7 +17,7 @@ func TestArrive(t *testing.T) {
 		local := s.account(l, "boss@example.com", ledger.Operator)
 		arrive := func(subject string, roles ...ledger.Role) (ledger.Account, bool) {
 			s.Helper()
-			a, created, err := l.Arrive(ctx, ledger.Arrival{
+			a, created, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
 				Issuer:  "https://id.example",
 				Subject: subject,
 				Names:   []string{"Ana@example.com", "ana"},
@@ -36,7 +36,7 @@ func TestArrive(t *testing.T) {
 		if created || again.ID != a.ID || !slices.Equal(again.Roles, []ledger.Role{ledger.Operator}) {
 			s.Errorf("%+v, %v", again, created)
 		}
-		if got, err := l.Account(ctx, a.ID); err != nil || !slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
+		if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !slices.Equal(got.Roles, []ledger.Role{ledger.Operator}) {
 			s.Errorf("%+v, %v", got, err)
 		}
 		if none, _ := arrive("1"); len(none.Roles) != 0 {
@@ -49,24 +49,24 @@ func TestArrive(t *testing.T) {
 		if b, created := arrive("2"); !created || b.ID == a.ID || b.Name != "ana@example.com 2" {
 			s.Errorf("%+v", b)
 		}
-		other, created, err := l.Arrive(ctx,
+		other, created, err := l.Accounts().SignInFromProvider(ctx,
 			ledger.Arrival{Issuer: "https://other.example", Subject: "1", Names: []string{"\x00", "bo"}})
 		if err != nil || !created || other.Name != "bo" {
 			s.Errorf("%+v, %v", other, err)
 		}
-		nameless, _, err := l.Arrive(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
+		nameless, _, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{Issuer: "https://other.example", Subject: "2"})
 		if err != nil || nameless.Name == "" {
 			s.Errorf("%+v, %v", nameless, err)
 		}
 		for _, p := range []ledger.Arrival{{Issuer: "x"}, {Subject: "x"},
 			{Issuer: "x", Subject: "x", Roles: []ledger.Role{"king"}}} {
-			_, _, err := l.Arrive(ctx, p)
+			_, _, err := l.Accounts().SignInFromProvider(ctx, p)
 			s.wantErr(err, ledger.ErrAccount)
 		}
-		s.must(l.ChangeAccount(ctx, a.ID, nil, true))
-		_, _, err = l.Arrive(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
+		s.must(l.Accounts().Change(ctx, a.ID, nil, true))
+		_, _, err = l.Accounts().SignInFromProvider(ctx, ledger.Arrival{Issuer: "https://id.example", Subject: "1", Roles: ledger.Roles})
 		s.wantErr(err, ledger.ErrSession)
-		if got, err := l.Account(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
+		if got, err := l.Accounts().Find(ctx, a.ID); err != nil || !got.Disabled || len(got.Roles) != 0 {
 			s.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -80,7 +80,7 @@ func TestArriveAtTheSameMoment(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range ids {
 			wait.Go(func() {
-				a, _, err := l.Arrive(s.Context(), ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
+				a, _, err := l.Accounts().SignInFromProvider(s.Context(), ledger.Arrival{Issuer: "i", Subject: "s", Names: []string{"ana"}})
 				if err != nil {
 					s.Error(err)
 				}
@@ -106,50 +106,50 @@ func TestLinkedAccount(t *testing.T) {
 			Names:   []string{"Ana@Example.com"},
 			Roles:   []ledger.Role{ledger.Preparer},
 		}
-		s.must(l.LinkIdentity(ctx, ana.ID, person))
-		s.wantErr(l.LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
-		a, created, err := l.Arrive(ctx, person)
+		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person))
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
+		a, created, err := l.Accounts().SignInFromProvider(ctx, person)
 		if err != nil || created || a.ID != ana.ID || !slices.Equal(a.Roles, []ledger.Role{ledger.Operator}) ||
 			a.ManagedBy != "" {
 			s.Errorf("%+v, %v, %v", a, created, err)
 		}
-		all, err := l.Identities(ctx, ana.ID)
+		all, err := l.Accounts().ListIdentities(ctx, ana.ID)
 		if err != nil || len(all) != 1 || all[0].Name != "ana@example.com" || all[0].Subject != "s" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		s.wantErr(l.UnlinkIdentity(ctx, leo.ID, "i", "s"), ledger.ErrNotFound)
-		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
-		s.wantErr(l.UnlinkIdentity(ctx, ana.ID, "i", "s"), ledger.ErrNotFound)
-		if all, err := l.Identities(ctx, ana.ID); err != nil || len(all) != 0 {
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, leo.ID, "i", "s"), ledger.ErrNotFound)
+		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"))
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"), ledger.ErrNotFound)
+		if all, err := l.Accounts().ListIdentities(ctx, ana.ID); err != nil || len(all) != 0 {
 			s.Errorf("%+v, %v", all, err)
 		}
-		_, _, err = l.Arrive(ctx, person)
+		_, _, err = l.Accounts().SignInFromProvider(ctx, person)
 		s.wantErr(err, ledger.ErrUnlinked)
 		person.Names = []string{"zed"} // whatever the provider calls them now
-		_, _, err = l.Arrive(ctx, person)
+		_, _, err = l.Accounts().SignInFromProvider(ctx, person)
 		s.wantErr(err, ledger.ErrUnlinked)
-		s.wantErr(l.LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
-		s.must(l.LinkIdentity(ctx, ana.ID, person))
-		if a, _, err := l.Arrive(ctx, person); err != nil || a.ID != ana.ID {
+		s.wantErr(l.Accounts().LinkIdentity(ctx, leo.ID, person), ledger.ErrIdentity)
+		s.must(l.Accounts().LinkIdentity(ctx, ana.ID, person))
+		if a, _, err := l.Accounts().SignInFromProvider(ctx, person); err != nil || a.ID != ana.ID {
 			s.Errorf("linked again: %+v, %v", a, err)
 		}
-		s.must(l.UnlinkIdentity(ctx, ana.ID, "i", "s"))
-		managed, created, err := l.Arrive(ctx,
+		s.must(l.Accounts().UnlinkIdentity(ctx, ana.ID, "i", "s"))
+		managed, created, err := l.Accounts().SignInFromProvider(ctx,
 			ledger.Arrival{Issuer: "i", Subject: "t", Names: []string{"bo"}, Roles: person.Roles})
 		if err != nil || !created {
 			s.Errorf("%+v, %v", managed, err)
 		}
-		s.wantErr(l.UnlinkIdentity(ctx, managed.ID, "i", "t"), ledger.ErrNotFound)
-		s.wantErr(l.KeepBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
-		s.wantErr(l.ChangeAccount(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
-		s.wantErr(l.SetPassword(ctx, managed.ID, "seven gray herons at noon"), ledger.ErrManaged)
-		s.must(l.ChangeAccount(ctx, managed.ID, managed.Roles, true))
-		s.must(l.KeepBreakGlass(ctx, ana.ID, true))
-		if a, err := l.Account(ctx, "ana"); err != nil || !a.BreakGlass {
+		s.wantErr(l.Accounts().UnlinkIdentity(ctx, managed.ID, "i", "t"), ledger.ErrNotFound)
+		s.wantErr(l.Accounts().SetBreakGlass(ctx, managed.ID, true), ledger.ErrAccount)
+		s.wantErr(l.Accounts().Change(ctx, managed.ID, ledger.Roles, false), ledger.ErrManaged)
+		s.wantErr(l.Accounts().SetPassword(ctx, managed.ID, "seven gray herons at noon"), ledger.ErrManaged)
+		s.must(l.Accounts().Change(ctx, managed.ID, managed.Roles, true))
+		s.must(l.Accounts().SetBreakGlass(ctx, ana.ID, true))
+		if a, err := l.Accounts().Find(ctx, "ana"); err != nil || !a.BreakGlass {
 			s.Errorf("%+v, %v", a, err)
 		}
-		s.must(l.KeepBreakGlass(ctx, "ana", false))
-		s.wantErr(l.KeepBreakGlass(ctx, "nobody", true), ledger.ErrNotFound)
+		s.must(l.Accounts().SetBreakGlass(ctx, "ana", false))
+		s.wantErr(l.Accounts().SetBreakGlass(ctx, "nobody", true), ledger.ErrNotFound)
 	})
 }
 
@@ -162,7 +162,7 @@ func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
 		s.account(l, "leo@example.com", ledger.Preparer)
 		for i, names := range [][]string{{"ana"}, {"Ana"}, {"ana@example.com"}, {"a.lima@example.com", "ana"},
 			{"\u0430n\u0430"}, {"Leo@example.com"}, {"leo"}} {
-			_, _, err := l.Arrive(ctx, ledger.Arrival{
+			_, _, err := l.Accounts().SignInFromProvider(ctx, ledger.Arrival{
 				Issuer:  "i",
 				Subject: string(rune('a' + i)),
 				Names:   names,
@@ -176,7 +176,7 @@ func TestNobodyArrivesUnderTheNameOfAnother(t *testing.T) {
 			s.Errorf("%d accounts", n)
 		}
 		for i, names := range [][]string{{"leo@example.org"}, {"anais"}} {
-			if _, created, err := l.Arrive(ctx,
+			if _, created, err := l.Accounts().SignInFromProvider(ctx,
 				ledger.Arrival{Issuer: "i", Subject: string(rune('p' + i)), Names: names}); err != nil || !created {
 				s.Errorf("%q: %v", names, err)
 			}

@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -70,48 +68,11 @@ type Config struct {
 	Timeout      time.Duration // of the requests that this process sends; 0 for 30 s
 }
 
-// Ledger is an open record. All its methods are safe for concurrent use, and
-// so are several processes over one database.
-type Ledger struct {
-	dir     string
-	dialect dialect
-	write   *sql.DB // one connection for SQLite, so that writers queue instead of colliding
-	read    *sql.DB
-	turns   *turns // of the processes over one SQLite file; nil for PostgreSQL
-	clock   *clock
-	now     func() time.Time // the database's time
-	lease   time.Duration
-	timeout time.Duration
-	schema  int64 // the highest migration that this program knows
-	history history
-
-	following sync.Mutex
-	file      os.FileInfo // the SQLite file that the connections have open
-
-	repeatAgents bool
-	tolerance    money.Cents
-
-	statements  statements
-	transitions chan *transition
-	stop        chan struct{}
-	committed   chan struct{} // closed after the last group
-	stopped     sync.WaitGroup
-	closing     sync.Once
-
-	sealing sealing
-
-	hashing hashing
-	hashers *hashQueue
-	onAct   atomic.Pointer[func(AuditEvent)]
-
-	contextWords atomic.Pointer[[]string]
-
-	owner       Process
-	ownerLock   *flock.Flock
-	renewing    sync.Mutex   // guards what the process is and whether it places
-	leasedUntil atomic.Int64 // by the machine's uptime, in nanoseconds
-	out         out
-}
+// Ledger is an open record of batches, rows, attempts, purchases and money. What
+// else is in the database has a type of its own: Accounts, Uploads, Schedules,
+// Notifications, Endpoints, Documents, AuditLog and SealKeys. All methods are
+// safe for concurrent use, and so are several processes over one database.
+type Ledger struct{ *database }
 
 // Open opens the ledger, creating and migrating it as needed, and enlists this
 // process as one that may place orders. Close it to leave.
@@ -120,7 +81,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	_ = KeepPrivate(c.Dir) // what belongs to another user is said by who chose the folder
-	l := &Ledger{
+	l := &Ledger{&database{
 		dir:          c.Dir,
 		clock:        newClock(c),
 		lease:        c.Lease,
@@ -133,7 +94,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 		committed:    make(chan struct{}),
 		hashing:      hashingOf(),
 		hashers:      newHashQueue(),
-	}
+	}}
 	l.now = l.clock.now
 	l.sealing.given, l.sealing.path = c.SealKey, filepath.Join(c.Dir, sealKeyFile)
 	if l.timeout == 0 {
@@ -289,10 +250,10 @@ func (l *Ledger) disconnect() error {
 // and leaves a settled book. It serves the rare changes of people; the placer's
 // own go through the group commit. The act that the context has to record goes
 // with it.
-func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
-	return l.commitChange(ctx, func(tx *sql.Tx, c *control) error {
-		if c.schema > l.schema {
-			return newer(c.schema, l.schema, c.writtenBy)
+func (db *database) change(ctx context.Context, f func(*sql.Tx, *control) error) error {
+	return db.commitChange(ctx, func(tx *sql.Tx, c *control) error {
+		if c.schema > db.schema {
+			return newer(c.schema, db.schema, c.writtenBy)
 		}
 		return f(tx, c)
 	})
@@ -300,40 +261,40 @@ func (l *Ledger) change(ctx context.Context, f func(*sql.Tx, *control) error) er
 
 // commitChange is change for a ledger of any version: the answers that a process
 // has in hand are recorded when a newer one has prepared the tables meanwhile.
-func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
+func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) error) (err error) {
 	act := auditOf(ctx)
 	defer func() {
 		act.end(err == nil)
 		if act != nil && err == nil {
-			l.tell(act.act)
+			db.tell(act.act)
 		}
 	}()
-	if !l.dialect.together {
+	if !db.dialect.together {
 		// SQLite waits for nothing but its own disk, and watching a context
 		// costs it a goroutine a statement.
 		ctx = context.WithoutCancel(ctx)
 	}
-	if err := l.turns.take(); err != nil {
+	if err := db.turns.take(); err != nil {
 		return err
 	}
-	defer l.turns.end()
-	if !l.dialect.together {
-		if err := l.followFile(); err != nil {
+	defer db.turns.end()
+	if !db.dialect.together {
+		if err := db.followFile(); err != nil {
 			return err
 		}
-		l.statements.prepare(ctx, l.write)
+		db.statements.prepare(ctx, db.write)
 	}
-	tx, err := l.write.BeginTx(ctx, nil)
+	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin a change of the ledger: %w", err)
 	}
 	defer tx.Rollback()
-	known := l.history.highest()
-	c, err := l.readControl(ctx, tx)
+	known := db.history.highest()
+	c, err := db.readControl(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := l.compare(ctx, tx, c, known); err != nil {
+	if err := db.compare(ctx, tx, c, known); err != nil {
 		return err
 	}
 	if err := act.record(ctx, tx, moment(c.now)); err != nil {
@@ -350,7 +311,7 @@ func (l *Ledger) commitChange(ctx context.Context, f func(*sql.Tx, *control) err
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%w: %w", errCommit, err)
 	}
-	l.history.committed(c)
+	db.history.committed(c)
 	return nil
 }
 

@@ -38,7 +38,7 @@ type SignInLink struct {
 // of the account end. Whoever is notified is told of each that somebody else
 // makes, and the owner of one for an account that has a password. It returns
 // ErrNotFound, ErrSignInLink for a disabled account, and ErrManaged.
-func (l *Ledger) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
+func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.Duration) (secret string, err error) {
 	secret, hash := newSecret()
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, account)
@@ -108,12 +108,12 @@ func standsFor(ctx context.Context, q querier, name string) ([]string, error) {
 
 // FindSignInLink looks up whom a link is for, and leaves it valid. It returns
 // ErrSignInLink.
-func (l *Ledger) FindSignInLink(ctx context.Context, secret string) (Account, error) {
+func (l Accounts) FindSignInLink(ctx context.Context, secret string) (Account, error) {
 	a, _, err := l.findSignInLink(ctx, l.read, secret)
 	return a, err
 }
 
-func (l *Ledger) findSignInLink(ctx context.Context, q querier, secret string) (a Account, behind string, err error) {
+func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) (a Account, behind string, err error) {
 	a, err = scanAccount(func(dest ...any) error {
 		return q.QueryRowContext(ctx, `SELECT `+accountColumns+
 			`, t.behind FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
@@ -128,9 +128,9 @@ func (l *Ledger) findSignInLink(ctx context.Context, q querier, secret string) (
 	return a, behind, nil
 }
 
-// TakeSignInLink uses a link up, for whoever is first, to sign in somebody who has
+// UseSignInLink uses a link up, for whoever is first, to sign in somebody who has
 // no password. It returns ErrSignInLink, and ErrReset for an account that has one.
-func (l *Ledger) TakeSignInLink(ctx context.Context, secret string) (a Account, err error) {
+func (l Accounts) UseSignInLink(ctx context.Context, secret string) (a Account, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var behind string
 		if a, behind, err = l.findSignInLink(ctx, tx, secret); err != nil {
@@ -150,7 +150,7 @@ func (l *Ledger) TakeSignInLink(ctx context.Context, secret string) (a Account, 
 // takeLink uses a link up, and notes through whose hands the account's credentials
 // are from now on. Those of earlier links stay until somebody vouches for the
 // account: a password that was set since shows nothing, for they may have set it.
-func (l *Ledger) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, makers string) error {
+func (l Accounts) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, makers string) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE hash = $1`, hashed(secret)); err != nil {
 		return wrap("use a link up", err)
 	}
@@ -174,7 +174,7 @@ func (l *Ledger) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, ma
 
 // ResetPassword sets a new password with a link, uses it up, and signs the account
 // out everywhere. It begins no session. It returns ErrSignInLink and ErrWeak.
-func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Account, error) {
+func (l Accounts) ResetPassword(ctx context.Context, secret, password string) (Account, error) {
 	a, err := l.FindSignInLink(ctx, secret)
 	if err != nil {
 		return Account{}, err
@@ -199,8 +199,8 @@ func (l *Ledger) ResetPassword(ctx context.Context, secret, password string) (Ac
 	return a, err
 }
 
-// SignInLinks lists the open links, the newest first.
-func (l *Ledger) SignInLinks(ctx context.Context) ([]SignInLink, error) {
+// ListSignInLinks lists the open links, the newest first.
+func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 	var all []SignInLink
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
@@ -216,7 +216,7 @@ func (l *Ledger) SignInLinks(ctx context.Context) ([]SignInLink, error) {
 }
 
 // RevokeSignInLink ends a link. It returns ErrNotFound where it is not open.
-func (l *Ledger) RevokeSignInLink(ctx context.Context, id string) error {
+func (l Accounts) RevokeSignInLink(ctx context.Context, id string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE id = $1`, id))
 		if err == nil && n == 0 {
@@ -238,9 +238,9 @@ type LinkNews struct {
 // newsLife is how long an owner is told of it.
 const newsLife = 7 * 24 * time.Hour
 
-// LinkNews tells the owner of an account of the last link that somebody else made
+// FindLinkNews tells the owner of an account of the last link that somebody else made
 // to reset its password, for a week; nil where there is none.
-func (l *Ledger) LinkNews(ctx context.Context, account string) (*LinkNews, error) {
+func (l Accounts) FindLinkNews(ctx context.Context, account string) (*LinkNews, error) {
 	var n LinkNews
 	var at, used int64
 	err := l.read.QueryRowContext(ctx, `SELECT link_by, link_at, link_used_at FROM accounts WHERE id = $1`,
@@ -258,9 +258,9 @@ func (l *Ledger) LinkNews(ctx context.Context, account string) (*LinkNews, error
 	return &n, nil
 }
 
-// Credentials says through whose links an account has its present credentials;
+// ListCredentials says through whose links an account has its present credentials;
 // none where they are its owner's own.
-func (l *Ledger) Credentials(ctx context.Context, account string) ([]string, error) {
+func (l Accounts) ListCredentials(ctx context.Context, account string) ([]string, error) {
 	a, err := l.account(ctx, l.read, account)
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (l *Ledger) Credentials(ctx context.Context, account string) ([]string, err
 // seen to it that the owner set the password. On the page that is somebody who
 // neither made the link nor has their own credentials through one of its makers'.
 // It returns ErrNotFound and ErrVouch.
-func (l *Ledger) VouchFor(ctx context.Context, account string) error {
+func (l Accounts) VouchFor(ctx context.Context, account string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		a, err := l.account(ctx, tx, account)
 		if err != nil {

@@ -19,8 +19,8 @@ type Mapping struct {
 	CreatedAt time.Time
 }
 
-// KeepMapping keeps a mapping in place of an earlier one of the same shape.
-func (l *Ledger) KeepMapping(ctx context.Context, m Mapping) error {
+// SetMapping keeps a mapping in place of an earlier one of the same shape.
+func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 	headers, err := json.Marshal(m.Headers)
 	if err != nil {
 		return fmt.Errorf("keep the mapping: %w", err)
@@ -55,8 +55,8 @@ func scanMapping(scan func(...any) error) (Mapping, error) {
 	return m, errors.Join(json.Unmarshal(headers, &m.Headers), json.Unmarshal(columns, &m.Columns))
 }
 
-// Mapping finds the mapping of a shape. It returns ErrNotFound.
-func (l *Ledger) Mapping(ctx context.Context, shape string) (Mapping, error) {
+// FindMapping finds the mapping of a shape. It returns ErrNotFound.
+func (l Uploads) FindMapping(ctx context.Context, shape string) (Mapping, error) {
 	m, err := scanMapping(l.read.QueryRowContext(ctx, `SELECT `+mappingColumns+` FROM mappings WHERE shape = $1`,
 		shape).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -68,8 +68,8 @@ func (l *Ledger) Mapping(ctx context.Context, shape string) (Mapping, error) {
 	return m, nil
 }
 
-// Mappings lists those that are kept, the newest first.
-func (l *Ledger) Mappings(ctx context.Context) ([]Mapping, error) {
+// ListMappings lists those that are kept, the newest first.
+func (l Uploads) ListMappings(ctx context.Context) ([]Mapping, error) {
 	var all []Mapping
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT `+mappingColumns+` FROM mappings ORDER BY created_at DESC, shape`))(
@@ -84,8 +84,8 @@ func (l *Ledger) Mappings(ctx context.Context) ([]Mapping, error) {
 	return all, nil
 }
 
-// DropMapping forgets a mapping. It returns ErrNotFound.
-func (l *Ledger) DropMapping(ctx context.Context, shape string) error {
+// DeleteMapping forgets a mapping. It returns ErrNotFound.
+func (l Uploads) DeleteMapping(ctx context.Context, shape string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx, `DELETE FROM mappings WHERE shape = $1`, shape))
 		if err == nil && n == 0 {

@@ -148,11 +148,11 @@ func TestAccountsWithoutARoleBecomeAuditors(t *testing.T) {
 			s.exec(string(text))
 		}
 		for id, want := range map[string]ledger.Role{looks.ID: ledger.Auditor, works.ID: ledger.Preparer} {
-			if a, err := l.Account(s.Context(), id); err != nil || !slices.Equal(a.Roles, []ledger.Role{want}) {
+			if a, err := l.Accounts().Find(s.Context(), id); err != nil || !slices.Equal(a.Roles, []ledger.Role{want}) {
 				s.Errorf("%+v, %v", a, err)
 			}
 		}
-		acts, err := l.Acts(s.Context(), ledger.AuditQuery{What: "account-roles"})
+		acts, err := l.AuditLog().List(s.Context(), ledger.AuditQuery{What: "account-roles"})
 		if err != nil || len(acts) != 1 || acts[0].Of != "leo" || !strings.Contains(acts[0].Note, "auditor") {
 			s.Errorf("%+v, %v", acts, err)
 		}

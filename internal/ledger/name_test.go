@@ -28,7 +28,7 @@ func TestNamesThatLookLikeOthers(t *testing.T) {
 			"ꮎꭴ":       "everyday", "ⲟⲣ": "everyday",
 			"口口": "looks like that of the account ロロ",
 		} {
-			_, err := l.AddAccount(s.Context(), name, nil)
+			_, err := l.Accounts().Add(s.Context(), name, nil)
 			s.wantErr(err, ledger.ErrAccount)
 			if err == nil || !strings.Contains(err.Error(), says) {
 				s.Errorf("%q: %v, want that it says %q", name, err, says)

@@ -102,8 +102,8 @@ const (
 		ORDER BY 4, 2 LIMIT 10000`
 )
 
-// News reads what there may be to tell. It changes nothing.
-func (l *Ledger) News(ctx context.Context) (Reportable, error) {
+// FindReportable reads what there may be to tell. It changes nothing.
+func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	var n Reportable
 	var since int64
 	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsReported,
@@ -145,10 +145,10 @@ func (l *Ledger) News(ctx context.Context) (Reportable, error) {
 // errTold ends a change that somebody else has made already.
 var errTold = errors.New("somebody else tells it")
 
-// KeepNotice records what a person is to be told. It reports false where that
+// Add records what a person is to be told. It reports false where that
 // is recorded already, by another process as a rule: the same thing lasts, is
 // over, or has one of its rows in another notice.
-func (l *Ledger) KeepNotice(ctx context.Context, n Notification) (kept bool, err error) {
+func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err error) {
 	marks := make([]record, len(n.Pending))
 	for i, u := range n.Pending {
 		marks[i] = record{string(n.Kind), u.Ref, u.Mark}
@@ -215,9 +215,9 @@ func endNotice(ctx context.Context, x execer, kind NotificationKind, batch strin
 	return err
 }
 
-// EndNotice records that what was told is over, without telling that: when it
+// End records that what was told is over, without telling that: when it
 // happens again it is news.
-func (l *Ledger) EndNotice(ctx context.Context, kind NotificationKind, batch string) error {
+func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
 	if err := l.turns.take(); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (l *Ledger) EndNotice(ctx context.Context, kind NotificationKind, batch str
 
 // ForgetCured lets exceptions that were told and are gone be told anew, should
 // they come back.
-func (l *Ledger) ForgetCured(ctx context.Context) error {
+func (l Notifications) ForgetCured(ctx context.Context) error {
 	_, err := l.exclusively(
 		ctx, `DELETE FROM told WHERE kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = told.ref AND i.exception = told.mark)`)
 	if err != nil {
@@ -239,9 +239,9 @@ func (l *Ledger) ForgetCured(ctx context.Context) error {
 	return nil
 }
 
-// LastNotice is when the newest notice of a kind about a batch was kept; the
+// FindLast is when the newest notice of a kind about a batch was kept; the
 // zero time where there is none.
-func (l *Ledger) LastNotice(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
+func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batch string) (time.Time, error) {
 	var at int64
 	if err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM notices WHERE kind = $1 AND batch = $2`,
 		kind, batch).Scan(&at); err != nil {
@@ -261,10 +261,10 @@ func scanNotice(scan func(...any) error) (Notification, error) {
 	return n, err
 }
 
-// ClaimNotice takes the notice that is due the longest, of the given kinds. No
+// Claim takes the notice that is due the longest, of the given kinds. No
 // other process gets it before the lease ends; should this one die, another
 // does then. It reports false where nothing is due.
-func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NotificationKind,
+func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
 	in, args := list(kinds, millis(l.now()))
 	for len(kinds) > 0 {
@@ -291,11 +291,11 @@ func (l *Ledger) ClaimNotice(ctx context.Context, kinds []NotificationKind,
 	return Notification{}, false, nil
 }
 
-// SettleNotice records who has a claimed notice. Again is when to tell the
+// RecordDelivery records who has a claimed notice. Again is when to tell the
 // others; the zero time where nobody is left, or it is given up. Failure is
 // why somebody has it not, for whoever reads the table, and holds no secret.
 // Where the claim has run out it records nothing.
-func (l *Ledger) SettleNotice(ctx context.Context, n Notification, again time.Time, failure string) error {
+func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
 		n.ID, n.due, millis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
@@ -305,9 +305,9 @@ func (l *Ledger) SettleNotice(ctx context.Context, n Notification, again time.Ti
 	return nil
 }
 
-// GiveUpNotices ends the telling of notices that are older than age, and
+// GiveUp ends the telling of notices that are older than age, and
 // returns their number.
-func (l *Ledger) GiveUpNotices(ctx context.Context, age time.Duration) (int, error) {
+func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, error) {
 	// Nothing is written where nothing is old.
 	limit := millis(l.now().Add(-age))
 	var old bool
@@ -326,8 +326,8 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Notices lists what a person was told, or is to be told, the newest first.
-func (l *Ledger) Notices(ctx context.Context, limit int) ([]Notification, error) {
+// List lists what a person was told, or is to be told, the newest first.
+func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
 	var all []Notification
 	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
 		limit))(func(scan func(...any) error) error {

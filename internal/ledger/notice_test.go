@@ -17,14 +17,14 @@ import (
 
 func (s *store) news(l *ledger.Ledger) ledger.Reportable {
 	s.Helper()
-	n, err := l.News(s.Context())
+	n, err := l.Notifications().FindReportable(s.Context())
 	s.must(err)
 	return n
 }
 
 func (s *store) keep(l *ledger.Ledger, n ledger.Notification) bool {
 	s.Helper()
-	kept, err := l.KeepNotice(s.Context(), n)
+	kept, err := l.Notifications().Add(s.Context(), n)
 	s.must(err)
 	return kept
 }
@@ -77,7 +77,7 @@ func TestNewsOfWhatHaltsEverybody(t *testing.T) {
 		if n := s.news(l); !n.KeyReported {
 			s.Error("it was told")
 		}
-		s.must(l.EndNotice(ctx, ledger.NotifyKey, ""))
+		s.must(l.Notifications().End(ctx, ledger.NotifyKey, ""))
 		if n := s.news(l); n.KeyReported {
 			s.Error("it is over")
 		}
@@ -146,7 +146,7 @@ func TestNewsOfBatches(t *testing.T) {
 		if n := s.news(l); !slices.Equal(n.Resumed, []string{"b"}) || len(n.Ended) > 0 {
 			s.Fatalf("after retry: %+v", n)
 		}
-		s.must(l.EndNotice(ctx, ledger.NotifyBatch, "b"))
+		s.must(l.Notifications().End(ctx, ledger.NotifyBatch, "b"))
 		ended()
 		s.place(l, rows[0])
 		ended("b")
@@ -214,7 +214,7 @@ func TestNewsOfRowsAndItemsIsToldOnce(t *testing.T) {
 		if !s.news(l).Cured {
 			s.Error("it is gone")
 		}
-		s.must(l.ForgetCured(ctx))
+		s.must(l.Notifications().ForgetCured(ctx))
 		if s.news(l).Cured {
 			s.Error("it is forgotten")
 		}
@@ -229,13 +229,13 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "fired", Body: "at noon"})
 		claim := func(l *ledger.Ledger, want bool) ledger.Notification {
 			s.Helper()
-			n, ok, err := l.ClaimNotice(ctx, ledger.NotificationKinds, time.Minute)
+			n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
 			if err != nil || ok != want {
 				s.Fatalf("claimed %v, want %v, %v", ok, want, err)
 			}
 			return n
 		}
-		if _, ok, err := a.ClaimNotice(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok || err != nil {
+		if _, ok, err := a.Notifications().Claim(ctx, []ledger.NotificationKind{ledger.NotifyKey}, time.Minute); ok || err != nil {
 			s.Errorf("it is not of that kind: %v, %v", ok, err)
 		}
 		first := claim(a, true)
@@ -249,38 +249,38 @@ func TestNoticeIsClaimedBySomebodyUntilTheLeaseEnds(t *testing.T) {
 			s.Errorf("%+v", second)
 		}
 		first.Reported = []string{"late"}
-		s.must(a.SettleNotice(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
+		s.must(a.Notifications().RecordDelivery(ctx, first, time.Time{}, "")) // it lives after all: the claim is b's
 		second.Reported = []string{"two", "one", "two"}
-		s.must(b.SettleNotice(ctx, second, s.clock().Add(time.Hour), "three: no route"))
+		s.must(b.Notifications().RecordDelivery(ctx, second, s.clock().Add(time.Hour), "three: no route"))
 		claim(a, false)
 		s.pass(time.Hour)
 		third := claim(a, true)
 		if !slices.Equal(third.Reported, []string{"one", "two"}) {
 			s.Errorf("told %v", third.Reported)
 		}
-		s.must(a.SettleNotice(ctx, third, time.Time{}, ""))
+		s.must(a.Notifications().RecordDelivery(ctx, third, time.Time{}, ""))
 		s.pass(time.Hour)
 		claim(b, false)
 
 		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule, Subject: "again"})
 		s.keep(a, ledger.Notification{Kind: ledger.NotifySchedule}) // told to nobody
 		s.pass(23 * time.Hour)
-		if n, err := a.GiveUpNotices(ctx, 24*time.Hour); n != 0 || err != nil {
+		if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 0 || err != nil {
 			s.Errorf("given up %d, %v", n, err)
 		}
 		s.pass(2 * time.Hour)
-		if n, err := a.GiveUpNotices(ctx, 24*time.Hour); n != 1 || err != nil {
+		if n, err := a.Notifications().GiveUp(ctx, 24*time.Hour); n != 1 || err != nil {
 			s.Errorf("given up %d, %v", n, err)
 		}
 		claim(b, false)
-		if all, err := a.Notices(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
+		if all, err := a.Notifications().List(ctx, 2); err != nil || len(all) != 2 || all[1].Subject != "again" {
 			s.Errorf("%+v, %v", all, err)
 		}
-		if at, err := a.LastNotice(ctx, ledger.NotifySchedule, ""); err != nil ||
+		if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, ""); err != nil ||
 			!at.Equal(s.clock().Add(-25*time.Hour)) {
 			s.Errorf("the last is of %v, %v", at, err)
 		}
-		if at, err := a.LastNotice(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
+		if at, err := a.Notifications().FindLast(ctx, ledger.NotifySchedule, "none"); err != nil || !at.IsZero() {
 			s.Errorf("%v, %v", at, err)
 		}
 	})
@@ -302,7 +302,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 		for _, l := range fleet {
 			all.Go(func() {
 				for range 20 {
-					news, err := l.News(ctx)
+					news, err := l.Notifications().FindReportable(ctx)
 					if err != nil {
 						s.Error(err)
 						return
@@ -311,7 +311,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 					if len(of) == 0 {
 						break
 					}
-					ok, err := l.KeepNotice(ctx, ledger.Notification{
+					ok, err := l.Notifications().Add(ctx, ledger.Notification{
 						Kind:    ledger.NotifyUncertain,
 						Batch:   "b",
 						Subject: fmt.Sprint(of),
@@ -326,7 +326,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 					}
 				}
 				for {
-					n, ok, err := l.ClaimNotice(ctx, ledger.NotificationKinds, time.Minute)
+					n, ok, err := l.Notifications().Claim(ctx, ledger.NotificationKinds, time.Minute)
 					if err != nil {
 						s.Error(err)
 					}
@@ -334,7 +334,7 @@ func TestNoticesOfAFleetAreKeptAndClaimedOnce(t *testing.T) {
 						return
 					}
 					claimed.Add(1)
-					if err := l.SettleNotice(ctx, n, time.Time{}, ""); err != nil {
+					if err := l.Notifications().RecordDelivery(ctx, n, time.Time{}, ""); err != nil {
 						s.Error(err)
 					}
 				}
@@ -376,7 +376,7 @@ func BenchmarkNews(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := l.News(ctx); err != nil {
+				if _, err := l.Notifications().FindReportable(ctx); err != nil {
 					b.Fatal(err)
 				}
 			}

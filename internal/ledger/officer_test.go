@@ -41,7 +41,7 @@ func TestOfficers(t *testing.T) {
 		if b, err := l.Batch(ctx, "b"); err != nil || !slices.Equal(b.Officers, headers) {
 			s.Errorf("%q %v", b.Officers, err)
 		}
-		s.must(l.DropPrepared(ctx, "b"))
+		s.must(l.Uploads().DropPrepared(ctx, "b"))
 		if got, err := l.Officers(ctx, "b"); err != nil || len(got) > 0 {
 			s.Errorf("%+v %v", got, err)
 		}

@@ -110,19 +110,19 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 
 // exclusively runs one statement in this process's turn. Where the context has
 // an act to record, both are one change.
-func (l *Ledger) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
+func (db *database) exclusively(ctx context.Context, query string, args ...any) (done sql.Result, err error) {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
-		err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
+		err = db.change(ctx, func(tx *sql.Tx, _ *control) error {
 			done, err = tx.ExecContext(ctx, query, args...)
 			return err
 		})
 		return done, err
 	}
-	if err := l.turns.take(); err != nil {
+	if err := db.turns.take(); err != nil {
 		return nil, err
 	}
-	defer l.turns.end()
-	return l.write.ExecContext(ctx, query, args...)
+	defer db.turns.end()
+	return db.write.ExecContext(ctx, query, args...)
 }
 
 // keepLease renews the lease while the process lives. A renewal that fails is
@@ -213,19 +213,19 @@ func (l *Ledger) unlock() {
 // alive reports whether the owner may still be at work, now at the database.
 // On this machine its lock decides. Another machine's lease is compared with the
 // clock that wrote it: the observer's own plays no role.
-func (l *Ledger) alive(o Process, now int64) bool {
-	if o.ID == l.owner.ID {
+func (db *database) alive(o Process, now int64) bool {
+	if o.ID == db.owner.ID {
 		return true
 	}
-	if locked, there := l.locked(o); there {
+	if locked, there := db.locked(o); there {
 		return locked
 	}
 	return now < millis(o.ExpiresAt)
 }
 
 // locked reports whether the owner's lock can be seen, and is held.
-func (l *Ledger) locked(o Process) (held, there bool) {
-	if o.Host != l.owner.Host {
+func (db *database) locked(o Process) (held, there bool) {
+	if o.Host != db.owner.Host {
 		return false, false
 	}
 	if _, err := os.Stat(o.lock); err != nil {
@@ -243,16 +243,16 @@ func (l *Ledger) locked(o Process) (held, there bool) {
 
 // owners lists every process on the list, the oldest first, and which of them
 // live.
-func (l *Ledger) owners(ctx context.Context, q querier) ([]Process, error) {
+func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 	var all []Process
 	err := drain(q.QueryContext(ctx,
-		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+l.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
+		`SELECT id, host, pid, lock, started_at, expires_at, what, places, timeout, (SELECT COUNT(*) FROM rows WHERE result = 'placing' AND owner = owners.id), `+db.clock.sql()+` FROM owners ORDER BY started_at, id`))(func(scan func(...any) error) error {
 		var p Process
 		var started, expires, timeout, now int64
 		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
 		p.StartedAt, p.ExpiresAt, p.Timeout = moment(started), moment(expires), time.Duration(timeout)*time.Millisecond
 		if err == nil {
-			p.Alive = l.alive(p, now)
+			p.Alive = db.alive(p, now)
 		}
 		all = append(all, p)
 		return err

@@ -102,12 +102,12 @@ const maxPassword = password.Max
 
 // RefuseInPasswords names words that people here would build a password of, beside
 // those that the ledger knows: names of the account and of the organization.
-func (l *Ledger) RefuseInPasswords(words ...string) { l.contextWords.Store(&words) }
+func (l Accounts) RefuseInPasswords(words ...string) { l.contextWords.Store(&words) }
 
 // allowPassword refuses a password that would be guessed soon. It returns ErrWeak
 // and ErrNotFound.
-func (l *Ledger) allowPassword(ctx context.Context, id, fresh string) error {
-	a, err := l.Account(ctx, id)
+func (l Accounts) allowPassword(ctx context.Context, id, fresh string) error {
+	a, err := l.Find(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (l *Ledger) allowPassword(ctx context.Context, id, fresh string) error {
 // SetPassword gives an account its password, signs it out everywhere, forgets its
 // known browsers and ends its sign-in links. It returns ErrNotFound, ErrManaged,
 // ErrWeak and ErrCrowded.
-func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
+func (l Accounts) SetPassword(ctx context.Context, id, password string) error {
 	return l.setPassword(ctx, id, password, func(tx *sql.Tx) error {
 		if !atTerminal(ctx) {
 			return nil
@@ -141,14 +141,14 @@ func (l *Ledger) SetPassword(ctx context.Context, id, password string) error {
 }
 
 // PasswordMark tells one password of an account from another, and is no way to either.
-func (l *Ledger) PasswordMark(ctx context.Context, account string) (string, error) {
+func (l Accounts) PasswordMark(ctx context.Context, account string) (string, error) {
 	var encoded string
 	err := l.read.QueryRowContext(ctx, `SELECT password FROM accounts WHERE id = $1`, account).Scan(&encoded)
 	return hashed("mark " + encoded)[:publicID], wrap("mark the password of account "+account, err)
 }
 
 // setPassword sets a password, and does first what goes with it.
-func (l *Ledger) setPassword(ctx context.Context, id, password string, first func(*sql.Tx) error) error {
+func (l Accounts) setPassword(ctx context.Context, id, password string, first func(*sql.Tx) error) error {
 	if err := l.allowPassword(ctx, id, password); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (e *FailedTry) Unwrap() error { return e.Err }
 // SignIn looks whose name and password these are. It returns *FailedTry for
 // whatever is wrong, after the same time for an unknown name, *TooMany for a try
 // that has to wait (see CountTry), and ErrCrowded.
-func (l *Ledger) SignIn(ctx context.Context, t Try, password string) (Account, error) {
+func (l Accounts) SignIn(ctx context.Context, t Try, password string) (Account, error) {
 	ctx = withoutAudit(ctx) // the act is what follows: the session
 	counted, err := l.CountTry(ctx, t)
 	if err != nil {
@@ -220,7 +220,7 @@ func (l *Ledger) SignIn(ctx context.Context, t Try, password string) (Account, e
 
 // checkPassword finds the account whose name and password these are. It returns
 // ErrSignIn and ErrCrowded.
-func (l *Ledger) checkPassword(ctx context.Context, t Try, password string, knownBrowser bool) (Account, error) {
+func (l Accounts) checkPassword(ctx context.Context, t Try, password string, knownBrowser bool) (Account, error) {
 	a, err := l.account(ctx, l.read, t.Name)
 	known := err == nil && a.Name == folded(t.Name) && a.HasPassword && !a.Disabled
 	if err != nil && !errors.Is(err, ErrNotFound) {

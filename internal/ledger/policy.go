@@ -132,9 +132,9 @@ func nameOr(name string) string {
 }
 
 // keepAccessNotice keeps a notice of a change in who may do what.
-func (l *Ledger) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
+func (db *database) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
 	product := "Bulkfiling: "
-	now := millis(l.now())
+	now := millis(db.now())
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
 		NotifyAccess, product+subject, body, now)

@@ -15,7 +15,7 @@ import (
 func (s *store) approvers(l *ledger.Ledger, names ...string) {
 	s.Helper()
 	for _, name := range names {
-		_, err := l.AddAccount(s.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+		_, err := l.Accounts().Add(s.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
 		s.must(err)
 	}
 }
@@ -145,9 +145,9 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		s.approvers(l, "ana", "ben", "cid", "dot", "eve")
 		linkBy := func(name string) string {
 			s.Helper()
-			account, err := l.Account(ctx, "ben")
+			account, err := l.Accounts().Find(ctx, "ben")
 			s.must(err)
-			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-link"}), account.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: name, What: "account-link"}), account.ID,
 				time.Hour)
 			s.must(err)
 			return link
@@ -168,55 +168,55 @@ func TestTheMakerOfALinkIsNoSecondPerson(t *testing.T) {
 		tries("ana", "ben", nil)
 
 		link := linkBy("ana")
-		_, err := l.TakeSignInLink(ctx, link) // ben has no password: it signs in
+		_, err := l.Accounts().UseSignInLink(ctx, link) // ben has no password: it signs in
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond)
 		tries("ben", "ana", ledger.ErrSecond) // whichever of the two names
 		tries("cid", "ben", nil)
-		ben, err := l.Account(ctx, "ben")
+		ben, err := l.Accounts().Find(ctx, "ben")
 		s.must(err)
-		s.must(l.SetPassword(ctx, ben.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, ben.ID, password))
 		tries("ana", "ben", ledger.ErrSecond)
-		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, password)
+		_, err = l.Accounts().SignIn(ctx, ledger.Try{Name: "ben"}, password)
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond) // ana may have set it
-		s.wantErr(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
-		s.must(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}), ben.ID))
+		s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-vouch"}), ben.ID), ledger.ErrVouch)
+		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "cid", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
 
 		link = linkBy("ana")
-		_, err = l.TakeSignInLink(ctx, link)
+		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrReset)
 		const another = "eleven brown otters at dusk"
-		_, err = l.ResetPassword(ctx, link, another)
+		_, err = l.Accounts().ResetPassword(ctx, link, another)
 		s.must(err)
-		_, err = l.SignIn(ctx, ledger.Try{Name: "ben"}, another)
+		_, err = l.Accounts().SignIn(ctx, ledger.Try{Name: "ben"}, another)
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond)
 		tries("cid", "ben", nil)
 
 		// Through a second link the first is not forgotten, and what ben makes is ana's.
 		link = linkBy("cid")
-		_, err = l.ResetPassword(ctx, link, another)
+		_, err = l.Accounts().ResetPassword(ctx, link, another)
 		s.must(err)
 		tries("ana", "ben", ledger.ErrSecond)
 		tries("cid", "ben", ledger.ErrSecond)
-		dot, err := l.Account(ctx, "dot")
+		dot, err := l.Accounts().Find(ctx, "dot")
 		s.must(err)
-		link, err = l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ben"}), dot.ID, time.Hour)
+		link, err = l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ben"}), dot.ID, time.Hour)
 		s.must(err)
-		_, err = l.TakeSignInLink(ctx, link)
+		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.must(err)
 		tries("ana", "dot", ledger.ErrSecond)
 
 		for _, by := range []string{"ana", "ben", "cid", "dot"} {
-			s.wantErr(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}), ben.ID),
+			s.wantErr(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: by, What: "account-vouch"}), ben.ID),
 				ledger.ErrVouch)
 		}
-		s.must(l.VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}), ben.ID))
+		s.must(l.Accounts().VouchFor(ledger.WithAudit(ctx, ledger.AuditEvent{By: "eve", What: "account-vouch"}), ben.ID))
 		tries("ana", "ben", nil)
 		tries("ana", "dot", ledger.ErrSecond)
-		s.must(l.VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
+		s.must(l.Accounts().VouchFor(ledger.AtTerminal(ctx, "root"), dot.ID))
 		tries("ana", "dot", nil)
 	})
 }
@@ -228,29 +228,29 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		ctx, l := s.Context(), s.cheap()
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
 		s.approvers(l, "ben")
-		ben, err := l.Account(ctx, "ben")
+		ben, err := l.Accounts().Find(ctx, "ben")
 		s.must(err)
-		s.must(l.SetPassword(ctx, ben.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, ben.ID, password))
 		reset := func() {
 			s.Helper()
 			s.pass(time.Minute)
-			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"}), ben.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"}), ben.ID,
 				time.Hour)
 			s.must(err)
-			_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
+			_, err = l.Accounts().ResetPassword(ctx, link, "kettle-plinth-orchard")
 			s.must(err)
 			s.pass(time.Minute)
 		}
 		signIn := func(kind ledger.FactorKind) []string {
 			s.Helper()
-			_, err := l.BeginProvenSession(ctx, ben.ID, time.Hour, "", ledger.Proof{Factor: kind})
+			_, err := l.Accounts().BeginProvenSession(ctx, ben.ID, time.Hour, "", ledger.Proof{Factor: kind})
 			s.must(err)
-			behind, err := l.Credentials(ctx, ben.ID)
+			behind, err := l.Accounts().ListCredentials(ctx, ben.ID)
 			s.must(err)
 			return behind
 		}
 		reset()
-		_, err = l.AddFactor(ctx, ledger.Factor{
+		_, err = l.Accounts().AddFactor(ctx, ledger.Factor{
 			Account: ben.ID,
 			Kind:    ledger.FactorApp,
 			Name:    "phone",
@@ -264,7 +264,7 @@ func TestASecondFactorFromBeforeAResetIsTheOwners(t *testing.T) {
 		if behind := signIn(ledger.FactorApp); len(behind) == 0 {
 			s.Error("a factor that was added between two resets")
 		}
-		s.must(l.VouchFor(ledger.AtTerminal(ctx, "root"), ben.ID))
+		s.must(l.Accounts().VouchFor(ledger.AtTerminal(ctx, "root"), ben.ID))
 		reset()
 		if behind := signIn(""); len(behind) == 0 {
 			s.Error("no factor")
@@ -285,13 +285,13 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 		ctx, l := s.Context(), s.cheap()
 		byAna := ledger.WithAudit(ctx, ledger.AuditEvent{By: "ana", What: "account-link"})
 		pat := s.account(l, "pat", ledger.Approver)
-		link, err := l.MakeSignInLink(byAna, pat.ID, time.Hour)
+		link, err := l.Accounts().MakeSignInLink(byAna, pat.ID, time.Hour)
 		s.must(err)
-		_, err = l.TakeSignInLink(ctx, link)
+		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.must(err)
-		s.must(l.SetPassword(ctx, pat.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, pat.ID, password))
 		s.pass(time.Minute)
-		_, err = l.AddFactor(ctx, ledger.Factor{
+		_, err = l.Accounts().AddFactor(ctx, ledger.Factor{
 			Account: pat.ID,
 			Kind:    ledger.FactorApp,
 			Name:    "phone",
@@ -299,13 +299,13 @@ func TestASecondFactorOfAnUnvouchedAccountShowsNothing(t *testing.T) {
 		}, "")
 		s.must(err)
 		s.pass(time.Minute)
-		link, err = l.MakeSignInLink(byAna, pat.ID, time.Hour)
+		link, err = l.Accounts().MakeSignInLink(byAna, pat.ID, time.Hour)
 		s.must(err)
-		_, err = l.ResetPassword(ctx, link, "kettle-plinth-orchard")
+		_, err = l.Accounts().ResetPassword(ctx, link, "kettle-plinth-orchard")
 		s.must(err)
-		_, err = l.BeginProvenSession(ctx, pat.ID, time.Hour, "", ledger.Proof{Factor: ledger.FactorApp})
+		_, err = l.Accounts().BeginProvenSession(ctx, pat.ID, time.Hour, "", ledger.Proof{Factor: ledger.FactorApp})
 		s.must(err)
-		if behind, err := l.Credentials(ctx, pat.ID); err != nil || !slices.Equal(behind, []string{"ana"}) {
+		if behind, err := l.Accounts().ListCredentials(ctx, pat.ID); err != nil || !slices.Equal(behind, []string{"ana"}) {
 			s.Errorf("%v, %v", behind, err)
 		}
 	})
@@ -328,25 +328,25 @@ func TestNewApproversAreToldOf(t *testing.T) {
 				told = got
 			}
 		}
-		pat, err := l.AddAccount(by("ana"), "pat", []ledger.Role{ledger.Approver})
+		pat, err := l.Accounts().Add(by("ana"), "pat", []ledger.Role{ledger.Approver})
 		s.must(err)
 		tells("an approver is added", 1)
-		_, err = l.MakeSignInLink(by("ana"), pat.ID, time.Hour)
+		_, err = l.Accounts().MakeSignInLink(by("ana"), pat.ID, time.Hour)
 		s.must(err)
 		tells("a link of somebody else", 1)
-		_, err = l.MakeSignInLink(by("pat"), pat.ID, time.Hour)
+		_, err = l.Accounts().MakeSignInLink(by("pat"), pat.ID, time.Hour)
 		s.must(err)
 		tells("one's own link", 0)
-		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor},
+		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Approver, ledger.Preparer, ledger.Auditor},
 			false))
 		tells("other roles", 0)
-		s.must(l.ChangeAccount(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
+		s.must(l.Accounts().Change(by("ana"), pat.ID, []ledger.Role{ledger.Operator, ledger.Approver}, false))
 		tells("an operator", 1)
 		if n := s.count(
 			`SELECT COUNT(*) FROM notices WHERE subject LIKE '%pat got the role operator%' AND body LIKE 'ana gave pat the role operator.%'`); n != 1 {
 			s.Errorf("%d notices say who made pat an operator", n)
 		}
-		_, err = l.AddAccount(by("ana"), "leo", []ledger.Role{ledger.Preparer})
+		_, err = l.Accounts().Add(by("ana"), "leo", []ledger.Role{ledger.Preparer})
 		s.must(err)
 		tells("a preparer is added", 0)
 	})
@@ -360,31 +360,31 @@ func TestALinkResetsAPassword(t *testing.T) {
 		ana := s.account(l, "ana")
 		byOtto := func() string {
 			s.Helper()
-			link, err := l.MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "otto", What: "account-link"}), ana.ID,
+			link, err := l.Accounts().MakeSignInLink(ledger.WithAudit(ctx, ledger.AuditEvent{By: "otto", What: "account-link"}), ana.ID,
 				time.Hour)
 			s.must(err)
 			return link
 		}
-		s.must(l.SetPassword(ctx, ana.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
 		session, old, link := s.session(l, ana), byOtto(), byOtto()
-		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" || !n.UsedAt.IsZero() {
+		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.By != "otto" || !n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
-		_, err := l.ResetPassword(ctx, old, "eleven brown otters at dusk")
+		_, err := l.Accounts().ResetPassword(ctx, old, "eleven brown otters at dusk")
 		s.wantErr(err, ledger.ErrSignInLink)
-		_, err = l.ResetPassword(ctx, link, "short")
+		_, err = l.Accounts().ResetPassword(ctx, link, "short")
 		s.wantErr(err, ledger.ErrWeak)
-		if open, err := l.SignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets ||
+		if open, err := l.Accounts().ListSignInLinks(ctx); err != nil || len(open) != 1 || !open[0].Resets ||
 			open[0].MadeBy != "otto" || open[0].Account != "ana" {
 			s.Errorf("%+v, %v", open, err)
 		}
-		_, err = l.ResetPassword(ctx, link, "eleven brown otters at dusk")
+		_, err = l.Accounts().ResetPassword(ctx, link, "eleven brown otters at dusk")
 		s.must(err)
-		_, err = l.ResetPassword(ctx, link, "nine green lizards at dawn")
+		_, err = l.Accounts().ResetPassword(ctx, link, "nine green lizards at dawn")
 		s.wantErr(err, ledger.ErrSignInLink)
-		_, err = l.Session(ctx, session)
+		_, err = l.Accounts().FindSession(ctx, session)
 		s.wantErr(err, ledger.ErrSession)
-		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
+		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n == nil || n.UsedAt.IsZero() {
 			s.Errorf("%+v, %v", n, err)
 		}
 		if n := s.count(`SELECT COUNT(*) FROM notices WHERE kind = 'access'`); n != 4 {
@@ -392,18 +392,18 @@ func TestALinkResetsAPassword(t *testing.T) {
 		}
 
 		link = byOtto()
-		s.must(l.SetPassword(ctx, ana.ID, password)) // whoever sets it
-		_, err = l.FindSignInLink(ctx, link)
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password)) // whoever sets it
+		_, err = l.Accounts().FindSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
 		link = byOtto()
-		open, err := l.SignInLinks(ctx)
+		open, err := l.Accounts().ListSignInLinks(ctx)
 		s.must(err)
-		s.must(l.RevokeSignInLink(ctx, open[0].ID))
-		s.wantErr(l.RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
-		_, err = l.FindSignInLink(ctx, link)
+		s.must(l.Accounts().RevokeSignInLink(ctx, open[0].ID))
+		s.wantErr(l.Accounts().RevokeSignInLink(ctx, open[0].ID), ledger.ErrNotFound)
+		_, err = l.Accounts().FindSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
 		s.pass(8 * 24 * time.Hour)
-		if n, err := l.LinkNews(ctx, ana.ID); err != nil || n != nil {
+		if n, err := l.Accounts().FindLinkNews(ctx, ana.ID); err != nil || n != nil {
 			s.Errorf("%+v, %v", n, err)
 		}
 	})

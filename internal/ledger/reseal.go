@@ -153,9 +153,9 @@ func (k keyring) sealedUnder(sealed []byte) bool {
 	return strings.HasPrefix(string(sealed[:min(len(sealed), markBytes)]), k[0].mark)
 }
 
-// CheckSealed opens every sealed value and counts those under an older key and
+// Check opens every sealed value and counts those under an older key and
 // those that no key opens. It makes no key where nothing is sealed.
-func (l *Ledger) CheckSealed(ctx context.Context) (Sealed, error) {
+func (l SealKeys) Check(ctx context.Context) (Sealed, error) {
 	var found Sealed
 	for i := range sealedColumns {
 		c := &sealedColumns[i]
@@ -192,7 +192,7 @@ func (l *Ledger) CheckSealed(ctx context.Context) (Sealed, error) {
 }
 
 // presentKeys are the keys that are here; none where there is no file of them.
-func (l *Ledger) presentKeys() (keyring, error) {
+func (l SealKeys) presentKeys() (keyring, error) {
 	if _, err := os.Stat(l.sealing.path); l.sealing.given == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -203,7 +203,7 @@ func (l *Ledger) presentKeys() (keyring, error) {
 // beside processes that work. One that broke off goes on where it was when it is
 // called again: what is under the present key is passed over. It returns how many
 // values it has sealed and how many no key opens; those stay as they are.
-func (l *Ledger) Reseal(ctx context.Context) (done, closed int, err error) {
+func (l SealKeys) Reseal(ctx context.Context) (done, closed int, err error) {
 	for i := range sealedColumns {
 		n, shut, err := l.resealColumn(ctx, &sealedColumns[i])
 		done, closed = done+n, closed+shut
@@ -214,7 +214,7 @@ func (l *Ledger) Reseal(ctx context.Context) (done, closed int, err error) {
 	return done, closed, nil
 }
 
-func (l *Ledger) resealColumn(ctx context.Context, c *sealedColumn) (done, closed int, err error) {
+func (l SealKeys) resealColumn(ctx context.Context, c *sealedColumn) (done, closed int, err error) {
 	var after []any
 	for {
 		keys, err := l.sealer()
@@ -328,9 +328,9 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 	return nil
 }
 
-// SealKeys is what is known of the keys: how many there are, and the file that
+// Count is what is known of the keys: how many there are, and the file that
 // they come from; empty where they were given.
-func (l *Ledger) SealKeys() (n int, path string, err error) {
+func (l SealKeys) Count() (n int, path string, err error) {
 	keys, err := l.sealer()
 	if err != nil || l.sealing.given != "" {
 		return len(keys), "", err
@@ -348,20 +348,20 @@ const dropAfter = time.Hour
 // ErrKeyGiven is returned for a change of keys that are not in the key file.
 var ErrKeyGiven = errors.New("the sealing keys come from FILING_SEAL_KEY")
 
-// AddSealKey puts a new key before those of the key file: it seals from now on,
+// Add puts a new key before those of the key file: it seals from now on,
 // in every process, and those before it open what they have sealed. It returns
 // ErrKeyGiven.
-func (l *Ledger) AddSealKey(ctx context.Context) error {
+func (l SealKeys) Add(ctx context.Context) error {
 	if _, err := l.sealer(); err != nil { // makes the first key
 		return err
 	}
 	return l.changeKeys(ctx, func(keys []string) ([]string, error) { return append([]string{newKey()}, keys...), nil })
 }
 
-// DropOldSealKeys removes all keys of the key file but the one that seals. It
+// DropOld removes all keys of the key file but the one that seals. It
 // returns ErrKeyGiven, ErrKeyFresh, and ErrSealed where a value is still under one
 // of them.
-func (l *Ledger) DropOldSealKeys(ctx context.Context) error {
+func (l SealKeys) DropOld(ctx context.Context) error {
 	if l.sealing.given != "" {
 		return ErrKeyGiven
 	}
@@ -378,7 +378,7 @@ func (l *Ledger) DropOldSealKeys(ctx context.Context) error {
 	case time.Since(info.ModTime()) < dropAfter:
 		return fmt.Errorf("the newest key is from %s: %w", info.ModTime().Format(time.TimeOnly), ErrKeyFresh)
 	}
-	found, err := l.CheckSealed(ctx)
+	found, err := l.Check(ctx)
 	if err == nil && found.Old > 0 {
 		err = fmt.Errorf("%d values are still sealed with an older key: %w", found.Old, ErrSealed)
 	}
@@ -394,7 +394,7 @@ func (l *Ledger) DropOldSealKeys(ctx context.Context) error {
 }
 
 // changeKeys replaces the key file, one process at a time.
-func (l *Ledger) changeKeys(ctx context.Context, to func([]string) ([]string, error)) error {
+func (l SealKeys) changeKeys(ctx context.Context, to func([]string) ([]string, error)) error {
 	if l.sealing.given != "" {
 		return ErrKeyGiven
 	}

@@ -32,17 +32,17 @@ func (s *store) sealThings(l *ledger.Ledger, name string) sealedThings {
 	var all sealedThings
 	var err error
 	all.row = s.add(l, "batch-"+name, application("comp_"+name))[0]
-	all.upload, err = l.KeepUpload(ctx,
+	all.upload, err = l.Uploads().Add(ctx,
 		ledger.Upload{File: "in.csv", Options: []byte("{}"), Edits: []byte("edits of " + name), CreatedBy: "Ana"},
 		strings.NewReader(strings.Repeat(sheetText, 40_000)))
 	s.must(err)
 	all.roster, err = ledger.KeepRosterHere(ctx, l,
 		ledger.CompanyList{File: "roster.csv", Content: []byte(sheetText + name)})
 	s.must(err)
-	s.must(l.KeepEndpoint(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
-	all.of, err = l.AddAccount(ctx, "person "+name, nil)
+	s.must(l.Endpoints().Set(ctx, ledger.Endpoint{ID: "we_" + name, URL: "https://example.com"}, "whsec_"+name))
+	all.of, err = l.Accounts().Add(ctx, "person "+name, nil)
 	s.must(err)
-	all.factor, err = l.AddFactor(ctx,
+	all.factor, err = l.Accounts().AddFactor(ctx,
 		ledger.Factor{Account: all.of.ID, Kind: ledger.FactorApp, Name: "phone", Data: "secret of " + name}, "")
 	s.must(err)
 	return all
@@ -53,11 +53,11 @@ func (s *store) readThings(l *ledger.Ledger, name string, all sealedThings, want
 	s.Helper()
 	ctx := s.Context()
 	number, errRow := l.Unseal(ctx, all.row)
-	content, errUpload := l.UploadContent(ctx, all.upload.ID)
-	u, errEdits := l.Upload(ctx, all.upload.ID)
-	r, errRoster := l.Roster(ctx, all.roster)
-	secrets, errEndpoint := l.EndpointSecrets(ctx)
-	_, errFactor := l.CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) {
+	content, errUpload := l.Uploads().LoadContent(ctx, all.upload.ID)
+	u, errEdits := l.Uploads().Find(ctx, all.upload.ID)
+	r, errRoster := l.Schedules().FindCompanyList(ctx, all.roster)
+	secrets, errEndpoint := l.Endpoints().Secrets(ctx)
+	_, errFactor := l.Accounts().CheckCode(ctx, all.of, "123456", ledger.Try{}, func(secret, _ string, _ int64) (int64, bool) {
 		return s.clock().UnixNano(), secret == "secret of "+name
 	})
 	for what, ok := range map[string]bool{
@@ -86,7 +86,7 @@ func TestRotationOfTheKeyFile(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ctx := s.Context()
 		l, other := s.open(), s.open()
-		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{}) {
+		if found, err := l.SealKeys().Check(ctx); err != nil || found != (ledger.Sealed{}) {
 			s.Fatalf("%+v, %v", found, err)
 		}
 		if _, err := os.Stat(s.keyFile()); !errors.Is(err, fs.ErrNotExist) {
@@ -95,48 +95,48 @@ func TestRotationOfTheKeyFile(t *testing.T) {
 		first := s.sealThings(l, "a")
 		was, err := os.ReadFile(s.keyFile())
 		s.must(err)
-		s.must(l.AddSealKey(ctx))
+		s.must(l.SealKeys().Add(ctx))
 		s.keyIsNewerThan(string(was))
 		second := s.sealThings(other, "b") // under the new key, in a process that began with the old one
-		if found, err := l.CheckSealed(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 ||
+		if found, err := l.SealKeys().Check(ctx); err != nil || found.Old != found.Values/2 || found.Closed != 0 ||
 			found.Values != 2*values {
 			s.Errorf("%+v, %v", found, err)
 		}
-		if err := l.DropOldSealKeys(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
+		if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrKeyFresh) {
 			s.Error(err)
 		}
 		hourAgo := time.Now().Add(-2 * time.Hour)
 		s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
-		if err := l.DropOldSealKeys(ctx); !errors.Is(err, ledger.ErrSealed) {
+		if err := l.SealKeys().DropOld(ctx); !errors.Is(err, ledger.ErrSealed) {
 			s.Error(err)
 		}
-		if done, closed, err := l.Reseal(ctx); err != nil || done != values || closed != 0 {
+		if done, closed, err := l.SealKeys().Reseal(ctx); err != nil || done != values || closed != 0 {
 			s.Errorf("%d, %d, %v", done, closed, err)
 		}
-		if done, _, err := l.Reseal(ctx); err != nil || done != 0 {
+		if done, _, err := l.SealKeys().Reseal(ctx); err != nil || done != 0 {
 			s.Errorf("again: %d, %v", done, err)
 		}
 		for _, reader := range []*ledger.Ledger{l, other, s.open()} {
 			s.readThings(reader, "a", first, true)
 			s.readThings(reader, "b", second, true)
 		}
-		s.must(l.DropOldSealKeys(ctx))
+		s.must(l.SealKeys().DropOld(ctx))
 		now, err := os.ReadFile(s.keyFile())
 		s.must(err)
 		if bytes.Contains(now, bytes.TrimSpace(was)) || len(bytes.Fields(now)) != 1 {
 			s.Errorf("%d keys are left", len(bytes.Fields(now)))
 		}
 		s.readThings(s.open(), "a", first, true)
-		if n, path, err := l.SealKeys(); n != 1 || path != s.keyFile() || err != nil {
+		if n, path, err := l.SealKeys().Count(); n != 1 || path != s.keyFile() || err != nil {
 			s.Error(n, path, err)
 		}
 		s.must(os.WriteFile(s.keyFile(), was, 0o600))
 		later := s.open()
-		if found, err := later.CheckSealed(ctx); err != nil || found.Closed != 2*values || found.Old != 0 {
+		if found, err := later.SealKeys().Check(ctx); err != nil || found.Closed != 2*values || found.Old != 0 {
 			s.Errorf("with the key of before: %+v, %v", found, err)
 		}
 		s.readThings(later, "a", first, false)
-		if done, closed, err := later.Reseal(ctx); err != nil || done != 0 || closed != 2*values {
+		if done, closed, err := later.SealKeys().Reseal(ctx); err != nil || done != 0 || closed != 2*values {
 			s.Errorf("what no key opens: %d, %d, %v", done, closed, err)
 		}
 		s.must(os.WriteFile(s.keyFile(), now, 0o600))
@@ -149,20 +149,20 @@ func TestKeysAreNotDroppedBesideARotation(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
 		things := s.sealThings(l, "a")
-		s.must(l.AddSealKey(s.Context()))
-		_, _, err := l.Reseal(s.Context())
+		s.must(l.SealKeys().Add(s.Context()))
+		_, _, err := l.SealKeys().Reseal(s.Context())
 		s.must(err)
 		hourAgo := time.Now().Add(-2 * time.Hour)
 		s.must(os.Chtimes(s.keyFile(), hourAgo, hourAgo))
 		added := false
 		beside := &ledger.BeforeChange{Context: s.Context(), Do: func() {
 			added = true
-			s.must(other.AddSealKey(s.Context()))
+			s.must(other.SealKeys().Add(s.Context()))
 		}}
-		if err := l.DropOldSealKeys(beside); !errors.Is(err, ledger.ErrKeyFresh) || !added {
+		if err := l.SealKeys().DropOld(beside); !errors.Is(err, ledger.ErrKeyFresh) || !added {
 			s.Errorf("%t, %v", added, err)
 		}
-		if n, _, err := s.open().SealKeys(); n != 3 || err != nil {
+		if n, _, err := s.open().SealKeys().Count(); n != 3 || err != nil {
 			s.Errorf("%d keys, %v", n, err)
 		}
 		s.readThings(s.open(), "a", things, true)
@@ -194,7 +194,7 @@ func TestRotationOfGivenKeys(t *testing.T) {
 		s.config.SealKey = old
 		l := s.open()
 		things := s.sealThings(l, "a")
-		if err := l.AddSealKey(ctx); !errors.Is(err, ledger.ErrKeyGiven) {
+		if err := l.SealKeys().Add(ctx); !errors.Is(err, ledger.ErrKeyGiven) {
 			s.Error(err)
 		}
 		for _, given := range []string{old + "," + fresh, old + "\n" + fresh + "\n", fresh + " " + old} {
@@ -202,7 +202,7 @@ func TestRotationOfGivenKeys(t *testing.T) {
 			s.readThings(s.open(), "a", things, true)
 		}
 		l = s.open()
-		if done, closed, err := l.Reseal(ctx); err != nil || done != values || closed != 0 {
+		if done, closed, err := l.SealKeys().Reseal(ctx); err != nil || done != values || closed != 0 {
 			s.Errorf("%d, %d, %v", done, closed, err)
 		}
 		s.config.SealKey = fresh
@@ -227,14 +227,14 @@ func TestSealedByAnEarlierVersion(t *testing.T) {
 		s.exec(fmt.Sprintf(`UPDATE secrets SET sealed = '%s'`,
 			ledger.SealAsBefore(l, ssn, fmt.Sprintf("%s|%d", row.Batch, row.Number))))
 		s.opens(l, row, true)
-		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{Values: 1, Old: 1}) {
+		if found, err := l.SealKeys().Check(ctx); err != nil || found != (ledger.Sealed{Values: 1, Old: 1}) {
 			s.Errorf("%+v, %v", found, err)
 		}
-		if done, closed, err := l.Reseal(ctx); err != nil || done != 1 || closed != 0 {
+		if done, closed, err := l.SealKeys().Reseal(ctx); err != nil || done != 1 || closed != 0 {
 			s.Errorf("%d, %d, %v", done, closed, err)
 		}
 		s.opens(l, row, true)
-		if found, err := l.CheckSealed(ctx); err != nil || found != (ledger.Sealed{Values: 1}) {
+		if found, err := l.SealKeys().Check(ctx); err != nil || found != (ledger.Sealed{Values: 1}) {
 			s.Errorf("%+v, %v", found, err)
 		}
 	})
@@ -262,7 +262,7 @@ func TestCompanyListsOfAnEarlierVersionAreSealed(t *testing.T) {
 		l = s.open()
 		for i := range 3 {
 			want := strings.Repeat(fmt.Sprintf("%s of %d\n", word, i), 2000)
-			if r, err := l.Roster(ctx, fmt.Sprintf("hash%d", i)); err != nil || string(r.Content) != want {
+			if r, err := l.Schedules().FindCompanyList(ctx, fmt.Sprintf("hash%d", i)); err != nil || string(r.Content) != want {
 				s.Errorf("%d: %d bytes, %v", i, len(r.Content), err)
 			}
 		}

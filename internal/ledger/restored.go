@@ -149,24 +149,24 @@ func newLineage() string { return rand.Text()[:16] }
 
 // compare compares the control row with what this process remembers of it: known
 // is the highest commit by lineage, as of before the row was read.
-func (l *Ledger) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
+func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known map[string]int64) error {
 	if c.lineage == "" {
 		c.lineage = newLineage()
 	}
 	if c.server != c.serverStarted {
 		// What the other processes remember is known one renewal of their leases later.
 		if c.serverStarted != "" {
-			c.settlingUntil = c.now + (l.lease / 3).Milliseconds()
+			c.settlingUntil = c.now + (db.lease / 3).Milliseconds()
 		}
 		c.serverStarted = c.server
 	}
 	if n := known[c.lineage]; n > c.commits {
 		c.wentBack(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
 	}
-	if !l.history.strange(c) {
+	if !db.history.strange(c) {
 		return nil
 	}
-	return l.writeBack(ctx, tx, c)
+	return db.writeBack(ctx, tx, c)
 }
 
 // wentBack halts the fleet: the ledger lacks commits that there were. Every
@@ -177,13 +177,13 @@ func (c *control) wentBack(note string) {
 
 // writeBack writes what this process knows of the attempts that the ledger lost:
 // each is in doubt again, and what was answered is settled by its answer.
-func (l *Ledger) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all := l.history.recall()
+func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
+	all := db.history.recall()
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
 		g := &groupWriter{
-			l:   l,
+			l:   &Ledger{db},
 			ctx: ctx,
 			tx:  tx,
 			c:   c,
@@ -307,26 +307,26 @@ func (l *Ledger) look(ctx context.Context) error {
 
 // followFile opens the SQLite file anew where another one has taken its place:
 // what was written to the old one, nobody would find.
-func (l *Ledger) followFile() error {
-	l.following.Lock()
-	defer l.following.Unlock()
-	file, err := os.Stat(l.path())
+func (db *database) followFile() error {
+	db.following.Lock()
+	defer db.following.Unlock()
+	file, err := os.Stat(db.path())
 	if err != nil {
 		return fmt.Errorf("the ledger's file has gone while it is open: %w", err)
 	}
-	if l.file != nil && !os.SameFile(l.file, file) {
-		l.statements.forget()
-		for _, db := range []*sql.DB{l.write, l.read} {
-			db.SetMaxIdleConns(0)
-			db.SetMaxIdleConns(2)
+	if db.file != nil && !os.SameFile(db.file, file) {
+		db.statements.forget()
+		for _, pool := range []*sql.DB{db.write, db.read} {
+			pool.SetMaxIdleConns(0)
+			pool.SetMaxIdleConns(2)
 		}
 	}
-	l.file = file
+	db.file = file
 	return nil
 }
 
 // path is where the SQLite file is.
-func (l *Ledger) path() string { return filepath.Join(l.dir, "ledger.db") }
+func (db *database) path() string { return filepath.Join(db.dir, "ledger.db") }
 
 // The highest commits are kept in a file beside the ledger, too: a process that
 // starts finds there what those before it have seen.

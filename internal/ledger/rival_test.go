@@ -84,19 +84,19 @@ func TestBoughtByTwoRows(t *testing.T) {
 		if b := s.book(l); b.Posted != 2*cost {
 			s.Errorf("%+v", b)
 		}
-		news, err := l.News(s.Context())
+		news, err := l.Notifications().FindReportable(s.Context())
 		s.must(err)
 		twice := slices.DeleteFunc(slices.Clone(news.Pending),
 			func(u ledger.Pending) bool { return u.Kind != ledger.NotifyTwice })
 		if len(twice) != 1 || twice[0].Row != rows[0].ID || twice[0].Mark != rows[1].ID {
 			s.Fatalf("%+v", news.Pending)
 		}
-		kept, err := l.KeepNotice(s.Context(),
+		kept, err := l.Notifications().Add(s.Context(),
 			ledger.Notification{Kind: ledger.NotifyTwice, Batch: "a", Subject: "x", Pending: twice})
 		if err != nil || !kept {
 			s.Fatal(kept, err)
 		}
-		if news, err = l.News(s.Context()); err != nil ||
+		if news, err = l.Notifications().FindReportable(s.Context()); err != nil ||
 			slices.ContainsFunc(news.Pending, func(u ledger.Pending) bool { return u.Kind == ledger.NotifyTwice }) {
 			s.Errorf("told again: %+v, %v", news.Pending, err)
 		}
@@ -188,10 +188,10 @@ func TestRefusedAfterPlaced(t *testing.T) {
 		late := s.lost(l, row)
 		late.Answer.Kind, late.Items = filing.Refused, nil
 		untold := func() int {
-			news, err := l.News(ctx)
+			news, err := l.Notifications().FindReportable(ctx)
 			s.must(err)
 			if len(news.Pending) > 0 {
-				_, err = l.KeepNotice(ctx, ledger.Notification{
+				_, err = l.Notifications().Add(ctx, ledger.Notification{
 					Kind:    ledger.NotifyUncertain,
 					Batch:   "a",
 					Subject: "x",

@@ -74,8 +74,8 @@ type sealing struct {
 
 // sealer returns the keys, creating the key file at its first use. A file that
 // was changed since, as by a rotation, is read again.
-func (l *Ledger) sealer() (keyring, error) {
-	s := &l.sealing
+func (db *database) sealer() (keyring, error) {
+	s := &db.sealing
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.given != "" {

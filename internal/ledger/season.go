@@ -78,17 +78,17 @@ var ErrNoSharedKey = errors.New(
 		"the data " +
 		"folder where that exists, or a new key (openssl rand -hex 32)")
 
-// KeepRoster keeps a version of a roster and returns its hash. It is no act by
+// AddCompanyList keeps a version of a roster and returns its hash. It is no act by
 // itself: that is the change of the season which takes it. It returns
 // ErrNoSharedKey.
-func (l *Ledger) KeepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
+func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
 	}
 	return l.keepRoster(ctx, r)
 }
 
-func (l *Ledger) keepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
+func (l Schedules) keepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
@@ -108,8 +108,8 @@ func (l *Ledger) keepRoster(ctx context.Context, r CompanyList) (hash string, er
 // rosterPlace binds a sealed roster to its hash.
 func rosterPlace(hash string) []byte { return []byte("roster|" + hash) }
 
-// Roster reads a version of a roster. It returns ErrNotFound and ErrSealed.
-func (l *Ledger) Roster(ctx context.Context, hash string) (CompanyList, error) {
+// FindCompanyList reads a version of a roster. It returns ErrNotFound and ErrSealed.
+func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
 	r := CompanyList{Hash: hash}
 	var at, sealed int64
 	err := l.read.QueryRowContext(ctx,
@@ -131,9 +131,9 @@ func (l *Ledger) Roster(ctx context.Context, hash string) (CompanyList, error) {
 	return r, nil
 }
 
-// AddSeason adds a season. It reports false, and changes nothing, where there is
+// Add adds a season. It reports false, and changes nothing, where there is
 // one of that name.
-func (l *Ledger) AddSeason(ctx context.Context, s Schedule) (added bool, err error) {
+func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) {
 	since := s.Since
 	if since.IsZero() {
 		since = l.now()
@@ -166,8 +166,8 @@ func keepSeasonRoster(ctx context.Context, tx *sql.Tx, name string, since time.T
 	return err
 }
 
-// SeasonRosters lists the rosters that a season has had, the oldest first.
-func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]ListVersion, error) {
+// ListVersions lists the rosters that a season has had, the oldest first.
+func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion, error) {
 	var all []ListVersion
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT roster, since FROM season_rosters WHERE season = $1 ORDER BY version`,
@@ -185,10 +185,10 @@ func (l *Ledger) SeasonRosters(ctx context.Context, name string) ([]ListVersion,
 	return all, nil
 }
 
-// ChangeSeason changes what a season files and when; paused it stays as it is. It
+// Change changes what a season files and when; paused it stays as it is. It
 // returns ErrStale where s.Version is not the present one: somebody else has
 // changed, paused, resumed or removed it since.
-func (l *Ledger) ChangeSeason(ctx context.Context, s Schedule) error {
+func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
@@ -210,8 +210,8 @@ func (l *Ledger) ChangeSeason(ctx context.Context, s Schedule) error {
 	return nil
 }
 
-// Seasons lists all seasons by name.
-func (l *Ledger) Seasons(ctx context.Context) ([]Schedule, error) {
+// List lists all seasons by name.
+func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 	var all []Schedule
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT s.name, s.roster, r.file, s.options, s.schedule, s.approval, s.paused, s.since, s.version, s.created_by, s.created_at,
@@ -235,10 +235,10 @@ func (l *Ledger) Seasons(ctx context.Context) ([]Schedule, error) {
 	return all, nil
 }
 
-// PauseSeason keeps a season from firing, or lets it again: what was due in
+// SetPaused keeps a season from firing, or lets it again: what was due in
 // between is not made up for. It is done whatever else has changed: who pauses
 // must not be too late. It returns ErrNotFound.
-func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) error {
+func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
 	n, err := affected(l.exclusively(ctx,
 		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, flag(paused),
 		millis(l.now())))
@@ -251,9 +251,9 @@ func (l *Ledger) PauseSeason(ctx context.Context, name string, paused bool) erro
 	return nil
 }
 
-// RemoveSeason forgets a season, and which rosters it had. The rosters, its
+// Remove forgets a season, and which rosters it had. The rosters, its
 // firings and their batches stay. It returns ErrNotFound.
-func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
+func (l Schedules) Remove(ctx context.Context, name string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM season_rosters WHERE season = $1`, name); err != nil {
 			return err
@@ -270,10 +270,10 @@ func (l *Ledger) RemoveSeason(ctx context.Context, name string) error {
 	return nil
 }
 
-// ClaimFiring makes a firing this process's to carry out. It is claimed once,
+// ClaimRun makes a firing this process's to carry out. It is claimed once,
 // whatever the number of processes that try; one whose process has died before
 // its end is claimed anew.
-func (l *Ledger) ClaimFiring(ctx context.Context, f Run) (claimed bool, err error) {
+func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var owner string
 		var state RunState
@@ -310,8 +310,8 @@ func (l *Ledger) ClaimFiring(ctx context.Context, f Run) (claimed bool, err erro
 	return claimed, nil
 }
 
-// EndFiring records what a firing of this process came to.
-func (l *Ledger) EndFiring(ctx context.Context, f Run) error {
+// EndRun records what a firing of this process came to.
+func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
 		ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
 		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, millis(l.now()), l.owner.ID)
@@ -321,18 +321,18 @@ func (l *Ledger) EndFiring(ctx context.Context, f Run) error {
 	return nil
 }
 
-// Firings lists the firings of a season, or of all for "", the newest first.
-func (l *Ledger) Firings(ctx context.Context, season string) ([]Run, error) {
+// ListRuns lists the firings of a season, or of all for "", the newest first.
+func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
 	return l.firings(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
-// FiringsInBrief lists all firings without their plans and notes: for whoever
+// ListRunsInBrief lists all firings without their plans and notes: for whoever
 // looks every few seconds what is due.
-func (l *Ledger) FiringsInBrief(ctx context.Context) ([]Run, error) {
+func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
 	return l.firings(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
 }
 
-func (l *Ledger) firings(ctx context.Context, rest string, args ...any) ([]Run, error) {
+func (l Schedules) firings(ctx context.Context, rest string, args ...any) ([]Run, error) {
 	var all []Run
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,

@@ -22,69 +22,69 @@ func TestSeasons(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		l, ctx := s.open(), s.Context()
 		content := []byte("Company ID\ncomp_1\n\x00\xff")
-		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
+		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: content, CreatedBy: "Ana"})
 		s.must(err)
-		if again, err := l.KeepRoster(ctx, ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
+		if again, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: content}); err != nil ||
 			again != hash {
 			s.Error(again, err)
 		}
-		if r, err := l.Roster(ctx, hash); err != nil || string(r.Content) != string(content) ||
+		if r, err := l.Schedules().FindCompanyList(ctx, hash); err != nil || string(r.Content) != string(content) ||
 			r.File != "roster.csv" || r.CreatedBy != "Ana" {
 			s.Errorf("%+v %v", r, err)
 		}
-		if _, err := l.Roster(ctx, "none"); !is(err, ledger.ErrNotFound) {
+		if _, err := l.Schedules().FindCompanyList(ctx, "none"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 		for _, want := range []bool{true, false} {
-			if added, err := l.AddSeason(ctx,
+			if added, err := l.Schedules().Add(ctx,
 				ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || added != want {
 				s.Errorf("added %v, %v; want %v", added, err, want)
 			}
 		}
-		all, err := l.Seasons(ctx)
+		all, err := l.Schedules().List(ctx)
 		if s.must(err); len(all) != 1 || all[0].File != "roster.csv" || string(all[0].Options) != `{}` ||
 			all[0].Approval || all[0].Paused || !all[0].Since.Equal(s.clock()) || all[0].Version != 1 {
 			s.Errorf("%+v", all)
 		}
 		change := all[0]
 		change.Options, change.Timing, change.Approval = json.RawMessage(`{"state":"DE"}`), "0 6 1 3 *", true
-		s.must(l.ChangeSeason(ctx, change))
-		if all, err = l.Seasons(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
+		s.must(l.Schedules().Change(ctx, change))
+		if all, err = l.Schedules().List(ctx); err != nil || string(all[0].Options) != `{"state":"DE"}` ||
 			all[0].Timing != "0 6 1 3 *" || !all[0].Approval || !all[0].Since.Equal(s.clock()) ||
 			all[0].Version != 2 {
 			s.Errorf("%+v, %v", all, err)
 		}
 		since := s.clock()
 		s.pass(time.Hour)
-		other, err := l.KeepRoster(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
+		other, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "other.csv", Content: []byte("y")})
 		s.must(err)
 		change = all[0]
 		change.CompanyList = other
-		s.must(l.ChangeSeason(ctx, change))
-		if all, err = l.Seasons(ctx); err != nil || all[0].CompanyList != other || !all[0].Since.Equal(since) ||
+		s.must(l.Schedules().Change(ctx, change))
+		if all, err = l.Schedules().List(ctx); err != nil || all[0].CompanyList != other || !all[0].Since.Equal(since) ||
 			!all[0].Changed.Equal(s.clock()) {
 			s.Errorf("%+v, %v", all, err)
 		}
-		had, err := l.SeasonRosters(ctx, "de")
+		had, err := l.Schedules().ListVersions(ctx, "de")
 		if s.must(err); len(had) != 3 || had[0].Hash != hash || !had[0].Since.Equal(since) || had[2].Hash != other ||
 			!had[2].Since.Equal(s.clock()) {
 			s.Errorf("%+v", had)
 		}
-		s.must(l.PauseSeason(ctx, "de", true))
-		if all, _ = l.Seasons(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
+		s.must(l.Schedules().SetPaused(ctx, "de", true))
+		if all, _ = l.Schedules().List(ctx); !all[0].Paused || !all[0].Since.Equal(s.clock()) {
 			s.Errorf("%+v", all)
 		}
-		if err := l.PauseSeason(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
+		if err := l.Schedules().SetPaused(ctx, "fl", true); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
-		s.must(l.RemoveSeason(ctx, "de"))
-		if err := l.RemoveSeason(ctx, "de"); !is(err, ledger.ErrNotFound) {
+		s.must(l.Schedules().Remove(ctx, "de"))
+		if err := l.Schedules().Remove(ctx, "de"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
-		if had, err := l.SeasonRosters(ctx, "de"); err != nil || len(had) != 0 {
+		if had, err := l.Schedules().ListVersions(ctx, "de"); err != nil || len(had) != 0 {
 			s.Errorf("%+v, %v", had, err)
 		}
-		if added, err := l.AddSeason(ctx,
+		if added, err := l.Schedules().Add(ctx,
 			ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)}); err != nil || !added {
 			s.Errorf("added anew: %v, %v", added, err)
 		}
@@ -96,7 +96,7 @@ func TestSeasons(t *testing.T) {
 func TestCompanyListsNeedASharedKey(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		list := ledger.CompanyList{File: "roster.csv", Content: []byte("Company ID\ncomp_1\n")}
-		_, err := s.open().KeepRoster(s.Context(), list)
+		_, err := s.open().Schedules().AddCompanyList(s.Context(), list)
 		if s.config.DatabaseURL == "" {
 			s.must(err)
 			return
@@ -106,10 +106,10 @@ func TestCompanyListsNeedASharedKey(t *testing.T) {
 			s.Errorf("%d lists, %v", n, err)
 		}
 		s.config.SealKey = strings.Repeat("0b", 32)
-		hash, err := s.open().KeepRoster(s.Context(), list)
+		hash, err := s.open().Schedules().AddCompanyList(s.Context(), list)
 		s.must(err)
 		s.config.Dir = s.TempDir() // another machine
-		if r, err := s.open().Roster(s.Context(), hash); err != nil || string(r.Content) != string(list.Content) {
+		if r, err := s.open().Schedules().FindCompanyList(s.Context(), hash); err != nil || string(r.Content) != string(list.Content) {
 			s.Error(r, err)
 		}
 	})
@@ -123,12 +123,12 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 		s.config.SealKey = strings.Repeat("0b", 32)
 		processes, ctx := []*ledger.Ledger{s.open(), s.open()}, s.Context()
 		l := processes[0]
-		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("x")})
+		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("x")})
 		s.must(err)
-		_, err = l.AddSeason(ctx, ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
+		_, err = l.Schedules().Add(ctx, ledger.Schedule{Name: "de", CompanyList: hash, Options: json.RawMessage(`{}`)})
 		s.must(err)
 		seen := func() ledger.Schedule {
-			all, err := l.Seasons(ctx)
+			all, err := l.Schedules().List(ctx)
 			s.must(err)
 			return all[0]
 		}
@@ -139,7 +139,7 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 			all.Go(func() {
 				mine := before
 				mine.Timing = fmt.Sprint(i)
-				switch err := processes[i%2].ChangeSeason(ctx, mine); {
+				switch err := processes[i%2].Schedules().Change(ctx, mine); {
 				case err == nil:
 					changed.Add(1)
 				case errors.Is(err, ledger.ErrStale):
@@ -154,20 +154,20 @@ func TestASeasonIsChangedAsItWasSeen(t *testing.T) {
 			s.Errorf("%d changed it, %d were late: %+v", changed.Load(), late.Load(), seen())
 		}
 		before = seen()
-		s.must(l.PauseSeason(ctx, "de", true))
-		if err := l.ChangeSeason(ledger.WithAudit(ctx, ledger.AuditEvent{What: "season-update"}),
+		s.must(l.Schedules().SetPaused(ctx, "de", true))
+		if err := l.Schedules().Change(ledger.WithAudit(ctx, ledger.AuditEvent{What: "season-update"}),
 			before); !is(err, ledger.ErrStale) || !seen().Paused {
 			s.Errorf("%v: %+v", err, seen())
 		}
-		if acts, err := l.Acts(ctx, ledger.AuditQuery{}); err != nil || len(acts) != 0 {
+		if acts, err := l.AuditLog().List(ctx, ledger.AuditQuery{}); err != nil || len(acts) != 0 {
 			s.Errorf("what was not done is in the log: %+v, %v", acts, err)
 		}
 		before = seen()
-		s.must(l.RemoveSeason(ctx, "de"))
-		if err := l.ChangeSeason(ctx, before); !is(err, ledger.ErrStale) {
+		s.must(l.Schedules().Remove(ctx, "de"))
+		if err := l.Schedules().Change(ctx, before); !is(err, ledger.ErrStale) {
 			s.Error(err)
 		}
-		if left, err := l.Seasons(ctx); err != nil || len(left) != 0 {
+		if left, err := l.Schedules().List(ctx); err != nil || len(left) != 0 {
 			s.Errorf("%+v, %v", left, err)
 		}
 	})
@@ -192,7 +192,7 @@ func TestAFiringIsClaimedOnce(t *testing.T) {
 		for _, l := range processes {
 			for range 3 {
 				all.Go(func() {
-					claimed, err := l.ClaimFiring(ctx, f)
+					claimed, err := l.Schedules().ClaimRun(ctx, f)
 					if err != nil {
 						s.Error(err)
 					}
@@ -212,15 +212,15 @@ func TestAFiringIsClaimedOnce(t *testing.T) {
 		if heir == by.Load() {
 			heir = processes[1]
 		}
-		if claimed, err := heir.ClaimFiring(ctx, f); !claimed || err != nil {
+		if claimed, err := heir.Schedules().ClaimRun(ctx, f); !claimed || err != nil {
 			s.Fatal(claimed, err)
 		}
 		f.State, f.Batch, f.Plan, f.Note = ledger.RunDone, "b1", json.RawMessage(`{"new":3}`), "done"
-		s.must(heir.EndFiring(ctx, f))
-		if claimed, err := s.open().ClaimFiring(ctx, f); claimed || err != nil {
+		s.must(heir.Schedules().EndRun(ctx, f))
+		if claimed, err := s.open().Schedules().ClaimRun(ctx, f); claimed || err != nil {
 			s.Error(claimed, err)
 		}
-		list, err := heir.Firings(ctx, "de")
+		list, err := heir.Schedules().ListRuns(ctx, "de")
 		if s.must(err); len(list) != 1 || list[0].Batch != "b1" || list[0].Missed != 2 ||
 			list[0].State != ledger.RunDone || string(list[0].Plan) != `{"new":3}` || !list[0].Due.Equal(f.Due) {
 			s.Errorf("%+v", list)

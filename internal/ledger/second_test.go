@@ -64,7 +64,7 @@ func TestABatchFromBeforeContributorsHasThem(t *testing.T) {
 		ctx, l := s.Context(), s.open()
 		s.approvers(l, "ana", "ben")
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
-		hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
+		hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte("a"), CreatedBy: "ANA"})
 		s.must(err)
 		s.imported(l, "upload", "ANA")
 		s.imported(l, "typed", "")
@@ -195,13 +195,13 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		s.must(l.ChangePolicy(ctx, ledger.Policy{Second: true}))
 		keep := func(name, content string) string {
 			s.Helper()
-			hash, err := l.KeepRoster(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
+			hash, err := l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: "roster.csv", Content: []byte(content), CreatedBy: name})
 			s.must(err)
 			return hash
 		}
 		add := func(season, hash, name string) {
 			s.Helper()
-			added, err := l.AddSeason(s.by(name),
+			added, err := l.Schedules().Add(s.by(name),
 				ledger.Schedule{Name: season, CompanyList: hash, Options: json.RawMessage(`{}`), CreatedBy: name})
 			if s.must(err); !added {
 				s.Errorf("%s is there", season)
@@ -221,12 +221,12 @@ func TestWhoeverMadeACompanyListTakesPart(t *testing.T) {
 		hers, his := keep("ana", "hers"), keep("bob", "his")
 		add("changed", hers, "ana")
 		for i, hash := range []string{his, hers} {
-			s.must(l.ChangeSeason(s.by("bob"),
+			s.must(l.Schedules().Change(s.by("bob"),
 				ledger.Schedule{Name: "changed", CompanyList: hash, Options: json.RawMessage(`{}`), Version: i + 1}))
 		}
 		fires("changed", hers)
 		add("removed", hers, "ana")
-		s.must(l.RemoveSeason(s.by("bob"), "removed"))
+		s.must(l.Schedules().Remove(s.by("bob"), "removed"))
 		add("removed", keep("bob", "hers"), "bob")
 		fires("removed", hers)
 	})

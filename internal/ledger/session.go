@@ -80,13 +80,13 @@ func csrf(secret string) string {
 
 // BeginSession signs an account in and returns the session's secret, for its
 // holder alone. It returns ErrNotFound, and ErrSession for a disabled account.
-func (l *Ledger) BeginSession(ctx context.Context, account string, life time.Duration,
+func (l Accounts) BeginSession(ctx context.Context, account string, life time.Duration,
 	from string) (secret string, err error) {
 	return l.BeginProvenSession(ctx, account, life, from, Proof{})
 }
 
 // BeginProvenSession is BeginSession after a second factor or a sign-in provider.
-func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string,
+func (l Accounts) BeginProvenSession(ctx context.Context, account string, life time.Duration, from string,
 	proof Proof) (secret string, err error) {
 	secret, hash := newSecret()
 	token := ""
@@ -130,9 +130,9 @@ func (l *Ledger) BeginProvenSession(ctx context.Context, account string, life ti
 	return secret, nil
 }
 
-// Session looks up whose session a secret is, and notes that it is used. It
+// FindSession looks up whose session a secret is, and notes that it is used. It
 // returns ErrSession.
-func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
+func (l Accounts) FindSession(ctx context.Context, secret string) (Session, error) {
 	var s Session
 	var created, seen, ends, confirmed int64
 	var wanted bool
@@ -170,7 +170,7 @@ func (l *Ledger) Session(ctx context.Context, secret string) (Session, error) {
 
 // ProviderToken opens the ID token of a session that a sign-in provider began; it
 // is empty for others.
-func (l *Ledger) ProviderToken(ctx context.Context, secret string) (string, error) {
+func (l Accounts) ProviderToken(ctx context.Context, secret string) (string, error) {
 	var sealed string
 	err := l.read.QueryRowContext(ctx, `SELECT provider_token FROM sessions WHERE hash = $1`,
 		hashed(secret)).Scan(&sealed)
@@ -187,14 +187,14 @@ func (l *Ledger) ProviderToken(ctx context.Context, secret string) (string, erro
 func sessionPlace(hash string) []byte { return []byte("session|" + hash) }
 
 // EndSession signs a session out. One that has ended already is none.
-func (l *Ledger) EndSession(ctx context.Context, secret string) error {
+func (l Accounts) EndSession(ctx context.Context, secret string) error {
 	_, err := l.exclusively(ctx, `DELETE FROM sessions WHERE hash = $1`, hashed(secret))
 	return wrap("end a session", err)
 }
 
-// Sessions lists the sessions of an account that have not ended; the one that
+// ListSessions lists the sessions of an account that have not ended; the one that
 // was used last comes first.
-func (l *Ledger) Sessions(ctx context.Context, account string) ([]Session, error) {
+func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, error) {
 	now := l.now()
 	var all []Session
 	err := drain(l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
@@ -214,7 +214,7 @@ func (l *Ledger) Sessions(ctx context.Context, account string) ([]Session, error
 }
 
 // EndSessionOf ends a session of an account by its ID. It returns ErrNotFound.
-func (l *Ledger) EndSessionOf(ctx context.Context, account, id string) error {
+func (l Accounts) EndSessionOf(ctx context.Context, account, id string) error {
 	n, err := affected(l.exclusively(ctx, `DELETE FROM sessions WHERE account = $1 AND substr(hash, 1, $3) = $2`,
 		account, id, publicID))
 	if err == nil && n == 0 {
@@ -226,7 +226,7 @@ func (l *Ledger) EndSessionOf(ctx context.Context, account, id string) error {
 // EndOtherSessions ends the sessions of an account but for one, and forgets its
 // known browsers but for the one that is given by its cookie. Empty secrets spare
 // nothing. It returns how many sessions ended.
-func (l *Ledger) EndOtherSessions(ctx context.Context, account, secret, browser string) (ended int, err error) {
+func (l Accounts) EndOtherSessions(ctx context.Context, account, secret, browser string) (ended int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx, `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, account,
 			hashed(secret)))

@@ -12,7 +12,7 @@ import (
 // session begins one for half a day and a bit.
 func (s *store) session(l *ledger.Ledger, a ledger.Account) string {
 	s.Helper()
-	secret, err := l.BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1",
+	secret, err := l.Accounts().BeginProvenSession(s.Context(), a.ID, 20*time.Hour, "192.0.2.1",
 		ledger.Proof{Agent: "Firefox on Linux"})
 	s.must(err)
 	return secret
@@ -30,14 +30,14 @@ func TestSession(t *testing.T) {
 		ana := s.account(l, "ana", ledger.Approver)
 		began := s.clock()
 		secret, second := s.session(l, ana), s.session(l, ana)
-		got, err := other.Session(ctx, secret)
+		got, err := other.Accounts().FindSession(ctx, secret)
 		if err != nil || got.Account.ID != ana.ID || !got.Account.May(ledger.Approver) ||
 			!got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
 			!got.CreatedAt.Equal(began) || !got.SeenAt.Equal(began) || !got.EndsAt.Equal(began.Add(20*time.Hour)) {
 			s.Fatalf("%+v, %v", got, err)
 		}
-		again, _ := l.Session(ctx, secret)
-		different, _ := l.Session(ctx, second)
+		again, _ := l.Accounts().FindSession(ctx, secret)
+		different, _ := l.Accounts().FindSession(ctx, second)
 		if got.CSRF != again.CSRF || got.CSRF == different.CSRF || len(got.CSRF) < 32 ||
 			strings.Contains(secret, got.CSRF) || got.CSRF == secret {
 			s.Errorf("tokens %q, %q, %q of the secret %q", got.CSRF, again.CSRF, different.CSRF, secret)
@@ -47,17 +47,17 @@ func TestSession(t *testing.T) {
 			s.Error("the secret is in the ledger")
 		}
 		for _, unknown := range []string{"", "x", secret + "x"} {
-			_, err := l.Session(ctx, unknown)
+			_, err := l.Accounts().FindSession(ctx, unknown)
 			s.wantErr(err, ledger.ErrSession)
 		}
-		s.must(l.EndSession(ctx, secret))
-		s.must(l.EndSession(ctx, secret))
-		_, err = other.Session(ctx, secret)
+		s.must(l.Accounts().EndSession(ctx, secret))
+		s.must(l.Accounts().EndSession(ctx, secret))
+		_, err = other.Accounts().FindSession(ctx, secret)
 		s.wantErr(err, ledger.ErrSession)
-		if _, err := other.Session(ctx, second); err != nil {
+		if _, err := other.Accounts().FindSession(ctx, second); err != nil {
 			s.Errorf("the other session: %v", err)
 		}
-		_, err = l.BeginSession(ctx, "nobody", time.Hour, "")
+		_, err = l.Accounts().BeginSession(ctx, "nobody", time.Hour, "")
 		s.wantErr(err, ledger.ErrNotFound)
 	})
 }
@@ -70,13 +70,13 @@ func TestSessionEnds(t *testing.T) {
 		ana := s.account(l, "ana")
 		seen := func(secret string) time.Time {
 			s.Helper()
-			got, err := l.Session(ctx, secret)
+			got, err := l.Accounts().FindSession(ctx, secret)
 			s.must(err)
 			return got.SeenAt
 		}
 		gone := func(secret string) {
 			s.Helper()
-			_, err := l.Session(ctx, secret)
+			_, err := l.Accounts().FindSession(ctx, secret)
 			s.wantErr(err, ledger.ErrSession)
 		}
 		used, left := s.session(l, ana), s.session(l, ana)
@@ -109,35 +109,35 @@ func TestDisabledAndChangedAccountsAreSignedOut(t *testing.T) {
 		ctx, l := s.Context(), s.cheap()
 		ana, bo := s.account(l, "ana"), s.account(l, "bo")
 		anas, bos := s.session(l, ana), s.session(l, bo)
-		s.must(l.SetPassword(ctx, ana.ID, password))
-		_, err := l.Session(ctx, anas)
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
+		_, err := l.Accounts().FindSession(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
 		anas = s.session(l, ana)
-		link, err := l.MakeSignInLink(ctx, ana.ID, time.Hour)
+		link, err := l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
 		s.must(err)
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, false)) // what she may do is asked at every look
-		if got, err := l.Session(ctx, anas); err != nil || len(got.Account.Roles) != 0 {
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, false)) // what she may do is asked at every look
+		if got, err := l.Accounts().FindSession(ctx, anas); err != nil || len(got.Account.Roles) != 0 {
 			s.Errorf("%+v, %v", got, err)
 		}
 		s.exec(`UPDATE accounts SET disabled = 1 WHERE id = $1`, ana.ID) // whatever became of her sessions
-		_, err = l.Session(ctx, anas)
+		_, err = l.Accounts().FindSession(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.FindSignInLink(ctx, link)
+		_, err = l.Accounts().FindSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
-		_, err = l.TakeSignInLink(ctx, link)
+		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, false))
-		_, err = l.Session(ctx, anas)
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, false))
+		_, err = l.Accounts().FindSession(ctx, anas)
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.TakeSignInLink(ctx, link)
+		_, err = l.Accounts().UseSignInLink(ctx, link)
 		s.wantErr(err, ledger.ErrSignInLink)
-		s.must(l.ChangeAccount(ctx, ana.ID, nil, true))
-		_, err = l.BeginSession(ctx, ana.ID, time.Hour, "")
+		s.must(l.Accounts().Change(ctx, ana.ID, nil, true))
+		_, err = l.Accounts().BeginSession(ctx, ana.ID, time.Hour, "")
 		s.wantErr(err, ledger.ErrSession)
-		_, err = l.MakeSignInLink(ctx, ana.ID, time.Hour)
+		_, err = l.Accounts().MakeSignInLink(ctx, ana.ID, time.Hour)
 		s.wantErr(err, ledger.ErrSignInLink)
-		if _, err := l.Session(ctx, bos); err != nil {
+		if _, err := l.Accounts().FindSession(ctx, bos); err != nil {
 			s.Errorf("somebody else's session: %v", err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestTicket(t *testing.T) {
 		ana := s.account(l, "ana")
 		make := func() string {
 			s.Helper()
-			secret, err := l.MakeSignInLink(ctx, "ANA", time.Hour)
+			secret, err := l.Accounts().MakeSignInLink(ctx, "ANA", time.Hour)
 			s.must(err)
 			return secret
 		}
@@ -158,31 +158,31 @@ func TestTicket(t *testing.T) {
 			s.Error("the secret is in the ledger")
 		}
 		for range 2 {
-			if a, err := l.FindSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
+			if a, err := l.Accounts().FindSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
 				s.Errorf("a look: %+v, %v", a, err)
 			}
 		}
-		if a, err := l.TakeSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
+		if a, err := l.Accounts().UseSignInLink(ctx, secret); err != nil || a.ID != ana.ID {
 			s.Errorf("%+v, %v", a, err)
 		}
 		for _, bad := range []string{secret, "", "x"} {
-			_, err := l.FindSignInLink(ctx, bad)
+			_, err := l.Accounts().FindSignInLink(ctx, bad)
 			s.wantErr(err, ledger.ErrSignInLink)
-			_, err = l.TakeSignInLink(ctx, bad)
+			_, err = l.Accounts().UseSignInLink(ctx, bad)
 			s.wantErr(err, ledger.ErrSignInLink)
 		}
 		old := make()
 		s.pass(time.Hour - time.Millisecond)
-		if _, err := l.FindSignInLink(ctx, old); err != nil {
+		if _, err := l.Accounts().FindSignInLink(ctx, old); err != nil {
 			s.Error(err)
 		}
 		s.pass(time.Millisecond)
-		_, err := l.TakeSignInLink(ctx, old)
+		_, err := l.Accounts().UseSignInLink(ctx, old)
 		s.wantErr(err, ledger.ErrSignInLink)
 		if make(); s.count(`SELECT COUNT(*) FROM sign_in_links`) != 1 {
 			s.Error("what is too old is kept")
 		}
-		_, err = l.MakeSignInLink(ctx, "nobody", time.Hour)
+		_, err = l.Accounts().MakeSignInLink(ctx, "nobody", time.Hour)
 		s.wantErr(err, ledger.ErrNotFound)
 	})
 }
@@ -192,13 +192,13 @@ func TestTicketIsTakenOnce(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		ledgers := []*ledger.Ledger{s.open(), s.open()}
 		s.account(ledgers[0], "ana")
-		secret, err := ledgers[0].MakeSignInLink(s.Context(), "ana", time.Hour)
+		secret, err := ledgers[0].Accounts().MakeSignInLink(s.Context(), "ana", time.Hour)
 		s.must(err)
 		const takers = 8
 		results := make(chan error)
 		for i := range takers {
 			go func() {
-				_, err := ledgers[i%2].TakeSignInLink(s.Context(), secret)
+				_, err := ledgers[i%2].Accounts().UseSignInLink(s.Context(), secret)
 				results <- err
 			}()
 		}

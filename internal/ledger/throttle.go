@@ -96,7 +96,7 @@ type CountedTry struct {
 	Until time.Time // how long the next one waits if this one fails; zero for no wait
 	Scope string    // which failures make it wait
 
-	ledger   *Ledger
+	ledger   Accounts
 	counters []counter
 }
 
@@ -110,7 +110,7 @@ type counter struct {
 // CountTry counts a try as a failure before it is made, so that many at once are
 // counted one by one, by all processes over the ledger together. Succeed and
 // TakeBack take the count back. It returns *TooMany for a try that has to wait.
-func (l *Ledger) CountTry(ctx context.Context, t Try) (*CountedTry, error) {
+func (l Accounts) CountTry(ctx context.Context, t Try) (*CountedTry, error) {
 	ctx = withoutAudit(ctx)
 	c := &CountedTry{ledger: l}
 	if err := l.chooseCounters(ctx, t, c); err != nil {
@@ -137,7 +137,7 @@ func (l *Ledger) CountTry(ctx context.Context, t Try) (*CountedTry, error) {
 }
 
 // chooseCounters finds the failures among which a try counts.
-func (l *Ledger) chooseCounters(ctx context.Context, t Try, c *CountedTry) error {
+func (l Accounts) chooseCounters(ctx context.Context, t Try, c *CountedTry) error {
 	name, network := folded(t.Name), Network(t.From)
 	add := func(s scope, key ...string) {
 		c.counters = append(c.counters, counter{scope: s, hash: hashed(s.name + "\x00" + strings.Join(key, "\x00"))})
@@ -178,7 +178,7 @@ func (l *Ledger) chooseCounters(ctx context.Context, t Try, c *CountedTry) error
 }
 
 // loadFailures reads a counter: what it holds, and until when it is locked.
-func (l *Ledger) loadFailures(ctx context.Context, c counter) (count int, at int64, until time.Time, err error) {
+func (l Accounts) loadFailures(ctx context.Context, c counter) (count int, at int64, until time.Time, err error) {
 	now := l.now()
 	var locked int64
 	err = l.read.QueryRowContext(ctx, `SELECT count, at, until FROM failures WHERE hash = $1 AND at >= $2`,
@@ -193,7 +193,7 @@ func (l *Ledger) loadFailures(ctx context.Context, c counter) (count int, at int
 }
 
 // addFailure counts one more failure, and returns how long it locks.
-func (l *Ledger) addFailure(ctx context.Context, c *counter, from string) (time.Time, error) {
+func (l Accounts) addFailure(ctx context.Context, c *counter, from string) (time.Time, error) {
 	for {
 		now := l.now()
 		was, at, until, err := l.loadFailures(ctx, *c)
@@ -258,7 +258,7 @@ func (c *CountedTry) forget(ctx context.Context) error {
 // ForgetFailures forgets the failures among which a try would count, but for those
 // of its address: they may be of other names. Whoever has reset a password with a
 // link does not wait for the failures before.
-func (l *Ledger) ForgetFailures(ctx context.Context, t Try) error {
+func (l Accounts) ForgetFailures(ctx context.Context, t Try) error {
 	c := &CountedTry{ledger: l}
 	if err := l.chooseCounters(withoutAudit(ctx), t, c); err != nil {
 		return fmt.Errorf("forget failed attempts: %w", err)
@@ -277,7 +277,7 @@ func (c *CountedTry) TakeBack(ctx context.Context) error {
 }
 
 // takeBack counts one failure less, and unlocks what that one has locked.
-func (l *Ledger) takeBack(ctx context.Context, c counter) error {
+func (l Accounts) takeBack(ctx context.Context, c counter) error {
 	_, err := l.exclusively(withoutAudit(ctx),
 		`UPDATE failures SET count = count - 1, until = CASE WHEN count = $2 THEN 0 ELSE until END
 		WHERE hash = $1 AND count > 0`, c.hash, c.count)

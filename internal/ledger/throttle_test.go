@@ -13,7 +13,7 @@ import (
 // try signs in and says what came of it: "in", "wrong", or what has to wait.
 func (s *store) try(l *ledger.Ledger, t ledger.Try, password string) string {
 	s.Helper()
-	_, err := l.SignIn(s.Context(), t, password)
+	_, err := l.Accounts().SignIn(s.Context(), t, password)
 	many, waits := errors.AsType[*ledger.TooMany](err)
 	switch {
 	case err == nil:
@@ -30,7 +30,7 @@ func (s *store) try(l *ledger.Ledger, t ledger.Try, password string) string {
 // known signs an account in from an address and returns its browser's cookie.
 func (s *store) known(l *ledger.Ledger, a ledger.Account, cookie, from string) string {
 	s.Helper()
-	cookie, err := l.KnowBrowser(s.Context(), a.ID, cookie, from, "Firefox on Linux")
+	cookie, err := l.Accounts().RememberBrowser(s.Context(), a.ID, cookie, from, "Firefox on Linux")
 	s.must(err)
 	return cookie
 }
@@ -39,7 +39,7 @@ func (s *store) known(l *ledger.Ledger, a ledger.Account, cookie, from string) s
 func (s *store) owner(l *ledger.Ledger, name string) ledger.Account {
 	s.Helper()
 	a := s.account(l, name)
-	s.must(l.SetPassword(s.Context(), a.ID, password))
+	s.must(l.Accounts().SetPassword(s.Context(), a.ID, password))
 	return a
 }
 
@@ -60,14 +60,14 @@ func TestFailuresToSignInWait(t *testing.T) {
 			for _, minutes := range []time.Duration{1, 2, 4, 8, 15, 15} {
 				until := s.clock().Add(minutes * time.Minute)
 				for _, l := range []*ledger.Ledger{one, other} {
-					_, err := l.SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from}, password)
+					_, err := l.Accounts().SignIn(s.Context(), ledger.Try{Name: strings.ToLower(name), From: from}, password)
 					many, ok := errors.AsType[*ledger.TooMany](err)
 					if !ok || !many.Until.Equal(until) || many.Scope != "name and address" {
 						s.Fatalf("%v, want a wait until %s", err, until)
 					}
 				}
 				s.pass(minutes * time.Minute)
-				_, err := one.SignIn(s.Context(), ledger.Try{Name: name, From: from}, "wrong")
+				_, err := one.Accounts().SignIn(s.Context(), ledger.Try{Name: name, From: from}, "wrong")
 				failed, ok := errors.AsType[*ledger.FailedTry](err)
 				if !ok || !failed.Until.After(s.clock()) {
 					s.Fatalf("%v does not say that the next one waits", err)
@@ -169,7 +169,7 @@ func TestFailuresByNameLeak(t *testing.T) {
 		if got := s.try(l, ledger.Try{Name: "ana", From: "203.0.113.9"}, "wrong"); got != "name" {
 			s.Error(got)
 		}
-		s.must(l.SetPassword(s.Context(), ana.ID, password))
+		s.must(l.Accounts().SetPassword(s.Context(), ana.ID, password))
 	})
 }
 
@@ -217,7 +217,7 @@ func TestFailuresAtOnceAreCounted(t *testing.T) {
 		const tries = 24
 		for i := range tries {
 			go func() {
-				_, err := ledgers[i%2].CountTry(s.Context(), ledger.Try{Kind: "code", Name: "ana", From: "192.0.2.1"})
+				_, err := ledgers[i%2].Accounts().CountTry(s.Context(), ledger.Try{Kind: "code", Name: "ana", From: "192.0.2.1"})
 				results <- err
 			}()
 		}
@@ -242,7 +242,7 @@ func TestKindsCountByThemselves(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
 		count := func(kind string) (*ledger.CountedTry, error) {
-			return l.CountTry(s.Context(), ledger.Try{Kind: kind, Name: "ana", From: "192.0.2.1"})
+			return l.Accounts().CountTry(s.Context(), ledger.Try{Kind: kind, Name: "ana", From: "192.0.2.1"})
 		}
 		for range 5 {
 			_, err := count("code")
@@ -268,7 +268,7 @@ func TestKindsCountByThemselves(t *testing.T) {
 		}
 		ana := s.account(l, "ana")
 		for i := range 5 {
-			_, err := l.CheckCode(s.Context(), ana, "000000", ledger.Try{From: "203.0.113.7"}, stepOf)
+			_, err := l.Accounts().CheckCode(s.Context(), ana, "000000", ledger.Try{From: "203.0.113.7"}, stepOf)
 			failed, ok := errors.AsType[*ledger.FailedTry](err)
 			if !ok || !errors.Is(err, ledger.ErrFactor) || failed.Until.IsZero() != (i < 4) {
 				s.Errorf("code %d: %v", i+1, err)
@@ -320,7 +320,7 @@ func TestKnownBrowsers(t *testing.T) {
 		}
 		both := s.known(l, bo, cookie, "192.0.2.1")
 		known := func(a ledger.Account, cookie string) bool {
-			c, err := l.CountTry(ctx, ledger.Try{Name: a.Name, From: "203.0.113.5", Browser: cookie})
+			c, err := l.Accounts().CountTry(ctx, ledger.Try{Name: a.Name, From: "203.0.113.5", Browser: cookie})
 			s.must(err)
 			s.must(c.TakeBack(ctx))
 			return c.Known
@@ -339,7 +339,7 @@ func TestKnownBrowsers(t *testing.T) {
 		if n := strings.Count(both, "."); n != 3 {
 			s.Errorf("%d secrets in %s", n+1, both)
 		}
-		all, err := l.KnownBrowsers(ctx, ana, cookie)
+		all, err := l.Accounts().ListBrowsers(ctx, ana, cookie)
 		s.must(err)
 		if len(all) != 2 || all[0].Current == all[1].Current || all[0].From == "" ||
 			all[0].Agent != "Firefox on Linux" {
@@ -347,15 +347,15 @@ func TestKnownBrowsers(t *testing.T) {
 		}
 		for _, b := range all {
 			if b.Current {
-				s.wantErr(l.ForgetBrowser(ctx, bo.ID, b.ID), ledger.ErrNotFound)
-				s.must(l.ForgetBrowser(ctx, ana.ID, b.ID))
+				s.wantErr(l.Accounts().ForgetBrowser(ctx, bo.ID, b.ID), ledger.ErrNotFound)
+				s.must(l.Accounts().ForgetBrowser(ctx, ana.ID, b.ID))
 			}
 		}
 		if known(ana, cookie) {
 			s.Error("a browser that its owner forgot is known")
 		}
 		cookie = s.known(l, ana, "", "192.0.2.1")
-		s.must(l.SetPassword(ctx, ana.ID, password))
+		s.must(l.Accounts().SetPassword(ctx, ana.ID, password))
 		if known(ana, cookie) {
 			s.Error("a browser of an older password is known")
 		}
@@ -367,7 +367,7 @@ func TestKnownBrowsers(t *testing.T) {
 		for range 30 {
 			s.known(l, ana, "", "192.0.2.1")
 		}
-		if all, err := l.KnownBrowsers(ctx, ana, ""); err != nil || len(all) != 20 {
+		if all, err := l.Accounts().ListBrowsers(ctx, ana, ""); err != nil || len(all) != 20 {
 			s.Errorf("%d browsers are known, %v", len(all), err)
 		}
 	})
@@ -381,7 +381,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		first, second, third, bos := s.session(l, ana), s.session(l, ana), s.session(l, ana), s.session(l, bo)
 		list := func(a ledger.Account, want int) []ledger.Session {
 			s.Helper()
-			all, err := l.Sessions(ctx, a.ID)
+			all, err := l.Accounts().ListSessions(ctx, a.ID)
 			s.must(err)
 			if len(all) != want {
 				s.Errorf("%d sessions, want %d", len(all), want)
@@ -394,28 +394,28 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 				s.Errorf("%+v", one)
 			}
 		}
-		of, err := l.Session(ctx, second)
+		of, err := l.Accounts().FindSession(ctx, second)
 		s.must(err)
-		s.wantErr(l.EndSessionOf(ctx, bo.ID, of.ID), ledger.ErrNotFound)
-		s.must(l.EndSessionOf(ctx, ana.ID, of.ID))
-		_, err = l.Session(ctx, second)
+		s.wantErr(l.Accounts().EndSessionOf(ctx, bo.ID, of.ID), ledger.ErrNotFound)
+		s.must(l.Accounts().EndSessionOf(ctx, ana.ID, of.ID))
+		_, err = l.Accounts().FindSession(ctx, second)
 		s.wantErr(err, ledger.ErrSession)
 		mine := s.known(l, ana, "", "192.0.2.1")
 		s.known(l, ana, "", "192.0.2.2")
-		if n, err := l.EndOtherSessions(ctx, ana.ID, first, mine); err != nil || n != 1 {
+		if n, err := l.Accounts().EndOtherSessions(ctx, ana.ID, first, mine); err != nil || n != 1 {
 			s.Errorf("%d ended, %v", n, err)
 		}
 		list(ana, 1)
-		if _, err := l.Session(ctx, first); err != nil {
+		if _, err := l.Accounts().FindSession(ctx, first); err != nil {
 			s.Error(err)
 		}
-		if _, err := l.Session(ctx, bos); err != nil {
+		if _, err := l.Accounts().FindSession(ctx, bos); err != nil {
 			s.Error(err)
 		}
-		if all, err := l.KnownBrowsers(ctx, ana, mine); err != nil || len(all) != 1 || !all[0].Current {
+		if all, err := l.Accounts().ListBrowsers(ctx, ana, mine); err != nil || len(all) != 1 || !all[0].Current {
 			s.Errorf("%+v, %v", all, err)
 		}
-		if n, err := l.EndOtherSessions(ctx, ana.ID, "", ""); err != nil || n != 1 {
+		if n, err := l.Accounts().EndOtherSessions(ctx, ana.ID, "", ""); err != nil || n != 1 {
 			s.Errorf("%d ended, %v", n, err)
 		}
 		s.pass(12 * time.Hour)

@@ -40,10 +40,10 @@ type Upload struct {
 // uploadPart is how much of a content is sealed at once.
 const uploadPart = 1 << 20
 
-// KeepUpload stores a sheet as it arrives; only the part at hand is in memory.
+// Add stores a sheet as it arrives; only the part at hand is in memory.
 // The upload is there when all of it is, and so is the act of it: one that broke
 // off may be sent again.
-func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
+func (l Uploads) Add(ctx context.Context, u Upload, content io.Reader) (Upload, error) {
 	u.ID, u.Version, u.CreatedAt, u.File = rand.Text(), 1, l.now(), filing.HideSSNsInName(u.File)
 	u.ChangedAt = u.CreatedAt
 	err := l.keepUpload(ctx, &u, content)
@@ -55,7 +55,7 @@ func (l *Ledger) KeepUpload(ctx context.Context, u Upload, content io.Reader) (U
 	return u, nil
 }
 
-func (l *Ledger) keepUpload(ctx context.Context, u *Upload, content io.Reader) error {
+func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) error {
 	aead, err := l.sealer()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func uploadPlace(id string, part int) []byte { return fmt.Appendf(nil, "upload|%
 
 func editsPlace(id string) []byte { return []byte("edits|" + id) }
 
-func (l *Ledger) sealEdits(u *Upload) (string, error) {
+func (l Uploads) sealEdits(u *Upload) (string, error) {
 	if len(u.Edits) == 0 {
 		return "", nil
 	}
@@ -114,14 +114,14 @@ func (l *Ledger) sealEdits(u *Upload) (string, error) {
 	return base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, u.Edits, editsPlace(u.ID))), nil
 }
 
-// UploadContent reads the whole of a sheet into memory. It returns ErrNotFound
+// LoadContent reads the whole of a sheet into memory. It returns ErrNotFound
 // and ErrSealed.
-func (l *Ledger) UploadContent(ctx context.Context, id string) ([]byte, error) {
+func (l Uploads) LoadContent(ctx context.Context, id string) ([]byte, error) {
 	aead, err := l.sealer()
 	if err != nil {
 		return nil, err
 	}
-	u, err := l.Upload(ctx, id)
+	u, err := l.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (l *Ledger) UploadContent(ctx context.Context, id string) ([]byte, error) {
 
 const uploadColumns = `id, file, size, hash, options, edits, version, batch, quote, created_by, created_at, changed_at`
 
-func (l *Ledger) scanUpload(scan func(...any) error) (Upload, error) {
+func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
 	var u Upload
 	var edits string
 	var created, changed int64
@@ -178,8 +178,8 @@ func (l *Ledger) scanUpload(scan func(...any) error) (Upload, error) {
 	return u, nil
 }
 
-// Upload finds an upload. It returns ErrNotFound.
-func (l *Ledger) Upload(ctx context.Context, id string) (Upload, error) {
+// Find finds an upload. It returns ErrNotFound.
+func (l Uploads) Find(ctx context.Context, id string) (Upload, error) {
 	u, err := l.scanUpload(l.read.QueryRowContext(ctx, `SELECT `+uploadColumns+` FROM uploads WHERE id = $1`, id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
@@ -190,9 +190,9 @@ func (l *Ledger) Upload(ctx context.Context, id string) (Upload, error) {
 	return u, nil
 }
 
-// Uploads lists those that no open batch was made of, the newest first, without
+// List lists those that no open batch was made of, the newest first, without
 // their edits.
-func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
+func (l Uploads) List(ctx context.Context) ([]Upload, error) {
 	var all []Upload
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT id, file, size, hash, options, '', version, batch, quote, created_by, created_at, changed_at FROM uploads u
@@ -207,9 +207,9 @@ func (l *Ledger) Uploads(ctx context.Context) ([]Upload, error) {
 	return all, nil
 }
 
-// KeptUploads counts the sheets of somebody that no open batch was made of, and
+// Count counts the sheets of somebody that no open batch was made of, and
 // their bytes.
-func (l *Ledger) KeptUploads(ctx context.Context, by string) (n int, size int64, err error) {
+func (l Uploads) Count(ctx context.Context, by string) (n int, size int64, err error) {
 	err = l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM uploads u WHERE created_by = $1
 		AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = u.batch AND b.open = 1)`, by).Scan(&n, &size)
@@ -219,10 +219,10 @@ func (l *Ledger) KeptUploads(ctx context.Context, by string) (n int, size int64,
 	return n, size, nil
 }
 
-// ChangeUpload changes how a sheet is read and what is corrected in it. What was
+// Change changes how a sheet is read and what is corrected in it. What was
 // prepared of it before is another batch. It returns ErrNotFound, and ErrStale
 // where u.Version is not the present one.
-func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
+func (l Uploads) Change(ctx context.Context, u Upload) error {
 	edits, err := l.sealEdits(&u)
 	if err != nil {
 		return err
@@ -248,9 +248,9 @@ func (l *Ledger) ChangeUpload(ctx context.Context, u Upload) error {
 	return nil
 }
 
-// PreparedUpload records the batch that was prepared of a version of a sheet,
+// SetPrepared records the batch that was prepared of a version of a sheet,
 // and what it was quoted. It returns ErrStale where that is not the present one.
-func (l *Ledger) PreparedUpload(ctx context.Context, id string, version int, batch string, quote []byte) error {
+func (l Uploads) SetPrepared(ctx context.Context, id string, version int, batch string, quote []byte) error {
 	n, err := affected(l.exclusively(ctx, `UPDATE uploads SET batch = $3, quote = $4 WHERE id = $1 AND version = $2`,
 		id, version, batch, string(quote)))
 	if err == nil && n == 0 {
@@ -264,7 +264,7 @@ func (l *Ledger) PreparedUpload(ctx context.Context, id string, version int, bat
 
 // DropPrepared forgets a batch that was prepared, was not opened, and that no
 // sheet leads to any more; any other stays.
-func (l *Ledger) DropPrepared(ctx context.Context, batch string) error {
+func (l Uploads) DropPrepared(ctx context.Context, batch string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropBatch(ctx, tx, batch) })
 	if err != nil {
 		return fmt.Errorf("drop the prepared batch %s: %w", batch, err)
@@ -272,9 +272,9 @@ func (l *Ledger) DropPrepared(ctx context.Context, batch string) error {
 	return nil
 }
 
-// DropUpload forgets a sheet, and the batch that was prepared of it unless it
+// Delete forgets a sheet, and the batch that was prepared of it unless it
 // was opened.
-func (l *Ledger) DropUpload(ctx context.Context, id string) error {
+func (l Uploads) Delete(ctx context.Context, id string) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error { return l.dropUpload(ctx, tx, id) })
 	if err != nil {
 		return fmt.Errorf("drop the sheet %s: %w", id, err)
@@ -282,7 +282,7 @@ func (l *Ledger) DropUpload(ctx context.Context, id string) error {
 	return nil
 }
 
-func (l *Ledger) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
+func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	var batch string
 	switch err := tx.QueryRowContext(ctx, `SELECT batch FROM uploads WHERE id = $1`, id).Scan(&batch); {
 	case errors.Is(err, sql.ErrNoRows):
@@ -301,10 +301,10 @@ func (l *Ledger) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 	return l.dropBatch(ctx, tx, batch)
 }
 
-// PruneUploads forgets sheets that nobody has touched for age, or for a day where
+// Prune forgets sheets that nobody has touched for age, or for a day where
 // their batch was opened by other means, and what is left of those that never
 // arrived whole. It returns the number of sheets.
-func (l *Ledger) PruneUploads(ctx context.Context, age time.Duration) (int, error) {
+func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
 	before, yesterday := millis(l.now().Add(-age)), millis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {

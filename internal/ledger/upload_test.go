@@ -23,7 +23,7 @@ func TestUploads(t *testing.T) {
 		content := make([]byte, 3<<20+17)
 		rand.Read(content)
 		copy(content, "secret 123-45-6789")
-		u, err := l.KeepUpload(ctx, ledger.Upload{
+		u, err := l.Uploads().Add(ctx, ledger.Upload{
 			File:      "a.csv",
 			Options:   []byte(`{"state":"DE"}`),
 			Edits:     []byte("987-65-4321"),
@@ -32,45 +32,45 @@ func TestUploads(t *testing.T) {
 		if s.must(err); u.Size != int64(len(content)) || len(u.Hash) != 64 {
 			s.Errorf("%+v", u)
 		}
-		got, err := l.UploadContent(ctx, u.ID)
+		got, err := l.Uploads().LoadContent(ctx, u.ID)
 		if s.must(err); !bytes.Equal(got, content) {
 			s.Error("the content came back changed")
 		}
-		if u, err = l.Upload(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
+		if u, err = l.Uploads().Find(ctx, u.ID); err != nil || string(u.Edits) != "987-65-4321" ||
 			string(u.Options) != `{"state":"DE"}` || u.Version != 1 {
 			s.Errorf("%+v %v", u, err)
 		}
 		u.Options = []byte("{}")
-		s.must(l.ChangeUpload(ctx, u))
-		if err := l.ChangeUpload(ctx, u); !is(err, ledger.ErrStale) {
+		s.must(l.Uploads().Change(ctx, u))
+		if err := l.Uploads().Change(ctx, u); !is(err, ledger.ErrStale) {
 			s.Error(err)
 		}
-		if err := l.PreparedUpload(ctx, u.ID, 1, "b", nil); !is(err, ledger.ErrStale) {
+		if err := l.Uploads().SetPrepared(ctx, u.ID, 1, "b", nil); !is(err, ledger.ErrStale) {
 			s.Error(err)
 		}
-		empty, err := l.KeepUpload(ctx, ledger.Upload{File: "empty.csv"}, strings.NewReader(""))
+		empty, err := l.Uploads().Add(ctx, ledger.Upload{File: "empty.csv"}, strings.NewReader(""))
 		s.must(err)
-		if got, err := l.UploadContent(ctx, empty.ID); err != nil || len(got) != 0 {
+		if got, err := l.Uploads().LoadContent(ctx, empty.ID); err != nil || len(got) != 0 {
 			s.Error(got, err)
 		}
-		if all, err := l.Uploads(ctx); err != nil || len(all) != 2 {
+		if all, err := l.Uploads().List(ctx); err != nil || len(all) != 2 {
 			s.Error(all, err)
 		}
-		if n, size, err := l.KeptUploads(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
+		if n, size, err := l.Uploads().Count(ctx, "ana"); n != 1 || size != int64(len(content)) || err != nil {
 			s.Error(n, size, err)
 		}
-		s.must(l.DropUpload(ctx, u.ID))
-		for _, err := range []error{l.DropUpload(ctx, u.ID), second(l.Upload(ctx, u.ID)),
-			second(l.UploadContent(ctx, u.ID))} {
+		s.must(l.Uploads().Delete(ctx, u.ID))
+		for _, err := range []error{l.Uploads().Delete(ctx, u.ID), second(l.Uploads().Find(ctx, u.ID)),
+			second(l.Uploads().LoadContent(ctx, u.ID))} {
 			if !is(err, ledger.ErrNotFound) {
 				s.Error(err)
 			}
 		}
 		s.pass(48 * time.Hour)
-		if n, err := l.PruneUploads(ctx, 72*time.Hour); err != nil || n != 0 {
+		if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != 0 {
 			s.Error(n, err)
 		}
-		if n, err := l.PruneUploads(ctx, 24*time.Hour); err != nil || n != 1 {
+		if n, err := l.Uploads().Prune(ctx, 24*time.Hour); err != nil || n != 1 {
 			s.Error(n, err)
 		}
 	})
@@ -81,11 +81,11 @@ func TestPruneUploadsOfOpenBatches(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		keep := func(batch string, prepared bool) {
-			u, err := l.KeepUpload(ctx, ledger.Upload{File: batch + ".csv"}, strings.NewReader("a"))
+			u, err := l.Uploads().Add(ctx, ledger.Upload{File: batch + ".csv"}, strings.NewReader("a"))
 			s.must(err)
 			_, err = l.CreateBatch(ctx, ledger.Batch{ID: batch, File: batch + ".csv", Product: filing.AnnualReport})
 			s.must(err)
-			s.must(l.PreparedUpload(ctx, u.ID, 1, batch, nil))
+			s.must(l.Uploads().SetPrepared(ctx, u.ID, 1, batch, nil))
 			if prepared {
 				s.must(l.PrepareBatch(ctx, batch))
 			} else {
@@ -95,12 +95,12 @@ func TestPruneUploadsOfOpenBatches(t *testing.T) {
 		keep("waits", true)
 		keep("opened", false)
 		for _, want := range []int{0, 1, 0} { // at once, after a day, and once more
-			if n, err := l.PruneUploads(ctx, 72*time.Hour); err != nil || n != want {
+			if n, err := l.Uploads().Prune(ctx, 72*time.Hour); err != nil || n != want {
 				s.Errorf("%d sheets forgotten, want %d (%v)", n, want, err)
 			}
 			s.pass(25 * time.Hour)
 		}
-		if all, err := l.Uploads(ctx); err != nil || len(all) != 1 || all[0].Batch != "waits" {
+		if all, err := l.Uploads().List(ctx); err != nil || len(all) != 1 || all[0].Batch != "waits" {
 			s.Error(all, err)
 		}
 		if b, err := l.Batch(ctx, "opened"); err != nil || !b.Open {
@@ -116,7 +116,7 @@ func TestAnUploadThatBreaksOff(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
 		broken := errors.New("broken")
-		if _, err := l.KeepUpload(ctx, ledger.Upload{File: "a.csv"},
+		if _, err := l.Uploads().Add(ctx, ledger.Upload{File: "a.csv"},
 			io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), failing{broken})); !errors.Is(err, broken) {
 			s.Error(err)
 		}
@@ -178,18 +178,18 @@ func TestPreparedBatches(t *testing.T) {
 		}
 
 		made(b, "b2")
-		u, err := b.KeepUpload(ctx, ledger.Upload{File: "a.csv"}, strings.NewReader("x"))
+		u, err := b.Uploads().Add(ctx, ledger.Upload{File: "a.csv"}, strings.NewReader("x"))
 		s.must(err)
-		s.must(b.PreparedUpload(ctx, u.ID, 1, "b2", []byte("{}")))
+		s.must(b.Uploads().SetPrepared(ctx, u.ID, 1, "b2", []byte("{}")))
 		u.Batch = "b2"
-		s.must(b.ChangeUpload(ctx, u))
+		s.must(b.Uploads().Change(ctx, u))
 		if _, err := b.Batch(ctx, "b2"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 		made(b, "b3")
-		s.must(b.PreparedUpload(ctx, u.ID, 2, "b3", nil))
+		s.must(b.Uploads().SetPrepared(ctx, u.ID, 2, "b3", nil))
 		s.must(b.OpenBatch(ctx, "b3"))
-		s.must(b.DropUpload(ctx, u.ID))
+		s.must(b.Uploads().Delete(ctx, u.ID))
 		if _, err := b.Batch(ctx, "b3"); err != nil {
 			s.Error(err)
 		}
@@ -367,27 +367,27 @@ func TestHistory(t *testing.T) {
 func TestMappings(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, ctx := s.open(), s.Context()
-		s.must(l.KeepMapping(ctx, ledger.Mapping{
+		s.must(l.Uploads().SetMapping(ctx, ledger.Mapping{
 			Shape:     "x",
 			Headers:   []string{"A", "B"},
 			Columns:   map[string]string{"A": "Company ID", "B": ""},
 			CreatedBy: "ana",
 		}))
-		s.must(l.KeepMapping(ctx, ledger.Mapping{
+		s.must(l.Uploads().SetMapping(ctx, ledger.Mapping{
 			Shape:     "x",
 			Headers:   []string{"A", "B"},
 			Columns:   map[string]string{"A": "Filing Year"},
 			CreatedBy: "bob",
 		}))
-		if m, err := l.Mapping(ctx, "x"); err != nil || m.CreatedBy != "bob" || m.Columns["A"] != "Filing Year" ||
+		if m, err := l.Uploads().FindMapping(ctx, "x"); err != nil || m.CreatedBy != "bob" || m.Columns["A"] != "Filing Year" ||
 			len(m.Columns) != 1 {
 			s.Error(m, err)
 		}
-		if all, err := l.Mappings(ctx); err != nil || len(all) != 1 {
+		if all, err := l.Uploads().ListMappings(ctx); err != nil || len(all) != 1 {
 			s.Error(all, err)
 		}
-		s.must(l.DropMapping(ctx, "x"))
-		if err := l.DropMapping(ctx, "x"); !is(err, ledger.ErrNotFound) {
+		s.must(l.Uploads().DeleteMapping(ctx, "x"))
+		if err := l.Uploads().DeleteMapping(ctx, "x"); !is(err, ledger.ErrNotFound) {
 			s.Error(err)
 		}
 	})

@@ -135,7 +135,7 @@ func (n *Notifier) report(ctx context.Context, err error) {
 // waited with.
 func (n *Notifier) look(ctx context.Context, last bool) error {
 	err := n.takeDown(ctx, last)
-	gone, e := n.ledger.GiveUpNotices(ctx, giveUp)
+	gone, e := n.ledger.Notifications().GiveUp(ctx, giveUp)
 	if gone > 0 {
 		n.log.Error("notifications were given up", "notices", gone, "after", giveUp.String())
 	}
@@ -144,7 +144,7 @@ func (n *Notifier) look(ctx context.Context, last bool) error {
 
 // takeDown makes notices of the news.
 func (n *Notifier) takeDown(ctx context.Context, last bool) error {
-	news, err := n.ledger.News(ctx)
+	news, err := n.ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (n *Notifier) tells(kind ledger.NotificationKind) bool { return slices.Cont
 
 func (n *Notifier) keep(ctx context.Context, notice ledger.Notification, err error) error {
 	if err == nil {
-		_, err = n.ledger.KeepNotice(ctx, notice)
+		_, err = n.ledger.Notifications().Add(ctx, notice)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (n *Notifier) key(ctx context.Context, w writer, news ledger.Reportable) er
 	case refused && !news.KeyReported:
 		return n.keep(ctx, w.keyRefused(news), nil)
 	case !refused && news.KeyReported:
-		return n.ledger.EndNotice(ctx, ledger.NotifyKey, "")
+		return n.ledger.Notifications().End(ctx, ledger.NotifyKey, "")
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable
 	}
 	var all error
 	for _, id := range news.Resumed {
-		all = errors.Join(all, n.ledger.EndNotice(ctx, ledger.NotifyBatch, id))
+		all = errors.Join(all, n.ledger.Notifications().End(ctx, ledger.NotifyBatch, id))
 	}
 	for _, id := range news.Ended {
 		notice, err := w.batchEnded(ctx, id, time.Now().Add(-giveUp))
@@ -217,7 +217,7 @@ func (n *Notifier) batches(ctx context.Context, w writer, news ledger.Reportable
 func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, last bool) error {
 	var all error
 	if news.Cured {
-		all = n.ledger.ForgetCured(ctx)
+		all = n.ledger.Notifications().ForgetCured(ctx)
 	}
 	type heap struct {
 		kind  ledger.NotificationKind
@@ -239,7 +239,7 @@ func (n *Notifier) rows(ctx context.Context, w writer, news ledger.Reportable, l
 		if !n.lasted(what, true, gather) && !last {
 			continue
 		}
-		before, err := n.ledger.LastNotice(ctx, h.kind, h.batch)
+		before, err := n.ledger.Notifications().FindLast(ctx, h.kind, h.batch)
 		if err != nil || !last && time.Since(before) < apart {
 			all = errors.Join(all, err)
 			continue
@@ -275,7 +275,7 @@ func (n *Notifier) lasted(what string, so bool, d time.Duration) bool {
 func (n *Notifier) tell(ctx context.Context) error {
 	down := make(map[*Target]error)
 	for ctx.Err() == nil {
-		notice, ok, err := n.ledger.ClaimNotice(ctx, n.on, lease)
+		notice, ok, err := n.ledger.Notifications().Claim(ctx, n.on, lease)
 		if err != nil || !ok {
 			return err
 		}
@@ -292,7 +292,7 @@ func (n *Notifier) tell(ctx context.Context) error {
 				notice.Tries, "error", down[t])
 		}
 		// What a target has is recorded whatever becomes of this process.
-		if err := n.ledger.SettleNotice(context.WithoutCancel(ctx), notice, again,
+		if err := n.ledger.Notifications().RecordDelivery(context.WithoutCancel(ctx), notice, again,
 			strings.Join(failure, "; ")); err != nil {
 			return err
 		}

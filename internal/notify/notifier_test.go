@@ -439,7 +439,7 @@ func TestTargetThatIsAwayIsTriedForADay(t *testing.T) {
 			}
 		}
 		keep := func(subject string) {
-			_, err := s.KeepNotice(ctx, ledger.Notification{Kind: ledger.NotifySchedule, Subject: subject})
+			_, err := s.Notifications().Add(ctx, ledger.Notification{Kind: ledger.NotifySchedule, Subject: subject})
 			s.must(err)
 		}
 		keep("x: one")
@@ -498,7 +498,7 @@ func TestEndsOfLongAgoAreNoNews(t *testing.T) {
 			s.must(n.look(context.Background(), false))
 		}
 		box.want(t, "new.xlsx has ended: 1 of 1 row placed")
-		news, err := s.News(context.Background())
+		news, err := s.Notifications().FindReportable(context.Background())
 		if err != nil || len(news.Ended) > 0 {
 			t.Errorf("%v, %v", news.Ended, err)
 		}

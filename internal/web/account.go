@@ -36,7 +36,7 @@ func (s *Site) addAccount(v *visit) error {
 			"People are added when they first sign in with a company account. To add a break-glass account: " +
 				"importer accounts add. Nobody was added.")
 	}
-	account, err := s.Ledger.AddAccount(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
+	account, err := s.Ledger.Accounts().Add(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
 		rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
 		return wrong("%s Nobody was added.", sentence(err.Error()))
@@ -49,7 +49,7 @@ func (s *Site) addAccount(v *visit) error {
 }
 
 func (s *Site) changeAccount(v *visit) error {
-	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *Site) changeAccount(v *visit) error {
 	case !disabled && account.Disabled:
 		what = "account-enable"
 	}
-	err = s.Ledger.ChangeAccount(v.acting(what, account.Name, note), account.ID, rolesOf(v), disabled)
+	err = s.Ledger.Accounts().Change(v.acting(what, account.Name, note), account.ID, rolesOf(v), disabled)
 	if errors.Is(err, ledger.ErrLastOperator) || errors.Is(err, ledger.ErrAccount) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
@@ -79,7 +79,7 @@ func (s *Site) changeAccount(v *visit) error {
 const linkLife = 24 * time.Hour
 
 func (s *Site) makeLink(v *visit) error {
-	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 	if a.HasPassword {
 		note = "to reset the password"
 	}
-	secret, err := s.Ledger.MakeSignInLink(v.acting("account-link", a.Name, note), a.ID, linkLife)
+	secret, err := s.Ledger.Accounts().MakeSignInLink(v.acting("account-link", a.Name, note), a.ID, linkLife)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return wrong("%s is disabled: no link would sign them in.", a.Name)
 	}
@@ -120,7 +120,7 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 // revokeLink ends a link that somebody made.
 func (s *Site) revokeLink(v *visit) error {
 	id := v.r.PathValue("link")
-	err := s.Ledger.RevokeSignInLink(v.acting("account-link-revoke", id, ""), id)
+	err := s.Ledger.Accounts().RevokeSignInLink(v.acting("account-link-revoke", id, ""), id)
 	if errors.Is(err, ledger.ErrNotFound) {
 		v.say("note", "The link was used, or has ended.")
 		return v.goTo("/settings#links")
@@ -134,11 +134,11 @@ func (s *Site) revokeLink(v *visit) error {
 
 // vouch makes the credentials of an account count as its owner's own.
 func (s *Site) vouch(v *visit) error {
-	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
-	err = s.Ledger.VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
+	err = s.Ledger.Accounts().VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
 	if errors.Is(err, ledger.ErrVouch) {
 		return wrong(
 			"You made the sign-in link of %s, or signed in with a link from the same person. Another operator must "+
@@ -164,7 +164,7 @@ const actsOnPage = 100
 
 // similarNames finds the people whose names look like another's.
 func (s *Site) similarNames(v *visit) (map[string]string, error) {
-	all, err := s.Ledger.Accounts(v.ctx())
+	all, err := s.Ledger.Accounts().List(v.ctx())
 	return ledger.SimilarNames(all), err
 }
 
@@ -173,7 +173,7 @@ func (s *Site) audit(v *visit) error {
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
-	p.Acts, err = s.Ledger.Acts(v.ctx(), ledger.AuditQuery{
+	p.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{
 		By:     p.By,
 		What:   p.What,
 		Of:     p.Of,

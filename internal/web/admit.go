@@ -97,14 +97,14 @@ func (s *Site) refuseLocal(a ledger.Account) error {
 // askSecond remembers who it is and asks for the second factor.
 func (s *Site) askSecond(v *visit, by arrival) error {
 	var err error
-	if by.Mark, err = s.Ledger.PasswordMark(v.ctx(), by.Account); err != nil {
+	if by.Mark, err = s.Ledger.Accounts().PasswordMark(v.ctx(), by.Account); err != nil {
 		return err
 	}
 	data, err := json.Marshal(by)
 	if err != nil {
 		return err
 	}
-	secret, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowSecond, string(data), v.from(), flowLife)
+	secret, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowSecond, string(data), v.from(), flowLife)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (v *visit) flow(kind ledger.FlowKind) string {
 // beginSession signs somebody in who has proved all that is asked for.
 func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 	if v.signedIn { // somebody else was, in this browser
-		if err := s.Ledger.EndSession(v.ctx(), v.secret); err != nil {
+		if err := s.Ledger.Accounts().EndSession(v.ctx(), v.secret); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 	}
 	life := by.life(s.Ledger.Now())
 	proof := ledger.Proof{Factor: by.Factor, ProviderToken: by.Token, Agent: v.agent()}
-	secret, err := s.Ledger.BeginProvenSession(ledger.WithAudit(v.ctx(), act), a.ID, life, v.from(), proof)
+	secret, err := s.Ledger.Accounts().BeginProvenSession(ledger.WithAudit(v.ctx(), act), a.ID, life, v.from(), proof)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
 	}
@@ -167,7 +167,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 			"passkey, remove it here and add another one.")
 		return v.goTo("/security")
 	}
-	if begun, err := s.Ledger.Session(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {
+	if begun, err := s.Ledger.Accounts().FindSession(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {
 		return v.goTo("/security")
 	}
 	return v.goTo(by.To)
@@ -176,7 +176,7 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 // tellBreakGlass notifies everybody who is notified: a break-glass account signs
 // in on the worst of days, or should not.
 func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
-	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
 			").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
@@ -198,7 +198,7 @@ type secondView struct {
 // changed since begins anew.
 func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
 	var by arrival
-	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
+	data, err := s.Ledger.Accounts().FindFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
 	if errors.Is(err, ledger.ErrFlow) {
 		return ledger.Account{}, by, errFlow
 	}
@@ -208,14 +208,14 @@ func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
 	if err != nil {
 		return ledger.Account{}, by, err
 	}
-	a, err := s.Ledger.Account(v.ctx(), by.Account)
+	a, err := s.Ledger.Accounts().Find(v.ctx(), by.Account)
 	if err != nil {
 		return a, by, err
 	}
 	if a.Disabled {
 		return a, by, errDisabled
 	}
-	mark, err := s.Ledger.PasswordMark(v.ctx(), a.ID)
+	mark, err := s.Ledger.Accounts().PasswordMark(v.ctx(), a.ID)
 	if err == nil && mark != by.Mark {
 		err = errFlow
 	}
@@ -232,7 +232,7 @@ func (s *Site) secondPage(v *visit) error {
 
 func (s *Site) showSecond(v *visit, status int, a ledger.Account, wrong string) error {
 	page := secondView{Name: a.Name, Wrong: wrong}
-	factors, err := s.Ledger.Factors(v.ctx(), a.ID)
+	factors, err := s.Ledger.Accounts().ListFactors(v.ctx(), a.ID)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Site) showSecond(v *visit, status int, a ledger.Account, wrong string) 
 		page.Apps = page.Apps || f.Kind == ledger.FactorApp
 		page.Passkey = page.Passkey || f.Kind == ledger.FactorPasskey
 	}
-	left, err := s.Ledger.RecoveryCodes(v.ctx(), a.ID)
+	left, err := s.Ledger.Accounts().CountRecoveryCodes(v.ctx(), a.ID)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (s *Site) second(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond)); err != nil {
+	if _, err := s.Ledger.Accounts().TakeFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond)); err != nil {
 		return errFlow
 	}
 	v.setCookie(flowCookie(ledger.FlowSecond), "", -1)
@@ -280,5 +280,5 @@ func (s *Site) checkFactor(v *visit, a ledger.Account, t ledger.Try) (ledger.Fac
 	if answer := v.r.PostForm.Get("credential"); answer != "" {
 		return ledger.FactorPasskey, s.checkPasskey(v, a, answer)
 	}
-	return s.Ledger.CheckCode(v.ctx(), a, v.r.PostForm.Get("code"), t, signin.MatchCode(s.Ledger.Now()))
+	return s.Ledger.Accounts().CheckCode(v.ctx(), a, v.r.PostForm.Get("code"), t, signin.MatchCode(s.Ledger.Now()))
 }

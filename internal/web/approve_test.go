@@ -57,7 +57,7 @@ func TestApproval(t *testing.T) {
 			p.wants(said[i], "It was approved by "+b.Approval.By)
 		}
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "approve"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].By != b.Approval.By || !strings.Contains(acts[0].Note, "plan "+plan) {
 		t.Errorf("%+v", acts)
@@ -86,7 +86,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	}
 	_, body = v.post("/batches/"+batch+"/approve", "plan", plan)
 	v.wants(body, "Approved")
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "approve"}); err != nil || len(acts) != 1 {
+	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"}); err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }

@@ -40,7 +40,7 @@ func TestDeposit(t *testing.T) {
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "deposit"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "deposit"})
 	if err != nil || len(acts) != 1 || acts[0].By != v.name || !strings.Contains(acts[0].Note, "$2,500.50") {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -193,7 +193,7 @@ func TestAskForFunds(t *testing.T) {
 		!strings.Contains(body, "asks the service at once") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "ask"}); err != nil || len(acts) != 1 {
+	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "ask"}); err != nil || len(acts) != 1 {
 		t.Errorf("%v, %v", acts, err)
 	}
 }

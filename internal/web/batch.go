@@ -105,7 +105,7 @@ func (s *Site) batchPage(v *visit) error {
 
 // sheetOf finds the sheet that a batch was prepared of; "" where there is none.
 func (s *Site) sheetOf(ctx context.Context, batch string) (string, error) {
-	uploads, err := s.Ledger.Uploads(ctx)
+	uploads, err := s.Ledger.Uploads().List(ctx)
 	if i := slices.IndexFunc(uploads, func(u ledger.Upload) bool { return u.Batch == batch }); i >= 0 {
 		return uploads[i].ID, err
 	}

@@ -33,7 +33,7 @@ func (v *visit) ownTry() ledger.Try {
 
 // knowBrowser remembers that an account signed in from this browser.
 func (s *Site) knowBrowser(v *visit, a ledger.Account) error {
-	cookie, err := s.Ledger.KnowBrowser(v.ctx(), a.ID, v.browser(), v.from(), v.agent())
+	cookie, err := s.Ledger.Accounts().RememberBrowser(v.ctx(), a.ID, v.browser(), v.from(), v.agent())
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ type calendarView struct {
 func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
 	view := &calendarView{Ask: a, Broken: make(map[string]string)}
 	var err error
-	if view.Seasons, err = s.Ledger.Seasons(v.ctx()); err != nil {
+	if view.Seasons, err = s.Ledger.Schedules().List(v.ctx()); err != nil {
 		return nil, err
 	}
 	chosen := view.Seasons

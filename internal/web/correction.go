@@ -144,7 +144,7 @@ func (s *Site) keepCorrections(v *visit, u ledger.Upload, c corrections, note, s
 	if u.Edits, err = json.Marshal(c); err != nil {
 		return fmt.Errorf("keep the corrections: %w", err)
 	}
-	if err := s.Ledger.ChangeUpload(v.acting("correct", u.File, note), u); err != nil {
+	if err := s.Ledger.Uploads().Change(v.acting("correct", u.File, note), u); err != nil {
 		return err
 	}
 	v.say("ok", "%s", said)

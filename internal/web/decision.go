@@ -38,7 +38,7 @@ func (s *Site) linkedSheet(v *visit) error {
 		if err := v.resolver().LinkDashboards(v.ctx(), orders); err != nil {
 			return err
 		}
-		return s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
+		return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 			By:   v.who(),
 			From: v.from(),
 			What: "dashboard",

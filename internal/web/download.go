@@ -36,7 +36,7 @@ var downloadRoutes = []route{
 
 // fetched records that somebody took something with them.
 func (s *Site) fetched(v *visit, of, what string) error {
-	return s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
+	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "download",
@@ -130,7 +130,7 @@ func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
 	}
 	defer content.Close()
 	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
-	return s.Ledger.KeepUpload(v.acting("upload", name, "the rows to correct of batch "+b.ID),
+	return s.Ledger.Uploads().Add(v.acting("upload", name, "the rows to correct of batch "+b.ID),
 		ledger.Upload{File: name, CreatedBy: v.who()}, content)
 }
 

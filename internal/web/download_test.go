@@ -91,7 +91,7 @@ func TestDocuments(t *testing.T) {
 	s.nothingLeft()
 
 	missing := ""
-	for d, err := range s.Ledger.Documents(t.Context(), batch) {
+	for d, err := range s.Ledger.Documents().OfBatch(t.Context(), batch) {
 		s.must(err)
 		missing = d.ID
 	}
@@ -116,7 +116,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "download", Of: batch, By: v.name}); err != nil ||
+	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "download", Of: batch, By: v.name}); err != nil ||
 		len(acts) != 3 {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -139,7 +139,7 @@ func TestDocument(t *testing.T) {
 			}
 		})
 		var id string
-		for d, err := range s.Ledger.Documents(t.Context(), batch) {
+		for d, err := range s.Ledger.Documents().OfBatch(t.Context(), batch) {
 			s.must(err)
 			id = d.ID
 		}
@@ -167,7 +167,7 @@ func TestDocumentFromInside(t *testing.T) {
 	defer inside.Close()
 	s, v, batch := filed(t)
 	var id string
-	for d, err := range s.Ledger.Documents(t.Context(), batch) {
+	for d, err := range s.Ledger.Documents().OfBatch(t.Context(), batch) {
 		s.must(err)
 		id = d.ID
 	}
@@ -272,7 +272,7 @@ func TestCorrectBatch(t *testing.T) {
 	s.answered(batch)
 	_, body = v.post("/batches/" + batch + "/correct")
 	v.wants(body, "clients.needs-attention.xlsx", "as a sheet of their own")
-	uploads, err := s.Ledger.Uploads(t.Context())
+	uploads, err := s.Ledger.Uploads().List(t.Context())
 	s.must(err)
 	path = "/sheets/" + uploads[0].ID
 	for range 200 {
@@ -297,7 +297,7 @@ func TestCorrectBatch(t *testing.T) {
 	// Where nothing is to be corrected, nothing is taken in.
 	_, body = v.post("/batches/" + second + "/correct")
 	v.wants(body, "Nothing of it is to be corrected now.")
-	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 0 {
+	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
 	}
 }

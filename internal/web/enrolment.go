@@ -294,7 +294,7 @@ func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error
 	if err != nil {
 		return nil, nil // the roster's own reading says why
 	}
-	m, err := s.Ledger.Mapping(v.ctx(), cmp.Or(survey.Shape, "-"))
+	m, err := s.Ledger.Uploads().FindMapping(v.ctx(), cmp.Or(survey.Shape, "-"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, nil
 	}

@@ -62,7 +62,7 @@ func (s *Site) fleet(v *visit) error {
 	if p.Attention, err = s.Ledger.Attention(ctx); err != nil {
 		return err
 	}
-	if p.Notices, err = s.Ledger.Notices(ctx, 20); err != nil {
+	if p.Notices, err = s.Ledger.Notifications().List(ctx, 20); err != nil {
 		return err
 	}
 	if s.Depth != nil {

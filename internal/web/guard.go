@@ -87,7 +87,7 @@ func (v *visit) recognise() error {
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
-	session, err := v.site.Ledger.Session(v.r.Context(), cookie.Value)
+	session, err := v.site.Ledger.Accounts().FindSession(v.r.Context(), cookie.Value)
 	if errors.Is(err, ledger.ErrSession) {
 		return nil
 	}

@@ -72,7 +72,7 @@ func TestTextsThatAreNone(t *testing.T) {
 // signedIn begins a session of an account beside the sign-in page.
 func (v *visitor) signedIn(account string) {
 	v.Helper()
-	secret, err := v.Ledger.BeginSession(v.T.Context(), account, time.Hour, "")
+	secret, err := v.Ledger.Accounts().BeginSession(v.T.Context(), account, time.Hour, "")
 	v.must(err)
 	at, err := url.Parse(v.url)
 	v.must(err)
@@ -86,10 +86,10 @@ func (v *visitor) signedIn(account string) {
 func TestTooManyPasswords(t *testing.T) {
 	s := newSite(t)
 	owner := s.as(ledger.Operator)
-	account, err := s.Ledger.Account(t.Context(), owner.name)
+	account, err := s.Ledger.Accounts().Find(t.Context(), owner.name)
 	s.must(err)
 	const right = "seven gray herons at noon"
-	s.must(s.Ledger.SetPassword(t.Context(), account.ID, right))
+	s.must(s.Ledger.Accounts().SetPassword(t.Context(), account.ID, right))
 	signIn := func(v *visitor, password string) int {
 		status, _ := v.send("/sign-in", url.Values{"name": {owner.name}, "password": {password}})
 		return status
@@ -118,7 +118,7 @@ func TestTooManyPasswords(t *testing.T) {
 		t.Errorf("in the owner's browser: %d", status)
 	}
 	// A reset with a link ends the wait where it is done.
-	link, err := s.Ledger.MakeSignInLink(t.Context(), account.ID, time.Hour)
+	link, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), account.ID, time.Hour)
 	s.must(err)
 	stranger.send("/enter", url.Values{"ticket": {link}, "password": {right}, "again": {right}})
 	if status := signIn(stranger, right); status != http.StatusOK {
@@ -168,7 +168,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	v.wants(body, "/enter?ticket=")
 	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
 	v.wants(body, "That was done already")
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{Of: "ana"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Of: "ana"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].What != "account-link" {
 		t.Errorf("%+v", acts)
@@ -194,12 +194,12 @@ func TestSentAgainAfterItBrokeOff(t *testing.T) {
 		t.Errorf("at %s", at)
 	}
 	v.wants(body, "That was done already")
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "upload"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "upload"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].Of != "b.csv" {
 		t.Errorf("%+v", acts)
 	}
-	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 1 {
+	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 1 {
 		t.Errorf("%+v, %v", uploads, err)
 	}
 }
@@ -224,18 +224,18 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
 	path, body := v.sheet("a.csv", "Mandant,Sitz,Jahr,Kontakt\ncomp_1,DE,2026,ana@example.com\n")
-	s.must(s.Ledger.KeepAct(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
+	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{ID: "M1", By: v.name, What: "upload"}))
 	v.post(path+"/reading", "once", "M1", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
-	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 0 {
+	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 0 {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	v.post(path+"/reading", "once", "M2", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "keep", "1")
-	if kept, err := s.Ledger.Mappings(t.Context()); err != nil || len(kept) != 1 {
+	if kept, err := s.Ledger.Uploads().ListMappings(t.Context()); err != nil || len(kept) != 1 {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "read"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "read"})
 	s.must(err)
 	if len(acts) != 1 || !strings.Contains(acts[0].Note, "the next of its headers") {
 		t.Errorf("%+v", acts)
@@ -301,9 +301,9 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 			t.Errorf("%s: %d, %v, %s", path, answer.StatusCode, answer.Header, body)
 		}
 	}
-	uploads, size, err := s.Ledger.KeptUploads(t.Context(), v.name)
+	uploads, size, err := s.Ledger.Uploads().Count(t.Context(), v.name)
 	s.must(err)
-	if seasons, err := s.Ledger.Seasons(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
+	if seasons, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 || size != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
 }
@@ -331,9 +331,9 @@ func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 			}
 		}
 	}
-	uploads, _, err := s.Ledger.KeptUploads(t.Context(), v.name)
+	uploads, _, err := s.Ledger.Uploads().Count(t.Context(), v.name)
 	s.must(err)
-	if seasons, err := s.Ledger.Seasons(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 {
+	if seasons, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(seasons) != 0 || uploads != 0 {
 		t.Errorf("kept: %d uploads, %v, %v", uploads, seasons, err)
 	}
 }
@@ -354,7 +354,7 @@ func TestWhoConfirmsAnOwner(t *testing.T) {
 	}
 	ana.wants(follow(body, url.Values{}), "<h1>Your password</h1>")
 	leo := mustAccount(s, "leo")
-	s.must(s.Ledger.SetPassword(t.Context(), leo.ID, passPhrase))
+	s.must(s.Ledger.Accounts().SetPassword(t.Context(), leo.ID, passPhrase))
 	_, body = ana.post("/settings/accounts/" + leo.ID + "/link")
 	follow(body, url.Values{"password": {passPhrase}, "again": {passPhrase}})
 	_, body = ana.get("/settings")

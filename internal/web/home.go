@@ -52,7 +52,7 @@ func (s *Site) home(v *visit) error {
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}
 	var err error
-	if p.Uploads, err = s.Ledger.Uploads(v.ctx()); err != nil {
+	if p.Uploads, err = s.Ledger.Uploads().List(v.ctx()); err != nil {
 		return err
 	}
 	batches, err := s.Ledger.Batches(v.ctx())

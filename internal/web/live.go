@@ -182,7 +182,7 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 // mayGoOn reports whether a watcher may still look: the session goes on, and has a role
 // for the page. Where the ledger is away for a while, the watcher stays.
 func (v *visit) mayGoOn() bool {
-	session, err := v.site.Ledger.Session(v.ctx(), v.secret)
+	session, err := v.site.Ledger.Accounts().FindSession(v.ctx(), v.secret)
 	if err != nil {
 		return !errors.Is(err, ledger.ErrSession)
 	}

@@ -54,7 +54,7 @@ func (s *Site) challenge(v *visit, kind ledger.FlowKind, account string, c signi
 	if err != nil {
 		return err
 	}
-	secret, err := s.Ledger.BeginFlow(v.ctx(), kind, string(data), v.from(), flowLife)
+	secret, err := s.Ledger.Accounts().BeginFlow(v.ctx(), kind, string(data), v.from(), flowLife)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Site) challenge(v *visit, kind ledger.FlowKind, account string, c signi
 // anybody.
 func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string, error) {
 	var kept passkeyState
-	data, err := s.Ledger.TakeFlow(v.ctx(), kind, v.flow(kind))
+	data, err := s.Ledger.Accounts().TakeFlow(v.ctx(), kind, v.flow(kind))
 	if err == nil {
 		err = json.Unmarshal([]byte(data), &kept)
 	}
@@ -87,7 +87,7 @@ func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string,
 // owner is an account with its passkeys.
 func (s *Site) owner(v *visit, a ledger.Account) (signin.Owner, error) {
 	o := signin.Owner{ID: a.ID, Name: a.Name}
-	factors, err := s.Ledger.Factors(v.ctx(), a.ID)
+	factors, err := s.Ledger.Accounts().ListFactors(v.ctx(), a.ID)
 	for _, f := range factors {
 		if f.Kind == ledger.FactorPasskey {
 			o.Passkeys = append(o.Passkeys, f.Data)
@@ -167,7 +167,7 @@ func (s *Site) checkPasskey(v *visit, a ledger.Account, answer string) error {
 
 // usePasskey records the use of a passkey, or why it was refused.
 func (s *Site) usePasskey(v *visit, used signin.Passkey, refused error) error {
-	kept, err := s.Ledger.Passkey(v.ctx(), used.Credential)
+	kept, err := s.Ledger.Accounts().FindPasskey(v.ctx(), used.Credential)
 	switch {
 	case errors.Is(refused, signin.ErrCloned) && err == nil:
 		return s.tellCloned(v, kept)
@@ -179,17 +179,17 @@ func (s *Site) usePasskey(v *visit, used signin.Passkey, refused error) error {
 	case err != nil:
 		return err
 	}
-	return s.Ledger.UsePasskey(v.ctx(), kept, used.Data)
+	return s.Ledger.Accounts().UsePasskey(v.ctx(), kept, used.Data)
 }
 
 // tellCloned records that a passkey may have been copied. It lets nobody in.
 func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
-	a, err := s.Ledger.Account(v.ctx(), f.Account)
+	a, err := s.Ledger.Accounts().Find(v.ctx(), f.Account)
 	if err != nil {
 		return err
 	}
 	s.keepTrace(v.ctx(), ledger.AuditEvent{From: v.from(), What: "passkey-copied", Of: a.Name, Note: f.Name})
-	_, err = s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+	_, err = s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
 			" with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name +
@@ -218,14 +218,14 @@ func (s *Site) passkeySignIn(v *visit) error {
 	}
 	var a ledger.Account
 	used, err := p.FinishSignIn(state, v.r.PostForm.Get("credential"), func(credential string) (signin.Owner, error) {
-		f, err := s.Ledger.Passkey(v.ctx(), credential)
+		f, err := s.Ledger.Accounts().FindPasskey(v.ctx(), credential)
 		if errors.Is(err, ledger.ErrFactor) {
 			return signin.Owner{}, signin.ErrPasskey
 		}
 		if err != nil {
 			return signin.Owner{}, err
 		}
-		if a, err = s.Ledger.Account(v.ctx(), f.Account); err != nil {
+		if a, err = s.Ledger.Accounts().Find(v.ctx(), f.Account); err != nil {
 			return signin.Owner{}, err
 		}
 		return signin.Owner{ID: a.ID, Name: a.Name, Passkeys: []string{f.Data}}, nil

@@ -179,10 +179,10 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 	if err != nil {
 		return fmt.Errorf("keep the quote: %w", err)
 	}
-	err = p.site.Ledger.PreparedUpload(ctx, u.ID, u.Version, batch, body)
+	err = p.site.Ledger.Uploads().SetPrepared(ctx, u.ID, u.Version, batch, body)
 	if errors.Is(err, ledger.ErrStale) {
 		// It was changed, or forgotten, meanwhile: nobody comes back to this version.
-		return p.site.Ledger.DropPrepared(ctx, batch)
+		return p.site.Ledger.Uploads().DropPrepared(ctx, batch)
 	}
 	return err
 }
@@ -240,7 +240,7 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload,
 // whether it did: it may die over it.
 func (p *preparing) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		if now, err := p.site.Ledger.Upload(ctx, u.ID); err != nil || now.Version != u.Version || len(now.Quote) > 0 {
+		if now, err := p.site.Ledger.Uploads().Find(ctx, u.ID); err != nil || now.Version != u.Version || len(now.Quote) > 0 {
 			return err == nil
 		}
 		if pause(ctx) != nil {
@@ -340,7 +340,7 @@ func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Surv
 			return nil, err
 		}
 		defer leave()
-		content, err := p.site.Ledger.UploadContent(context.WithoutCancel(ctx), u.ID)
+		content, err := p.site.Ledger.Uploads().LoadContent(context.WithoutCancel(ctx), u.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -379,7 +379,7 @@ func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	defer leave()
-	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	content, err := p.site.Ledger.Uploads().LoadContent(ctx, u.ID)
 	if err != nil {
 		return err
 	}
@@ -399,7 +399,7 @@ func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading)
 		return err
 	}
 	defer leave()
-	content, err := p.site.Ledger.UploadContent(ctx, u.ID)
+	content, err := p.site.Ledger.Uploads().LoadContent(ctx, u.ID)
 	if err != nil {
 		return err
 	}

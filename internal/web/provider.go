@@ -70,7 +70,7 @@ func (s *Site) begun(v *visit, flow providerFlow) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	secret, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowProvider, string(data), v.from(), flowLife)
+	secret, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowProvider, string(data), v.from(), flowLife)
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (s *Site) fromProvider(v *visit) error {
 	}
 	var flow providerFlow
 	secret := v.flow(ledger.FlowProvider)
-	data, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowProvider, secret)
+	data, err := s.Ledger.Accounts().TakeFlow(v.ctx(), ledger.FlowProvider, secret)
 	if errors.Is(err, ledger.ErrFlow) {
 		return errFlow
 	}
@@ -124,7 +124,7 @@ func (s *Site) fromProvider(v *visit) error {
 	if flow.Link != "" {
 		return s.link(v, flow, person)
 	}
-	a, created, err := s.Ledger.Arrive(v.ctx(), person)
+	a, created, err := s.Ledger.Accounts().SignInFromProvider(v.ctx(), person)
 	if errors.Is(err, ledger.ErrSession) {
 		return errDisabled
 	}
@@ -146,7 +146,7 @@ func (s *Site) fromProvider(v *visit) error {
 		s.Log.Warn("provider named no groups: the account has no role", "account", a.ID, "claim", s.Settings.Claim)
 	}
 	by := arrival{To: flow.To, By: "by " + s.Provider.Host(), Token: p.IDToken}
-	rules, err := s.Ledger.SignInRules(v.ctx())
+	rules, err := s.Ledger.Accounts().LoadSignInRules(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
 		Of:   v.who(),
 		Note: s.Provider.Host(),
 	}
-	err := s.Ledger.LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person)
+	err := s.Ledger.Accounts().LinkIdentity(ledger.WithAudit(v.ctx(), act), flow.Link, person)
 	if errors.Is(err, ledger.ErrIdentity) {
 		return errLinked
 	}
@@ -232,7 +232,7 @@ func (s *Site) unlinkProvider(v *visit) error {
 		return errConfirm
 	}
 	a := v.session.Account
-	err := s.Ledger.UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
+	err := s.Ledger.Accounts().UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
 		v.r.PostForm.Get("subject"))
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func TestSignInByTheProvider(t *testing.T) {
 		asked.Get("code_challenge_method") != "S256" || asked.Get("state") == "" {
 		t.Errorf("%v", asked)
 	}
-	session, err := s.Ledger.Sessions(t.Context(), mustAccount(s, "ana@example.com").ID)
+	session, err := s.Ledger.Accounts().ListSessions(t.Context(), mustAccount(s, "ana@example.com").ID)
 	if err != nil || len(session) != 1 || session[0].EndsAt.Sub(session[0].CreatedAt) != providerLife {
 		t.Errorf("%+v, %v", session, err)
 	}
@@ -83,7 +83,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	if status, _ := v.get("/password"); status != http.StatusForbidden {
 		t.Errorf("its password: %d", status)
 	}
-	if _, err := s.Ledger.MakeSignInLink(t.Context(), a.ID, flowLife); !errors.Is(err, ledger.ErrManaged) {
+	if _, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), a.ID, flowLife); !errors.Is(err, ledger.ErrManaged) {
 		t.Errorf("a link to it: %v", err)
 	}
 
@@ -105,7 +105,7 @@ func TestSignInByTheProvider(t *testing.T) {
 	if got := mustAccount(s, "ana@example.com"); got.ID != a.ID || len(got.Roles) != 0 {
 		t.Errorf("%+v", got)
 	}
-	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, nil, true))
+	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, nil, true))
 	if status, body := s.nobody().arrive(); status != http.StatusForbidden || !strings.Contains(body, "disabled") {
 		t.Errorf("a disabled account: %d", status)
 	}
@@ -197,7 +197,7 @@ func must[T any](v T, err error) T {
 // firm says that it always checks one.
 func TestSecondFactorOfTheProvider(t *testing.T) {
 	s, p := provided(t)
-	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
+	s.must(s.Ledger.Accounts().SetSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
 	person := map[string]any{"sub": "7", "name": "Ana", "groups": []string{"ops"}}
 	sees := func(want int) {
 		t.Helper()
@@ -214,11 +214,11 @@ func TestSecondFactorOfTheProvider(t *testing.T) {
 	person["amr"] = []string{"pwd", "mfa"}
 	sees(http.StatusOK)
 	delete(person, "amr")
-	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true, TrustProvider: true}))
+	s.must(s.Ledger.Accounts().SetSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true, TrustProvider: true}))
 	sees(http.StatusOK)
 
 	// Where it gives none, one of ours does, which is asked for each time.
-	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
+	s.must(s.Ledger.Accounts().SetSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
 	v := s.nobody()
 	v.arrive()
 	secret, _ := v.app()
@@ -246,7 +246,7 @@ func TestBreakGlass(t *testing.T) {
 	s, p := provided(t)
 	ana, vault := s.member("ana", ledger.Operator), s.member("vault", ledger.Operator)
 	s.ProviderOnly = true
-	s.must(s.Ledger.KeepBreakGlass(t.Context(), mustAccount(s, "vault").ID, true))
+	s.must(s.Ledger.Accounts().SetBreakGlass(t.Context(), mustAccount(s, "vault").ID, true))
 	p.Close()
 	if status, body := s.nobody().arrive(); status != http.StatusBadGateway ||
 		!strings.Contains(body, "cannot be reached") {
@@ -258,9 +258,9 @@ func TestBreakGlass(t *testing.T) {
 		!strings.Contains(body, "company account") {
 		t.Errorf("a password of somebody else: %d", status)
 	}
-	bare, err := s.Ledger.AddAccount(t.Context(), "bare", []ledger.Role{ledger.Operator})
+	bare, err := s.Ledger.Accounts().Add(t.Context(), "bare", []ledger.Role{ledger.Operator})
 	s.must(err)
-	link, err := s.Ledger.MakeSignInLink(t.Context(), bare.ID, flowLife)
+	link, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), bare.ID, flowLife)
 	s.must(err)
 	if status, _ := s.nobody().send("/enter", url.Values{"ticket": {link}}); status != http.StatusForbidden {
 		t.Errorf("a link of somebody else: %d", status)
@@ -268,7 +268,7 @@ func TestBreakGlass(t *testing.T) {
 	if status, _ := s.nobody().get("/enter?ticket=" + link); status != http.StatusForbidden {
 		t.Errorf("the page of a link of somebody else: %d", status)
 	}
-	if _, err := s.Ledger.FindSignInLink(t.Context(), link); err != nil {
+	if _, err := s.Ledger.Accounts().FindSignInLink(t.Context(), link); err != nil {
 		t.Errorf("a link that was refused is used up: %v", err)
 	}
 	if status, body := ana.post("/settings/accounts/" + bare.ID + "/link"); status != http.StatusUnprocessableEntity ||
@@ -286,11 +286,11 @@ func TestBreakGlass(t *testing.T) {
 	if status, _ := s.nobody().signInBy("vault", passPhrase); status != http.StatusOK {
 		t.Errorf("a break-glass account: %d", status)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "sign-in-break-glass", Of: "vault"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "sign-in-break-glass", Of: "vault"})
 	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
-	notices, err := s.Ledger.Notices(t.Context(), 100)
+	notices, err := s.Ledger.Notifications().List(t.Context(), 100)
 	s.must(err)
 	told := 0
 	for _, n := range notices {
@@ -311,7 +311,7 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 	p.Person(map[string]any{"sub": "9", "name": "Leo"})
 	s.member("leo", ledger.Operator)
 	id := mustAccount(s, "leo").ID
-	s.must(s.Ledger.LinkIdentity(t.Context(), id, ledger.Arrival{Issuer: p.URL, Subject: "9", Names: []string{"leo"}}))
+	s.must(s.Ledger.Accounts().LinkIdentity(t.Context(), id, ledger.Arrival{Issuer: p.URL, Subject: "9", Names: []string{"leo"}}))
 	arrives := func() *visitor {
 		v := s.nobody()
 		v.arrive()
@@ -325,7 +325,7 @@ func TestPasswordOfALinkedAccount(t *testing.T) {
 		fresh); status != http.StatusOK {
 		t.Fatalf("set a password: %d", status)
 	}
-	sessions, err := s.Ledger.Sessions(t.Context(), id)
+	sessions, err := s.Ledger.Accounts().ListSessions(t.Context(), id)
 	s.must(err)
 	if len(sessions) != 1 || sessions[0].EndsAt.After(s.Ledger.Now().Add(providerLife)) {
 		t.Errorf("%+v", sessions)
@@ -384,7 +384,7 @@ func TestLinkToTheProvider(t *testing.T) {
 		"then link your company account under Security"); status != http.StatusConflict {
 		t.Errorf("unlinked: %d", status)
 	}
-	if all, err := s.Ledger.Accounts(t.Context()); err != nil ||
+	if all, err := s.Ledger.Accounts().List(t.Context()); err != nil ||
 		slices.ContainsFunc(all, func(a ledger.Account) bool { return a.ManagedBy != "" }) {
 		t.Errorf("%+v, %v", all, err)
 	}

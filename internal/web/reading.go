@@ -77,7 +77,7 @@ func options(u ledger.Upload) (importer.Options, error) {
 
 // openUpload opens an upload as a sheet of filings, by somebody who has entered. Close it.
 func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Import, error) {
-	content, err := s.Ledger.UploadContent(ctx, u.ID)
+	content, err := s.Ledger.Uploads().LoadContent(ctx, u.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 	if err != nil {
 		return nil // its page will say why
 	}
-	m, err := s.Ledger.Mapping(ctx, survey.Shape)
+	m, err := s.Ledger.Uploads().FindMapping(ctx, survey.Shape)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) er
 		return fmt.Errorf("keep the options: %w", err)
 	}
 	u.Options = body
-	return s.Ledger.ChangeUpload(ctx, u)
+	return s.Ledger.Uploads().Change(ctx, u)
 }
 
 // readAnew changes how a sheet is read.
@@ -185,7 +185,7 @@ func (s *Site) readAnew(v *visit) error {
 	ctx := v.acting("read", u.File, readNote(keep))
 	switch {
 	case was.Keep && !wanted && survey.Shape != "": // it was kept from here, and is not to be any more
-		if err := s.Ledger.DropMapping(ctx, survey.Shape); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		if err := s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
 	case keep:
@@ -194,9 +194,9 @@ func (s *Site) readAnew(v *visit) error {
 			headers[i] = c.Header
 		}
 		if len(r.Map) > 0 {
-			err = s.Ledger.KeepMapping(ctx,
+			err = s.Ledger.Uploads().SetMapping(ctx,
 				ledger.Mapping{Shape: survey.Shape, Headers: headers, Columns: r.Map, CreatedBy: v.who()})
-		} else if err = s.Ledger.DropMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
+		} else if err = s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape); errors.Is(err, ledger.ErrNotFound) {
 			err = nil
 		}
 		if err != nil {

@@ -141,7 +141,7 @@ func (s *Site) rowPage(v *visit) error {
 	for _, e := range events {
 		p.Events = append(p.Events, rowEvent{e, legibleBody(e.Body)})
 	}
-	for d, err := range s.Ledger.DocumentsOf(ctx, row.ID) {
+	for d, err := range s.Ledger.Documents().OfRow(ctx, row.ID) {
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ type signInView struct {
 // signInView gathers what an operator has to know of signing in.
 func (s *Site) signInView(v *visit, accounts []accountLine) (view signInView, err error) {
 	view = signInView{Only: s.ProviderOnly, Groups: s.Settings.Groups, Claim: s.Settings.Claim}
-	if view.Rules, err = s.Ledger.SignInRules(v.ctx()); err != nil {
+	if view.Rules, err = s.Ledger.Accounts().LoadSignInRules(v.ctx()); err != nil {
 		return view, err
 	}
 	if s.Provider != nil {
@@ -58,15 +58,15 @@ func (s *Site) changeSignIn(v *visit) error {
 	if rules.TrustProvider {
 		note += "; the sign-in provider checks it for company accounts"
 	}
-	before, err := s.Ledger.SignInRules(v.ctx())
+	before, err := s.Ledger.Accounts().LoadSignInRules(v.ctx())
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.KeepSignInRules(v.acting("sign-in-rules", "", note), rules); err != nil {
+	if err := s.Ledger.Accounts().SetSignInRules(v.acting("sign-in-rules", "", note), rules); err != nil {
 		return err
 	}
 	if weaker := before.SecondFactor && !rules.SecondFactor || !before.TrustProvider && rules.TrustProvider; weaker {
-		if _, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+		if _, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 			Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the rules of signing in were weakened",
 			Body: capital(note) + " from now on. " + v.who() + " changed it, from " + v.from() + ".\n",
 		}); err != nil {

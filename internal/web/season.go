@@ -49,7 +49,7 @@ type listedFiring struct {
 func seasonPath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
 func (s *Site) seasonList(v *visit) error {
-	seasons, err := s.Ledger.Seasons(v.ctx())
+	seasons, err := s.Ledger.Schedules().List(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeas
 		listed.Broken = line.State
 		return listed, nil
 	}
-	firings, err := s.Ledger.Firings(ctx, se.Name)
+	firings, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil || len(firings) == 0 {
 		return listed, err
 	}
@@ -227,7 +227,7 @@ func (s *Site) showSeason(v *visit, se ledger.Schedule, refused *rosterTrouble) 
 	if err := s.lookAhead(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
 		return err
 	}
-	firings, err := s.Ledger.Firings(ctx, se.Name)
+	firings, err := s.Ledger.Schedules().ListRuns(ctx, se.Name)
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
 	if err != nil {
 		return asTrouble(err)
 	}
-	version, err := s.Ledger.Roster(v.ctx(), hash)
+	version, err := s.Ledger.Schedules().FindCompanyList(v.ctx(), hash)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (s *Site) setPaused(v *visit, paused bool) error {
 		what, said = "season-pause", "The season is paused. Batches that it has made go on."
 	}
 	if se.Paused != paused { // again would move the time from which it counts
-		if err := s.Ledger.PauseSeason(v.acting(what, se.Name, ""), se.Name, paused); err != nil {
+		if err := s.Ledger.Schedules().SetPaused(v.acting(what, se.Name, ""), se.Name, paused); err != nil {
 			return err
 		}
 	}
@@ -332,7 +332,7 @@ func (s *Site) removeSeason(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.RemoveSeason(v.acting("season-remove", se.Name, ""), se.Name); err != nil {
+	if err := s.Ledger.Schedules().Remove(v.acting("season-remove", se.Name, ""), se.Name); err != nil {
 		return err
 	}
 	v.say("ok", "The season %s is removed. Its batches stay, and go on.", se.Name)

@@ -51,7 +51,7 @@ func (s *testSite) season(name string, approval bool, roster []byte) {
 
 func (s *testSite) firings(name string) []ledger.Run {
 	s.Helper()
-	all, err := s.Ledger.Firings(s.Context(), name)
+	all, err := s.Ledger.Schedules().ListRuns(s.Context(), name)
 	s.must(err)
 	return all
 }
@@ -180,7 +180,7 @@ func TestAddSeason(t *testing.T) {
 			if strings.Contains(body, "<script>alert") {
 				t.Error("a sheet's text is markup")
 			}
-			if all, err := s.Ledger.Seasons(t.Context()); err != nil || len(all) != 0 {
+			if all, err := s.Ledger.Schedules().List(t.Context()); err != nil || len(all) != 0 {
 				t.Errorf("kept %+v, %v", all, err)
 			}
 		})
@@ -206,7 +206,7 @@ func TestAddSeason(t *testing.T) {
 		!strings.Contains(body, "a season of that name already") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "season-add", Of: "de"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-add", Of: "de"})
 	if s.must(err); len(acts) == 0 || acts[len(acts)-1].By != v.name {
 		t.Errorf("%+v", acts)
 	}
@@ -295,7 +295,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	fired := s.firings("de")
 	batches, err := s.Ledger.Batches(t.Context())
 	s.must(err)
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "season-run"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-run"})
 	s.must(err)
 	if len(fired) != 1 || fired[0].State != ledger.RunDone || len(batches) != 1 || len(acts) != 1 ||
 		acts[0].By != v.name {
@@ -393,7 +393,7 @@ func TestALargeRosterIsRefused(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Operator)
 	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "csrf", v.csrf, "name", "de")
-	if all, err := s.Ledger.Seasons(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil ||
+	if all, err := s.Ledger.Schedules().List(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil ||
 		len(all) != 0 {
 		t.Errorf("%d, %+v, %v", status, all, err)
 	}

@@ -102,7 +102,7 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 func TestUploadsAreBounded(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Preparer)
-	account, err := s.Ledger.Account(t.Context(), v.name)
+	account, err := s.Ledger.Accounts().Find(t.Context(), v.name)
 	s.must(err)
 	var leave []func()
 	for range uploadsEach {
@@ -117,7 +117,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		l()
 	}
 	for range keptEach {
-		_, err := s.Ledger.KeepUpload(t.Context(), ledger.Upload{File: "old.csv", CreatedBy: v.name},
+		_, err := s.Ledger.Uploads().Add(t.Context(), ledger.Upload{File: "old.csv", CreatedBy: v.name},
 			strings.NewReader("a"))
 		s.must(err)
 	}
@@ -132,7 +132,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		other.csrf); status != http.StatusOK {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if n, size, err := s.Ledger.KeptUploads(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {
+	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {
 		t.Errorf("%d sheets of %d bytes, %v", n, size, err)
 	}
 }

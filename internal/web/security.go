@@ -43,20 +43,20 @@ func (s *Site) confirmed(v *visit) bool {
 
 // renew begins the session anew, with what was proved in it: its secret changes.
 func (s *Site) renew(v *visit, factor ledger.FactorKind) error {
-	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		return err
 	}
 	life := v.session.EndsAt.Sub(s.Ledger.Now())
 	proof := ledger.Proof{Factor: factor, ProviderToken: token, Agent: v.session.Agent, Confirmed: true}
-	secret, err := s.Ledger.BeginProvenSession(v.ctx(), v.session.Account.ID, life, v.from(), proof)
+	secret, err := s.Ledger.Accounts().BeginProvenSession(v.ctx(), v.session.Account.ID, life, v.from(), proof)
 	if err == nil {
-		err = s.Ledger.EndSession(v.ctx(), v.secret)
+		err = s.Ledger.Accounts().EndSession(v.ctx(), v.secret)
 	}
 	if err == nil {
 		v.setCookie(sessionCookie, secret, life)
 		v.secret = secret
-		v.session, err = s.Ledger.Session(v.ctx(), secret)
+		v.session, err = s.Ledger.Accounts().FindSession(v.ctx(), secret)
 	}
 	return err
 }
@@ -81,13 +81,13 @@ func (s *Site) security(v *visit) error {
 	page := securityPage{Confirmed: s.confirmed(v)}
 	page.Stale = !page.Confirmed && !a.HasPassword && !a.HasFactor
 	var err error
-	if page.Factors, err = s.Ledger.Factors(v.ctx(), a.ID); err != nil {
+	if page.Factors, err = s.Ledger.Accounts().ListFactors(v.ctx(), a.ID); err != nil {
 		return err
 	}
 	for _, f := range page.Factors {
 		page.HasApp = page.HasApp || f.Kind == ledger.FactorApp
 	}
-	if page.Codes, err = s.Ledger.RecoveryCodes(v.ctx(), a.ID); err != nil {
+	if page.Codes, err = s.Ledger.Accounts().CountRecoveryCodes(v.ctx(), a.ID); err != nil {
 		return err
 	}
 	if _, err := s.passkeys(v); err != nil {
@@ -96,10 +96,10 @@ func (s *Site) security(v *visit) error {
 	if s.Provider != nil {
 		page.Provider = s.Provider.Host()
 	}
-	if page.Identities, err = s.Ledger.Identities(v.ctx(), a.ID); err != nil {
+	if page.Identities, err = s.Ledger.Accounts().ListIdentities(v.ctx(), a.ID); err != nil {
 		return err
 	}
-	if page.Acts, err = s.Ledger.Acts(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
+	if page.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{Of: a.Name, Limit: actsOnSecurity}); err != nil {
 		return err
 	}
 	return v.show("security.html", "Security", page)
@@ -110,7 +110,7 @@ func (s *Site) security(v *visit) error {
 func (s *Site) confirm(v *visit) error {
 	a, factor := v.session.Account, v.session.Factor
 	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword && !a.HasFactor {
-		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), password); {
+		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), password); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, a.Name, "present password", err)
 			return wrong("That is not your password. Nothing was changed.")
@@ -151,7 +151,7 @@ func (s *Site) newApp(v *visit) error {
 	if err != nil {
 		return err
 	}
-	flow, err := s.Ledger.BeginFlow(v.ctx(), ledger.FlowEnroll, v.session.Account.ID+" "+app.URL, v.from(), flowLife)
+	flow, err := s.Ledger.Accounts().BeginFlow(v.ctx(), ledger.FlowEnroll, v.session.Account.ID+" "+app.URL, v.from(), flowLife)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *Site) addApp(v *visit) error {
 		return errConfirm
 	}
 	secret := v.r.PostForm.Get("flow")
-	data, err := s.Ledger.Flow(v.ctx(), ledger.FlowEnroll, secret)
+	data, err := s.Ledger.Accounts().FindFlow(v.ctx(), ledger.FlowEnroll, secret)
 	if errors.Is(err, ledger.ErrFlow) {
 		return errApp
 	}
@@ -196,7 +196,7 @@ func (s *Site) addApp(v *visit) error {
 			"That code does not match. Check that your phone's clock is right, and enter the code that the app "+
 				"shows now.")
 	}
-	if _, err := s.Ledger.TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
+	if _, err := s.Ledger.Accounts().TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
 		return errApp
 	}
 	return s.addFactor(v, ledger.Factor{
@@ -254,7 +254,7 @@ func (s *Site) addPasskey(v *visit) error {
 // addFactor adds a factor that its owner has just used, and shows recovery codes
 // with the first one.
 func (s *Site) addFactor(v *visit, f ledger.Factor) error {
-	_, err := s.Ledger.AddFactor(v.acting("factor-add", v.who(), string(f.Kind)+": "+f.Name), f, v.secret)
+	_, err := s.Ledger.Accounts().AddFactor(v.acting("factor-add", v.who(), string(f.Kind)+": "+f.Name), f, v.secret)
 	if errors.Is(err, ledger.ErrFactors) || errors.Is(err, ledger.ErrFactorTaken) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}
@@ -267,12 +267,12 @@ func (s *Site) addFactor(v *visit, f ledger.Factor) error {
 	if err := s.renew(v, f.Kind); err != nil {
 		return err
 	}
-	left, err := s.Ledger.RecoveryCodes(v.ctx(), f.Account)
+	left, err := s.Ledger.Accounts().CountRecoveryCodes(v.ctx(), f.Account)
 	if err != nil {
 		return err
 	}
 	if left == 0 {
-		codes, err := s.Ledger.ReplaceRecoveryCodes(v.ctx(), f.Account)
+		codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.ctx(), f.Account)
 		if err != nil {
 			return err
 		}
@@ -294,7 +294,7 @@ func (s *Site) removeFactor(v *visit) error {
 		return errConfirm
 	}
 	account, id := v.session.Account, v.r.PathValue("factor")
-	factors, err := s.Ledger.Factors(v.ctx(), account.ID)
+	factors, err := s.Ledger.Accounts().ListFactors(v.ctx(), account.ID)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (s *Site) removeFactor(v *visit) error {
 	if name == "" {
 		return ledger.ErrNotFound
 	}
-	if err := s.Ledger.RemoveFactor(v.acting("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
+	if err := s.Ledger.Accounts().RemoveFactor(v.acting("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
 		return err
 	}
 	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
@@ -324,7 +324,7 @@ func (s *Site) replaceCodes(v *visit) error {
 	case !v.session.Account.HasFactor:
 		return wrong("Recovery codes stand in for an authenticator app or a passkey. Add one first.")
 	}
-	codes, err := s.Ledger.ReplaceRecoveryCodes(v.acting("recovery-codes", v.who(), ""), v.session.Account.ID)
+	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.acting("recovery-codes", v.who(), ""), v.session.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (s *Site) replaceCodes(v *visit) error {
 
 // tellOwner notifies of a change of how somebody signs in.
 func (s *Site) tellOwner(v *visit, what string) error {
-	_, err := s.Ledger.KeepNotice(v.ctx(), ledger.Notification{
+	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
 		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +
 			" did not do this, disable the account now: importer accounts disable \"" + v.who() + "\"\n",

@@ -21,9 +21,9 @@ const passPhrase = "seven gray herons at noon"
 // member signs somebody in by a password.
 func (s *testSite) member(name string, roles ...ledger.Role) *visitor {
 	s.Helper()
-	account, err := s.Ledger.AddAccount(s.T.Context(), name, roles)
+	account, err := s.Ledger.Accounts().Add(s.T.Context(), name, roles)
 	s.must(err)
-	s.must(s.Ledger.SetPassword(s.T.Context(), account.ID, passPhrase))
+	s.must(s.Ledger.Accounts().SetPassword(s.T.Context(), account.ID, passPhrase))
 	v := s.nobody()
 	v.name = account.Name
 	if status, body := v.signInBy(name, passPhrase); status != http.StatusOK {
@@ -124,7 +124,7 @@ func TestSecondStepByApp(t *testing.T) {
 	if strings.Contains(body, secret) || strings.Contains(body, recovery[0]) {
 		t.Error("a secret is shown again")
 	}
-	notices, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "factor-add", Of: "ana"})
+	notices, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "factor-add", Of: "ana"})
 	if err != nil || len(notices) != 1 {
 		t.Errorf("%+v, %v", notices, err)
 	}
@@ -183,7 +183,7 @@ func TestSecondStepByApp(t *testing.T) {
 		fresh[0] == recovery[0] {
 		t.Errorf("%q", fresh)
 	}
-	all, err := s.Ledger.Factors(t.Context(), mustAccount(s, "ana").ID)
+	all, err := s.Ledger.Accounts().ListFactors(t.Context(), mustAccount(s, "ana").ID)
 	s.must(err)
 	if status, _ := v.post("/security/factors/" + all[0].ID + "/remove"); status != http.StatusOK {
 		t.Errorf("remove: %d", status)
@@ -196,7 +196,7 @@ func TestSecondStepByApp(t *testing.T) {
 
 func mustAccount(s *testSite, name string) ledger.Account {
 	s.Helper()
-	a, err := s.Ledger.Account(s.T.Context(), name)
+	a, err := s.Ledger.Accounts().Find(s.T.Context(), name)
 	s.must(err)
 	return a
 }
@@ -219,7 +219,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 		url.Values{"code": {v.code(secret, 1)}}); status != http.StatusTooManyRequests {
 		t.Errorf("the right one after them: %d", status)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "sign-in-failed", Of: "ana"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "sign-in-failed", Of: "ana"})
 	if err != nil || len(acts) == 0 {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -235,7 +235,7 @@ func TestASecondStepEndsWithItsPassword(t *testing.T) {
 	if _, body := thief.signInBy("ana", passPhrase); !strings.Contains(body, "Second step") {
 		t.Fatal("no second step")
 	}
-	s.must(s.Ledger.SetPassword(t.Context(), mustAccount(s, "ana").ID, "kettle-plinth-orchard"))
+	s.must(s.Ledger.Accounts().SetPassword(t.Context(), mustAccount(s, "ana").ID, "kettle-plinth-orchard"))
 	if status, _ := thief.get("/sign-in/second"); status != http.StatusGone {
 		t.Errorf("the page: %d", status)
 	}
@@ -247,9 +247,9 @@ func TestASecondStepEndsWithItsPassword(t *testing.T) {
 // Whoever watches a page goes on while their session has a role for it.
 func TestWatchersNeedTheirRole(t *testing.T) {
 	s := newSite(t)
-	a, err := s.Ledger.AddAccount(t.Context(), "leo", []ledger.Role{ledger.Auditor})
+	a, err := s.Ledger.Accounts().Add(t.Context(), "leo", []ledger.Role{ledger.Auditor})
 	s.must(err)
-	secret, err := s.Ledger.BeginSession(t.Context(), a.ID, time.Hour, "")
+	secret, err := s.Ledger.Accounts().BeginSession(t.Context(), a.ID, time.Hour, "")
 	s.must(err)
 	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	s.must(err)
@@ -259,11 +259,11 @@ func TestWatchersNeedTheirRole(t *testing.T) {
 	if !watcher(viewer).mayGoOn() || !watcher(self).mayGoOn() || watcher(operator).mayGoOn() {
 		t.Error("an auditor looks at what every role may look at")
 	}
-	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, nil, false))
+	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, nil, false))
 	if watcher(viewer).mayGoOn() {
 		t.Error("without a role the watcher goes on")
 	}
-	s.must(s.Ledger.EndSession(t.Context(), secret))
+	s.must(s.Ledger.Accounts().EndSession(t.Context(), secret))
 	if watcher(self).mayGoOn() {
 		t.Error("without a session the watcher goes on")
 	}
@@ -377,7 +377,7 @@ func TestPasskeys(t *testing.T) {
 	if status, body := d.register(); status != http.StatusOK || !strings.Contains(body, "Recovery codes") {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	s.must(s.Ledger.KeepSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
+	s.must(s.Ledger.Accounts().SetSignInRules(t.Context(), ledger.SignInRules{SecondFactor: true}))
 
 	alone := s.nobody()
 	answer := d.answer(alone, "/sign-in/passkey/challenge")
@@ -419,7 +419,7 @@ func TestPasskeys(t *testing.T) {
 		!strings.Contains(body, "may have a copy") {
 		t.Errorf("a copy: %d\n%s", status, body)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "passkey-copied", Of: "ana"})
 	if err != nil || len(acts) != 1 {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -428,14 +428,14 @@ func TestPasskeys(t *testing.T) {
 	// A disabled account stays out, and so does a passkey that was removed.
 	a := mustAccount(s, "ana")
 	boss := s.member("boss", ledger.Operator)
-	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, a.Roles, true))
+	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, a.Roles, true))
 	late := s.nobody()
 	if status, _ := late.send("/sign-in/passkey",
 		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusForbidden {
 		t.Errorf("a disabled account: %d", status)
 	}
-	s.must(s.Ledger.ChangeAccount(t.Context(), a.ID, a.Roles, false))
-	s.must(s.Ledger.ResetFactors(t.Context(), a.ID))
+	s.must(s.Ledger.Accounts().Change(t.Context(), a.ID, a.Roles, false))
+	s.must(s.Ledger.Accounts().ResetFactors(t.Context(), a.ID))
 	if status, _ := late.send("/sign-in/passkey",
 		url.Values{"credential": {d.answer(late, "/sign-in/passkey/challenge")}}); status != http.StatusUnauthorized {
 		t.Errorf("a removed passkey: %d", status)

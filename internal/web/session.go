@@ -36,14 +36,14 @@ func (s *Site) sessions(v *visit) error {
 		MayEnd:  true,
 	}
 	var err error
-	if p.Browsers, err = s.Ledger.KnownBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
+	if p.Browsers, err = s.Ledger.Accounts().ListBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
 		return err
 	}
 	return s.showSessions(v, p, "Your sessions")
 }
 
 func (s *Site) sessionsOf(v *visit) error {
-	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Site) sessionsOf(v *visit) error {
 
 func (s *Site) showSessions(v *visit, p sessionsPage, title string) error {
 	var err error
-	if p.Sessions, err = s.Ledger.Sessions(v.ctx(), p.Account.ID); err != nil {
+	if p.Sessions, err = s.Ledger.Accounts().ListSessions(v.ctx(), p.Account.ID); err != nil {
 		return err
 	}
 	return v.show("sessions.html", title, p)
@@ -69,7 +69,7 @@ func (s *Site) endSession(v *visit) error {
 }
 
 func (s *Site) endSessionOf(v *visit) error {
-	account, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Site) endSessionOf(v *visit) error {
 }
 
 func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
-	if err := s.Ledger.EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID,
+	if err := s.Ledger.Accounts().EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID,
 		v.r.PathValue("session")); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
 
 func (s *Site) endOthers(v *visit) error {
 	a := v.session.Account
-	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
+	n, err := s.Ledger.Accounts().EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
 		v.browser())
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Site) endOthers(v *visit) error {
 }
 
 func (s *Site) endSessionsOf(v *visit) error {
-	a, err := s.Ledger.Account(v.ctx(), v.r.PathValue("account"))
+	a, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *Site) endSessionsOf(v *visit) error {
 	if a.ID == v.session.Account.ID {
 		keep, browser = v.secret, v.browser()
 	}
-	n, err := s.Ledger.EndOtherSessions(v.acting("session-end", a.Name, "all sessions"), a.ID, keep, browser)
+	n, err := s.Ledger.Accounts().EndOtherSessions(v.acting("session-end", a.Name, "all sessions"), a.ID, keep, browser)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Site) endSessionsOf(v *visit) error {
 
 func (s *Site) forgetBrowser(v *visit) error {
 	a := v.session.Account
-	if err := s.Ledger.ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID,
+	if err := s.Ledger.Accounts().ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID,
 		v.r.PathValue("browser")); err != nil {
 		return err
 	}

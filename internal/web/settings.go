@@ -72,7 +72,7 @@ func (s *Site) settings(v *visit) error {
 	if p.Policy, err = s.Ledger.Policy(ctx); err != nil {
 		return err
 	}
-	if p.Endpoints, err = s.Ledger.Endpoints(ctx); err != nil {
+	if p.Endpoints, err = s.Ledger.Endpoints().List(ctx); err != nil {
 		return err
 	}
 	events, err := s.Ledger.Events(ctx, "", 1)
@@ -82,10 +82,10 @@ func (s *Site) settings(v *visit) error {
 	if len(events) > 0 {
 		p.LastEvent = events[0].ReceivedAt
 	}
-	if _, err := s.Ledger.EndpointSecrets(ctx); err != nil {
+	if _, err := s.Ledger.Endpoints().Secrets(ctx); err != nil {
 		p.Secret = err.Error()
 	}
-	if p.Mappings, err = s.Ledger.Mappings(ctx); err != nil {
+	if p.Mappings, err = s.Ledger.Uploads().ListMappings(ctx); err != nil {
 		return err
 	}
 	fees := pricing.BuiltinFees()
@@ -108,13 +108,13 @@ func (s *Site) settings(v *visit) error {
 
 // listAccounts adds the accounts and their open links to the settings.
 func (s *Site) listAccounts(v *visit, p *settingsPage) error {
-	accounts, err := s.Ledger.Accounts(v.ctx())
+	accounts, err := s.Ledger.Accounts().List(v.ctx())
 	if err != nil {
 		return err
 	}
 	behind := make(map[string][]string, len(accounts))
 	for _, a := range accounts {
-		if behind[a.Name], err = s.Ledger.Credentials(v.ctx(), a.ID); err != nil {
+		if behind[a.Name], err = s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (s *Site) listAccounts(v *visit, p *settingsPage) error {
 		}
 		p.Accounts = append(p.Accounts, line)
 	}
-	p.Links, err = s.Ledger.SignInLinks(v.ctx())
+	p.Links, err = s.Ledger.Accounts().ListSignInLinks(v.ctx())
 	return err
 }
 
@@ -159,7 +159,7 @@ func (s *Site) tryNotices(v *visit) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
 		return wrong("Nobody is to be told: name targets with FILING_NOTIFY where importer serve runs.")
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
+	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
 		By:   v.who(),
 		From: v.from(),
@@ -190,7 +190,7 @@ func (s *Site) tryNotices(v *visit) error {
 
 func (s *Site) dropMapping(v *visit) error {
 	shape := v.r.PathValue("shape")
-	if err := s.Ledger.DropMapping(v.acting("mapping-drop", shape, ""), shape); err != nil {
+	if err := s.Ledger.Uploads().DeleteMapping(v.acting("mapping-drop", shape, ""), shape); err != nil {
 		return err
 	}
 	v.say("ok", "Forgotten: the next sheet with these headers is understood by itself again.")

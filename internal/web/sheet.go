@@ -176,7 +176,7 @@ func (s *Site) sheetPage(v *visit) error {
 		case <-time.After(patience):
 		case <-ctx.Done():
 		}
-		if u, err = s.Ledger.Upload(ctx, u.ID); err != nil {
+		if u, err = s.Ledger.Uploads().Find(ctx, u.ID); err != nil {
 			return err
 		}
 		p.Upload = u
@@ -270,11 +270,11 @@ func defaultShow(c ledger.Counts) string {
 // sheetLive tells how the preparation goes, and when the page is another one.
 func (s *Site) sheetLive(v *visit) error {
 	id := v.r.PathValue("sheet")
-	if _, err := s.Ledger.Upload(v.ctx(), id); err != nil {
+	if _, err := s.Ledger.Uploads().Find(v.ctx(), id); err != nil {
 		return err
 	}
 	return s.live(v, "sheet "+id, func(ctx context.Context) (glance, error) {
-		u, err := s.Ledger.Upload(ctx, id)
+		u, err := s.Ledger.Uploads().Find(ctx, id)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return glance{Gone: true}, nil
 		}
@@ -299,7 +299,7 @@ func (s *Site) sheetLive(v *visit) error {
 // uploadOf finds the upload of a page. It is forgotten once it is handed in, and
 // whoever goes back in the browser asks for it all the same.
 func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
-	u, err := s.Ledger.Upload(v.ctx(), v.r.PathValue("sheet"))
+	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
 	}
@@ -330,7 +330,7 @@ func (s *Site) quoteAnew(v *visit) error {
 	}
 	s.desk.forget(u.ID)
 	if u.Batch != "" {
-		if err := s.Ledger.PreparedUpload(v.ctx(), u.ID, u.Version, u.Batch, nil); err != nil {
+		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil); err != nil {
 			return err
 		}
 	}
@@ -356,7 +356,7 @@ func (s *Site) handIn(v *visit) error {
 		return v.goTo("/batches/" + b.ID)
 	}
 	if b.Open {
-		if err := s.Ledger.DropUpload(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
 		v.say("note", "It was handed in meanwhile: this is its batch. Nothing was ordered twice.")
@@ -381,7 +381,7 @@ func (s *Site) handIn(v *visit) error {
 		if err != nil {
 			return fmt.Errorf("keep the quote: %w", err)
 		}
-		if err := s.Ledger.PreparedUpload(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
+		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
 			return err
 		}
 		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing "+
@@ -393,7 +393,7 @@ func (s *Site) handIn(v *visit) error {
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err
 	}
-	if err := s.Ledger.DropUpload(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
+	if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return err
 	}
 	if waits {
@@ -409,7 +409,7 @@ func (s *Site) dropSheet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.DropUpload(v.acting("drop", u.File, "a sheet that was not handed in"), u.ID); err != nil {
+	if err := s.Ledger.Uploads().Delete(v.acting("drop", u.File, "a sheet that was not handed in"), u.ID); err != nil {
 		return err
 	}
 	v.say("ok", "%s was forgotten. Nothing of it was placed.", u.File)

@@ -52,7 +52,7 @@ func (s *Site) signInPage(v *visit) error {
 	}
 	empty := false
 	if s.Local { // elsewhere strangers are not told
-		accounts, err := s.Ledger.Accounts(v.ctx())
+		accounts, err := s.Ledger.Accounts().List(v.ctx())
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Site) signInPage(v *visit) error {
 
 func (s *Site) signIn(v *visit) error {
 	name, to := strings.TrimSpace(v.r.PostForm.Get("name")), local(v.r.PostForm.Get("to"))
-	account, err := s.Ledger.SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
+	account, err := s.Ledger.Accounts().SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
 	switch {
 	case errors.Is(err, ledger.ErrSignIn):
 		s.failedSignIn(v, name, "password", err)
@@ -79,7 +79,7 @@ func (s *Site) signIn(v *visit) error {
 // that look at links before their reader does would.
 func (s *Site) enterPage(v *visit) error {
 	secret := v.r.URL.Query().Get("ticket")
-	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
 	}
@@ -113,13 +113,13 @@ var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more",
 
 func (s *Site) enter(v *visit) error {
 	secret := v.r.PostForm.Get("ticket")
-	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if err == nil {
 		// A link that is refused stays as it is.
 		if err := s.refuseLocal(account); err != nil {
 			return err
 		}
-		account, err = s.Ledger.TakeSignInLink(v.ctx(), secret)
+		account, err = s.Ledger.Accounts().UseSignInLink(v.ctx(), secret)
 	}
 	switch {
 	case errors.Is(err, ledger.ErrReset):
@@ -145,14 +145,14 @@ func (s *Site) enter(v *visit) error {
 // madeOwnLink reports whether the link that somebody has just used is their own: on
 // their own computer serve makes one at each start, and they need no password.
 func (s *Site) madeOwnLink(v *visit, a ledger.Account) (bool, error) {
-	makers, err := s.Ledger.Credentials(v.ctx(), a.ID)
+	makers, err := s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID)
 	return !slices.ContainsFunc(makers, func(name string) bool { return name != a.Name }), err
 }
 
 // resetPassword sets the password that came with a link. It begins no session: its
 // owner signs in with all that their account asks for.
 func (s *Site) resetPassword(v *visit, secret string) error {
-	account, err := s.Ledger.FindSignInLink(v.ctx(), secret)
+	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
 	}
@@ -172,7 +172,7 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 		Of:   account.Name,
 		Note: "with a sign-in link",
 	}
-	_, err = s.Ledger.ResetPassword(ledger.WithAudit(v.ctx(), act), secret, fresh)
+	_, err = s.Ledger.Accounts().ResetPassword(ledger.WithAudit(v.ctx(), act), secret, fresh)
 	switch {
 	case errors.Is(err, ledger.ErrWeak):
 		e.Wrong = sentence(err.Error())
@@ -182,7 +182,7 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 	case err != nil:
 		return err
 	}
-	if err := s.Ledger.ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
+	if err := s.Ledger.Accounts().ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
 		return err
 	}
 	v.say("ok", "The password is set. Sign in with it.")
@@ -190,11 +190,11 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 }
 
 func (s *Site) leave(v *visit) error {
-	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		s.Log.Warn("session of the provider not ended", "err", err)
 	}
-	if err := s.Ledger.EndSession(v.acting("sign-out", v.who(), ""), v.secret); err != nil {
+	if err := s.Ledger.Accounts().EndSession(v.acting("sign-out", v.who(), ""), v.secret); err != nil {
 		return err
 	}
 	v.setCookie(sessionCookie, "", -1)
@@ -223,7 +223,7 @@ func (s *Site) password(v *visit) error {
 		return errProvider
 	}
 	if account.HasPassword {
-		switch _, err := s.Ledger.SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
+		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, account.Name, "present password", err)
 			return wrong("Your current password is wrong. Nothing was changed.")
@@ -234,11 +234,11 @@ func (s *Site) password(v *visit) error {
 	if fresh != v.r.PostForm.Get("again") {
 		return wrong("The two new passwords differ. Nothing was changed.")
 	}
-	token, err := s.Ledger.ProviderToken(v.ctx(), v.secret)
+	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		return err
 	}
-	err = s.Ledger.SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
+	err = s.Ledger.Accounts().SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
 	if errors.Is(err, ledger.ErrWeak) {
 		return wrong("%s Nothing was changed.", sentence(err.Error()))
 	}

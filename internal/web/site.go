@@ -95,9 +95,9 @@ func New(c Config) *Site {
 	s.desk = newPreparing(s)
 	s.ways = s.mux()
 	s.handler = s.guard(s.ways)
-	s.Ledger.OnAct(s.logAct)
+	s.Ledger.AuditLog().OnRecord(s.logAct)
 	if c.Public != nil {
-		s.Ledger.RefuseInPasswords(c.Public.Hostname())
+		s.Ledger.Accounts().RefuseInPasswords(c.Public.Hostname())
 	}
 	return s
 }
@@ -118,7 +118,7 @@ const keptUploads = 30 * 24 * time.Hour
 // Tidy forgets old sheets now and then until ctx ends.
 func (s *Site) Tidy(ctx context.Context) {
 	for {
-		if n, err := s.Ledger.PruneUploads(ctx, keptUploads); err != nil && ctx.Err() == nil {
+		if n, err := s.Ledger.Uploads().Prune(ctx, keptUploads); err != nil && ctx.Err() == nil {
 			s.Log.Warn("old sheets stay", "err", err)
 		} else if n > 0 {
 			s.Log.Info("forgot sheets that nobody touched", "sheets", n)

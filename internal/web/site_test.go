@@ -145,9 +145,9 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 	s.Helper()
 	s.people++
 	name := "person" + string(rune('a'-1+s.people))
-	account, err := s.Ledger.AddAccount(s.T.Context(), name, roles)
+	account, err := s.Ledger.Accounts().Add(s.T.Context(), name, roles)
 	s.must(err)
-	ticket, err := s.Ledger.MakeSignInLink(s.T.Context(), account.ID, time.Hour)
+	ticket, err := s.Ledger.Accounts().MakeSignInLink(s.T.Context(), account.ID, time.Hour)
 	s.must(err)
 	v := s.nobody()
 	v.name = account.Name
@@ -330,9 +330,9 @@ func TestEveryRouteRefuses(t *testing.T) {
 	for _, role := range ledger.Roles {
 		people[role] = s.as(role)
 	}
-	s.must(s.Ledger.KeepAct(t.Context(), ledger.AuditEvent{What: "before", By: "test"}))
+	s.must(s.Ledger.AuditLog().Record(t.Context(), ledger.AuditEvent{What: "before", By: "test"}))
 	acts := func() int { // but for those that tell of the refusals
-		all, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{Limit: 10_000})
+		all, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Limit: 10_000})
 		s.must(err)
 		return len(slices.DeleteFunc(all, func(a ledger.AuditEvent) bool { return a.What == "denied" }))
 	}
@@ -607,7 +607,7 @@ func TestTheWayOfASheet(t *testing.T) {
 		}
 	}
 	s.must(s.Ledger.Audit(t.Context()))
-	if uploads, err := s.Ledger.Uploads(t.Context()); err != nil || len(uploads) != 0 {
+	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
 	}
 	if b, err := s.Ledger.Batch(t.Context(), batch); err != nil || b.Approval.By != v.name {
@@ -689,7 +689,7 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.name, status, body)
 		}
 	}
-	uploads, err := s.Ledger.Uploads(t.Context())
+	uploads, err := s.Ledger.Uploads().List(t.Context())
 	s.must(err)
 	if len(uploads) != 1 {
 		t.Errorf("%d sheets were kept", len(uploads))
@@ -705,7 +705,7 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s := newSite(t)
 	ctx := t.Context()
 	const content = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	u, err := s.Ledger.KeepUpload(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
+	u, err := s.Ledger.Uploads().Add(ctx, ledger.Upload{File: "a.csv", CreatedBy: "ana"}, strings.NewReader(content))
 	s.must(err)
 	s.must(s.changeReading(ctx, u, reading{User: "bob@example.com"}))
 	now := &preparation{done: make(chan struct{})}
@@ -713,7 +713,7 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	u, err = s.Ledger.Upload(ctx, u.ID)
+	u, err = s.Ledger.Uploads().Find(ctx, u.ID)
 	s.must(err)
 	s.must(s.desk.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 1 || !all[0].Prepared {

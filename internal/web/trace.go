@@ -79,7 +79,7 @@ func (t *traces) ended(now time.Time) []ledger.AuditEvent {
 // there. A request is answered whether that succeeds or not.
 func (s *Site) keepTrace(ctx context.Context, a ledger.AuditEvent) {
 	for _, act := range s.traces.fold(a, time.Now()) {
-		if err := s.Ledger.KeepAct(context.WithoutCancel(ctx), act); err != nil {
+		if err := s.Ledger.AuditLog().Record(context.WithoutCancel(ctx), act); err != nil {
 			s.Log.Error("audit event lost", "what", act.What, "err", err)
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Site) flushTraces() {
 	due := s.traces.ended(time.Now().Add(foldTraces))
 	s.traces.mu.Unlock()
 	for _, act := range due {
-		if err := s.Ledger.KeepAct(context.Background(), act); err != nil {
+		if err := s.Ledger.AuditLog().Record(context.Background(), act); err != nil {
 			s.Log.Error("audit event lost", "what", act.What, "err", err)
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Site) concerned(v *visit, name string) ledger.Account {
 	if v.signedIn {
 		return v.session.Account
 	}
-	a, err := s.Ledger.Account(v.ctx(), name)
+	a, err := s.Ledger.Accounts().Find(v.ctx(), name)
 	if err != nil || a.ID == name {
 		return ledger.Account{}
 	}
@@ -267,7 +267,7 @@ func (s *Site) accountID(name string) string {
 	if name == "" {
 		return ""
 	}
-	a, err := s.Ledger.Account(context.Background(), name)
+	a, err := s.Ledger.Accounts().Find(context.Background(), name)
 	if err != nil {
 		return ""
 	}

@@ -59,9 +59,9 @@ func loggedSite(t *testing.T, change ...func(*Config)) (*testSite, *logbook) {
 func TestEveryRefusalIsLogged(t *testing.T) {
 	s, book := loggedSite(t)
 	stranger, nobody, owner := s.nobody(), s.as(), s.as(ledger.Roles...)
-	account, err := s.Ledger.Account(t.Context(), nobody.name)
+	account, err := s.Ledger.Accounts().Find(t.Context(), nobody.name)
 	s.must(err)
-	all, err := s.Ledger.Account(t.Context(), owner.name)
+	all, err := s.Ledger.Accounts().Find(t.Context(), owner.name)
 	s.must(err)
 	const private = "private-text"
 	ask := func(v *visitor, r route, host string, header ...string) {
@@ -123,7 +123,7 @@ func TestEveryRefusalIsLogged(t *testing.T) {
 	if n := len(book.take(t, private)); n > 0 {
 		t.Error("the log has what stood in a request")
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "denied"})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "denied"})
 	s.must(err)
 	if len(acts) == 0 || len(acts) > maxTraces+1 {
 		t.Errorf("%d denials are in the audit log", len(acts))
@@ -173,7 +173,7 @@ func TestTracesAreFolded(t *testing.T) {
 func TestSignInsAndChangesAreTraced(t *testing.T) {
 	s, book := loggedSite(t)
 	owner := s.as(ledger.Roles...)
-	a, err := s.Ledger.Account(t.Context(), owner.name)
+	a, err := s.Ledger.Accounts().Find(t.Context(), owner.name)
 	s.must(err)
 	const right, typed = "seven gray herons at noon", "a secret in the wrong field"
 	var whole strings.Builder
@@ -230,7 +230,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		link, _, _ = strings.Cut(link, "<")
 		secrets = append(secrets, link)
 	})
-	leo, err := s.Ledger.Account(t.Context(), "leo")
+	leo, err := s.Ledger.Accounts().Find(t.Context(), "leo")
 	s.must(err)
 	step("sign-in link made", map[string]any{"account": a.ID, "object": leo.ID}, func() {
 		_, body := owner.post("/settings/accounts/" + leo.ID + "/link")
@@ -238,7 +238,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		link, _, _ = strings.Cut(link, "<")
 		secrets = append(secrets, link)
 	})
-	ticket, err := s.Ledger.MakeSignInLink(t.Context(), leo.ID, time.Hour)
+	ticket, err := s.Ledger.Accounts().MakeSignInLink(t.Context(), leo.ID, time.Hour)
 	s.must(err)
 	secrets = append(secrets, ticket)
 	guest := s.nobody()
@@ -255,7 +255,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/settings/accounts/"+leo.ID, "role", "auditor"))
 	step("policy changed", map[string]any{"account": a.ID}, post("/settings/firm", "second", "1"))
 	step("data exported", map[string]any{"account": a.ID}, func() { owner.get("/calendar.csv") })
-	sessions, err := s.Ledger.Sessions(t.Context(), leo.ID)
+	sessions, err := s.Ledger.Accounts().ListSessions(t.Context(), leo.ID)
 	s.must(err)
 	step("session ended", map[string]any{"account": a.ID, "object": leo.ID},
 		post("/settings/accounts/"+leo.ID+"/sessions/"+sessions[0].ID+"/end"))
@@ -267,7 +267,7 @@ func TestSignInsAndChangesAreTraced(t *testing.T) {
 		post("/settings/accounts/"+leo.ID, "disabled", "1"))
 	step("session ended", map[string]any{"account": a.ID, "object": a.ID}, post("/leave"))
 
-	acts, err := s.Ledger.Acts(context.Background(), ledger.AuditQuery{})
+	acts, err := s.Ledger.AuditLog().List(context.Background(), ledger.AuditQuery{})
 	s.must(err)
 	kinds := make(map[string]int)
 	for _, act := range acts {
@@ -312,9 +312,9 @@ func TestWhatStrangersLearn(t *testing.T) {
 		if _, body := v.get("/sessions"); !strings.Contains(body, "v1.2.3") {
 			t.Errorf("%s: who is signed in is not told the version", name)
 		}
-		a, err := s.Ledger.Account(t.Context(), v.name)
+		a, err := s.Ledger.Accounts().Find(t.Context(), v.name)
 		s.must(err)
-		s.must(s.Ledger.SetPassword(t.Context(), a.ID, "seven gray herons at noon"))
+		s.must(s.Ledger.Accounts().SetPassword(t.Context(), a.ID, "seven gray herons at noon"))
 		if _, full := s.nobody().get("/sign-in"); !c.told && full != empty {
 			t.Errorf("%s: the page tells that there are accounts", name)
 		}
@@ -326,7 +326,7 @@ func TestWhatStrangersLearn(t *testing.T) {
 func TestSimilarNamesAreShownWithTheirIDs(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Roles...)
-	a, err := s.Ledger.Account(t.Context(), v.name)
+	a, err := s.Ledger.Accounts().Find(t.Context(), v.name)
 	s.must(err)
 	if html := namedPerson(map[string]string{v.name: a.ID},
 		v.name); !strings.Contains(string(html), "<bdi>"+v.name+"</bdi>") || !strings.Contains(string(html), a.ID) {
@@ -356,7 +356,7 @@ func TestOwnApprovalIsADenial(t *testing.T) {
 	s, book := loggedSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	asker := s.as(ledger.Preparer, ledger.Approver)
-	a, err := s.Ledger.Account(t.Context(), asker.name)
+	a, err := s.Ledger.Accounts().Find(t.Context(), asker.name)
 	s.must(err)
 	path, body := asker.sheet("clients.csv", someClients)
 	batch := asker.handIn(path, body)

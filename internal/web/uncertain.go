@@ -450,7 +450,7 @@ func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Resolu
 
 // did reports whether the form that was sent has done its work before.
 func (s *Site) did(v *visit, what, of string) (bool, error) {
-	acts, err := s.Ledger.Acts(v.ctx(), ledger.AuditQuery{By: v.who(), What: what, Of: of, Limit: 20})
+	acts, err := s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{By: v.who(), What: what, Of: of, Limit: 20})
 	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.AuditEvent) bool { return a.ID == v.once }), err
 }
 
@@ -477,7 +477,7 @@ func (s *Site) dashboard(v *visit) error {
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
 			"What the service gave for it is no address of a page."}
 	}
-	if err := s.Ledger.KeepAct(v.ctx(), ledger.AuditEvent{
+	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "dashboard",

@@ -147,7 +147,7 @@ func TestSettle(t *testing.T) {
 	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch})
 	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) ||
 		!strings.Contains(acts[0].Note, "was never made") {
 		t.Errorf("%+v, %v", acts, err)
@@ -286,7 +286,7 @@ func TestDashboardLink(t *testing.T) {
 		answer.Header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%v", answer.Header)
 	}
-	acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "dashboard", Of: batch})
+	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "dashboard", Of: batch})
 	if err != nil || len(acts) != 1 || strings.Contains(acts[0].Note, "http") || acts[0].By != v.name {
 		t.Errorf("%+v, %v", acts, err)
 	}
@@ -356,7 +356,7 @@ func TestSettleByWorkbook(t *testing.T) {
 	}
 	_, body = v.post(at+"/settle", form...)
 	v.wants(body, "settled already")
-	if acts, err := s.Ledger.Acts(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
+	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
 		len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
 	}

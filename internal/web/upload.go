@@ -26,17 +26,17 @@ func (s *Site) takeSheet(v *visit) error {
 	if err := s.mayKeep(v); err != nil {
 		return err
 	}
-	u, err := s.Ledger.KeepUpload(v.acting("upload", file.name, ""),
+	u, err := s.Ledger.Uploads().Add(v.acting("upload", file.name, ""),
 		ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.trouble(err)
 	}
 	if u.Size == 0 {
-		return errors.Join(s.Ledger.DropUpload(v.ctx(), u.ID),
+		return errors.Join(s.Ledger.Uploads().Delete(v.ctx(), u.ID),
 			wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
 	}
 	if err := s.desk.verify(v.ctx(), u); err != nil {
-		return errors.Join(s.Ledger.DropUpload(context.WithoutCancel(v.ctx()), u.ID), err)
+		return errors.Join(s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID), err)
 	}
 	if err := s.recallMapping(v.ctx(), u); err != nil {
 		return err
@@ -52,7 +52,7 @@ const (
 
 // mayKeep refuses another sheet of somebody who keeps too many.
 func (s *Site) mayKeep(v *visit) error {
-	n, size, err := s.Ledger.KeptUploads(v.ctx(), v.who())
+	n, size, err := s.Ledger.Uploads().Count(v.ctx(), v.who())
 	switch {
 	case err != nil:
 		return err

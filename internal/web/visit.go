@@ -138,7 +138,7 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 // linkNews tells whoever is signed in of a link that somebody else made to reset
 // their password.
 func (v *visit) linkNews() ([]flash, error) {
-	n, err := v.site.Ledger.LinkNews(v.ctx(), v.session.Account.ID)
+	n, err := v.site.Ledger.Accounts().FindLinkNews(v.ctx(), v.session.Account.ID)
 	if err != nil || n == nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func (w *walk) clock() {
 // link makes a sign-in link on the page and returns its secret.
 func (w *walk) link(v *visitor, name string) string {
 	w.Helper()
-	account, err := w.Ledger.Account(w.T.Context(), name)
+	account, err := w.Ledger.Accounts().Find(w.T.Context(), name)
 	w.must(err)
 	_, body := v.post("/settings/accounts/" + account.ID + "/link")
 	_, link, found := strings.Cut(body, "/enter?ticket=")
@@ -273,7 +273,7 @@ var ways = []way{
 			b, err := w.Ledger.Batch(w.T.Context(), "")
 			w.must(err)
 			_, body := w.one.post("/batches/" + b.ID + "/correct")
-			uploads, err := w.Ledger.Uploads(w.T.Context())
+			uploads, err := w.Ledger.Uploads().List(w.T.Context())
 			w.must(err)
 			path := "/sheets/" + uploads[0].ID
 			body = w.one.settled(path, body)
@@ -358,7 +358,7 @@ var ways = []way{
 			w.one.post("/settings/accounts", "name", "nobody else", "role", "approver", "role", "operator")
 			other := w.enters(w.link(w.one, "nobody else"), "")
 			w.approves(other)
-			account, err := w.Ledger.Account(w.T.Context(), "nobody else")
+			account, err := w.Ledger.Accounts().Find(w.T.Context(), "nobody else")
 			w.must(err)
 			for _, v := range []*visitor{w.one, other} {
 				v.post("/settings/accounts/" + account.ID + "/vouch")
@@ -376,9 +376,9 @@ var ways = []way{
 		uses: []string{"POST /sign-in"},
 		before: func(w *walk) {
 			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.AddAccount(w.T.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
+				a, err := w.Ledger.Accounts().Add(w.T.Context(), name, []ledger.Role{ledger.Approver, ledger.Operator})
 				w.must(err)
-				w.must(w.Ledger.SetPassword(w.T.Context(), a.ID, "harbor-walnut-sixteen"))
+				w.must(w.Ledger.Accounts().SetPassword(w.T.Context(), a.ID, "harbor-walnut-sixteen"))
 			}
 		},
 		one: func(w *walk) {
@@ -394,7 +394,7 @@ var ways = []way{
 			w.enters(w.link(vera, "otto"), resetPassword)
 			w.approves(w.signsIn("otto", resetPassword))
 			for _, name := range []string{"vera", "otto"} {
-				a, err := w.Ledger.Account(w.T.Context(), name)
+				a, err := w.Ledger.Accounts().Find(w.T.Context(), name)
 				w.must(err)
 				for _, v := range []*visitor{w.one, vera} {
 					v.post("/settings/accounts/" + a.ID + "/vouch")

@@ -58,7 +58,7 @@ func (c child) run() error {
 		s = halting{l}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	rc, applier := webhook.Handler(s, webhook.NewHMAC(webhook.Secrets(l, nil)), log)
+	rc, applier := webhook.Handler(s, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), log)
 	listener, err := net.Listen("tcp", c.Address)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func post(client *http.Client, url, body, signature string) int {
 func TestKilledBetweenStoreAndApply(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1"}, secret))
+		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1"}, secret))
 		s.place(l, s.add(l, 1))
 		address := s.free()
 		cmd, said := s.process(address, true)
@@ -181,7 +181,7 @@ func TestEverythingTwiceInReverse(t *testing.T) {
 	}
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1"}, secret))
+		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1"}, secret))
 		rows := s.add(l, orders)
 		s.place(l, rows[:orders/2])
 

@@ -156,7 +156,7 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 		}
 	}
 	documents := make(map[string]int)
-	for d, err := range l.Documents(s.Context(), "a") {
+	for d, err := range l.Documents().OfBatch(s.Context(), "a") {
 		s.must(err)
 		documents[d.ID]++
 		if d.OrderID != order(d.Number) || documents[d.ID] > 1 {
@@ -178,10 +178,10 @@ func (s *store) wantFiled(l *ledger.Ledger, rows int) {
 func TestFromDeliveryToRow(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		s.must(l.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
+		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
 		rows := s.add(l, 4)
 		s.place(l, rows[:2])
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, nil)), discard)
+		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		for _, r := range rows {
 			for _, body := range []string{document(r.Number), status(r.Number, 9, "filed"),
 				status(r.Number, 8, "pending")} {
@@ -204,17 +204,17 @@ func TestFromDeliveryToRow(t *testing.T) {
 func TestEndpointsComeAndGo(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l, other := s.open(), s.open()
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, nil)), discard)
+		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		deliver := func(secret string) int { return answer(rc, delivery(event, sign(secret, event))).StatusCode }
 		if got := deliver("whsec_1"); got != 503 {
 			s.Errorf("before: %d", got)
 		}
-		s.must(other.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"))
-		s.must(other.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"))
+		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, "whsec_1"))
+		s.must(other.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_2", URL: "https://here"}, "whsec_2"))
 		if one, two := deliver("whsec_1"), deliver("whsec_2"); one != 200 || two != 200 {
 			s.Errorf("kept: %d and %d", one, two)
 		}
-		s.must(other.DropEndpoint(s.Context(), "we_1"))
+		s.must(other.Endpoints().Delete(s.Context(), "we_1"))
 		for deadline := time.Now().Add(10 * time.Second); deliver("whsec_1") == 200; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				s.Fatal("a dropped secret is still accepted")
@@ -231,8 +231,8 @@ func TestEndpointsComeAndGo(t *testing.T) {
 func TestSignedIsAlwaysKept(t *testing.T) {
 	onBothDatabases(t, func(s *store) {
 		l := s.open()
-		s.must(l.KeepEndpoint(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
-		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, nil)), discard)
+		s.must(l.Endpoints().Set(s.Context(), ledger.Endpoint{ID: "we_1", URL: "https://here"}, secret))
+		rc, _ := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), nil)), discard)
 		bodies := []string{
 			`{"id":"evt_a\ud800","type":"t"}`, "{\"id\":\"evt_b\xff\",\"type\":\"t\"}", `{"id":" evt_c ","type":"t"}`,
 			`{"id":"` + strings.Repeat("x", 201) + `","type":"t"}`,

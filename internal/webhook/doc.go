@@ -3,7 +3,7 @@
 // whichever process comes first. A crash at any point loses nothing, for what
 // was not stored was not answered with 2xx and is sent again.
 //
-//	handler, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l, env.WebhookSecrets)), log)
+//	handler, applier := webhook.Handler(l, webhook.NewHMAC(webhook.Secrets(l.Endpoints(), env.WebhookSecrets)), log)
 //	mux.Handle("POST "+webhook.Path, handler)
 //	go applier.Run(ctx)
 package webhook

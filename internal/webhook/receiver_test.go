@@ -71,7 +71,7 @@ func (m *memory) ApplyEvents(context.Context) (int, []ledger.Settled, error) {
 	return m.apply()
 }
 
-func (m *memory) EndpointSecrets(context.Context) ([]string, error) {
+func (m *memory) Secrets(context.Context) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reads++

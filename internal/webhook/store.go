@@ -18,8 +18,11 @@ type Store interface {
 	// ApplyEvents applies one group of stored events and reports how many they
 	// were: 0 when nothing is left.
 	ApplyEvents(ctx context.Context) (done int, settled []ledger.Settled, err error)
-	// EndpointSecrets are the signing secrets of the registered endpoints.
-	EndpointSecrets(ctx context.Context) ([]string, error)
+}
+
+// Endpoints lists the signing secrets of the registered endpoints.
+type Endpoints interface {
+	Secrets(ctx context.Context) ([]string, error)
 }
 
 // Path is where this program takes events, unless a server has its own mind.

@@ -111,9 +111,9 @@ func signed(body, signature []byte, secrets []string) bool {
 
 // Secrets reads those of the store's endpoints and those given beside them; nil
 // for none beside them.
-func Secrets(store Store, given func() ([]string, error)) func(context.Context) ([]string, error) {
+func Secrets(endpoints Endpoints, given func() ([]string, error)) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		secrets, err := store.EndpointSecrets(ctx)
+		secrets, err := endpoints.Secrets(ctx)
 		if given == nil {
 			return secrets, err
 		}

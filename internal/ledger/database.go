@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"database/sql"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"bulkfiling/internal/money"
+)
+
+// database is one database and this process's membership in it. The types over it
+// share its connections, its write lock, its clock and its keys.
+type database struct {
+	dir     string
+	dialect dialect
+	write   *sql.DB // one connection for SQLite, so that writers queue instead of colliding
+	read    *sql.DB
+	turns   *turns // of the processes over one SQLite file; nil for PostgreSQL
+	clock   *clock
+	now     func() time.Time // the database's time
+	lease   time.Duration
+	timeout time.Duration
+	schema  int64 // the highest migration that this program knows
+	history history
+
+	following sync.Mutex
+	file      os.FileInfo // the SQLite file that the connections have open
+
+	repeatAgents bool
+	tolerance    money.Cents
+
+	statements  statements
+	transitions chan *transition
+	stop        chan struct{}
+	committed   chan struct{} // closed after the last group
+	stopped     sync.WaitGroup
+	closing     sync.Once
+
+	sealing sealing
+
+	hashing hashing
+	hashers *hashQueue
+	onAct   atomic.Pointer[func(AuditEvent)]
+
+	contextWords atomic.Pointer[[]string]
+
+	owner       Process
+	ownerLock   *flock.Flock
+	renewing    sync.Mutex   // guards what the process is and whether it places
+	leasedUntil atomic.Int64 // by the machine's uptime, in nanoseconds
+	out         out
+}
+
+// The types over one database.
+type (
+	// Accounts are who may sign in to the page, and how: passwords, sessions,
+	// sign-in links, factors, identities at a provider, known browsers.
+	Accounts struct{ *database }
+	// Uploads are spreadsheets that wait to be placed, and the column mappings.
+	Uploads struct{ *database }
+	// Schedules place the filings of company lists when they are due.
+	Schedules struct{ *database }
+	// Notifications are what people are told, once for a whole fleet.
+	Notifications struct{ *database }
+	// Endpoints are where the filing service's events arrive.
+	Endpoints struct{ *database }
+	// Documents are the documents of placed orders.
+	Documents struct{ *database }
+	// AuditLog is what people did.
+	AuditLog struct{ *database }
+	// SealKeys are the keys that seal secrets.
+	SealKeys struct{ *database }
+)
+
+// Accounts are those of the ledger's database.
+func (l *Ledger) Accounts() Accounts { return Accounts{l.database} }
+
+// Uploads are those of the ledger's database.
+func (l *Ledger) Uploads() Uploads { return Uploads{l.database} }
+
+// Schedules are those of the ledger's database.
+func (l *Ledger) Schedules() Schedules { return Schedules{l.database} }
+
+// Notifications are those of the ledger's database.
+func (l *Ledger) Notifications() Notifications { return Notifications{l.database} }
+
+// Endpoints are those of the ledger's database.
+func (l *Ledger) Endpoints() Endpoints { return Endpoints{l.database} }
+
+// Documents are those of the ledger's database.
+func (l *Ledger) Documents() Documents { return Documents{l.database} }
+
+// AuditLog is that of the ledger's database.
+func (l *Ledger) AuditLog() AuditLog { return AuditLog{l.database} }
+
+// SealKeys are those of the ledger's database.
+func (l *Ledger) SealKeys() SealKeys { return SealKeys{l.database} }
