@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,10 +110,11 @@ var generated = []struct {
 	file, name string
 	make       func() string
 }{
-	{"README.md", "states", stateDiagram},
+	{"docs/reference.md", "states", stateDiagram},
 	{"docs/assumptions.md", "assumptions", assumptionTable},
-	{"README.md", "environment", environmentTable},
-	{"README.md", "packages", packageTable},
+	{"docs/reference.md", "environment", environmentTable},
+	{"docs/reference.md", "packages", packageTable},
+	{"docs/reference.md", "imports", importGraph},
 	{"docs/columns.md", "columns", importer.ColumnTable},
 }
 
@@ -170,6 +172,69 @@ func packageTable() string {
 		}
 	}
 	return b.String()
+}
+
+// importGraph draws the imports between packages. It leaves out those that
+// others imply, and the packages that every package may import.
+func importGraph() string {
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...").Output()
+	if err != nil {
+		panic(fmt.Sprintf("go list: %v", err))
+	}
+	direct := make(map[string][]string)
+	for line := range strings.Lines(string(out)) {
+		names := strings.Fields(line)
+		if slices.Contains(everywhere, strings.TrimPrefix(names[0], "bulkfiling/")) {
+			continue
+		}
+		for _, i := range names[1:] {
+			if name, ours := strings.CutPrefix(i, "bulkfiling/"); ours && !slices.Contains(everywhere, name) {
+				direct[names[0]] = append(direct[names[0]], i)
+			}
+		}
+	}
+	var reaches func(from, to string) bool
+	reaches = func(from, to string) bool {
+		return slices.ContainsFunc(direct[from], func(i string) bool { return i == to || reaches(i, to) })
+	}
+	short := func(path string) string {
+		return strings.TrimPrefix(strings.TrimPrefix(path, "bulkfiling/"), "internal/")
+	}
+	var b strings.Builder
+	b.WriteString("```mermaid\nflowchart TD\n")
+	for _, from := range slices.Sorted(maps.Keys(direct)) {
+		for _, to := range direct[from] {
+			if !slices.ContainsFunc(direct[from], func(i string) bool { return reaches(i, to) }) {
+				fmt.Fprintf(&b, "    %s --> %s\n", short(from), short(to))
+			}
+		}
+	}
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// TestDependenciesHaveReasons compares the direct requirements of go.mod with
+// the table of docs/reference.md.
+func TestDependenciesHaveReasons(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/reference.md"), "## Dependencies")
+	listed := make(map[string]bool)
+	for _, row := range regexp.MustCompile(`(?m)^\| ([a-zA-Z][^|]*/[^|]*) \| \S`).FindAllStringSubmatch(table, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			listed[name] = true
+		}
+	}
+	delete(listed, "panva/node-oidc-provider")
+	version := regexp.MustCompile(`/v\d+$`)
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(read(t, "go.mod"), -1) {
+		name := version.ReplaceAllString(strings.TrimPrefix(m[1], "github.com/"), "")
+		if !listed[name] {
+			t.Errorf("docs/reference.md gives no reason for %s", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("docs/reference.md lists %s, which go.mod does not require", name)
+	}
 }
 
 func assumptionTable() string {

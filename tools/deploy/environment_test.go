@@ -12,14 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ofTheImage are variables that the image sets, and nobody else.
+// ofTheImage lists the variables that only the image sets.
 var ofTheImage = []string{"FILING_DATA_DIR"}
 
-// variables are those of the README's table, which is made of the program's own;
-// secret are those that a file may hold.
+// variables lists the variables of the table in docs/reference.md, which is
+// generated from the program's own; secret lists those that a file may hold.
 func variables(t *testing.T) (all, secret []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +34,13 @@ func variables(t *testing.T) (all, secret []string) {
 		secret = append(secret, name[1])
 	}
 	if len(all) < 15 || len(secret) < 6 {
-		t.Fatalf("the table of the README has the variables %v, and the secrets %v", all, secret)
+		t.Fatalf("docs/reference.md has the variables %v, and the secrets %v", all, secret)
 	}
 	return all, secret
 }
 
-// lacking are the variables that a container is not given; a secret is given by
-// the name of its file, too.
+// lacking lists the variables that a container is not given. A secret may be
+// given by the name of its file.
 func lacking(t *testing.T, has func(name string) bool) []string {
 	t.Helper()
 	all, secret := variables(t)
@@ -49,7 +49,8 @@ func lacking(t *testing.T, has func(name string) bool) []string {
 	})
 }
 
-// A variable that the program reads can be set in every deployment of it.
+// TestEveryVariableReachesTheContainers checks that every variable which the
+// program reads can be set in every deployment.
 func TestEveryVariableReachesTheContainers(t *testing.T) {
 	fees := filepath.Join(t.TempDir(), "fees.csv")
 	p := demo(t, "FILING_FEES="+fees, "FILING_NOTIFY_FILE=./notify", "FILING_WEBHOOK_SECRET_FILE=./hooks",
