@@ -113,7 +113,7 @@ var replacements = []replacement{
 // remaining counts the hits that each package may still have. The numbers only
 // go down, and a package that is not listed has none.
 var remaining = map[string]int{
-	".": 0,
+	".":                         0,
 	"cmd/importer":              216,
 	"deploy":                    10,
 	"deploy/grafana/dashboards": 10,
