@@ -3,7 +3,7 @@
 #
 #   docker build --build-arg VERSION=1.2.3 -t bulkfiling:1.2.3 .
 #
-# What it is built with is pinned by digest: make pin-images looks it up anew.
+# The build image is pinned by digest: make pin-images updates it.
 
 FROM golang:1.26.8@sha256:0f063af2d465d8dcae54cce04278ada488b96f77b42449c8d071e47d016cc65a AS build
 WORKDIR /src
