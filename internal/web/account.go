@@ -34,12 +34,12 @@ func (s *Site) addAccount(v *visit) error {
 	if s.ProviderOnly {
 		return wrong(
 			"People are added when they first sign in with a company account. To add a break-glass account: " +
-				"importer accounts add. Nobody was added.")
+				"importer accounts add. No one was added.")
 	}
 	account, err := s.Ledger.Accounts().Add(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
 		rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
-		return wrong("%s Nobody was added.", sentence(err.Error()))
+		return wrong("%s No one was added.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func (s *Site) changeAccount(v *visit) error {
 		return err
 	}
 	if disabled {
-		note = "cannot sign in"
+		note = "disabled, cannot sign in"
 	}
-	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role, sees nothing but its own sessions"))
+	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
 	return v.goTo("/settings#accounts")
 }
 
@@ -99,17 +99,17 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 	}
 	secret, err := s.Ledger.Accounts().MakeSignInLink(v.acting("account-link", a.Name, note), a.ID, linkLife)
 	if errors.Is(err, ledger.ErrSignInLink) {
-		return wrong("%s is disabled: no link would sign them in.", a.Name)
+		return wrong("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
 	}
 	if errors.Is(err, ledger.ErrManaged) {
-		return wrong("%s signs in with a company account, and needs no link.", a.Name)
+		return wrong("%s signs in with a company account and needs no link. No link was made.", a.Name)
 	}
 	if err != nil {
 		return err
 	}
-	title := "A sign-in link"
+	title := "One-time sign-in link"
 	if a.HasPassword {
-		title = "A link to reset a password"
+		title = "Password reset link"
 	}
 	return v.show("link.html", title, struct {
 		Name, Said, Link string
@@ -122,7 +122,7 @@ func (s *Site) revokeLink(v *visit) error {
 	id := v.r.PathValue("link")
 	err := s.Ledger.Accounts().RevokeSignInLink(v.acting("account-link-revoke", id, ""), id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		v.say("note", "The link was used, or has ended.")
+		v.say("note", "The link was used or has expired.")
 		return v.goTo("/settings#links")
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Site) vouch(v *visit) error {
 	if errors.Is(err, ledger.ErrVouch) {
 		return wrong(
 			"You made the sign-in link of %s, or signed in with a link from the same person. Another operator must "+
-				"confirm the account. If there is no other operator, run at the terminal: importer accounts vouch. "+
+				"confirm the account. If there is no other operator, run on the server: importer accounts vouch. "+
 				"Nothing was changed.", account.Name)
 	}
 	if err != nil {
@@ -156,6 +156,7 @@ func (s *Site) vouch(v *visit) error {
 type auditPage struct {
 	Acts         []ledger.AuditEvent
 	By, What, Of string
+	Events       []auditEvent // for the filter
 	Older        string
 	Similar      map[string]string // ids of people whose names look like another's
 }
@@ -170,7 +171,7 @@ func (s *Site) similarNames(v *visit) (map[string]string, error) {
 
 func (s *Site) audit(v *visit) error {
 	ask := v.r.URL.Query()
-	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of")}
+	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)
 	var err error
 	p.Acts, err = s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{

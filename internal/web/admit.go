@@ -50,7 +50,8 @@ func (a arrival) life(now time.Time) time.Duration {
 
 // Why somebody is not let in whose password is right.
 var (
-	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled", "An operator can let it in again."}
+	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled",
+		"No one was signed in. Ask an operator to enable the account."}
 	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account",
 		"Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page " +
 			"and choose your company account."}
@@ -179,7 +180,7 @@ func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
-			").\nIf nobody in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
+			").\nIf no one in your firm expects this, disable the account now: importer accounts disable \"" + a.Name +
 			"\"\n",
 	})
 	return err

@@ -88,10 +88,10 @@ func (v *visit) sayBarred(err error) {
 	v.site.deny(v, ledger.ErrSecond.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
-		v.say("warn", "%s A second person approves it: send them the address of this page. Nothing was sent.",
+		v.say("warn", "%s Nothing was sent. Send another approver the address of this page.",
 			why.ToYou())
 	} else {
-		v.say("warn", "A second person approves it: send them the address of this page. Nothing was sent.")
+		v.say("warn", "A second person must approve. Nothing was sent. Send another approver the address of this page.")
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *Site) checkedWarnings(v *visit, b ledger.Batch) error {
 	if err != nil || w.Count == 0 || v.r.PostForm.Get("warnings") == strconv.Itoa(w.Count) {
 		return err
 	}
-	return wrong("There is a box to confirm that you have checked %s: check it. Nothing was sent.",
+	return wrong("Nothing was sent. Select the box that confirms that you reviewed %s, then try again.",
 		count(w.Count, "warning"))
 }
 
@@ -130,7 +130,7 @@ func (s *Site) approve(v *visit) error {
 		err = p.Matches(v.r.PostForm.Get("plan"))
 	}
 	if err == nil {
-		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "filing"), p.Total, p.Hash)
+		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
 		err = s.Ledger.Approve(v.acting("approve", b.ID, note), b.ID, p.Hash, v.who())
 	}
 	s.sights.forget(b.ID)
@@ -140,22 +140,22 @@ func (s *Site) approve(v *visit) error {
 			return err
 		}
 		if b.Approval.State == ledger.ApprovalGiven {
-			v.say("note", "It was approved by %s at %s.", b.Approval.By,
+			v.say("note", "This batch was already approved by %s at %s.", b.Approval.By,
 				b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
 		} else {
-			v.say("note", "It waits for no approval.")
+			v.say("note", "This batch does not wait for approval.")
 		}
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "What it holds or costs has changed since you looked: it is %s for %s now. Look again, then "+
-			"say yes. Nothing was sent.", p.Total, count(p.Counts[filing.Ready], "filing"))
+		v.say("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
+			"approve it again.", count(p.Counts[filing.Ready], "order"), p.Total)
 	case errors.Is(err, ledger.ErrNotOpen):
-		v.say("warn", "It is not submitted yet, so it cannot be approved. Nothing was sent.")
+		v.say("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:
-		v.say("ok", "Approved: %s for %s. It is being placed.", count(p.Counts[filing.Ready], "filing"), p.Total)
+		v.say("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"), p.Total)
 	}
 	return v.goTo("/batches/" + b.ID)
 }
@@ -183,14 +183,14 @@ func (s *Site) approveCosts(v *visit) error {
 	s.sights.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "The cost has changed since you looked: %s cost %s now. Nothing was approved.",
+		v.say("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
 			count(looked.Rows, "row"), looked.Cost)
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:
-		v.say("ok", "Approved: %s for %s.", count(looked.Rows, "row"), looked.Cost)
+		v.say("ok", "Approved %s for %s. The orders are being placed.", count(looked.Rows, "row"), looked.Cost)
 	}
 	return v.goTo("/batches/" + b.ID)
 }

@@ -25,23 +25,23 @@ func TestApproval(t *testing.T) {
 	s, asker, batch := wantsApproval(t)
 	preparer := s.as(ledger.Preparer)
 	_, body := asker.get("/batches/" + batch)
-	asker.wants(body, "It waits for a yes", "You uploaded this spreadsheet, so someone else must approve it.")
+	asker.wants(body, "Waiting for approval", "You uploaded this spreadsheet, so someone else must approve it.")
 	if strings.Contains(body, `id="approve"`) {
 		t.Error("the asker has the button")
 	}
 	_, body = preparer.get("/batches/" + batch)
-	preparer.wants(body, "It waits for a yes", "Only an approver can approve this batch.")
+	preparer.wants(body, "Waiting for approval", "Only an approver can approve this batch.")
 
 	plan := s.plan(batch)
 	_, body = asker.post("/batches/"+batch+"/approve", "plan", plan)
-	asker.wants(body, "A second person approves it")
+	asker.wants(body, "Send another approver")
 
 	people := []*visitor{s.as(ledger.Approver), s.as(ledger.Approver)}
 	said := make([]string, len(people))
 	var both sync.WaitGroup
 	for i, p := range people {
 		_, body := p.get("/batches/" + batch)
-		p.wants(body, `id="approve"`, "3 filings")
+		p.wants(body, `id="approve"`, "3 orders")
 		both.Go(func() { _, said[i] = p.post("/batches/"+batch+"/approve", "plan", hidden(body, "plan")) })
 	}
 	both.Wait()
@@ -52,9 +52,9 @@ func TestApproval(t *testing.T) {
 	}
 	for i, p := range people {
 		if b.Approval.By == p.name {
-			p.wants(said[i], "Approved: 3 filings")
+			p.wants(said[i], "Approved 3 orders")
 		} else {
-			p.wants(said[i], "It was approved by "+b.Approval.By)
+			p.wants(said[i], "already approved by "+b.Approval.By)
 		}
 	}
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "approve"})
@@ -78,7 +78,7 @@ func TestApprovalOfAnotherPlan(t *testing.T) {
 	plan := s.plan(batch)
 	s.must(s.Ledger.RequestApproval(t.Context(), batch, "what it was before"))
 	_, body := v.post("/batches/"+batch+"/approve", "plan", "what it was before")
-	v.wants(body, "has changed since you looked", "Nothing was sent", `value="`+plan+`"`)
+	v.wants(body, "Review the batch", "Nothing was sent", `value="`+plan+`"`)
 	counts, err := s.Ledger.Counts(t.Context(), batch)
 	s.must(err)
 	if counts[filing.Ready] != 3 || s.plan(batch) != plan {

@@ -240,11 +240,11 @@ func plotFunds(history []ledger.Funds, cut historySpan, rows int, queued money.C
 	p.X[1], p.X[3], p.X[parts] = "", "", "now" // a phone has room for these
 	p.Title = fmt.Sprintf("Available: %s now", now.Dollars())
 	if rows > 0 {
-		p.X = append(p.X, "queue placed")
+		p.X = append(p.X, "queue done")
 		p.Paths = append(p.Paths, plotPath{"now", fmt.Sprintf("M%.1f 0V1000", present)},
 			plotPath{"ahead", fmt.Sprintf("M%.1f %.1fL1000 %.1f", present, y(now), y(ahead))})
-		p.Key = append(p.Key, plotKey{"ahead", "what " + count(rows, "queued row") + " will leave"})
-		p.Title += fmt.Sprintf(", %s once %s placed", leftText(ahead, queued.IsUnknown()), isAre(rows, "queued row"))
+		p.Key = append(p.Key, plotKey{"ahead", "after " + count(rows, "queued row")})
+		p.Title += fmt.Sprintf(", %s after %s", leftText(ahead, queued.IsUnknown()), count(rows, "queued row"))
 	}
 	return p
 }
@@ -296,18 +296,18 @@ func (d *declaration) read() bool {
 	d.cents, err = money.Parse(d.Amount)
 	switch {
 	case strings.TrimSpace(d.Amount) == "":
-		d.AmountError = "Type the amount in dollars, such as 2500 or 1,250.50."
+		d.AmountError = "Enter the amount in dollars, such as 2500 or 1,250.50."
 	case err != nil:
-		d.AmountError = "That is not an amount in dollars and cents: type it such as 2500 or 1,250.50."
+		d.AmountError = "Not an amount in dollars and cents. Enter it like 2500 or 1,250.50."
 	case d.Kind == string(ledger.Deposit) && d.cents <= 0:
-		d.AmountError = "A deposit is more than nothing. To take money off the book, enter an adjustment."
+		d.AmountError = "A deposit must be more than $0.00. To subtract money, record an adjustment."
 	case d.cents == 0:
-		d.AmountError = "An adjustment of nothing changes nothing."
+		d.AmountError = "An adjustment cannot be $0.00. Enter a positive or negative amount."
 	case d.cents > maxDeclared || d.cents < -maxDeclared:
-		d.AmountError = "That is more than a billion dollars: surely a slip."
+		d.AmountError = "More than a billion dollars. Check the amount."
 	}
 	if len([]rune(d.Note)) > maxNote {
-		d.NoteError = fmt.Sprintf("At most %d letters.", maxNote)
+		d.NoteError = fmt.Sprintf("Enter at most %d characters.", maxNote)
 	}
 	return d.AmountError == "" && d.NoteError == ""
 }
@@ -359,7 +359,7 @@ func (s *Site) declare(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "The %s of %s is entered. %s", d.Kind, d.cents.Dollars(), said)
+	v.say("ok", "Recorded the %s of %s. %s", d.Kind, d.cents.Dollars(), said)
 	return v.goTo("/balance")
 }
 
@@ -398,34 +398,35 @@ func (s *Site) fundsText(v *visit) (string, error) {
 		return "", err
 	}
 	if !book.Declared {
-		return "It counts once a deposit is declared: until then the book holds nothing back.", nil
+		return "It counts from the first deposit on. Until then, no order is held back.", nil
 	}
 	text := book.Available().Dollars() + " is available."
 	switch short := queued.Amount - max(0, book.Available()); {
 	case rows == 0:
-		text += " No row waits to be placed."
+		text += " No rows are waiting."
 	case short > 0:
-		text += fmt.Sprintf(" For the %s that is %s too little: what it pays for goes on, the rest waits.",
+		text += fmt.Sprintf(
+			" Insufficient funds for %s; you need %s more. The rows that it covers are sent; the rest wait.",
 			count(rows, "queued row"), short.Dollars())
 	default:
-		text += fmt.Sprintf(" It pays for the %s: what waited for funds goes on.", count(rows, "queued row"))
+		text += fmt.Sprintf(" It covers %s. Rows that waited for funds are sent now.", count(rows, "queued row"))
 	}
 	return text, nil
 }
 
 // entryNames are the kinds of entries in plain words.
 var entryNames = map[ledger.EntryKind]string{
-	ledger.Deposit: "deposit", ledger.Adjustment: "adjustment", ledger.Reserve: "set aside", ledger.Posted: "spent",
-	ledger.Voided: "set free",
+	ledger.Deposit: "Deposit", ledger.Adjustment: "Adjustment", ledger.Reserve: "Reserved", ledger.Posted: "Charged",
+	ledger.Voided: "Released",
 }
 
 func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }
 
 // askForFunds has the service asked at once whether there are funds again.
 func (s *Site) askForFunds(v *visit) error {
-	if err := s.Ledger.ProbeNow(v.acting("ask", "", "whether there are funds again")); err != nil {
+	if err := s.Ledger.ProbeNow(v.acting("ask", "", "the filing service for available funds")); err != nil {
 		return err
 	}
-	v.say("ok", "One row asks the service at once; if it is placed, the others go on.")
+	v.say("ok", "One row is sent now. If the filing service accepts it, the other rows follow.")
 	return v.goTo("/balance")
 }

@@ -25,18 +25,18 @@ func TestDeposit(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
 	_, body := v.get("/balance")
-	v.wants(body, "not known", "No deposit was ever entered", "No entry yet")
+	v.wants(body, "unknown", "No deposit is recorded", "No entries yet")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "$2,500.50", "note", "wire <b>")
-	v.wants(body, "Enter a deposit of $2,500.50?", "This is the first deposit", "wire &lt;b&gt;")
+	v.wants(body, "Record a deposit of $2,500.50?", "This is the first deposit", "wire &lt;b&gt;")
 	if s.book().Declared {
 		t.Fatal("entered before it was confirmed")
 	}
 	sure := []string{"once", hidden(body, "once"), "kind", hidden(body, "kind"), "amount", hidden(body, "amount"),
 		"note", "wire <b>", "sure", "1"}
 	_, body = v.post("/balance/entries", sure...)
-	v.wants(body, "The deposit of $2,500.50 is entered", "$2,500.50 is available", "wire &lt;b&gt;", "Funds over time")
+	v.wants(body, "Recorded the deposit of $2,500.50", "$2,500.50 is available", "wire &lt;b&gt;", "Balance over time")
 	_, body = v.post("/balance/entries", sure...)
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	if book := s.book(); book.Deposits != 2500_50 {
 		t.Errorf("%+v", book)
 	}
@@ -45,7 +45,7 @@ func TestDeposit(t *testing.T) {
 		t.Errorf("%+v, %v", acts, err)
 	}
 	_, body = v.post("/balance/entries", "kind", "adjustment", "amount", "-0.50", "sure", "1")
-	v.wants(body, "The adjustment of -$0.50 is entered", "$2,500.00 is available")
+	v.wants(body, "Recorded the adjustment of -$0.50", "$2,500.00 is available")
 	_, body = v.get("/balance?show=declared")
 	v.wants(body, "-$0.50", "$2,500.50")
 }
@@ -55,14 +55,14 @@ func TestNoDeposit(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
 	for _, c := range []struct{ kind, amount, note, says string }{
-		{"deposit", "", "", "Type the amount"},
-		{"deposit", "12,50", "", "not an amount"},
-		{"deposit", "1.005", "", "not an amount"},
-		{"deposit", "\"><script>", "", "not an amount"},
-		{"deposit", "-5", "", "more than nothing"},
-		{"deposit", "99999999999999", "", "surely a slip"},
-		{"adjustment", "0", "", "changes nothing"},
-		{"deposit", "5", strings.Repeat("x", 301), "At most 300"},
+		{"deposit", "", "", "Enter the amount"},
+		{"deposit", "12,50", "", "Not an amount"},
+		{"deposit", "1.005", "", "Not an amount"},
+		{"deposit", "\"><script>", "", "Not an amount"},
+		{"deposit", "-5", "", "more than $0.00"},
+		{"deposit", "99999999999999", "", "billion dollars"},
+		{"adjustment", "0", "", "cannot be $0.00"},
+		{"deposit", "5", strings.Repeat("x", 301), "at most 300"},
 	} {
 		status, body := v.post("/balance/entries", "kind", c.kind, "amount", c.amount, "note", c.note, "sure", "1")
 		if status != http.StatusUnprocessableEntity || !strings.Contains(body, c.says) ||
@@ -88,11 +88,11 @@ func TestBalanceOfAQueue(t *testing.T) {
 	v.wants(body, "annual report, DE ", "estimated", "Service fee", "read in November 2026")
 	v.handIn(path, body)
 	_, body = v.get("/balance")
-	v.wants(body, "too little", "3 queued rows", "about $1,", "queue placed", `class="ahead"`)
+	v.wants(body, "Insufficient funds; you need", "3 queued rows", "about $1,", "queue done", `class="ahead"`)
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "10")
-	v.wants(body, "too little for what is queued")
+	v.wants(body, "The queued rows need")
 	_, body = v.post("/balance/entries", "kind", "deposit", "amount", "2000", "sure", "1")
-	v.wants(body, "It pays for the 3 queued rows")
+	v.wants(body, "It covers 3 queued rows")
 }
 
 // Where the service refuses for want of funds what the book could pay for, the page
@@ -104,7 +104,7 @@ func TestTheServiceContradictsTheBook(t *testing.T) {
 	path, body := v.sheet("a.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/balance")
-	v.wants(body, "The queued rows are paid for")
+	v.wants(body, "The balance covers the queued rows")
 	refused := filing.Answer{Kind: filing.NoFunds, Status: http.StatusPaymentRequired, Message: "Insufficient balance"}
 	for row, err := range s.Ledger.Rows(t.Context(), batch) {
 		s.must(err)
@@ -141,20 +141,20 @@ func TestWarningsAreConfirmed(t *testing.T) {
 	path, body := v.sheet("a.csv", "Company ID,Entity Type,Formation State,Filing State,Filing Year,User Email\n"+
 		"comp_1,LLC,DE,OH,2026,ana@example.com\ncomp_2,LLC,DE,DE,2026,ana@example.com\n")
 	v.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC", "D2",
-		"I have checked 1 warning", ">Warnings<")
+		"I reviewed 1 warning", ">Warnings<")
 	_, after := v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"))
-	v.wants(after, "There is a box to confirm that you have checked 1 warning")
+	v.wants(after, "confirms that you reviewed 1 warning")
 	_, after = v.post(path+"/hand-in", "version", hidden(body, "version"), "plan", hidden(body, "plan"),
 		"warnings", "1")
-	v.wants(after, "A second person approves it")
+	v.wants(after, "a second person approves")
 	b, err := s.Ledger.Batch(t.Context(), "")
 	s.must(err)
 	other := s.as(ledger.Approver)
 	_, body = other.get("/batches/" + b.ID)
 	other.wants(body, "1 warning on 1 row to be sent", "Ohio asks no annual report of an LLC",
-		"I have checked 1 warning", "annual report, DE LLC", "estimated")
+		"I reviewed 1 warning", "annual report, DE LLC", "estimated")
 	_, after = other.post("/batches/"+b.ID+"/approve", "plan", b.Approval.Plan)
-	other.wants(after, "There is a box to confirm that you have checked 1 warning")
+	other.wants(after, "confirms that you reviewed 1 warning")
 	if b, err := s.Ledger.Batch(t.Context(), b.ID); err != nil || b.Approval.State != ledger.ApprovalWanted {
 		t.Errorf("%+v, %v", b.Approval, err)
 	}
@@ -179,7 +179,7 @@ func TestEntriesInPages(t *testing.T) {
 	older := strings.ReplaceAll(strings.Split(strings.SplitAfter(body, `href="/balance?before=`)[1], "#")[0],
 		"&amp;", "&")
 	_, body = v.get("/balance?before=" + older)
-	v.wants(body, "$1.04", "$1.00", "The newest")
+	v.wants(body, "$1.04", "$1.00", "Newest")
 	if strings.Contains(body, "Older →") {
 		t.Error("there is nothing older")
 	}
@@ -190,7 +190,7 @@ func TestAskForFunds(t *testing.T) {
 	s := newSite(t)
 	v := s.as(ledger.Operator)
 	if status, body := v.post("/balance/ask"); status != http.StatusOK ||
-		!strings.Contains(body, "asks the service at once") {
+		!strings.Contains(body, "One row is sent now") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "ask"}); err != nil || len(acts) != 1 {

@@ -236,8 +236,8 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 	case b.Paused:
 		p.Holds = append(p.Holds, hold{
 			Class: "warn",
-			What:  "It is paused.",
-			Do:    "Nothing more of it is sent until somebody resumes it; what is at the service is answered.",
+			What:  "This batch is paused.",
+			Do:    "No more rows are sent until someone resumes it. Rows already sent get their result.",
 		})
 		return nil
 	case b.Approval.State == ledger.ApprovalWanted:
@@ -247,22 +247,22 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		h := hold{Word: report.HaltWords(p.Halted), Class: "warn", What: sentence(text)}
 		switch p.Halted.Reason {
 		case filing.HaltFunds:
-			h.Do, h.Path, h.Name = "Pay the service, then declare the deposit: what waits goes on at once. "+
-				"Nothing is lost.", "/balance", "Declare a deposit"
+			h.Do, h.Path, h.Name = "No row is lost. Top up at the filing service, then record the deposit: "+
+				"sending starts again right away.", "/balance", "Record a deposit"
 			if text := report.DisagreeText(p.Halted, p.Book); text != "" {
 				h.Do, h.Name = text+". Check the balance at the filing service, then record the difference. "+
 					h.Do, "Correct the balance"
 			}
 		case filing.HaltKey:
-			h.Class, h.Do, h.Path, h.Name = "bad", "An operator has to correct the key. Nothing is sent before; "+
-				"nothing is lost.", "/settings", "Settings"
+			h.Class, h.Do, h.Path, h.Name = "bad", "Nothing is sent, and no row is lost. An operator must correct "+
+				"the API key.", "/settings", "Settings"
 		case filing.HaltRestored:
 			h.Class, h.Do = "bad", "An operator has to "+report.AfterRestore+"."
 		case filing.HaltVersion:
 			h.Class = "bad"
 		default:
-			h.Word, h.What, h.Do, h.Until = "asked to wait", "The service asked "+
-				"for a pause.", "It goes on by itself.", p.Halted.Until
+			h.Word, h.What, h.Do, h.Until = "waiting for the filing service", "The filing "+
+				"service asked for a pause.", "Sending starts again automatically.", p.Halted.Until
 		}
 		p.Holds = append(p.Holds, h)
 	}
@@ -276,20 +276,21 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 		}
 		p.Holds = append(p.Holds, hold{
 			Word: "waiting for approval", Class: "warn", What: what,
-			Do: "An approver approves this, or the filing service gets no order for it.",
+			Do: "No order is placed for them before an approver approves the cost.",
 		})
 	}
 	if p.Short > 0 && p.Halted.Reason != filing.HaltFunds {
 		h := hold{
-			Word:  "waits for funds",
+			Word:  "waiting for funds",
 			Class: "warn",
-			What:  count(p.Short, "row") + " cannot be paid for.",
-			Do:    "Declare what was paid to the service since: they go on at once. Nothing is lost.",
-			Path:  "/balance",
-			Name:  "Declare a deposit",
+			What:  "Insufficient funds for " + count(p.Short, "row") + ".",
+			Do: "No row is lost. Top up at the filing service, then record the deposit: sending starts again " +
+				"right away.",
+			Path: "/balance",
+			Name: "Record a deposit",
 		}
 		if p.Book.Declared {
-			h.What = fmt.Sprintf("%s cannot be paid for: %s available.", count(p.Short, "row"),
+			h.What = fmt.Sprintf("Insufficient funds for %s: %s is available.", count(p.Short, "row"),
 				max(0, p.Book.Available()).Dollars())
 		}
 		p.Holds = append(p.Holds, h)
@@ -300,12 +301,12 @@ func (w *watch) holds(ctx context.Context, p *panel) error {
 	}
 	if !slices.ContainsFunc(processes, func(one ledger.Process) bool { return one.Alive && one.Places }) {
 		p.Holds = append(p.Holds, hold{
-			Word:  "nobody places",
+			Word:  "no worker",
 			Class: "warn",
-			What:  "Nobody places orders now.",
-			Do:    "An operator has to start a worker, or the page's own placing. Nothing is lost.",
+			What:  "No worker is running, so no orders are placed.",
+			Do:    "No row is lost. An operator must start a worker.",
 			Path:  "/fleet",
-			Name:  "Fleet",
+			Name:  "Workers",
 		})
 	}
 	return nil
@@ -344,9 +345,9 @@ func spell(d time.Duration) string {
 // Say is the panel in a sentence, for those who listen.
 func (p *panel) Say() string {
 	if p.Done {
-		return "Every row is answered."
+		return "Every row has a result."
 	}
-	text := fmt.Sprintf("%s: %s of %s rows answered", p.Word, number(p.Answered), number(p.Total))
+	text := fmt.Sprintf("%s: %s of %s rows have a result", p.Word, number(p.Answered), number(p.Total))
 	for _, h := range p.Holds {
 		text += ". " + h.What
 	}

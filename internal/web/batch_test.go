@@ -63,13 +63,14 @@ func TestBatchPage(t *testing.T) {
 	path, body := v.sheet("clients.csv", someClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "clients.csv", "nobody places", "Nobody places orders now", "<b>1</b> of 4 rows answered", ">Pause<")
+	v.wants(body, "clients.csv", "no worker", "No worker is running", "<b>1</b> of 4 rows with a result",
+		">Pause batch<")
 	s.place()
 	s.answered(batch)
-	body = v.soon("/batches/"+batch, "<b>4</b> of 4 rows answered")
-	v.wants(body, "rows to correct", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row here", "results.xlsx",
+	body = v.soon("/batches/"+batch, "<b>4</b> of 4 rows with a result")
+	v.wants(body, "needs attention", "&lt;script&gt;alert(1)&lt;/script&gt;", "Correct 1 row</button>", "results.xlsx",
 		"<b>3</b> placed")
-	if strings.Contains(body, ">Pause<") || strings.Contains(body, "<script>alert") {
+	if strings.Contains(body, ">Pause batch<") || strings.Contains(body, "<script>alert") {
 		t.Error("it can be paused, or a name became markup")
 	}
 	for _, path := range []string{"/batches/" + batch[:4], "/uncertain/batches/" + batch[:4] + "/sheet"} {
@@ -80,7 +81,7 @@ func TestBatchPage(t *testing.T) {
 	orders := s.orders(batch)
 	s.tell(s.service.Raise(t.Context(), orders[0], 482))
 	s.tell(s.service.Advance(t.Context(), orders[1], "filed"))
-	body = v.soon("/batches/"+batch+"?show=exceptions", "See to 1 row with a filing that stands still")
+	body = v.soon("/batches/"+batch+"?show=exceptions", "Check 1 row with a filing exception")
 	v.wants(body, "1</b> <bdi>filed", "Download 1 document", "exception 482")
 }
 
@@ -104,8 +105,8 @@ func TestBatchHolds(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{402, []string{"waits for funds", "prepaid balance is too low", "/balance"}},
-		{401, []string{"key refused", "refuses the API key", "An operator has to correct the key"}},
+		{402, []string{"prepaid balance is too low", "Top up at the filing service", "/balance"}},
+		{401, []string{"key refused", "refuses the API key", "An operator must correct the API key"}},
 	} {
 		s := newSite(t)
 		v := s.as(ledger.Preparer)
@@ -155,8 +156,8 @@ func TestBatchLive(t *testing.T) {
 		t.Fatalf("%q never came", text)
 	}
 	until("event: panel")
-	until("of 4 rows answered")
-	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "Paused.") {
+	until("of 4 rows with a result")
+	if _, body = v.post("/batches/" + batch + "/pause"); !strings.Contains(body, "The batch is paused.") {
 		t.Errorf("not paused:\n%s", body)
 	}
 	until("event: gone")

@@ -58,7 +58,7 @@ var (
 // the browser says of itself is kept.
 func (v *visit) agent() string {
 	said := v.r.UserAgent()
-	name := "Another program"
+	name := "Unknown browser"
 	for _, f := range browserFamilies {
 		if strings.Contains(said, f.mark) {
 			name = f.name

@@ -212,9 +212,9 @@ func (s *Site) calendarPage(v *visit) error {
 	p.Months = p.months()
 	rest := whole
 	rest.Rest = true
-	p.Tabs = tabs{Label: "What is due, and what is not", Tabs: []tab{
+	p.Tabs = tabs{Label: "Companies with and without due dates", Tabs: []tab{
 		{Path: p.Clear, Name: "Due", Count: len(p.Due), Current: !a.Rest},
-		{Path: rest.path("/calendar"), Name: "Nothing due in that time", Count: len(p.Rest), Current: a.Rest},
+		{Path: rest.path("/calendar"), Name: "Nothing due in this period", Count: len(p.Rest), Current: a.Rest},
 	}}
 	var shown []jobs.CalendarEntry
 	p.Pager, shown = paged(v, p.chosen(), dueOnPage)
@@ -283,17 +283,17 @@ func fateOf(e jobs.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, to
 	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
 	switch {
 	case held && h.Covers:
-		return fate{"covered by its subscription", "exists", path}
+		return fate{"covered by subscription", "exists", path}
 	case held && h.Bought:
-		return fate{"bought", "placed", path}
+		return fate{"Placed", "placed", path}
 	case held:
-		return fate{"being bought", "placing", path}
+		return fate{"Placing", "placing", path}
 	case e.Due.Verdict != season.Dated:
 		return fate{}
 	case e.Due.Date.Before(today):
-		return fate{"past, not bought here", "attention", ""}
+		return fate{"past due, not ordered here", "attention", ""}
 	}
-	return fate{"not bought yet", "ready", ""}
+	return fate{"not ordered yet", "ready", ""}
 }
 
 // calendarFile is the calendar for a spreadsheet: what is due, then what is not.

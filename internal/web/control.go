@@ -14,7 +14,8 @@ func (s *Site) pauseBatch(v *visit) error {
 		return err
 	}
 	s.sights.forget(b.ID)
-	v.say("ok", "Paused. Orders already sent are answered; nothing more is sent until somebody resumes it.")
+	v.say("ok", "The batch is paused. No more rows are sent until someone resumes it. Rows already sent get "+
+		"their result.")
 	return v.goTo("/batches/" + b.ID)
 }
 
@@ -28,7 +29,7 @@ func (s *Site) resumeBatch(v *visit) error {
 		return err
 	}
 	s.sights.forget(b.ID)
-	v.say("ok", "It goes on.")
+	v.say("ok", "The batch is resumed.")
 	return v.goTo("/batches/" + b.ID)
 }
 
@@ -47,9 +48,9 @@ func (s *Site) cancelBatch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	text := "Canceled: " + count(n, "row") + " taken back. What was placed stays placed."
+	text := "Canceled " + count(n, "row") + ". Placed orders stay placed and charged."
 	if out := counts[filing.Ready] + counts[filing.Placing]; out > 0 {
-		text += " At the service, with no answer yet: " + count(out, "row") + "."
+		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
 	v.say("ok", "%s", text)
 	return v.goTo("/batches/" + b.ID)
@@ -66,6 +67,6 @@ func (s *Site) retryBatch(v *visit) error {
 		return err
 	}
 	s.sights.forget(b.ID)
-	v.say("ok", "Ready again: %s.", count(n, "rejected row"))
+	v.say("ok", "Ready to send again: %s.", count(n, "rejected row"))
 	return v.goTo("/batches/" + b.ID)
 }

@@ -16,11 +16,11 @@ func TestControl(t *testing.T) {
 	batch := v.handIn(path, body)
 	at := "/batches/" + batch
 	_, body = v.post(at + "/pause")
-	v.wants(body, "nothing more is sent until somebody resumes it", "It is paused.", ">Resume<")
+	v.wants(body, "No more rows are sent until someone resumes it", "This batch is paused.", ">Resume batch<")
 	_, body = v.post(at + "/resume")
-	v.wants(body, "It goes on.", ">Pause<", "<b>3 rows</b> are taken back")
+	v.wants(body, "The batch is resumed.", ">Pause batch<", "<b>3 rows</b> are canceled")
 	_, body = v.post(at + "/cancel")
-	v.wants(body, "Canceled: 3 rows taken back. What was placed stays placed.",
+	v.wants(body, "Canceled 3 rows. Placed orders stay placed",
 		`<span class="badge canceled">canceled</span>`)
 	for _, what := range []string{"pause", "resume", "cancel"} {
 		if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: what, Of: batch, By: v.name}); err != nil ||
@@ -43,12 +43,12 @@ func TestRetry(t *testing.T) {
 		t.Fatal(counts)
 	}
 	_, body = v.get("/batches/" + batch)
-	v.wants(body, "Try 1 refused row again", "the service refused 1, 1 never sent")
+	v.wants(body, "Send 1 rejected row again", "1 rejected by the filing service, 1 invalid and not sent")
 	s.service.ClearFaults()
 	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
-	v.wants(body, "Ready again: 1 rejected row.")
+	v.wants(body, "Ready to send again: 1 rejected row.")
 	_, body = v.post("/batches/"+batch+"/retry", "once", "this one")
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	if counts := s.answered(batch); counts[filing.Placed] != 3 {
 		t.Error(counts)
 	}

@@ -72,13 +72,13 @@ func (s *Site) correct(v *visit) error {
 		n++
 	}
 	if n == 0 {
-		v.say("note", "Nothing was changed: type into a field first.")
+		v.say("note", "Nothing was changed. Enter a value first.")
 		return v.goTo(v.back())
 	}
 	slices.SortFunc(c.Edits, func(a, b importer.Edit) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Header, b.Header))
 	})
-	return s.keepCorrections(v, u, c, count(n, "cell"), count(n, "cell")+" corrected. Your own file stays as it is.")
+	return s.keepCorrections(v, u, c, count(n, "cell"), count(n, "cell")+" corrected. Your own file does not change.")
 }
 
 // correction is an edit as its page shows it.
@@ -113,7 +113,7 @@ func (s *Site) takeBack(v *visit) error {
 	if err != nil {
 		return err
 	}
-	note := "all corrections taken back"
+	note := "all corrections undone"
 	if one := v.r.PostForm.Get("edit"); one == "all" {
 		c.Edits = nil
 	} else {
@@ -121,10 +121,10 @@ func (s *Site) takeBack(v *visit) error {
 		if err != nil || i < 0 || i >= len(c.Edits) {
 			return ledger.ErrStale
 		}
-		note = shownEdits(c.Edits)[i].Where + " taken back"
+		note = shownEdits(c.Edits)[i].Where + " undone"
 		c.Edits = slices.Delete(c.Edits, i, i+1)
 	}
-	return s.keepCorrections(v, u, c, note, "Taken back: it is read as it stands in your file.")
+	return s.keepCorrections(v, u, c, note, "Undone. The value from your file is used again.")
 }
 
 // theCorrections finds the upload that a form corrects, and what was corrected so

@@ -43,7 +43,7 @@ func (s *Site) linkedSheet(v *visit) error {
 			From: v.from(),
 			What: "dashboard",
 			Of:   v.r.PathValue("batch"),
-			Note: count(len(orders), "uncertain row") + " in a workbook, with links that sign in as their users",
+			Note: count(len(orders), "uncertain row") + " in a workbook with links that sign in as the users",
 		})
 	})
 }
@@ -58,7 +58,7 @@ func (s *Site) giveDecisions(v *visit, link func([]*resolve.UncertainOrder) erro
 		return err
 	}
 	if len(orders) == 0 {
-		return wrong("No row of %s is uncertain any more.", b.File)
+		return wrong("%s has no uncertain rows any more.", b.File)
 	}
 	if err := link(orders); err != nil {
 		return err
@@ -104,7 +104,8 @@ func (s *Site) takeDecisions(v *visit) error {
 	}
 	defer file.Close()
 	if ending := strings.ToLower(filepath.Ext(file.name)); ending != ".xlsx" && ending != ".csv" {
-		return wrong("%s is not the workbook to fill in: that is an .xlsx, or a .csv.", file.name)
+		return wrong("%s is not the workbook of uncertain rows. Upload an .xlsx or .csv file. No row was resolved.",
+			file.name)
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxDecisions+1))
 	if err != nil {
@@ -122,11 +123,11 @@ func (s *Site) takeDecisions(v *visit) error {
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
-		return wrong("%s. Nothing was settled.", strings.TrimRight(err.Error(), "."))
+		return wrong("%s. No row was resolved.", strings.TrimRight(err.Error(), "."))
 	case errors.Is(err, report.ErrNoDecisions):
 		return wrong(
-			"%s is not the workbook to fill in: download it, fill in the column %s and the ids beside it, and send "+
-				"it back. Nothing was settled.", file.name, resolve.DecisionField)
+			"%s is not the workbook of uncertain rows. No row was resolved. Download the workbook, fill in the "+
+				"column %s and the IDs beside it, then upload it.", file.name, resolve.DecisionField)
 	case err != nil:
 		return err
 	}
@@ -142,7 +143,7 @@ func (s *Site) showDecisions(v *visit, decisions *report.DecisionSheet) error {
 	if len(p.Plan.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	return v.showStatus(status, "decisions.html", "Settle by a workbook", p)
+	return v.showStatus(status, "decisions.html", "Resolve with a workbook", p)
 }
 
 // decided finds out what a sheet of decisions comes to.
@@ -195,8 +196,8 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 	}
 	if len(body) > maxDecided {
 		return nil, wrong(
-			"%s decides on too many rows at once: leave the decisions of some thousand rows for a second sheet, or "+
-				"use the command importer resolve import. Nothing was settled.", decisions.File)
+			"%s has too many decisions. No row was resolved. Split it into two workbooks, or use the command "+
+				"importer resolve import.", decisions.File)
 	}
 	p.Decisions = string(body)
 	return p, nil
@@ -214,7 +215,7 @@ func (s *Site) settleAll(v *visit) error {
 		return err
 	}
 	if len(p.Plan.Resolutions) == 0 && len(p.Plan.Problems) == 0 {
-		v.say("note", "All of it is settled already.")
+		v.say("note", "All rows in this workbook are already resolved.")
 		return v.goTo("/uncertain?batch=" + p.Batch.ID)
 	}
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
@@ -247,13 +248,13 @@ func (s *Site) settleAll(v *visit) error {
 		}
 	}
 	e := resolve.EffectOf(done)
-	said := fmt.Sprintf("%s settled: %d placed, %s is spent; %d never made, %s is set free.",
+	said := fmt.Sprintf("Resolved %s: %d placed, %s charged; %d not placed, %s released.",
 		count(len(done), "row"), e.Placed, e.Spent.Dollars(), e.NotPlaced, e.Released.Dollars())
 	if e.Created > 0 {
-		said += fmt.Sprintf(" Beside them %s that were created.", count(e.Created, "company record"))
+		said += fmt.Sprintf(" Also saved %s that were created.", count(e.Created, "company record"))
 	}
 	if quicker > 0 {
-		said += fmt.Sprintf(" %s settled by somebody else, or by an event, meanwhile.", isAre(quicker, "row"))
+		said += fmt.Sprintf(" %s already resolved by someone else or by an event.", isAre(quicker, "row"))
 	}
 	available, err := s.availableText(v)
 	if err != nil {

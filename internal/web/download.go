@@ -71,14 +71,14 @@ func (s *Site) attention(v *visit) error {
 		if err := report.WriteAttention(v.ctx(), s.Ledger, b.ID, path); err != nil {
 			return err
 		}
-		return s.fetched(v, b.ID, "the rows to correct")
+		return s.fetched(v, b.ID, "needs-attention workbook")
 	})
 	return nothingToCorrect(v, b, err)
 }
 
 func nothingToCorrect(v *visit, b ledger.Batch, err error) error {
 	if errors.Is(err, report.ErrNothingToCorrect) {
-		v.say("note", "Nothing of it is to be corrected now.")
+		v.say("note", "This batch has no rows to correct.")
 		return v.goTo("/batches/" + b.ID)
 	}
 	return err
@@ -106,8 +106,8 @@ func (s *Site) correctBatch(v *visit) error {
 	if err := s.changeReading(v.ctx(), u, r); err != nil {
 		return err
 	}
-	v.say("note", "These are the rows of %s to correct, as a sheet of their own. Rows whose filing stands still are "+
-		"corrected in the service's dashboard: here they count as bought.", b.File)
+	v.say("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
+		"exception in the filing service's dashboard instead; here they count as ordered.", b.File)
 	return v.goTo("/sheets/" + u.ID)
 }
 
@@ -130,7 +130,7 @@ func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
 	}
 	defer content.Close()
 	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
-	return s.Ledger.Uploads().Add(v.acting("upload", name, "the rows to correct of batch "+b.ID),
+	return s.Ledger.Uploads().Add(v.acting("upload", name, "rows that need attention, from batch "+b.ID),
 		ledger.Upload{File: name, CreatedBy: v.who()}, content)
 }
 
@@ -179,20 +179,21 @@ func (s *Site) document(v *visit) error {
 }
 
 func noService(err error) error {
-	return &Trouble{http.StatusServiceUnavailable, "There is no service to ask",
-		sentence(err.Error()) + " An operator has to set it up."}
+	return &Trouble{http.StatusServiceUnavailable, "No filing service is set up",
+		sentence(err.Error()) + " Nothing was changed. Ask an operator to set it up."}
 }
 
 // noDocument says why there is no document, where the service has said it.
 func noDocument(err error) error {
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound):
-		return &Trouble{http.StatusNotFound, "The service does not have it any more",
-			"Look at the company's dashboard."}
+		return &Trouble{http.StatusNotFound, "The filing service no longer has this document",
+			"Check the company's dashboard."}
 	case errors.Is(err, filingapi.ErrKeyRefused):
 		return err
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return &Trouble{http.StatusBadGateway, "The service does not give it out now", "Try again in a minute."}
+		return &Trouble{http.StatusBadGateway, "The filing service does not respond",
+			"The document was not downloaded. Try again in a minute."}
 	}
 	return err
 }
@@ -217,7 +218,7 @@ func (s *Site) passOn(v *visit, links documents.Links, item documents.Item) erro
 		return noDocument(err)
 	}
 	if got.Err != nil {
-		return &Trouble{http.StatusBadGateway, "The document could not be fetched", sentence(got.Err.Error())}
+		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
 	}
 	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(got.File)))
 	if err != nil {
@@ -263,7 +264,7 @@ func (s *Site) documents(v *visit) error {
 		return err
 	}
 	if len(items) == 0 {
-		v.say("note", "No document has arrived for it yet.")
+		v.say("note", "No documents have arrived for this batch yet.")
 		return v.goTo("/batches/" + b.ID)
 	}
 	client, err := s.Service()
@@ -359,7 +360,7 @@ func (p *parcel) send(o documents.Outcome) error {
 }
 
 // missingFile says what is not in the parcel.
-const missingFile = "NOT IN HERE.txt"
+const missingFile = "MISSING DOCUMENTS.txt"
 
 // close adds the manifest, and what could not be had. Why it ended early, where
 // it did, is said there too.
@@ -389,7 +390,7 @@ func (p *parcel) close(items []documents.Item, early error) error {
 	}
 	if len(p.missing) > 0 {
 		var text strings.Builder
-		fmt.Fprintf(&text, "%s could not be had. Download them again later: what is missing is tried anew.\r\n\r\n",
+		fmt.Fprintf(&text, "%s could not be downloaded. Download again later to get what is missing.\r\n\r\n",
 			count(len(p.missing), "document"))
 		for _, o := range p.missing {
 			fmt.Fprintf(&text, "row %d, %s, %s: %s\r\n", o.Number, cmp.Or(legible(o.Client), o.Company),

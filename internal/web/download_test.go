@@ -77,7 +77,7 @@ func inParcel(t *testing.T, body string) map[string]string {
 	return all
 }
 
-// Documents come in one zip file, which says of itself what could not be had.
+// Documents come in one zip file, which says of itself what could not be downloaded.
 func TestDocuments(t *testing.T) {
 	s, v, batch := filed(t)
 	status, body := v.get("/batches/" + batch + "/documents.zip")
@@ -103,7 +103,7 @@ func TestDocuments(t *testing.T) {
 	})
 	_, body = v.get("/batches/" + batch + "/documents.zip")
 	all = inParcel(t, body)
-	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be had") ||
+	if len(all) != 4 || !strings.Contains(all[missingFile], "1 document could not be downloaded") ||
 		!strings.Contains(all["manifest.csv"], missing) {
 		t.Errorf("%d files: %s\n%s", len(all), all[missingFile], all["manifest.csv"])
 	}
@@ -112,7 +112,7 @@ func TestDocuments(t *testing.T) {
 	s.service.ClearFaults()
 	s.service.Inject(sandbox.Fault{Kind: sandbox.FaultStatus, Status: 401, Endpoint: "GET /documents/*"})
 	_, body = v.get("/batches/" + batch + "/documents.zip")
-	if all = inParcel(t, body); len(all) != 2 || !strings.Contains(all[missingFile], "3 documents could not be had") {
+	if all = inParcel(t, body); len(all) != 2 || !strings.Contains(all[missingFile], "3 documents could not be downloaded") {
 		t.Errorf("%v", all)
 	}
 	s.nothingLeft()
@@ -271,7 +271,7 @@ func TestCorrectBatch(t *testing.T) {
 	batch := v.handIn(path, body)
 	s.answered(batch)
 	_, body = v.post("/batches/" + batch + "/correct")
-	v.wants(body, "clients.needs-attention.xlsx", "as a sheet of their own")
+	v.wants(body, "clients.needs-attention.xlsx", "as a new upload")
 	uploads, err := s.Ledger.Uploads().List(t.Context())
 	s.must(err)
 	path = "/sheets/" + uploads[0].ID
@@ -296,7 +296,7 @@ func TestCorrectBatch(t *testing.T) {
 
 	// Where nothing is to be corrected, nothing is taken in.
 	_, body = v.post("/batches/" + second + "/correct")
-	v.wants(body, "Nothing of it is to be corrected now.")
+	v.wants(body, "This batch has no rows to correct.")
 	if uploads, err := s.Ledger.Uploads().List(t.Context()); err != nil || len(uploads) != 0 {
 		t.Errorf("%v, %v", uploads, err)
 	}

@@ -76,12 +76,13 @@ func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	if e.Second = policy.Covers(filing.Product(form.Get("product")), money.Cost{}); !e.Second && policy.Second {
 		e.Policy = policy.Words()
 	}
-	e.Years = []choice{{"", "as the roster says"}, {"this", "the year it falls due in"}, {"next", "the year after"},
-		{"last", "the year before"}}
+	e.Years = []choice{{"", "from the company list"}, {"this", "the year of the due date"},
+		{"next", "the year after the due date"},
+		{"last", "the year before the due date"}}
 	for year := time.Now().Year() - 1; year <= time.Now().Year()+1; year++ {
-		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " alone"})
+		e.Years = append(e.Years, choice{strconv.Itoa(year), strconv.Itoa(year) + " only"})
 	}
-	e.Months = []choice{{"*", "every month"}}
+	e.Months = []choice{{"*", "Every month"}}
 	for month := time.January; month <= time.December; month++ {
 		e.Months = append(e.Months, choice{strconv.Itoa(int(month)), month.String()})
 	}
@@ -128,7 +129,7 @@ func (s *Site) newSeason(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("enrolment.html", "New season", e)
+	return v.show("enrolment.html", "New schedule", e)
 }
 
 // options reads the form, and notes what is wrong at its field.
@@ -143,18 +144,18 @@ func (e *enrolment) options() jobs.SeasonOptions {
 		Zone:       text("zone"),
 	}
 	if o.Product != "" && !o.Product.Valid() {
-		e.Errors["product"] = "Choose one of the list."
+		e.Errors["product"] = "Choose one from the list."
 	}
 	if o.State != "" && !o.State.Known() {
-		e.Errors["state"] = "Choose one of the list."
+		e.Errors["state"] = "Choose one from the list."
 	}
 	if o.FilingYear != "" {
 		if _, err := season.FilingYear(o.FilingYear, season.DateOf(time.Now())); err != nil {
-			e.Errors["year"] = "Choose one of the list."
+			e.Errors["year"] = "Choose one from the list."
 		}
 	}
 	if _, err := season.LoadZone(o.Zone); err != nil || o.Zone == "" {
-		e.Errors["zone"] = "Choose one of the list."
+		e.Errors["zone"] = "Choose one from the list."
 	}
 	switch text("when") {
 	case onCron:
@@ -174,9 +175,9 @@ func (e *enrolment) options() jobs.SeasonOptions {
 			o.Due += " the first"
 		}
 		if n, err := strconv.Atoi(text("number")); err != nil || n < 0 {
-			e.Errors["number"] = "Give a whole number, such as 30."
+			e.Errors["number"] = "Enter a whole number, such as 30."
 		} else if _, err := season.ParseLead(o.Due); err != nil {
-			e.Errors["number"] = "That is too long before: at most 364 days, 52 weeks or 11 months."
+			e.Errors["number"] = "Too early. Enter at most 364 days, 52 weeks, or 11 months."
 		}
 	}
 	return o
@@ -186,22 +187,22 @@ func (e *enrolment) options() jobs.SeasonOptions {
 func (e *enrolment) date(text func(string) string) string {
 	at, err := time.Parse("15:04", text("time"))
 	if err != nil {
-		e.Errors["time"] = "Give a time of day, such as 06:00."
+		e.Errors["time"] = "Enter a time of day, such as 06:00."
 		return ""
 	}
 	day, err := strconv.Atoi(text("day"))
 	if err != nil || day < 1 || day > 31 {
-		e.Errors["day"] = "Give a day of the month, 1 to 31."
+		e.Errors["day"] = "Enter a day of the month, 1 to 31."
 		return ""
 	}
 	month := text("month")
 	if n, err := strconv.Atoi(month); month != "*" && (err != nil || n < 1 || n > 12) {
-		e.Errors["month"] = "Choose one of the list."
+		e.Errors["month"] = "Choose one from the list."
 		return ""
 	}
 	cron := fmt.Sprintf("%d %d %d %s *", at.Minute(), at.Hour(), day, month)
 	if _, err := season.ParseAt(cron, ""); err != nil {
-		e.Errors["day"] = "That month has no such day."
+		e.Errors["day"] = "This month does not have that day. Enter another day."
 	}
 	return cron
 }
@@ -230,10 +231,10 @@ func (s *Site) addSeason(v *visit) error {
 		By:       v.who(),
 	}
 	if err := jobs.CheckSeasonName(ask.Name); err != nil {
-		e.Errors["name"] = "Give it a name of letters, digits, dots and dashes, such as florida."
+		e.Errors["name"] = "Enter a name of letters, digits, dots, and dashes, such as florida."
 	}
 	if unchosen != nil {
-		e.Errors["file"] = "Choose the roster: the sheet of the companies."
+		e.Errors["file"] = "Choose the company list."
 		return v.refuse(e)
 	}
 	if len(e.Errors) > 0 { // the file would be read for nothing
@@ -249,8 +250,9 @@ func (s *Site) addSeason(v *visit) error {
 	done, err := jobs.AddSeason(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
 	switch {
 	case errors.Is(err, jobs.ErrTaken):
-		e.Errors["name"] = "There is a season of that name already, with another roster or schedule. Give this one " +
-			"another name, or give that one a new roster on its own page."
+		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another " +
+			"name, or " +
+			"upload a new company list on the page of that schedule."
 		return v.refuse(e)
 	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
 		e.Roster = troubleOf(ask.File, done.Roster, err)
@@ -259,9 +261,10 @@ func (s *Site) addSeason(v *visit) error {
 	case err != nil:
 		return err
 	}
-	said := fmt.Sprintf("The season %s is there: %s of %s.", ask.Name, count(done.Roster.Tally.Ready, "row"), ask.File)
+	said := fmt.Sprintf("Added the schedule %s with %s from %s.", ask.Name, count(done.Roster.Tally.Ready, "row"),
+		ask.File)
 	if n := done.Roster.Tally.Invalid; n > 0 {
-		said += fmt.Sprintf(" %s to correct: they are never sent, and the others are filed without them.",
+		said += fmt.Sprintf(" %s with errors are never sent; the others are filed.",
 			count(n, "row"))
 	}
 	warning, err := jobs.EndpointWarning(v.ctx(), s.Ledger, s.Settings.HookKey)
@@ -278,7 +281,7 @@ func (s *Site) addSeason(v *visit) error {
 
 // refuse shows the form again.
 func (v *visit) refuse(e *enrolment) error {
-	return v.showStatus(http.StatusUnprocessableEntity, "enrolment.html", "New season", e)
+	return v.showStatus(http.StatusUnprocessableEntity, "enrolment.html", "New schedule", e)
 }
 
 // keptMapping is what somebody said of the columns of a sheet of this shape, to be

@@ -36,8 +36,8 @@ type queued struct {
 
 // taskStates are asynq's, in the order in which a task goes through them.
 var taskStates = []struct{ state, words string }{
-	{"pending", "waiting"}, {"active", "being worked on"}, {"scheduled", "for later"}, {"retry", "to be tried again"},
-	{"archived", "given up by the queue (the ledger hands them out again)"},
+	{"pending", "waiting"}, {"active", "in progress"}, {"scheduled", "scheduled"}, {"retry", "waiting for a retry"},
+	{"archived", "failed in the queue (queued again from the ledger)"},
 }
 
 func (s *Site) fleet(v *visit) error {
@@ -76,5 +76,5 @@ func (s *Site) fleet(v *visit) error {
 			}
 		}
 	}
-	return v.show("fleet.html", "Fleet", p)
+	return v.show("fleet.html", "Workers", p)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/subtle"
 	"errors"
 	"net"
 	"net/http"
@@ -13,8 +12,17 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// guard stands before every page. The security headers are set before it, by
-// whoever serves the site: network.WithHeaders.
+// guard refuses requests for unknown hosts and requests that another site made a
+// browser send. The server sets the security headers before it:
+// network.WithHeaders.
+//
+// CrossOriginProtection refuses what Sec-Fetch-Site calls cross-site or
+// same-site, so that another port of this machine is refused too, and falls back
+// to comparing Origin with Host. A request that changes something and has
+// neither header does not come from a current browser: all of them send Origin
+// with a POST. Serving it is safe because it acts for nobody unless it brings a
+// session cookie, and SameSite=Lax keeps browsers from adding that cookie to a
+// POST that another site starts.
 func (s *Site) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	if s.Public != nil {
@@ -122,7 +130,7 @@ func (v *visit) allowed(rt route) error {
 		return nil
 	}
 	if rt.upload {
-		return nil // its handler meets the token before the file
+		return nil // its handler reads the fields, then the file
 	}
 	limit := int64(maxForm)
 	if !v.signedIn {
@@ -133,9 +141,9 @@ func (v *visit) allowed(rt route) error {
 		return errForm
 	}
 	if rt.may == nil {
-		return nil // signing in: there is no session yet that a token could be of
+		return nil // forms of the sign-in pages have no identifier
 	}
-	return v.form()
+	return v.readOnce()
 }
 
 // clean reports whether a text is one that a database keeps: no browser sends
@@ -151,21 +159,13 @@ func cleanValues(all url.Values) bool {
 	return true
 }
 
-// maxOnce is how long the name may be that a form gives to what it asks for.
+// maxOnce bounds the length of the identifier of a form.
 const maxOnce = 64
 
-// form takes the hidden fields of a form that was read.
-func (v *visit) form() error {
+// readOnce reads the identifier of a form.
+func (v *visit) readOnce() error {
 	if v.once = v.r.PostForm.Get("once"); len(v.once) > maxOnce {
 		return errForm
-	}
-	return v.token(v.r.PostForm.Get("csrf"))
-}
-
-// token refuses a form that was not made for this session.
-func (v *visit) token(given string) error {
-	if given == "" || subtle.ConstantTimeCompare([]byte(given), []byte(v.session.CSRF)) != 1 {
-		return errToken
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestTextsThatAreNone(t *testing.T) {
 			text); status != http.StatusForbidden {
 			t.Errorf("a note %s: %d", bad, status)
 		}
-		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "csrf", v.csrf, "once",
+		if status, _, _ := v.upload("/sheets", "a.csv", []byte("x"), "once",
 			text); status != http.StatusForbidden {
 			t.Errorf("a sheet from a form with %s: %d", bad, status)
 		}
@@ -77,8 +77,6 @@ func (v *visitor) signedIn(account string) {
 	at, err := url.Parse(v.url)
 	v.must(err)
 	v.client.Jar.SetCookies(at, []*http.Cookie{{Name: v.cookieName(sessionCookie), Value: secret, Path: "/"}})
-	_, body := v.get("/password")
-	v.csrf = hidden(body, "csrf")
 }
 
 // Whoever types a wrong password too often waits, and nobody else does: neither
@@ -150,7 +148,7 @@ func TestAgents(t *testing.T) {
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                     "Safari on Mac",
 		"Mozilla/5.0 (Linux; Android 16; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36":                     "Chrome on Android",
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) FxiOS/145.0 Mobile/15E148 Safari/605.1.15": "Firefox on iPhone",
-		"curl/8.5.0": "Another program", "": "Another program", "<script>alert(1)</script>": "Another program",
+		"curl/8.5.0": "Unknown browser", "": "Unknown browser", "<script>alert(1)</script>": "Unknown browser",
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("User-Agent", said)
@@ -167,7 +165,7 @@ func TestAddedPersonGetsALink(t *testing.T) {
 	_, body := v.post("/settings/accounts", "once", "O1", "name", "Ana", "role", "preparer")
 	v.wants(body, "/enter?ticket=")
 	_, body = v.post("/settings/accounts", "once", "O1", "name", "Leo")
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{Of: "ana"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].What != "account-link" {
@@ -180,20 +178,20 @@ func TestAddedPersonGetsALink(t *testing.T) {
 func TestSentAgainAfterItBrokeOff(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Preparer)
-	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "csrf", v.csrf, "once",
+	if status, _, _ := v.upload("/sheets", "a.csv", make([]byte, 2<<20), "once",
 		"U1"); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", status)
 	}
 	const sheet = "Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"
-	if status, body, at := v.upload("/sheets", "b.csv", []byte(sheet), "csrf", v.csrf, "once",
+	if status, body, at := v.upload("/sheets", "b.csv", []byte(sheet), "once",
 		"U1"); status != http.StatusOK || !strings.HasPrefix(at, "/sheets/") {
 		t.Errorf("%d at %s\n%s", status, at, body)
 	}
-	_, body, at := v.upload("/sheets", "c.csv", []byte(sheet), "csrf", v.csrf, "once", "U1")
+	_, body, at := v.upload("/sheets", "c.csv", []byte(sheet), "once", "U1")
 	if at != "/" {
 		t.Errorf("at %s", at)
 	}
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "upload"})
 	s.must(err)
 	if len(acts) != 1 || acts[0].Of != "b.csv" {
@@ -237,7 +235,7 @@ func TestKeptMappingIsAnAct(t *testing.T) {
 	}
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "read"})
 	s.must(err)
-	if len(acts) != 1 || !strings.Contains(acts[0].Note, "the next of its headers") {
+	if len(acts) != 1 || !strings.Contains(acts[0].Note, "saved for these headers") {
 		t.Errorf("%+v", acts)
 	}
 }
@@ -258,7 +256,7 @@ func TestSheetsAreLookedAtAFewAtATime(t *testing.T) {
 	arrived := make(chan int)
 	go func() {
 		status, _, _ := v.upload("/sheets", "a.csv",
-			[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"), "csrf", v.csrf)
+			[]byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n"))
 		arrived <- status
 	}()
 	select {
@@ -291,8 +289,8 @@ func TestBusyServerSaysWhenToComeBack(t *testing.T) {
 	defer leave()
 	content := []byte("Company ID,Filing State,Filing Year,User Email\ncomp_1,DE,2026,ana@example.com\n")
 	for path, fields := range map[string][]string{
-		"/sheets": {"csrf", v.csrf},
-		"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone",
+		"/sheets": nil,
+		"/seasons": {"name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00", "zone",
 			"UTC", "approval", "yes"},
 	} {
 		answer, body := v.handOver(path, "a.csv", content, fields...)
@@ -319,8 +317,8 @@ func TestHostileSheetsAreRefusedAtOnce(t *testing.T) {
 			continue
 		}
 		for path, fields := range map[string][]string{
-			"/sheets": {"csrf", v.csrf},
-			"/seasons": {"csrf", v.csrf, "name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00",
+			"/sheets": nil,
+			"/seasons": {"name", "fl", "when", "date", "month", "1", "day", "15", "time", "06:00",
 				"zone", "UTC", "approval", "yes"},
 		} {
 			status, body, _ := v.upload(path, hostile.Name, hostile.Bytes(), fields...)
@@ -352,21 +350,21 @@ func TestWhoConfirmsAnOwner(t *testing.T) {
 		_, body = s.nobody().send("/enter", fields)
 		return body
 	}
-	ana.wants(follow(body, url.Values{}), "<h1>Your password</h1>")
+	ana.wants(follow(body, url.Values{}), "<h1>Password</h1>")
 	leo := mustAccount(s, "leo")
 	s.must(s.Ledger.Accounts().SetPassword(t.Context(), leo.ID, passPhrase))
 	_, body = ana.post("/settings/accounts/" + leo.ID + "/link")
 	follow(body, url.Values{"password": {passPhrase}, "again": {passPhrase}})
 	_, body = ana.get("/settings")
 	ana.wants(body, "importer accounts vouch leo")
-	if strings.Contains(body, "Confirm the account<") {
+	if strings.Contains(body, "Confirm account<") {
 		t.Error("whoever made the link is offered to confirm the account")
 	}
 	bo := s.member("bo", ledger.Operator)
 	_, body = ana.get("/settings")
 	ana.wants(body, "Can confirm the account: <bdi>bo</bdi>")
 	_, body = bo.get("/settings")
-	bo.wants(body, "Confirm the account</button>")
+	bo.wants(body, "Confirm account</button>")
 	_, body = bo.post("/settings/accounts/" + leo.ID + "/vouch")
 	bo.wants(body, "The account leo is confirmed")
 }

@@ -93,19 +93,19 @@ func standing(b ledger.Batch, c ledger.Counts) (word, class string) {
 	left := c[filing.Ready] + c[filing.Placing]
 	switch {
 	case !b.Open:
-		return "not handed in", "prepared"
+		return "not submitted", "prepared"
 	case b.Canceled && left == 0:
 		return "canceled", "canceled"
 	case b.Approval.State == ledger.ApprovalWanted && left > 0:
-		return "waits for approval", "waiting"
+		return "waiting for approval", "waiting"
 	case b.Paused && left > 0:
 		return "paused", "paused"
 	case left > 0:
-		return "being placed", "running"
+		return "placing", "running"
 	case c[filing.Uncertain] > 0:
-		return "uncertain rows", "uncertain"
+		return "uncertain", "uncertain"
 	case c[filing.Invalid]+c[filing.Rejected] > 0:
-		return "rows to correct", "attention"
+		return "needs attention", "attention"
 	}
 	return "done", "finished"
 }

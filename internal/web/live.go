@@ -144,7 +144,7 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 			}
 			if g.Say != said && time.Since(saidAt) >= sayEvery {
 				said, saidAt = g.Say, time.Now()
-				event(v.w, "say", g.Say)
+				event(v.w, "announce", g.Say)
 			}
 			if g.Gone {
 				event(v.w, "gone", "")

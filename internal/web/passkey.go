@@ -125,7 +125,7 @@ func (s *Site) challengeCheck(v *visit, a ledger.Account) error {
 		return err
 	}
 	if len(o.Passkeys) == 0 {
-		return wrong("This account has no passkey.")
+		return wrong("This account has no passkey. Sign in another way.")
 	}
 	c, err := p.BeginCheck(o)
 	return s.challenge(v, ledger.FlowPasskey, a.ID, c, err)
@@ -192,15 +192,15 @@ func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
 	_, err = s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: a passkey of " + a.Name + " may have been copied",
 		Body: "The passkey \"" + f.Name + "\" of " + a.Name + " was used from " + v.from() +
-			" with a use counter that went back. Somebody may have a copy. It was refused.\n" + a.Name +
-			" removes it under Security and adds another one.\n",
+			" with a use counter that went back, so a copy may exist. The sign-in was refused.\n" + a.Name +
+			" must remove it under Security and add another one.\n",
 	})
 	if err != nil {
 		return err
 	}
 	return &Trouble{
 		http.StatusForbidden, "The passkey was refused",
-		"Its use counter went back, so somebody may have a copy of it. Sign in another way, remove the passkey " +
+		"Its use counter went back, so a copy may exist. Sign in another way, remove the passkey " +
 			"under Security, and add another one.",
 	}
 }
@@ -234,7 +234,7 @@ func (s *Site) passkeySignIn(v *visit) error {
 	if errors.Is(err, ledger.ErrFactor) {
 		s.failedSignIn(v, a.Name, "passkey", err)
 		return &Trouble{http.StatusUnauthorized, "The passkey was not accepted",
-			"It may have been removed, or it belongs to another site. Sign in another way."}
+			"No one was signed in. The passkey may have been removed, or belongs to another site. Sign in another way."}
 	}
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func quoteOf(u ledger.Upload) (*quoted, error) {
 		return nil, fmt.Errorf("read the quote of the sheet %s: %w", u.File, err)
 	}
 	if q.Form != quoteForm && q.Trouble == "" {
-		q.Trouble = "The quote was made by an earlier version."
+		q.Trouble = "The cost summary was made by an earlier version."
 	}
 	return q, nil
 }
@@ -89,10 +89,10 @@ type preparation struct {
 type stage string
 
 const (
-	stageWaits   stage = "Waiting for its turn"
+	stageWaits   stage = "Waiting to start"
 	stageReads   stage = "Reading and checking the rows"
-	stageLooksUp stage = "Looking the companies up"
-	stageQuotes  stage = "Asking what it costs"
+	stageLooksUp stage = "Looking up the companies"
+	stageQuotes  stage = "Calculating the cost"
 )
 
 const readAtOnce = 2
@@ -384,7 +384,7 @@ func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
-		return wrong("%s Nothing of it was kept.", err)
+		return wrong("%s Nothing was saved.", err)
 	}
 	return nil
 }

@@ -24,27 +24,27 @@ const ProviderCallback = "/sign-in/provider/callback"
 
 // What can go wrong at the sign-in provider.
 var (
-	errNoProvider = &Trouble{http.StatusNotFound, "There is no company sign-in",
-		"An operator sets it up with OIDC_ISSUER where importer serve runs."}
+	errNoProvider = &Trouble{http.StatusNotFound, "Company sign-in is not set up",
+		"Ask an operator to set OIDC_ISSUER for importer serve."}
 	errAway = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached",
-		"Nobody was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its " +
+		"No one was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its " +
 			"password."}
 	errAwayLocal = &Trouble{
 		errAway.Status, errAway.Title,
-		"Nobody was signed in. Try again in a minute. If your account here has a password or a passkey, sign " +
+		"No one was signed in. Try again in a minute. If your account here has a password or a passkey, sign " +
 			"in with it.",
 	}
 	errDeclined = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in",
-		"You declined, or the provider does not let you use this application. Try again, or ask whoever runs the " +
-			"provider."}
-	errUntrusted = &Trouble{http.StatusForbidden, "The answer of the sign-in provider is not valid",
-		"Nobody was signed in. Go back to the sign-in page and begin again. An operator finds the reason in the " +
-			"server's log."}
-	errLinked = &Trouble{http.StatusConflict, "That person is linked to another account",
+		"You declined, or the provider does not let you use this application. Try again, or ask the administrator " +
+			"of the provider."}
+	errUntrusted = &Trouble{http.StatusForbidden, "The response of the sign-in provider is not valid",
+		"No one was signed in. Go back to the sign-in page and begin again. The reason is in the server " +
+			"log."}
+	errLinked = &Trouble{http.StatusConflict, "This company account is linked to another account",
 		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
 			"linked to."}
 	errExists = &Trouble{http.StatusConflict, "An account with this name exists",
-		"Nobody was signed in. Sign in to that account with its password, then link your company account under " +
+		"No one was signed in. Sign in to that account with its password, then link your company account under " +
 			"Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
 
@@ -189,7 +189,7 @@ func (s *Site) linkProvider(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.onward("Continue to your company account", "Sign in there, and you come back here.", at)
+	return v.onward("Continue to your company account", "Sign in there. You then come back here.", at)
 }
 
 // onward is a page that leads to the provider at once.
@@ -223,7 +223,7 @@ func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
 	if err := s.tellOwner(v, "a company account was linked to"); err != nil {
 		return err
 	}
-	v.say("ok", "Your company account is linked. You can sign in with it from now on.")
+	v.say("ok", "Your company account is linked. You can now sign in with it.")
 	return v.goTo(flow.To)
 }
 

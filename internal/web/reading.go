@@ -143,7 +143,7 @@ func (s *Site) readAnew(v *visit) error {
 	}
 	if form.Get("buy-again") != "" {
 		if r.Again = strings.TrimSpace(form.Get("again")); r.Again == "" {
-			return wrong("Say why what was bought before is to be bought again: the reason is recorded.")
+			return wrong("Enter the reason for ordering again. It is recorded with each order. Nothing was changed.")
 		}
 	}
 	was, err := readingOf(u)
@@ -212,9 +212,9 @@ func (s *Site) readAnew(v *visit) error {
 // readNote says in the audit log what somebody changed of the reading of a sheet.
 func readNote(keep bool) string {
 	if keep {
-		return "how the sheet is read, and the next of its headers"
+		return "column mapping changed and saved for these headers"
 	}
-	return "how the sheet is read"
+	return "column mapping changed"
 }
 
 // What a column may be said to be besides one of ours.

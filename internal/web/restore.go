@@ -24,7 +24,7 @@ type restoreForm struct {
 var sinceForms = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05",
 	"2006-01-02T15:04", time.DateOnly}
 
-var errSince = errors.New("write the moment of the backup such as 2026-03-01 02:00, in UTC")
+var errSince = errors.New("enter the time of the backup in UTC, such as 2026-03-01 02:00")
 
 func parseSince(text string) (time.Time, error) {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "UTC"))
@@ -33,7 +33,7 @@ func parseSince(text string) (time.Time, error) {
 		switch {
 		case err != nil:
 		case at.After(time.Now()):
-			return at, errors.New("that moment is still to come")
+			return at, errors.New("this time is in the future; enter the time of the backup")
 		default:
 			return at, nil
 		}
@@ -76,29 +76,30 @@ func (s *Site) markUncertain(v *visit) error {
 	}
 	found, err := v.resolver().CheckRestore(v.ctx(), b, nil, since)
 	if errors.Is(err, resolve.ErrNotSubmitted) {
-		return wrong("The batch is not handed in: nothing of it can have been sent from this ledger.")
+		return wrong("This batch was not submitted, so none of its rows was sent. Nothing was changed.")
 	}
 	if err != nil {
 		return err
 	}
 	if len(found.Rows) == 0 {
-		v.say("note", "No ready row is left to suppose anything of.")
+		v.say("note", "No ready rows are left that may have been sent.")
 		return v.goTo("/uncertain?batch=" + b.ID)
 	}
-	note := fmt.Sprintf("supposes that %s were sent since %s", count(len(found.Rows), "row"),
+	note := fmt.Sprintf("%s may have been sent since %s", count(len(found.Rows), "row"),
 		since.Format("2006-01-02 15:04 UTC"))
 	did, err := v.resolver().MarkUncertain(v.acting("doubt", b.ID, note), found)
 	if err != nil {
 		return err
 	}
-	kind, said := "ok", fmt.Sprintf("%s uncertain now: nothing of them is sent before it is settled.",
+	kind, said := "ok", fmt.Sprintf("%s now uncertain and not sent before they are resolved.",
 		isAre(did.Uncertain, "row"))
 	for _, left := range []struct {
 		rows int
 		why  string
 	}{
-		{did.Bought, "left: bought before"}, {did.Waiting, "left: another row in doubt has the same purchase"},
-		{did.Absent, "left: the service knows no such company or user"}, {did.Gone, "left: not ready any more"},
+		{did.Bought, "unchanged: ordered before"}, {did.Waiting, "unchanged: another uncertain row has the same order"},
+		{did.Absent, "unchanged: the filing service has no such company or user"},
+		{did.Gone, "unchanged: no longer ready"},
 	} {
 		if left.rows > 0 {
 			said += fmt.Sprintf(" %s %s.", count(left.rows, "row"), left.why)
@@ -107,8 +108,8 @@ func (s *Site) markUncertain(v *visit) error {
 	if n := len(did.Failed); n > 0 {
 		kind = "bad"
 		said += fmt.Sprintf(
-			" %s could not be looked up and may still be sent: pause the batch and do it again until none is left. "+
-				"The first: %s.", count(n, "row"), did.Failed[0])
+			" %s could not be looked up and may still be sent. Pause the batch, then repeat this until none is left. "+
+				"First error: %s.", count(n, "row"), did.Failed[0])
 	}
 	v.say(kind, "%s", said)
 	return v.goTo("/uncertain?batch=" + b.ID)

@@ -13,7 +13,7 @@ type route struct {
 	pattern string
 	may     []ledger.Role // any of them; see the sets below
 	serve   func(*Site, *visit) error
-	upload  bool // the body is a file: its handler reads it, and the token in front of it
+	upload  bool // the body holds a file, which its handler reads
 }
 
 // Who may do what. Without a role one sees what is one's own, and nothing else.

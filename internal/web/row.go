@@ -72,12 +72,12 @@ type rowEvent struct {
 
 // eventWords are what became of an event, in words and by its look.
 var eventWords = map[ledger.EventState]struct{ meaning, tone string }{
-	ledger.EventNew:        {"not looked at yet", "ready"},
-	ledger.EventApplied:    {"taken over", "placed"},
-	ledger.EventStale:      {"older than what is known", "off"},
-	ledger.EventUnknown:    {"of an order that is in no row", "uncertain"},
-	ledger.EventIgnored:    {"changes nothing here", "off"},
-	ledger.EventUnreadable: {"cannot be read", "rejected"},
+	ledger.EventNew:        {"not processed yet", "ready"},
+	ledger.EventApplied:    {"applied", "placed"},
+	ledger.EventStale:      {"older than the known status", "off"},
+	ledger.EventUnknown:    {"for an order without a row", "uncertain"},
+	ledger.EventIgnored:    {"no effect here", "off"},
+	ledger.EventUnreadable: {"unreadable", "rejected"},
 }
 
 func (e rowEvent) Meaning() string { return eventWords[e.State].meaning }
@@ -95,11 +95,11 @@ func (p rowPage) Field(column int) string {
 func (p rowPage) CostName() string {
 	switch p.Row.Result {
 	case filing.Placed:
-		return "Spent"
+		return "Charged"
 	case filing.Placing, filing.Uncertain:
-		return "Held"
+		return "Reserved"
 	}
-	return "Expected to cost"
+	return "Expected cost"
 }
 
 const entriesOfRow = 200
@@ -199,11 +199,11 @@ func understood(row ledger.Row) []fact {
 			facts = append(facts, fact{name, text})
 		}
 	}
-	add("Ordered", r.Product.Title())
+	add("Filing type", r.Product.Title())
 	add("Company", r.LegalName())
-	add("Known to the service as", row.CompanyRef())
+	add("Company at the filing service", row.CompanyRef())
 	if r.CreatesCompany() && row.Company == "" {
-		add("Known to the service as", "nothing yet: the company is created first")
+		add("Company at the filing service", "none yet; the company is created first")
 	}
 	add("User", r.User.Ref())
 	add("Filing state", string(r.Order.FilingState))

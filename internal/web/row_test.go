@@ -32,13 +32,13 @@ func TestRowPage(t *testing.T) {
 
 	_, body = v.get("/batches/" + batch + "/rows/2")
 	v.wants(body, "Row 2: <bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>", orders[0], "filed", "accepted",
-		"filing.status_changed", "document.uploaded", ">spent<", ">set aside<",
+		"filing.status_changed", "document.uploaded", ">Charged<", ">Reserved<",
 		"/batches/"+batch+"/documents/doc_", "annualReport.filingYear", `/rows/3" rel="next"`)
 	if strings.Contains(body, `rel="prev"`) {
 		t.Error("a row before the first")
 	}
 	_, body = v.get("/batches/" + batch + "/rows/3")
-	v.wants(body, "It stands still, exception 482", "a report of an earlier year has a problem",
+	v.wants(body, "The filing stopped, exception 482", "a report of an earlier year has a problem",
 		"cure the earlier year", "=cmd|&#39;/c calc&#39;!A1")
 	_, body = v.get("/batches/" + batch + "/rows/4")
 	v.wants(body, "&lt;b&gt;odd&lt;/b&gt;", "6789")
@@ -46,7 +46,7 @@ func TestRowPage(t *testing.T) {
 		t.Error("a Social Security number is shown")
 	}
 	_, body = v.get("/batches/" + batch + "/rows/5")
-	v.wants(body, "has two digits", "D5", "never", `/rows/4" rel="prev"`)
+	v.wants(body, "has two digits", "D5", "not yet", `/rows/4" rel="prev"`)
 	for _, number := range []string{"1", "6", "0", "-1", "x", "99999999999999999999"} {
 		if status, _ := v.get("/batches/" + batch + "/rows/" + number); status != http.StatusNotFound {
 			t.Errorf("row %s: %d", number, status)
@@ -64,9 +64,9 @@ func TestARowTellsWhatBroke(t *testing.T) {
 	const meaning = "sent, but the filing service did not confirm it: the connection broke before an answer came. " +
 		"The order may or may not have been placed."
 	_, body := v.get("/batches/" + batch + "/rows/2")
-	v.wants(body, meaning, "no answer: the connection broke before an answer came", "as the network put it",
+	v.wants(body, meaning, "no answer: the connection broke before an answer came", "Network error",
 		"connection reset by peer")
-	plain, _, _ := strings.Cut(body, "<details><summary>as the network put it")
+	plain, _, _ := strings.Cut(body, "<details><summary>Network error")
 	_, results := v.get("/batches/" + batch + "/results.csv")
 	v.wants(results, meaning)
 	for name, text := range map[string]string{"the row's page": plain, "the results": results} {

@@ -87,7 +87,7 @@ func faultElsewhere(f ledger.Fault) listedFault {
 	l := listedFault{Place: *f.Elsewhere, Header: f.Header, Fault: f.Message}
 	if l.Column < 0 {
 		l.Name, l.Where = fmt.Sprintf("newofficer-%d-%s", l.Row,
-			f.Header), fmt.Sprintf("%s, row %d: the sheet has no such column", l.Sheet, l.Row)
+			f.Header), fmt.Sprintf("%s, row %d: no such column in the sheet", l.Sheet, l.Row)
 	} else {
 		l.Name, l.Where = fmt.Sprintf("officer-%d-%d", l.Row, l.Column), l.Sheet+" "+sheet.CellName(l.Column, l.Row)
 	}
@@ -102,16 +102,16 @@ var shows = []struct {
 	query       ledger.RowQuery
 }{
 	{"", "All", ledger.RowQuery{}},
-	{"problems", "To correct", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Rejected}}},
+	{"problems", "Needs attention", ledger.RowQuery{Results: []filing.Result{filing.Invalid, filing.Rejected}}},
 	{"ready", "Ready", ledger.RowQuery{Results: []filing.Result{filing.Ready, filing.Placing}}},
 	{"placed", "Placed", ledger.RowQuery{Results: []filing.Result{filing.Placed}}},
-	{"exists", "Bought before", ledger.RowQuery{Results: []filing.Result{filing.Exists}}},
+	{"exists", "Exists", ledger.RowQuery{Results: []filing.Result{filing.Exists}}},
 	{"uncertain", "Uncertain", ledger.RowQuery{Results: []filing.Result{filing.Uncertain}}},
 	{"skipped", "Skipped", ledger.RowQuery{Results: []filing.Result{filing.Skipped}}},
 	{"canceled", "Canceled", ledger.RowQuery{Results: []filing.Result{filing.Canceled}}},
-	{"before", "Ready, but bought before", ledger.RowQuery{Before: true}},
+	{"before", "Ready, ordered before", ledger.RowQuery{Before: true}},
 	{"notes", "Warnings", ledger.RowQuery{Warned: true}},
-	{"exceptions", "Standing still", ledger.RowQuery{Exceptions: true}},
+	{"exceptions", "Filing exceptions", ledger.RowQuery{Exceptions: true}},
 }
 
 // listRows reads the rows that the address asks for. by is what is shown where it
@@ -224,7 +224,7 @@ func tallyOf(counts ledger.Counts) map[string]int {
 // tabs counts the parts that there are. Those of a batch that is placed follow it
 // from there on: one that is empty may fill.
 func (s *Site) tabs(v *visit, l *rowList, b ledger.Batch, counts ledger.Counts) error {
-	l.Tabs.Label = "Rows by what became of them"
+	l.Tabs.Label = "Rows by result"
 	tally := tallyOf(counts)
 	for _, one := range shows {
 		n, told := tally[one.name]

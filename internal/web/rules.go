@@ -25,7 +25,7 @@ func (s *Site) signInView(v *visit, accounts []accountLine) (view signInView, er
 	if s.Provider != nil {
 		view.Provider = s.Provider.Issuer()
 		if err := s.Provider.Away(); err != nil {
-			view.Away = "it cannot be reached"
+			view.Away = "not reachable"
 		}
 	}
 	for _, a := range accounts {
@@ -48,7 +48,7 @@ func (s *Site) changeSignIn(v *visit) error {
 	}
 	if rules.SecondFactor && v.session.Factor == "" {
 		return wrong(
-			"Sign in with your own second step first: you could not come back to this page otherwise. Add one under " +
+			"Sign in with your own second step first, or you would lose access to this page. Add one under " +
 				"Security. Nothing was changed.")
 	}
 	note := "approvers and operators sign in without a second step"
@@ -67,7 +67,7 @@ func (s *Site) changeSignIn(v *visit) error {
 	}
 	if weaker := before.SecondFactor && !rules.SecondFactor || !before.TrustProvider && rules.TrustProvider; weaker {
 		if _, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
-			Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the rules of signing in were weakened",
+			Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the sign-in rules were weakened",
 			Body: capital(note) + " from now on. " + v.who() + " changed it, from " + v.from() + ".\n",
 		}); err != nil {
 			return err

@@ -65,7 +65,7 @@ func (s *Site) seasonList(v *visit) error {
 		}
 		p.Seasons = append(p.Seasons, listed)
 	}
-	return v.show("seasons.html", "Seasons", p)
+	return v.show("seasons.html", "Schedules", p)
 }
 
 const seasonsOnPage = 25
@@ -108,7 +108,7 @@ func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, er
 		listed.State, listed.Class = "failed", "failed"
 		return listed, nil
 	case f.State == ledger.RunBegun:
-		listed.State, listed.Class = "its batch is being made", "running"
+		listed.State, listed.Class = "making its batch", "running"
 		return listed, nil
 	case f.Batch == "":
 		listed.State, listed.Class = "nothing to file", "off"
@@ -314,9 +314,9 @@ func (s *Site) setPaused(v *visit, paused bool) error {
 	if err != nil {
 		return err
 	}
-	what, said := "season-resume", "The season fires again. What was due meanwhile is not made up for."
+	what, said := "season-resume", "The schedule is resumed. Runs missed in the meantime are not made up."
 	if paused {
-		what, said = "season-pause", "The season is paused. Batches that it has made go on."
+		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
 	if se.Paused != paused { // again would move the time from which it counts
 		if err := s.Ledger.Schedules().SetPaused(v.acting(what, se.Name, ""), se.Name, paused); err != nil {
@@ -335,7 +335,7 @@ func (s *Site) removeSeason(v *visit) error {
 	if err := s.Ledger.Schedules().Remove(v.acting("season-remove", se.Name, ""), se.Name); err != nil {
 		return err
 	}
-	v.say("ok", "The season %s is removed. Its batches stay, and go on.", se.Name)
+	v.say("ok", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
 	return v.goTo("/seasons")
 }
 
@@ -366,10 +366,10 @@ func (s *Site) newRoster(v *visit) error {
 	case err != nil:
 		return err
 	case done.Same:
-		v.say("note", "%s is the roster that the season has already: nothing was changed.", file.name)
+		v.say("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
 		return v.goTo(seasonPath(se.Name))
 	}
-	v.say("ok", "%s is the roster now: %s to file. What it changes stands below.", file.name,
+	v.say("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
 		count(done.Roster.Tally.Ready, "row"))
 	return v.goTo(seasonPath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
@@ -412,12 +412,12 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 	switch {
 	case p.Plan == nil:
 	case !p.Plan.Priced:
-		p.Why = "The service cannot be asked for its prices now, so what it costs is not known. Try again in a while."
+		p.Why = "The filing service does not give its prices now, so the cost is unknown. Try again in a few minutes."
 		if _, err := s.Service(); err != nil {
-			p.Why = "This server has no service to place orders with: FILING_BASE_URL and FILING_API_KEY are not set."
+			p.Why = "No filing service is set up. An operator must set FILING_BASE_URL and FILING_API_KEY."
 		}
 	case p.Plan.Filings == 0:
-		p.Why = "There is nothing to file: nothing is due now that was not bought or filed before."
+		p.Why = "Nothing to file: everything that is due was already ordered or filed."
 	}
 	return p, nil
 }
@@ -427,7 +427,7 @@ func (s *Site) rehearseSeason(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("fire.html", "Fire "+p.Season.Name, p)
+	return v.show("fire.html", "Run "+p.Season.Name+" now", p)
 }
 
 // fireSeason does what was rehearsed, where it is still the same.
@@ -438,13 +438,13 @@ func (s *Site) fireSeason(v *visit) error {
 	}
 	switch {
 	case p.Fired != nil:
-		v.say("note", "It was fired by hand today already, with this roster.")
+		v.say("note", "This schedule already ran by hand today, with this company list.")
 		return v.goTo(firedPath(p.Season.Name, *p.Fired))
 	case p.Why != "":
-		return wrong("%s Nothing was fired.", p.Why)
+		return wrong("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		v.say("warn", "It is not what you looked at any more: it would be %s now. Look again, then say yes. Nothing "+
-			"was fired.", count(p.Plan.Filings, "filing")+" for "+p.Plan.Total().String())
+		v.say("warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
+			count(p.Plan.Filings, "order"), p.Plan.Total())
 		return v.goTo(p.Path + "/fire")
 	}
 	ctx := v.acting("season-run", p.Season.Name, p.Look)
@@ -452,17 +452,17 @@ func (s *Site) fireSeason(v *visit) error {
 	f, err := s.Seasons.FireByHand(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
 	case errors.Is(err, jobs.ErrFiring) && f.State != ledger.RunBegun:
-		v.say("note", "Somebody else has fired it this moment.")
+		v.say("note", "Someone else just ran this schedule.")
 	case errors.Is(err, jobs.ErrFiring):
-		return wrong("Another process is making its batch this moment. Look at the season again.")
+		return wrong("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case err != nil:
 		return asTrouble(err)
 	default:
 		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
 		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalWanted {
-			v.say("ok", "The schedule ran. Nothing is sent before an approver has approved it.")
+			v.say("ok", "The schedule ran. Its batch waits for approval; nothing is sent before.")
 		} else {
-			v.say("ok", "The schedule ran.")
+			v.say("ok", "The schedule ran. The orders are being placed.")
 		}
 	}
 	return v.goTo(firedPath(p.Season.Name, f))

@@ -63,7 +63,7 @@ func TestSeasonsBeginWithWhatTheyAreFor(t *testing.T) {
 	for _, path := range []string{"/seasons", "/calendar"} {
 		v := s.as(ledger.Operator)
 		status, body := v.get(path)
-		v.wants(body, "No season yet", `href="/seasons/new"`)
+		v.wants(body, "No schedules yet", `href="/seasons/new"`)
 		if status != http.StatusOK {
 			t.Error(status)
 		}
@@ -100,7 +100,7 @@ func TestASeasonIsChangedByRole(t *testing.T) {
 			case method == "GET":
 				status, _ = v.get(path)
 			case path == "/seasons" || strings.HasSuffix(path, "/roster"):
-				status, _, _ = v.upload(path, "roster.csv", rosterOf("Ada LLC"), "csrf", v.csrf)
+				status, _, _ = v.upload(path, "roster.csv", rosterOf("Ada LLC"))
 			default:
 				status, _ = v.post(path)
 			}
@@ -124,7 +124,7 @@ func TestAddSeason(t *testing.T) {
 		"zone": "America/New_York", "year": "this", "approval": "yes"}
 	send := func(roster []byte, file string, change map[string]string) (int, string) {
 		t.Helper()
-		fields := []string{"csrf", v.csrf}
+		var fields []string
 		for name, value := range good {
 			if other, ok := change[name]; ok {
 				value = other
@@ -144,20 +144,21 @@ func TestAddSeason(t *testing.T) {
 		change             map[string]string
 		at, says           string
 	}{
-		{"a name with a blank", "", "r.csv", map[string]string{"name": "a b"}, "name", "Give it a name"},
-		{"the name of the form", "", "r.csv", map[string]string{"name": "new"}, "name", "Give it a name"},
-		{"no such day", "", "r.csv", map[string]string{"month": "2", "day": "30"}, "day", "no such day"},
+		{"a name with a blank", "", "r.csv", map[string]string{"name": "a b"}, "name", "Enter a name"},
+		{"the name of the form", "", "r.csv", map[string]string{"name": "new"}, "name", "Enter a name"},
+		{"does not have that day", "", "r.csv", map[string]string{"month": "2", "day": "30"}, "day",
+			"does not have that day"},
 		{"no number", "", "r.csv", map[string]string{"day": "x"}, "day", "1 to 31"},
 		{"no hour", "", "r.csv", map[string]string{"time": "25:00"}, "time", "time of day"},
 		{"no expression", "", "r.csv", map[string]string{"when": "cron", "cron": "soon"}, "cron", "soon"},
 		{"too often", "", "r.csv", map[string]string{"when": "cron", "cron": "* * * * *"}, "cron",
 			"more than once a day"},
-		{"too long before", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number",
-			"too long before"},
+		{"Too early", "", "r.csv", map[string]string{"when": "ahead", "number": "400", "unit": "days"}, "number",
+			"Too early"},
 		{"no zone", "", "r.csv", map[string]string{"zone": "Mars"}, "zone", "Choose one"},
 		{"no year", "", "r.csv", map[string]string{"year": "soon"}, "year", "Choose one"},
 		{"no state", "", "r.csv", map[string]string{"state": "XX"}, "state", "Choose one"},
-		{"no file", "", "", nil, "file", "Choose the roster"},
+		{"no file", "", "", nil, "file", "Choose the company list"},
 		{"no roster", "a,b\n1,2\n", "r.csv", nil, "file", "header"},
 		{"no row that can be filed", "Company ID,Legal Name,Filing State,User " +
 			"ID\ncomp_1,<script>alert(1)</script>,Dela,user_1\n", "r.csv", map[string]string{
@@ -176,7 +177,7 @@ func TestAddSeason(t *testing.T) {
 				!strings.Contains(strings.ToLower(at), strings.ToLower(c.says)) {
 				t.Errorf("%d, at %s %q; want %q", status, c.at, at, c.says)
 			}
-			v.wants(body, "choose the roster again")
+			v.wants(body, "choose the file again")
 			if strings.Contains(body, "<script>alert") {
 				t.Error("a sheet's text is markup")
 			}
@@ -201,9 +202,9 @@ func TestAddSeason(t *testing.T) {
 		t.Errorf("%+v %+v", se, o)
 	}
 	_, body = v.get("/seasons")
-	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "after somebody's yes")
+	v.wants(body, "every year on 15 January at 06:00, America/New_York", "clients.csv", "each run waits for approval")
 	if status, body := send(rosterOf("Cid LLC"), "other.csv", nil); status != http.StatusUnprocessableEntity ||
-		!strings.Contains(body, "a season of that name already") {
+		!strings.Contains(body, "A schedule with this name") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "season-add", Of: "de"})
@@ -217,7 +218,7 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	s := newSite(t)
 	s.must(s.Ledger.ChangePolicy(t.Context(), ledger.Policy{Second: true}))
 	v := s.as(ledger.Operator)
-	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "csrf", v.csrf, "name", "de", "when", "date", "month", "1",
+	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "name", "de", "when", "date", "month", "1",
 		"day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
 	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Approval {
@@ -251,7 +252,7 @@ func TestAScheduleSaysWhetherItsBatchWaits(t *testing.T) {
 		{ledger.Policy{Second: true, Products: []filing.Product{filing.EIN}}, false},
 	} {
 		s.must(s.Ledger.ChangePolicy(t.Context(), c.policy))
-		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Yes, place them") == c.waits {
+		if _, body := v.get("/seasons/de/fire"); strings.Contains(body, "Place 1 order</button>") == c.waits {
 			t.Errorf("%s: it says the contrary", c.policy.Words())
 		}
 	}
@@ -264,20 +265,20 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 	s.season("de", true, rosterOf("Ada LLC", "Bea LLC"))
 	v := s.as(ledger.Operator)
 	_, body := v.get("/seasons/de/fire")
-	v.wants(body, "Fire 2 filings", "Nothing is sent before an approver")
+	v.wants(body, "Run 2 filings", "Nothing is sent before it is approved")
 	look, once := html.UnescapeString(hidden(body, "look")), hidden(body, "once")
 	if len(s.firings("de")) != 0 {
 		t.Fatal("looking fires")
 	}
 	if _, body := v.post("/seasons/de/fire", "look",
-		"something else"); !strings.Contains(body, "not what you looked at any more") || len(s.firings("de")) != 0 {
+		"something else"); !strings.Contains(body, "The plan changed") || len(s.firings("de")) != 0 {
 		t.Fatalf("fired unseen:\n%s", body)
 	}
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
 			r, err := http.NewRequest(http.MethodPost, v.url+"/seasons/de/fire",
-				strings.NewReader(url.Values{"csrf": {v.csrf}, "once": {once}, "look": {look}}.Encode()))
+				strings.NewReader(url.Values{"once": {once}, "look": {look}}.Encode()))
 			if err != nil {
 				t.Error(err)
 				return
@@ -305,7 +306,7 @@ func TestASeasonIsFiredByHandOnce(t *testing.T) {
 		t.Errorf("%+v", batches[0].Approval)
 	}
 	_, body = v.get("/seasons/de/fire")
-	v.wants(body, "fired by hand today already", "/batches/"+fired[0].Batch)
+	v.wants(body, "already ran by hand today", "/batches/"+fired[0].Batch)
 	_, body = v.get("/seasons/de")
 	v.wants(body, "waits for approval", "by hand")
 }
@@ -326,12 +327,12 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 		t.Errorf("%v, %v", again.Since, err)
 	}
 	_, body := v.get("/seasons/de")
-	v.wants(body, "Resume", "before it is resumed")
+	v.wants(body, "Resume", "after you resume it")
 	v.post("/seasons/de/resume")
 	_, body = v.get("/seasons/de/fire")
 	v.post("/seasons/de/fire", "look", html.UnescapeString(hidden(body, "look")))
 	_, body = v.post("/seasons/de/remove")
-	v.wants(body, "The season de is removed", "No season yet")
+	v.wants(body, "Deleted the schedule de", "No schedules yet")
 	if status, _ := v.get("/seasons/de"); status != http.StatusNotFound {
 		t.Error(status)
 	}
@@ -349,12 +350,12 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	_, body := v.get("/seasons/de")
 	version := hidden(body, "version")
 	status, body, _ := v.upload("/seasons/de/roster", "new.csv",
-		rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "csrf", v.csrf, "version", version)
+		rosterOf("Ada LLC", "Bea LLC", script, formula, "x"+rightToLeft), "version", version)
 	if status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
 	v.wants(body, "New: 3 rows", "Missing: 1 row", "Cid LLC", "&lt;script&gt;alert(1)&lt;/script&gt;",
-		"As before: 2 rows", "new.csv")
+		"Unchanged: 2 rows", "new.csv")
 	for _, path := range []string{"/seasons/de", "/calendar", "/seasons"} {
 		_, body := v.get(path)
 		if strings.Contains(body, "<script>alert") || strings.ContainsRune(body, 0x202e) {
@@ -369,20 +370,20 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 	// which nothing can be filed.
 	now, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
 	s.must(err)
-	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "csrf", v.csrf, "version",
-		version); status != http.StatusConflict || !strings.Contains(body, "Somebody has changed it meanwhile") {
+	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "version",
+		version); status != http.StatusConflict || !strings.Contains(body, "Someone else made a change") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
 	status, body, _ = v.upload("/seasons/de/roster", "bad.csv",
-		[]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "csrf", v.csrf, "version",
+		[]byte("Company ID,Legal Name,Filing State,User ID\ncomp_1,X,Dela,user_1\n"), "version",
 		strconv.Itoa(now.Version))
 	if status != http.StatusUnprocessableEntity {
 		t.Error(status)
 	}
-	v.wants(body, "bad.csv was not taken in", ">C2</th>")
+	v.wants(body, "bad.csv was not saved", ">C2</th>")
 	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
@@ -392,7 +393,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 func TestALargeRosterIsRefused(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.MaxUpload = 1 << 20 })
 	v := s.as(ledger.Operator)
-	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "csrf", v.csrf, "name", "de")
+	status, _, _ := v.upload("/seasons", "large.csv", bytes.Repeat([]byte("x"), 2<<20), "name", "de")
 	if all, err := s.Ledger.Schedules().List(t.Context()); status != http.StatusRequestEntityTooLarge || err != nil ||
 		len(all) != 0 {
 		t.Errorf("%d, %+v, %v", status, all, err)
@@ -417,11 +418,11 @@ func TestCalendar(t *testing.T) {
 		t.Error("another season's company")
 	}
 	_, body = v.get("/calendar?" + span + "&state=FL")
-	v.wants(body, "Nothing falls due here")
+	v.wants(body, "Nothing is due in this period")
 	_, body = v.get("/calendar?" + span + "&month=" + year + "-06")
 	v.wants(body, "Ada LLC", "June "+year)
 	_, body = v.get("/calendar?" + span + "&month=" + year + "-02")
-	v.wants(body, "Nothing falls due here")
+	v.wants(body, "Nothing is due in this period")
 	for _, wrong := range []string{"from=soon", "from=2026-02-01&to=2026-01-01", "from=0001-01-01&to=9999-12-31",
 		"month=x"} {
 		if status, _ := v.get("/calendar?" + wrong); status != http.StatusUnprocessableEntity {
@@ -438,7 +439,7 @@ func TestCalendar(t *testing.T) {
 	s.must(err)
 	s.answered(b.ID)
 	_, body = v.get("/calendar?" + span)
-	if n := strings.Count(body, ">bought<"); n != 2 {
+	if n := strings.Count(body, ">Placed<"); n != 2 {
 		t.Errorf("%d are bought:\n%s", n, body)
 	}
 }

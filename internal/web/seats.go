@@ -80,7 +80,7 @@ const (
 
 var (
 	errWatched = &Trouble{http.StatusServiceUnavailable, "Too many pages are open",
-		"This page does not update by itself now. Refresh it to see what has changed."}
+		"This page does not update automatically now. Refresh it to see changes."}
 	errUploads = &Trouble{http.StatusTooManyRequests, "Too many uploads at once",
-		"Wait until the other files have arrived, then upload this one again. Nothing of it was kept."}
+		"Nothing was saved. Wait until the other files have arrived, then upload this one again."}
 )

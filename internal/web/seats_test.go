@@ -109,8 +109,7 @@ func TestUploadsAreBounded(t *testing.T) {
 		_, l := s.uploads.take(account.ID)
 		leave = append(leave, l)
 	}
-	if status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients), "csrf",
-		v.csrf); status != http.StatusTooManyRequests {
+	if status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusTooManyRequests {
 		t.Errorf("%d\n%s", status, body)
 	}
 	for _, l := range leave {
@@ -121,15 +120,14 @@ func TestUploadsAreBounded(t *testing.T) {
 			strings.NewReader("a"))
 		s.must(err)
 	}
-	status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients), "csrf", v.csrf)
+	status, body, _ := v.upload("/sheets", "a.csv", []byte(someClients))
 	if status != http.StatusUnprocessableEntity ||
-		!strings.Contains(body, "You have 100 sheets that are not submitted") {
+		!strings.Contains(body, "You have 100 uploads that are not submitted") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	// What somebody else keeps is theirs to delete.
 	other := s.as(ledger.Preparer)
-	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients), "csrf",
-		other.csrf); status != http.StatusOK {
+	if status, body, _ := other.upload("/sheets", "a.csv", []byte(someClients)); status != http.StatusOK {
 		t.Errorf("%d\n%s", status, body)
 	}
 	if n, size, err := s.Ledger.Uploads().Count(t.Context(), v.name); n != keptEach || size != keptEach || err != nil {

@@ -27,7 +27,7 @@ var securityRoutes = []route{
 // factors.
 const confirmLife = 10 * time.Minute
 
-var errConfirm = &Trouble{http.StatusForbidden, "Confirm that it is you first",
+var errConfirm = &Trouble{http.StatusForbidden, "Confirm your identity first",
 	"Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
 
 // confirmed reports whether whoever sits there has proved lately who they are,
@@ -113,7 +113,7 @@ func (s *Site) confirm(v *visit) error {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), password); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, a.Name, "present password", err)
-			return wrong("That is not your password. Nothing was changed.")
+			return wrong("The password is wrong. Nothing was changed.")
 		case err != nil:
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Site) confirm(v *visit) error {
 		switch {
 		case errors.Is(err, ledger.ErrFactor):
 			s.failedSignIn(v, a.Name, "second factor", err)
-			return wrong("That code is not valid. Codes change every 30 seconds, and each works once.")
+			return wrong("The code is not valid. Codes change every 30 seconds, and each works once.")
 		case err != nil:
 			return err
 		}
@@ -193,7 +193,7 @@ func (s *Site) addApp(v *visit) error {
 	step, ok := signin.MatchCode(s.Ledger.Now())(app.Secret, v.r.PostForm.Get("code"), 0)
 	if !ok {
 		return v.showApp(http.StatusUnprocessableEntity, app, secret,
-			"That code does not match. Check that your phone's clock is right, and enter the code that the app "+
+			"The code does not match. Check the clock of your phone, and enter the code that the app "+
 				"shows now.")
 	}
 	if _, err := s.Ledger.Accounts().TakeFlow(v.ctx(), ledger.FlowEnroll, secret); err != nil {
@@ -276,9 +276,9 @@ func (s *Site) addFactor(v *visit, f ledger.Factor) error {
 		if err != nil {
 			return err
 		}
-		return v.showCodes(codes, f.Name+" is added. Other places where you were signed in are signed out.")
+		return v.showCodes(codes, f.Name+" is added. Your other sessions have ended.")
 	}
-	v.say("ok", "%s is added. Other places where you were signed in are signed out.", f.Name)
+	v.say("ok", "%s is added. Your other sessions have ended.", f.Name)
 	return v.goTo("/security")
 }
 
@@ -313,7 +313,7 @@ func (s *Site) removeFactor(v *visit) error {
 	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
 		return err
 	}
-	v.say("ok", "%s is removed. Other places where you were signed in are signed out.", name)
+	v.say("ok", "%s is removed. Your other sessions have ended.", name)
 	return v.goTo("/security")
 }
 
@@ -322,7 +322,8 @@ func (s *Site) replaceCodes(v *visit) error {
 	case !s.confirmed(v):
 		return errConfirm
 	case !v.session.Account.HasFactor:
-		return wrong("Recovery codes stand in for an authenticator app or a passkey. Add one first.")
+		return wrong(
+			"Recovery codes replace an authenticator app or a passkey. Add one of these first. No codes were made.")
 	}
 	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.acting("recovery-codes", v.who(), ""), v.session.Account.ID)
 	if err != nil {
@@ -331,7 +332,7 @@ func (s *Site) replaceCodes(v *visit) error {
 	if err := s.tellOwner(v, "new recovery codes were made for"); err != nil {
 		return err
 	}
-	return v.showCodes(codes, "The earlier codes do not work any more.")
+	return v.showCodes(codes, "Earlier codes no longer work.")
 }
 
 // tellOwner notifies of a change of how somebody signs in.

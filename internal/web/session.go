@@ -39,7 +39,7 @@ func (s *Site) sessions(v *visit) error {
 	if p.Browsers, err = s.Ledger.Accounts().ListBrowsers(v.ctx(), p.Account, v.browser()); err != nil {
 		return err
 	}
-	return s.showSessions(v, p, "Your sessions")
+	return s.showSessions(v, p, "Sessions")
 }
 
 func (s *Site) sessionsOf(v *visit) error {
@@ -81,7 +81,7 @@ func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
 		v.r.PathValue("session")); err != nil {
 		return err
 	}
-	v.say("ok", "The session has ended. Whoever used it has to sign in again.")
+	v.say("ok", "The session has ended. That browser must sign in again.")
 	return v.goTo(to)
 }
 
@@ -92,7 +92,7 @@ func (s *Site) endOthers(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s ended, and the other browsers are forgotten.", count(n, "other session"))
+	v.say("ok", "%s ended, and the other browsers are removed.", count(n, "other session"))
 	return v.goTo("/sessions")
 }
 
@@ -119,6 +119,6 @@ func (s *Site) forgetBrowser(v *visit) error {
 		v.r.PathValue("browser")); err != nil {
 		return err
 	}
-	v.say("ok", "The browser is forgotten. Failed sign-ins of others can now delay a sign-in from it.")
+	v.say("ok", "The browser is removed. Failed sign-ins by others can now delay you there.")
 	return v.goTo("/sessions")
 }

@@ -136,7 +136,7 @@ func (s *Site) changePolicy(v *visit) error {
 	if text := strings.TrimSpace(form.Get("from")); text != "" {
 		from, err := money.Parse(text)
 		if err != nil || from < 0 {
-			return wrong("The amount is a number of dollars, such as 5000. Nothing was changed.")
+			return wrong("The amount is not a number of dollars. Enter it like 5000. Nothing was changed.")
 		}
 		policy.From = from
 	}
@@ -150,21 +150,21 @@ func (s *Site) changePolicy(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "From now on %s. Batches that wait for approval go on waiting.", policy.Words())
+	v.say("ok", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
 	return v.goTo("/settings#approvals")
 }
 
 // tryNotices sends a message to everybody who is to be told.
 func (s *Site) tryNotices(v *visit) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
-		return wrong("Nobody is to be told: name targets with FILING_NOTIFY where importer serve runs.")
+		return wrong("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
 	}
 	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
 		By:   v.who(),
 		From: v.from(),
 		What: "notify-test",
-		Note: count(len(s.Settings.Targets), "target"),
+		Note: count(len(s.Settings.Targets), "recipient"),
 	}); err != nil {
 		return err
 	}
@@ -181,9 +181,9 @@ func (s *Site) tryNotices(v *visit) error {
 		}
 	}
 	if bad > 0 {
-		v.say("bad", "%d of %s did not take the message.%s", bad, count(len(targets), "target"), text)
+		v.say("bad", "%d of %s did not get the test notification.%s", bad, count(len(targets), "recipient"), text)
 	} else {
-		v.say("ok", "%s took the message.", count(len(targets), "target"))
+		v.say("ok", "%s got the test notification.", count(len(targets), "recipient"))
 	}
 	return v.goTo("/settings")
 }
@@ -193,7 +193,7 @@ func (s *Site) dropMapping(v *visit) error {
 	if err := s.Ledger.Uploads().DeleteMapping(v.acting("mapping-drop", shape, ""), shape); err != nil {
 		return err
 	}
-	v.say("ok", "Forgotten: the next sheet with these headers is understood by itself again.")
+	v.say("ok", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
 	return v.goTo("/settings")
 }
 

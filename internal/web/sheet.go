@@ -104,7 +104,7 @@ type step struct {
 // steps are the stations; at is the present one.
 func steps(at int) []step {
 	all := make([]step, 0, 4)
-	for i, name := range []string{"Hand over", "Check and correct", "Say yes", "Placed"} {
+	for i, name := range []string{"Upload", "Fix", "Approve", "Results"} {
 		all = append(all, step{Name: name, Done: i < at, Current: i == at})
 	}
 	return all
@@ -306,9 +306,9 @@ func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
 	return u, err
 }
 
-var errNoSheet = &Trouble{http.StatusNotFound, "The sheet is not here any more",
-	"It was handed in or forgotten meanwhile, perhaps in another window. What was handed in is among the batches. " +
-		"Nothing was changed by this."}
+var errNoSheet = &Trouble{http.StatusNotFound, "This upload no longer exists",
+	"Nothing was changed. The upload was submitted or deleted, perhaps in another window. Submitted spreadsheets " +
+		"are in the list of batches."}
 
 // theSheet finds the upload that a form changes, as whoever sent it saw it.
 func (s *Site) theSheet(v *visit) (ledger.Upload, error) {
@@ -351,7 +351,7 @@ func (s *Site) handIn(v *visit) error {
 		return err
 	}
 	if b.Canceled {
-		v.say("warn", "%s. Nothing was sent. To send it after all: importer retry %s --canceled.",
+		v.say("warn", "%s. Nothing was sent. To send it anyway, run: importer retry %s --canceled.",
 			report.CanceledText(b), b.ID)
 		return v.goTo("/batches/" + b.ID)
 	}
@@ -359,7 +359,7 @@ func (s *Site) handIn(v *visit) error {
 		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		v.say("note", "It was handed in meanwhile: this is its batch. Nothing was ordered twice.")
+		v.say("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
 		return v.goTo("/batches/" + b.ID)
 	}
 	was, err := quoteOf(u)
@@ -371,7 +371,7 @@ func (s *Site) handIn(v *visit) error {
 		q.Notes = was.Notes
 	}
 	if q.Trouble != "" {
-		return wrong("It cannot be said what it costs: %s. Nothing was handed in.", q.Trouble)
+		return wrong("The cost is unknown: %s. Nothing was submitted.", q.Trouble)
 	}
 	if err := s.checkedWarnings(v, b); err != nil {
 		return err
@@ -384,12 +384,12 @@ func (s *Site) handIn(v *visit) error {
 		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
 			return err
 		}
-		v.say("warn", "What it costs has changed since you looked: it is %s now. Look again, then say yes. Nothing "+
-			"was sent.", q.TotalText())
+		v.say("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
+			q.TotalText())
 		return v.goTo("/sheets/" + u.ID)
 	}
 	waits, err := s.Ledger.Submit(v.acting("hand-in", u.Batch,
-		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "filing"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
+		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err
 	}
@@ -397,9 +397,10 @@ func (s *Site) handIn(v *visit) error {
 		return err
 	}
 	if waits {
-		v.say("ok", "Submitted. A second person approves it: send them the address of this page.")
+		v.say("ok", "Submitted for approval. Nothing is sent before a second person approves: send them the address "+
+			"of this page.")
 	} else {
-		v.say("ok", "Handed in: it is being placed.")
+		v.say("ok", "Submitted. The orders are being placed.")
 	}
 	return v.goTo("/batches/" + u.Batch)
 }
@@ -409,10 +410,10 @@ func (s *Site) dropSheet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Uploads().Delete(v.acting("drop", u.File, "a sheet that was not handed in"), u.ID); err != nil {
+	if err := s.Ledger.Uploads().Delete(v.acting("drop", u.File, "not submitted"), u.ID); err != nil {
 		return err
 	}
-	v.say("ok", "%s was forgotten. Nothing of it was placed.", u.File)
+	v.say("ok", "Deleted %s. Nothing was ordered from it.", u.File)
 	return v.goTo("/")
 }
 
@@ -437,7 +438,7 @@ func (s *Site) markedSheet(v *visit) error {
 			return err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return wrong("No cell of %s is at fault: there is nothing to mark.", u.File)
+			return wrong("%s has no cells with errors to highlight.", u.File)
 		}
 		return s.fetched(v, u.ID, "spreadsheet with errors highlighted")
 	})

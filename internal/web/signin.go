@@ -107,9 +107,9 @@ func (v *visit) showEntry(status int, e entry) error {
 	return v.showStatus(status, "enter.html", title, e)
 }
 
-var errSignInLink = &Trouble{http.StatusGone, "The link does not work any more",
-	"Links work once and expire. Sign in with your password, or ask an operator for a new link. On your own " +
-		"computer, start importer serve again: it prints one."}
+var errSignInLink = &Trouble{http.StatusGone, "This link no longer works",
+	"A link works once and expires. Sign in with your password, or ask an operator for a new link. On your own " +
+		"computer, start importer serve again to get a new link."}
 
 func (s *Site) enter(v *visit) error {
 	secret := v.r.PostForm.Get("ticket")
@@ -162,7 +162,7 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 	e := entry{Secret: secret, Name: account.Name, Resets: true}
 	fresh := v.r.PostForm.Get("password")
 	if fresh != v.r.PostForm.Get("again") {
-		e.Wrong = "The two passwords differ."
+		e.Wrong = "The passwords do not match."
 		return v.showEntry(http.StatusUnprocessableEntity, e)
 	}
 	act := ledger.AuditEvent{
@@ -185,7 +185,7 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 	if err := s.Ledger.Accounts().ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
 		return err
 	}
-	v.say("ok", "The password is set. Sign in with it.")
+	v.say("ok", "Your password is set. Sign in with it.")
 	return v.goTo("/sign-in")
 }
 
@@ -211,7 +211,7 @@ func (s *Site) passwordPage(v *visit) error {
 	case s.ProviderOnly && !a.BreakGlass:
 		return errProvider
 	}
-	return v.show("password.html", "Your password", struct{ Has bool }{v.session.Account.HasPassword})
+	return v.show("password.html", "Password", struct{ Has bool }{v.session.Account.HasPassword})
 }
 
 func (s *Site) password(v *visit) error {
@@ -226,13 +226,13 @@ func (s *Site) password(v *visit) error {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, account.Name, "present password", err)
-			return wrong("Your current password is wrong. Nothing was changed.")
+			return wrong("Your current password is wrong. The password was not changed.")
 		case err != nil:
 			return err
 		}
 	}
 	if fresh != v.r.PostForm.Get("again") {
-		return wrong("The two new passwords differ. Nothing was changed.")
+		return wrong("The new passwords do not match. The password was not changed.")
 	}
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *Site) password(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "Your password is set. Other places where you were signed in are signed out.")
+	v.say("ok", "Your password is set. Your other sessions have ended.")
 	account.HasPassword = true
 	// The sessions before it have ended, this one too.
 	return s.beginSession(v, account, arrival{

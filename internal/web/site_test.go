@@ -137,7 +137,6 @@ type visitor struct {
 	*testSite
 	name   string
 	client http.Client
-	csrf   string
 }
 
 // as signs somebody in who has these roles.
@@ -154,12 +153,14 @@ func (s *testSite) as(roles ...ledger.Role) *visitor {
 	if status, body := v.send("/enter", url.Values{"ticket": {ticket}}); status != http.StatusOK {
 		s.Fatalf("sign in: %d\n%s", status, body)
 	}
-	_, body := v.get("/")
-	if v.csrf = hidden(body, "csrf"); v.csrf == "" {
-		s.Fatalf("no token on\n%s", body)
+	if _, body := v.get("/"); !isSignedIn(body) {
+		s.Fatalf("not signed in on\n%s", body)
 	}
 	return v
 }
+
+// isSignedIn reports whether a page is one of a person who is signed in.
+func isSignedIn(body string) bool { return strings.Contains(body, `action="/leave"`) }
 
 // nobody is a visitor who is not signed in.
 func (s *testSite) nobody() *visitor {
@@ -212,10 +213,10 @@ func (v *visitor) send(path string, form url.Values) (int, string) {
 	return v.do(r)
 }
 
-// post posts a form with the session's token, and follows where it leads.
+// post posts a form and follows its redirects.
 func (v *visitor) post(path string, fields ...string) (int, string) {
 	v.Helper()
-	form := url.Values{"csrf": {v.csrf}}
+	form := make(url.Values)
 	for i := 0; i < len(fields); i += 2 {
 		form.Add(fields[i], fields[i+1])
 	}
@@ -255,7 +256,7 @@ func (v *visitor) handOver(path, name string, content []byte, fields ...string) 
 // sheet hands a sheet over and waits until it is prepared.
 func (v *visitor) sheet(name, content string) (path, body string) {
 	v.Helper()
-	status, body, path := v.upload("/sheets", name, []byte(content), "csrf", v.csrf)
+	status, body, path := v.upload("/sheets", name, []byte(content))
 	if status != http.StatusOK {
 		v.Fatalf("%d\n%s", status, body)
 	}
@@ -383,9 +384,8 @@ func TestEveryRouteRefuses(t *testing.T) {
 			for _, may := range r.may {
 				allowed = allowed || may == role
 			}
-			token := url.Values{"csrf": {v.csrf}}
 			if !allowed {
-				if got := request(v, r, token); got != http.StatusForbidden {
+				if got := request(v, r, nil); got != http.StatusForbidden {
 					t.Errorf("%s as %s: %d", r.pattern, role, got)
 				}
 				continue
@@ -393,15 +393,16 @@ func TestEveryRouteRefuses(t *testing.T) {
 			if r.method() == http.MethodGet {
 				continue
 			}
-			for name, form := range map[string]url.Values{"no token": nil, "an empty token": {"csrf": {""}},
-				"another's token": {"csrf": {people[otherRole(role)].csrf}}} {
-				if got := request(v, r, form); got != http.StatusForbidden {
-					t.Errorf("%s as %s with %s: %d", r.pattern, role, name, got)
-				}
-			}
-			for name, header := range map[string][]string{"another site": {"Origin", "https://evil.example"},
-				"a cross-site fetch": {"Sec-Fetch-Site", "cross-site"}} {
-				if got := request(v, r, token, header...); got != http.StatusForbidden {
+			for name, header := range map[string][]string{
+				"another site":          {"Origin", "https://evil.example"},
+				"another port":          {"Origin", "http://127.0.0.1:1"},
+				"another scheme's port": {"Origin", strings.Replace(s.url, "http:", "https:", 1) + "1"},
+				"a sandboxed frame":     {"Origin", "null"},
+				"a cross-site fetch":    {"Sec-Fetch-Site", "cross-site"},
+				"a same-site fetch":     {"Sec-Fetch-Site", "same-site"},
+				"a fetch with both":     {"Sec-Fetch-Site", "cross-site", "Origin", s.url},
+			} {
+				if got := request(v, r, nil, header...); got != http.StatusForbidden {
 					t.Errorf("%s as %s from %s: %d", r.pattern, role, name, got)
 				}
 			}
@@ -539,9 +540,9 @@ func TestHeadersAndMarkup(t *testing.T) {
 		}
 		for _, form := range regexp.MustCompile(`(?s)<form[^>]*method="post".*?</form>`).FindAllString(string(content),
 			-1) {
-			if !strings.Contains(form, "csrf") && !strings.Contains(form, `action="/sign-in`) &&
+			if !strings.Contains(form, "{{once}}") && !strings.Contains(form, `action="/sign-in`) &&
 				!strings.Contains(form, `action="/enter"`) {
-				t.Errorf("%s has a form without a token: %s", e.Name(), form)
+				t.Errorf("%s has a form without an identifier: %s", e.Name(), form)
 			}
 		}
 	}
@@ -572,19 +573,19 @@ func TestTheWayOfASheet(t *testing.T) {
 		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n"+
 		"comp_2,=cmd|'/c calc'!A1,DE,26,ana@example.com\n"+
 		"comp_1,<script>alert(1)</script>,DE,2026,ana@example.com\n")
-	v.wants(body, "clients &lt;b&gt;.csv", "To correct", `name="cell-3-3"`, "=cmd|&#39;/c calc&#39;!A1")
+	v.wants(body, "clients &lt;b&gt;.csv", "Needs attention", `name="cell-3-3"`, "=cmd|&#39;/c calc&#39;!A1")
 	if strings.Contains(body, "<script>alert") {
 		t.Error("a name became markup")
 	}
 	version := hidden(body, "version")
 	_, body = v.post(path+"/edits", "version", version, "cell-3-3", "2026", "was-cell-3-3", "26")
 	body = v.settled(path, body)
-	if strings.Contains(body, "To correct") {
+	if strings.Contains(body, "Needs attention") {
 		t.Errorf("still to correct:\n%s", body)
 	}
-	v.wants(body, "1 cell corrected here", "D3")
+	v.wants(body, "1 cell corrected", "D3")
 	_, body = v.post(path+"/edits/undo", "version", hidden(body, "version"), "edit", "0")
-	v.wants(v.settled(path, body), "To correct")
+	v.wants(v.settled(path, body), "Needs attention")
 	_, body = v.post(path+"/edits", "version", hidden(body, "version"), "cell-3-3", "2026")
 	body = v.settled(path, body)
 	if status, _ := v.post(path+"/edits", "version", version, "cell-3-3", "2027"); status != http.StatusConflict {
@@ -617,7 +618,7 @@ func TestTheWayOfASheet(t *testing.T) {
 	// The same file once more is the batch that is there.
 	again, body := v.sheet("clients.csv",
 		"Company ID,Legal Name,Filing State,Filing Year,User Email\ncomp_1,x,DE,2026,ana@example.com\n")
-	v.wants(body, "Bought before", "There is nothing to place")
+	v.wants(body, "Exists", "There is nothing to order")
 	if status, _ := v.post(again + "/drop"); status != http.StatusOK {
 		t.Errorf("drop: %d", status)
 	}
@@ -629,12 +630,12 @@ func TestKeptMapping(t *testing.T) {
 	v := s.as(ledger.Preparer)
 	const head = "Mandant,Sitz,Jahr,Kontakt\n"
 	path, body := v.sheet("a.csv", head+"comp_1,DE,2026,ana@example.com\n")
-	v.wants(body, "cannot be read as a sheet of filings yet", "Mandant")
+	v.wants(body, "cannot be read yet", "Mandant")
 	_, body = v.post(path+"/reading", "version", hidden(body, "version"), "product", "annual-report", "column-0",
 		"Company ID", "column-1", "Filing State", "column-2", "Filing Year", "column-3", "User Email", "keep", "1")
-	v.wants(v.settled(path, body), "Place 1 filing")
+	v.wants(v.settled(path, body), "Submit 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "said of an earlier sheet")
+	v.wants(body, "mapping saved by")
 }
 
 // What is kept for the next sheet is the mapping that was used in the end, and
@@ -652,9 +653,9 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 	v.wants(body, ticked)
 	_, body = v.post(path+"/reading",
 		append([]string{"version", hidden(body, "version"), "column-3", "User Email", "keep", "1"}, right...)...)
-	v.wants(v.settled(path, body), ticked, "Place 1 filing")
+	v.wants(v.settled(path, body), ticked, "Submit 1 order")
 	_, body = v.sheet("b.csv", head+"comp_2,DE,2026,ana@example.com\n")
-	v.wants(body, "said of an earlier sheet", ticked, "Place 1 filing")
+	v.wants(body, "mapping saved by", ticked, "Submit 1 order")
 
 	// What is not to be kept any more is forgotten.
 	_, body = v.get(path)
@@ -664,7 +665,7 @@ func TestKeptMappingIsTheLast(t *testing.T) {
 		t.Error("the box is ticked again")
 	}
 	_, body = v.sheet("c.csv", head+"comp_3,DE,2026,ana@example.com\n")
-	v.wants(body, "cannot be read as a sheet of filings yet")
+	v.wants(body, "cannot be read yet")
 }
 
 // A file that is too large, empty, or none at all leaves nothing behind.
@@ -684,7 +685,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"no name", "", []byte("x"), http.StatusUnprocessableEntity, "No file was chosen"},
 		{"no sheet", "photo.xlsx", []byte("\x89PNG\r\n\x1a\n\x00\x00"), http.StatusOK, "photo.xlsx"},
 	} {
-		status, body, _ := v.upload("/sheets", c.file, c.content, "csrf", v.csrf)
+		status, body, _ := v.upload("/sheets", c.file, c.content)
 		if status != c.want || !strings.Contains(body, c.says) {
 			t.Errorf("%s: %d\n%s", c.name, status, body)
 		}

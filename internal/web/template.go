@@ -63,7 +63,8 @@ var functions = template.FuncMap{
 	"title":        func(p filing.Product) string { return p.Title() },
 	"badge":        badge,
 	"roles":        func() []ledger.Role { return ledger.Roles },
-	"csrf":         csrf,
+	"once":         onceField,
+	"event":        eventName,
 	"join":         strings.Join,
 	"add":          func(a, b int) int { return a + b },
 	"legible":      legible,
@@ -108,17 +109,16 @@ func timeElement(t time.Time, how string) template.HTML {
 		`</time>`)
 }
 
-// csrf are the hidden fields of every form that changes something.
-func csrf(p page) template.HTML {
-	return template.HTML(
-		`<input type="hidden" name="csrf" value="` + template.HTMLEscapeString(p.CSRF) +
-			`"><input type="hidden" name="once" value="` + rand.Text() + `">`)
+// onceField returns the hidden field that identifies a form, so that its effect
+// happens once however often the form arrives.
+func onceField() template.HTML {
+	return template.HTML(`<input type="hidden" name="once" value="` + rand.Text() + `">`)
 }
 
-// badge shows what became of a row.
+// badge returns the result of a row as a badge.
 func badge(r filing.Result) template.HTML {
 	name := template.HTMLEscapeString(string(r))
-	return template.HTML(`<span class="badge ` + name + `">` + name + `</span>`)
+	return template.HTML(`<span class="badge ` + name + `">` + capital(name) + `</span>`)
 }
 
 // count is a number of things in words: "1 row", "1,200 rows".

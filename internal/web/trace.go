@@ -103,7 +103,6 @@ var denials = map[*Trouble]string{
 	errRole:   "role",
 	errLacks:  "second factor",
 	errForm:   "form",
-	errToken:  "token",
 	errOrigin: "origin",
 	errHost:   "host",
 

@@ -29,30 +29,28 @@ func (t *Trouble) Error() string { return t.Title + ": " + t.Text }
 
 // wrong is trouble with what somebody typed or chose.
 func wrong(format string, args ...any) error {
-	return &Trouble{http.StatusUnprocessableEntity, "That cannot be done", fmt.Sprintf(format, args...)}
+	return &Trouble{http.StatusUnprocessableEntity, "Invalid input", fmt.Sprintf(format, args...)}
 }
 
 // What is refused before anything is looked at.
 var (
 	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in",
-		"Sign in, then do it again. Nothing was changed."}
+		"Nothing was changed. Sign in, then try again."}
 	errRole = &Trouble{
-		http.StatusForbidden, "That is not for you",
-		"Your roles do not allow it. An operator can give you another one, under Settings. Nothing was changed.",
+		http.StatusForbidden, "Permission denied",
+		"Nothing was changed. Your roles do not allow this. An operator can change your roles under Settings.",
 	}
 	errLacks = &Trouble{http.StatusForbidden, "Add a second step first",
-		"Your firm requires one for your roles. Open Security and add an authenticator app or a passkey. Nothing " +
-			"was changed."}
-	errForm = &Trouble{http.StatusForbidden, "The form is not valid any more",
-		"It was made for another session, or did not arrive whole. Go back, load the page anew, and send it again. " +
-			"Nothing was changed."}
-	errToken  = &Trouble{errForm.Status, errForm.Title, errForm.Text}
+		"Nothing was changed. Your firm requires a second step for your roles. Open Security and add an " +
+			"authenticator app or a passkey."}
+	errForm = &Trouble{http.StatusForbidden, "The form is incomplete",
+		"Nothing was changed. The form did not arrive complete. Go back, refresh the page, and try again."}
 	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site",
-		"Nothing was changed. Where a proxy stands in front, name the address that people type: --public-url."}
-	errHost = &Trouble{http.StatusMisdirectedRequest, "This server does not go by that name",
-		"Use the address that importer serve printed, or have it started with --public-url."}
+		"Nothing was changed. If people reach this server through a proxy, start importer serve with --public-url."}
+	errHost = &Trouble{http.StatusMisdirectedRequest, "Unknown host",
+		"Use the address that importer serve printed, or start importer serve with --public-url."}
 	errNoPage = &Trouble{
-		http.StatusNotFound, "There is no such page", "It may have been removed. Begin at the list of batches.",
+		http.StatusNotFound, "Page not found", "The page may have been removed. Go to the list of batches.",
 	}
 )
 
@@ -61,32 +59,31 @@ var known = []struct {
 	err     error
 	trouble Trouble
 }{
-	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "It is not there",
-		"There is no such thing in the ledger, or not any more. Begin at the list of batches."}},
-	{ledger.ErrStale, Trouble{http.StatusConflict, "Somebody has changed it meanwhile",
-		"Go back, load the page anew, and look again. Nothing of yours was taken over."}},
+	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "Not found",
+		"Nothing was changed. The item does not exist, or no longer exists. Go to the list of batches."}},
+	{ledger.ErrStale, Trouble{http.StatusConflict, "Someone else made a change",
+		"Your change was not saved. Go back, refresh the page, and check it before you try again."}},
 	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy",
-		"Other spreadsheets are being read right now. Wait half a minute, then try again. Nothing was changed."}},
-	{ledger.ErrPlan, Trouble{http.StatusConflict, "It is not what you looked at any more",
-		"Its rows or what they cost have changed. Load the page anew and look again: nothing was sent."}},
+		"Nothing was changed. Other spreadsheets are being read now. Wait half a minute, then try again."}},
+	{ledger.ErrPlan, Trouble{http.StatusConflict, "The rows or the cost changed",
+		"Nothing was sent. Go back, refresh the page, and review the rows and the cost."}},
 	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person must approve this batch", "Nothing was sent."}},
 	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account",
-		"Its roles come from its groups there, and it signs in there. Change the groups at the provider. Nothing " +
-			"was changed."}},
-	{ledger.ErrSealed, Trouble{http.StatusConflict, "It cannot be opened here",
+		"Nothing was changed. The roles come from the groups at the sign-in provider. Change the groups there."}},
+	{ledger.ErrSealed, Trouble{http.StatusConflict, "This data cannot be decrypted here",
 		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
 			"it was sealed with."}},
 	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
-	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The service refuses the API key",
-		"An operator has to correct FILING_API_KEY. Nothing was sent."}},
+	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The filing service rejects the API key",
+		"Nothing was sent. An operator must correct FILING_API_KEY."}},
 }
 
 // trouble answers with what went wrong.
 func (s *Site) trouble(v *visit, err error) {
 	if errors.Is(err, ledger.ErrDone) {
-		v.say("note", "That was done already: the form arrived twice, and counted once.")
+		v.say("note", "This was already done. The form arrived twice and counted once.")
 		_ = v.goTo(v.back())
 		return
 	}
@@ -100,8 +97,9 @@ func (s *Site) trouble(v *visit, err error) {
 	case errors.As(err, &often):
 		s.throttled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
-		t = &Trouble{http.StatusTooManyRequests, "Too many failed attempts",
-			"Wait until " + often.Until.UTC().Format("15:04 UTC") + ", then try again." + insteadOfWaiting[often.Scope]}
+		t = &Trouble{http.StatusTooManyRequests, "Too many sign-in attempts",
+			"No one was signed in, and nothing was changed. Wait until " + often.Until.UTC().Format("15:04 UTC") +
+				", then try again." + insteadOfWaiting[often.Scope]}
 	case errors.Is(err, ledger.ErrCrowded):
 		s.throttled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
@@ -160,8 +158,8 @@ func (s *Site) explain(v *visit, err error) *Trouble {
 	name := rand.Text()[:8]
 	s.Log.Error("a page failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
 	return &Trouble{http.StatusInternalServerError, "Something went wrong",
-		"It is not your fault. Try again; where that does not help, tell an operator: the server's log has it under " +
-			name + "."}
+		"The server made an error. Check whether your change was made before you try again. If the error comes back, " +
+			"tell an operator that the server log has it as " + name + "."}
 }
 
 // back is the page that a form stood on. Where that was the answer to a form

@@ -171,7 +171,7 @@ func (s *Site) uncertain(v *visit) error {
 // tell counts what is in doubt, by batch.
 func (p *uncertainPage) tell(batches []ledger.UncertainBatch, id string) {
 	all := 0
-	p.Tabs.Label = "Uncertain rows by sheet"
+	p.Tabs.Label = "Uncertain rows by spreadsheet"
 	for _, b := range batches {
 		all += b.Rows
 		if id == "" || b.Batch == id {
@@ -364,7 +364,7 @@ func (d *uncertainRow) complete(events resolve.Events) bool {
 			continue
 		}
 		if missing >= 0 && !events.Name(it.Value, it.Product) {
-			d.Items[missing].Error = fmt.Sprintf("Type this id, too: without it %s would count as that of the %s.",
+			d.Items[missing].Error = fmt.Sprintf("Enter this ID too. Without it, %s would count as the order ID of the %s.",
 				it.Value, d.Items[missing].Product.Title())
 			return false
 		}
@@ -375,9 +375,9 @@ func (d *uncertainRow) complete(events resolve.Events) bool {
 	case slices.ContainsFunc(d.Items, func(it item) bool { return it.Value != "" }):
 		return true
 	case d.Row.Creating:
-		d.Form.CompanyError = "Type the id of the company that was created (comp_…)."
+		d.Form.CompanyError = "Enter the ID of the created company (comp_…)."
 	default:
-		d.Items[0].Error = "Type the id of the order (order_…), as the dashboard shows it."
+		d.Items[0].Error = "Enter the order ID from the dashboard (order_…)."
 	}
 	return false
 }
@@ -387,11 +387,11 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 	text := fmt.Sprintf("row %d ", row.Number)
 	switch {
 	case len(r.OrderIDs) > 0:
-		text += "is placed: " + strings.Join(r.OrderIDs, ", ")
+		text += "marked as placed: " + strings.Join(r.OrderIDs, ", ")
 	case r.CompanyID != "":
-		text += "has its company"
+		text += "company created"
 	default:
-		return text + "was never made"
+		return text + "marked as not placed"
 	}
 	if r.CompanyID != "" {
 		text += ", " + r.CompanyID
@@ -423,8 +423,8 @@ func faultText(err error) (text string, field resolve.Field, other error) {
 	case errors.Is(err, ledger.ErrOrderTaken):
 		return sentence(err.Error()), resolve.OrderIDsField, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return "", "", &Trouble{http.StatusBadGateway, "The service does not answer now",
-			"A company has to be looked at before its row is settled. Try again in a minute. Nothing was settled."}
+		return "", "", &Trouble{http.StatusBadGateway, "The filing service does not respond",
+			"No row was resolved. The company must be looked up first. Try again in a minute."}
 	}
 	return "", "", err
 }
@@ -436,16 +436,16 @@ func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Resolu
 		return errors.Join(err, ledger.ErrDone)
 	}
 	if row.Result != filing.Uncertain && resolve.IsRecorded(row, wanted.OrderIDs, wanted.CompanyID) {
-		v.say("note", "Row %d is %s so already: %s", row.Number, row.Result, report.Message(&row))
+		v.say("note", "Row %d was already resolved as %s: %s", row.Number, row.Result, report.Message(&row))
 		return v.goTo(local(v.r.PostForm.Get("to")))
 	}
-	how := fmt.Sprintf("Row %d is %s now: %s", row.Number, row.Result, report.Message(&row))
+	how := fmt.Sprintf("Row %d is now %s: %s", row.Number, row.Result, report.Message(&row))
 	if row.Result == filing.Uncertain {
 		how = fmt.Sprintf(
-			"Row %d was settled and sent again since, and that sending is in doubt, too: look at it anew", row.Number)
+			"Row %d was resolved and sent again, and is uncertain again. Check it again", row.Number)
 	}
-	return &Trouble{http.StatusConflict, "Somebody, or an event, was quicker",
-		strings.TrimRight(how, ".:") + ". Nothing of yours was taken over."}
+	return &Trouble{http.StatusConflict, "This row was already resolved",
+		strings.TrimRight(how, ".:") + ". Your change was not saved."}
 }
 
 // did reports whether the form that was sent has done its work before.
@@ -474,15 +474,15 @@ func (s *Site) dashboard(v *visit) error {
 		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
 			sentence(d.NoDashboard)}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
-		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
-			"What the service gave for it is no address of a page."}
+		return &Trouble{http.StatusBadGateway, "The dashboard link is not available",
+			"The filing service did not return a valid address. Try again in a minute."}
 	}
 	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
 		What: "dashboard",
 		Of:   row.Batch,
-		Note: fmt.Sprintf("row %d, a link that signs in as its user", row.Number),
+		Note: fmt.Sprintf("row %d, link that signs in as the user", row.Number),
 	}); err != nil {
 		return err
 	}
@@ -505,7 +505,7 @@ func (s *Site) nameCompany(v *visit) error {
 	}
 	company := strings.TrimSpace(v.r.PostForm.Get("company"))
 	if company == "" {
-		return wrong("Type the id of the company that was formed (comp_…), as the dashboard shows it.")
+		return wrong("Enter the ID of the formed company from the dashboard (comp_…). Nothing was changed.")
 	}
 	said, err := v.resolver().NameCompany(v.acting("resolve", row.Batch,
 		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)

@@ -92,7 +92,7 @@ func TestSettle(t *testing.T) {
 		t.Fatalf("%s of %+v", held, before)
 	}
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, "3 rows sent without a trustworthy answer", "doubts &lt;i&gt;.csv", "annual report, DE 2026",
+	v.wants(body, "3 rows were sent", "doubts &lt;i&gt;.csv", "annual report, DE 2026",
 		"no answer: the connection broke before an answer came", held.Dollars())
 	if strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202e") ||
 		strings.Contains(body, "/dashboard/") {
@@ -103,7 +103,7 @@ func TestSettle(t *testing.T) {
 		name, order, says string
 		status            int
 	}{
-		{"nothing", "", "Type the id of the order", 422},
+		{"nothing", "", "Enter the order ID", 422},
 		{"no id", "<b>12</b>", "is not an order id", 422},
 	} {
 		if status, body := v.post(rowPath(rows[0]),
@@ -119,9 +119,9 @@ func TestSettle(t *testing.T) {
 	id := s.bought("comp_1")[0]
 	form := append(decide(rows[0], "placed", "order-0", " "+id+" "), "once", "one")
 	_, body = v.post(rowPath(rows[0]), form...)
-	v.wants(body, "is placed. The "+held.Dollars()+" that was held for it is spent", "2 rows sent")
+	v.wants(body, "is placed. The "+held.Dollars()+" that was held for it is spent", "2 rows were sent")
 	_, body = v.post(rowPath(rows[0]), form...)
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	row := s.row(rows[0].ID)
 	if row.Result != filing.Placed || len(row.Items) != 1 || row.Items[0].OrderID != id ||
 		!strings.Contains(row.Message, v.name+" on the page") {
@@ -143,13 +143,13 @@ func TestSettle(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	_, body = v.post(rowPath(rows[1]), decide(rows[1], "not placed", "once", "two")...)
-	v.wants(body, "That was done already")
+	v.wants(body, "This was already done")
 	if book := s.book(); book.Posted != before.Posted+2*held || book.Reserved != held || len(s.bought("comp_2")) != 2 {
 		t.Errorf("%+v, %v", book, s.bought("comp_2"))
 	}
 	acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch})
 	if err != nil || len(acts) != 2 || !strings.Contains(acts[1].Note, id) ||
-		!strings.Contains(acts[0].Note, "was never made") {
+		!strings.Contains(acts[0].Note, "marked as not placed") {
 		t.Errorf("%+v, %v", acts, err)
 	}
 }
@@ -170,7 +170,7 @@ func TestStaleDecision(t *testing.T) {
 		}
 	}
 	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
-	v.wants(body, "sent again since", "Nothing of yours was taken over")
+	v.wants(body, "sent again, and is uncertain again", "Your change was not saved")
 	if row := s.row(rows[0].ID); status != http.StatusConflict || row.Result != filing.Uncertain ||
 		row.Tries != rows[0].Tries+1 {
 		t.Errorf("%d, %+v", status, row)
@@ -179,11 +179,11 @@ func TestStaleDecision(t *testing.T) {
 	id := s.bought("comp_2")[0]
 	other.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
 	if status, body := v.post(rowPath(rows[1]), decide(rows[1], "not placed")...); status != http.StatusConflict ||
-		!strings.Contains(body, "is placed now") {
+		!strings.Contains(body, "is now placed") {
 		t.Errorf("%d\n%s", status, body)
 	}
 	_, body = v.post(rowPath(rows[1]), decide(rows[1], "placed", "order-0", id)...)
-	v.wants(body, "is placed so already")
+	v.wants(body, "was already resolved as placed")
 	if _, body := v.get(rowPath(rows[1])); !strings.Contains(body, id) {
 		t.Error("the page of a row that is settled does not lead to the row")
 	}
@@ -225,7 +225,7 @@ func TestEvidenceOnThePage(t *testing.T) {
 	s.tell(s.service.Advance(t.Context(), s.bought("comp_1")[0], "filed"))
 	id := s.bought("comp_1")[0]
 	_, body := v.get("/uncertain?batch=" + batch)
-	v.wants(body, id, "It is this row's…", "fits", "it would be bought twice")
+	v.wants(body, id, "Mark as placed with this order…", "fits", "it would be bought twice")
 
 	status, body := v.post(rowPath(rows[0]), decide(rows[0], "not placed")...)
 	v.wants(body, "it would be bought twice", `name="anyway"`)
@@ -273,7 +273,7 @@ func TestDashboardLink(t *testing.T) {
 	if got := s.service.Books().Requests["POST /auth/magic-link"]; got != links {
 		t.Errorf("%d links were asked for by looking", got-links)
 	}
-	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link", strings.NewReader("csrf="+v.csrf))
+	r, err := http.NewRequest(http.MethodPost, s.url+rowPath(rows[0])+"/link", http.NoBody)
 	s.must(err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	answer, err := v.client.Do(r)
@@ -322,40 +322,41 @@ func TestSettleByWorkbook(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{"photo.xlsx": []byte("\x89PNG"), "other.csv": []byte("a,b\n1,2\n"),
 		"none.txt": fill("placed")} {
-		if status, body, _ := v.upload(at+"/sheet", name, content, "csrf", v.csrf); status != 422 ||
-			!strings.Contains(body, "Nothing was settled") && name != "none.txt" {
+		if status, body, _ := v.upload(at+"/sheet", name, content); status != 422 ||
+			!strings.Contains(body, "No row was resolved") && name != "none.txt" {
 			t.Errorf("%s: %d\n%s", name, status, body)
 		}
 	}
-	if status, _, _ := v.upload(at+"/sheet", "large.csv", bytes.Repeat([]byte("x"), maxDecisions+maxFields+1), "csrf",
-		v.csrf); status != http.StatusRequestEntityTooLarge {
+	if status, _, _ := v.upload(at+"/sheet", "large.csv",
+		bytes.Repeat([]byte("x"), maxDecisions+maxFields+1)); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large: %d", status)
 	}
 	first := s.bought("comp_1")[0]
-	status, body, _ := v.upload(at+"/sheet", "<u>.csv", fill("placed as "+first, "placed", "perhaps"), "csrf", v.csrf)
-	v.wants(body, "2 cells to correct", "C3", "B4", "&lt;u&gt;.csv")
+	status, body, _ := v.upload(at+"/sheet", "<u>.csv", fill("placed as "+first, "placed", "perhaps"))
+	v.wants(body, "Correct 2 cells", "C3", "B4", "&lt;u&gt;.csv")
 	if status != 422 {
 		t.Errorf("%d", status)
 	}
-	_, body, _ = v.upload(at+"/sheet", "filled.csv", fill("placed as "+first, "not placed", "leave"), "csrf", v.csrf)
-	v.wants(body, "Settle 2 rows by", "is spent", "is placed: "+first, "was never made", "&lt;script&gt;")
+	_, body, _ = v.upload(at+"/sheet", "filled.csv", fill("placed as "+first, "not placed", "leave"))
+	v.wants(body, "Resolve 2 rows from", "charged</small>", "marked as placed: "+first, "marked as not placed",
+		"&lt;script&gt;")
 	if book := s.book(); book != before {
 		t.Errorf("looking changed the book: %+v", book)
 	}
 	form := []string{"decisions", unescaped(hidden(body, "decisions")), "plan", hidden(body, "plan"), "once",
 		"workbook"}
 	_, shown := v.post(at+"/settle", form[:2]...)
-	v.wants(shown, "Settle 2 rows by") // not the plan that was looked at
+	v.wants(shown, "Resolve 2 rows from") // not the plan that was looked at
 	_, body = v.post(at+"/settle", form...)
-	v.wants(body, "2 rows settled: 1 placed, "+rows[0].Reserved.Dollars()+" is spent; 1 never made, "+
-		rows[1].Reserved.Dollars()+" is set free")
+	v.wants(body, "Resolved 2 rows: 1 placed, "+rows[0].Reserved.Dollars()+" charged; 1 not placed, "+
+		rows[1].Reserved.Dollars()+" released")
 	s.becomes(rows[1].ID, filing.Placed)
 	if book := s.book(); s.row(rows[0].ID).Items[0].OrderID != first || book.Reserved != rows[2].Reserved ||
 		book.Posted != before.Posted+rows[0].Reserved+rows[1].Reserved {
 		t.Errorf("%+v", book)
 	}
 	_, body = v.post(at+"/settle", form...)
-	v.wants(body, "settled already")
+	v.wants(body, "already resolved")
 	if acts, err := s.Ledger.AuditLog().List(t.Context(), ledger.AuditQuery{What: "resolve", Of: batch}); err != nil ||
 		len(acts) != 2 {
 		t.Errorf("%+v, %v", acts, err)
@@ -377,16 +378,16 @@ func TestSupposeOnThePage(t *testing.T) {
 	path, body := v.sheet("a.csv", doubtfulClients)
 	batch := v.handIn(path, body)
 	_, body = v.get("/uncertain?batch=" + batch)
-	v.wants(body, "No row is uncertain", "restored from a backup")
+	v.wants(body, "No uncertain rows", "restored from a backup")
 	_, body = v.get("/uncertain?batch=" + batch + "&since=yesterday")
-	v.wants(body, "Write the moment of the backup")
+	v.wants(body, "Enter the time of the backup")
 	_, body = v.get("/uncertain?batch=" + batch + "&since=2026-03-01+02:00")
 	v.wants(body, "3 ready rows")
 	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
-	v.wants(body, "3 rows are uncertain now", "may have been sent since 2026-03-01 02:00 UTC")
+	v.wants(body, "3 rows are now uncertain", "may have been sent since 2026-03-01 02:00 UTC")
 	if book := s.book(); book.Reserved == 0 {
 		t.Errorf("%+v", book)
 	}
 	_, body = v.post("/uncertain/batches/"+batch+"/suppose", "since", "2026-03-01 02:00")
-	v.wants(body, "No ready row is left")
+	v.wants(body, "No ready rows are left")
 }

@@ -33,7 +33,7 @@ func (s *Site) takeSheet(v *visit) error {
 	}
 	if u.Size == 0 {
 		return errors.Join(s.Ledger.Uploads().Delete(v.ctx(), u.ID),
-			wrong("%s is empty. Choose the spreadsheet and send it again.", u.File))
+			wrong("%s is empty. Choose the spreadsheet and upload it again.", u.File))
 	}
 	if err := s.desk.verify(v.ctx(), u); err != nil {
 		return errors.Join(s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID), err)
@@ -58,12 +58,13 @@ func (s *Site) mayKeep(v *visit) error {
 		return err
 	case n >= keptEach:
 		return wrong(
-			"You have %d sheets that are not submitted. Delete those that you no longer need, then upload this one "+
-				"again. Nothing of it was kept.", n)
+			"You have %d uploads that are not submitted. Nothing was saved. Delete those that you no longer "+
+				"need, then "+
+				"upload this file again.", n)
 	case size >= max(keptBytes, 2*s.MaxUpload):
 		return wrong(
-			"Your sheets that are not submitted have %d MiB. Delete those that you no longer need, then upload this "+
-				"one again. Nothing of it was kept.", size>>20)
+			"Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you no longer need, "+
+				"then upload this file again.", size>>20)
 	}
 	return nil
 }
@@ -105,12 +106,12 @@ func (v *visit) file(limit int64) (*upload, error) {
 		if !cleanValues(v.r.PostForm) {
 			return nil, errForm
 		}
-		if err := v.form(); err != nil {
+		if err := v.readOnce(); err != nil {
 			return nil, err
 		}
 		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
-			return nil, wrong("No file was chosen. Choose a spreadsheet (.xlsx or .csv) and send it again.")
+			return nil, wrong("No file was chosen. Choose a spreadsheet (.xlsx or .csv), then upload it.")
 		}
 		return &upload{Part: part, name: shortened(name, 200)}, nil
 	}
@@ -140,8 +141,8 @@ func (f *upload) trouble(err error) error {
 	if errors.As(err, &large) {
 		return &Trouble{http.StatusRequestEntityTooLarge, "The file is too large",
 			fmt.Sprintf(
-				"%s has more than %d MiB. Split it, or place it with the command importer run. Nothing of it "+
-					"was kept.", f.name, large.Limit>>20)}
+				"%s has more than %d MiB. Nothing was saved. Split the file, or use the command "+
+					"importer run.", f.name, large.Limit>>20)}
 	}
 	return err
 }

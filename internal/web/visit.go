@@ -55,7 +55,6 @@ type page struct {
 	Person  person
 	Flash   []flash
 	Mode    string // "test" or "live"
-	CSRF    string
 	Version string // strangers are not told
 	Data    any
 	May     may
@@ -107,7 +106,7 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 			Factor:   account.HasFactor,
 			Managed:  account.ManagedBy != "",
 		}
-		p.CSRF, p.Version = v.session.CSRF, v.site.Version
+		p.Version = v.site.Version
 		p.May = may{
 			Prepare: account.May(ledger.Preparer),
 			Approve: account.May(ledger.Approver),
@@ -143,7 +142,7 @@ func (v *visit) linkNews() ([]flash, error) {
 		return nil, err
 	}
 	const layout = "15:04 UTC, 2 January 2006"
-	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "somebody")),
+	text := fmt.Sprintf("%s made a link to reset your password at %s.", capital(cmp.Or(n.By, "someone")),
 		n.At.UTC().Format(layout))
 	if !n.UsedAt.IsZero() {
 		text += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
@@ -153,8 +152,8 @@ func (v *visit) linkNews() ([]flash, error) {
 
 // sections are the pages that lead to all others.
 var sections = []struct{ path, name string }{
-	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Seasons"},
-	{"/fleet", "Fleet"}, {"/settings", "Settings"},
+	{"/", "Batches"}, {"/uncertain", "Uncertain"}, {"/balance", "Balance"}, {"/seasons", "Schedules"},
+	{"/fleet", "Workers"}, {"/settings", "Settings"},
 }
 
 // nav shows the way, and where something waits for a person.

@@ -367,7 +367,7 @@ func (w *way) sayYes() {
 	plan := eval[string](p, `document.querySelector("#approval code").textContent`)
 	eval[bool](
 		p, `window.refused = null, fetch("`+w.batch+
-			`/approve", {method: "POST", body: new URLSearchParams({csrf: document.querySelector("[name=csrf]").value, once: "forged", plan: `+quoted(plan)+`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
+			`/approve", {method: "POST", body: new URLSearchParams({once: "forged", plan: `+quoted(plan)+`, warnings: `+quoted(p.figure("Warnings"))+`})}).then((r) => r.text()).then((t) => { refused = t }), true`)
 	p.until(`refused && refused.includes("second person")`)
 	p.expects("")
 	p.reload()

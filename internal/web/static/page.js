@@ -1,6 +1,6 @@
-// Comfort for the pages. Everything works without it: forms post, pages reload.
-// Nothing is stored in the browser, and no text becomes markup but that of the
-// live panels, which comes from our own server, made by the page's own template.
+// Improvements for pages that also work without it: forms post, pages reload.
+// Nothing is stored in the browser. Only live panels set markup; it comes from
+// the own server, rendered by the template of the page.
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (tag, properties = {}, ...children) => {
@@ -9,13 +9,13 @@ const make = (tag, properties = {}, ...children) => {
   return element;
 };
 
-// say tells something to those who listen to the page.
-function say(text) {
-  const region = document.getElementById("say");
+// announce gives a text to screen readers.
+function announce(text) {
+  const region = document.getElementById("announcer");
   if (region) region.textContent = text;
 }
 
-// Times are rewritten into the reader's zone and habits; words stay English, as the page is.
+// Times are shown in the reader's zone and format; words stay English, as the page is.
 
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const formats = {
@@ -40,7 +40,7 @@ function localize(root = document) {
     const text = element.dateTime;
     const date = new Date(text);
     if (Number.isNaN(date.getTime())) continue;
-    if (text.length === 10) { // a day of the calendar: the same in every zone
+    if (text.length === 10) { // a calendar date: the same in every zone
       element.textContent = day.format(date);
       continue;
     }
@@ -50,7 +50,7 @@ function localize(root = document) {
   }
 }
 
-// Ids are copied by a button beside them.
+// Ids get a copy button.
 
 function copyButtons(root = document) {
   if (!navigator.clipboard) return; // not a secure origin
@@ -63,7 +63,7 @@ function copyButtons(root = document) {
       try {
         await navigator.clipboard.writeText(text);
         button.textContent = "Copied";
-        say("Copied");
+        announce("Copied");
       } catch {
         button.textContent = "Not copied";
       }
@@ -73,7 +73,7 @@ function copyButtons(root = document) {
   }
 }
 
-// A table drawn as cards keeps its meaning for those who listen.
+// Tables drawn as cards keep their roles for screen readers.
 
 function roles(root = document) {
   for (const table of all("table.cards", root)) {
@@ -91,7 +91,7 @@ function dress(root) {
   roles(root);
 }
 
-// again is a link that loads the page anew, also where its address ends in a mark of the page.
+// again returns a link that reloads the page, also if its address ends in a fragment.
 function again(text) {
   const link = make("a", { href: location.href, textContent: text });
   link.addEventListener("click", (event) => {
@@ -101,14 +101,14 @@ function again(text) {
   return link;
 }
 
-// Tabs with data-tally follow how many rows there are of their kind. They say so to nobody: a list that
-// was read before stays as it is, and has a link beside its tabs.
+// Tabs with data-tally update their row counts silently. The list of rows does not change while it is
+// read; a link beside the tabs refreshes it.
 
 const tabs = all("[data-tally]");
 const tallyOf = (tab) => Number(tab.querySelector(".n").textContent.replaceAll(",", ""));
 const listed = Object.fromEntries(tabs.map((tab) => [tab.dataset.tally, tallyOf(tab)]));
 const shown = tabs.find((tab) => tab.querySelector("[aria-current]"))?.dataset.tally;
-const changed = make("p", { className: "changed", hidden: true }, make("span"), again("Look again"));
+const changed = make("p", { className: "changed", hidden: true }, make("span"), again("Refresh"));
 tabs[0]?.closest("nav").append(changed);
 
 function tally(counts) {
@@ -120,22 +120,21 @@ function tally(counts) {
   const more = (name) => (counts[name] ?? 0) - listed[name];
   const n = shown ? Math.abs(more(shown)) : Object.keys(listed).filter((name) => name).reduce((sum, name) => sum + Math.max(0, more(name)), 0);
   changed.hidden = shown === undefined || n === 0;
-  changed.firstChild.textContent = `${n.toLocaleString("en")} ${n === 1 ? "row has" : "rows have"} changed since. `;
+  changed.firstChild.textContent = `${n.toLocaleString("en")} ${n === 1 ? "row has" : "rows have"} changed. `;
 }
 
 // Live panels: <section data-live="/path/of/events">. The server sends "panel" (markup of the whole
-// panel), "tally" (how many rows each tab has), "say" (a sentence for listeners), "gone" (the page is
-// another one now: load it again), "full" (too many pages are watched: this one is no more) and "beat"
-// (nothing new). A source that fails or falls silent is opened
-// again, for as long as it takes.
+// panel), "tally" (the row counts of the tabs), "announce" (a sentence for screen readers), "gone" (the
+// page is out of date: reload it), "full" (too many open pages: this one no longer updates), and "beat"
+// (no change). A source that fails or stays silent is reopened until it works.
 
 const silence = 45_000; // the server beats every 15 s
-const unseen = 30_000; // a page that nobody sees lets go of its connection: browsers have only six
+const unseen = 30_000; // hidden pages close their connection: browsers allow six for each site
 
 class Live {
   constructor(element) {
     this.element = element;
-    this.lost = make("p", { className: "lost", hidden: true }, "Connection lost, trying again…");
+    this.lost = make("p", { className: "lost", hidden: true }, "Connection lost. Reconnecting…");
     element.before(this.lost);
     this.open();
     setInterval(() => {
@@ -157,7 +156,7 @@ class Live {
     on("beat");
     on("panel", (html) => this.show(html));
     on("tally", (counts) => tally(JSON.parse(counts)));
-    on("say", say);
+    on("announce", announce);
     on("gone", () => this.leave());
     on("full", () => this.stop());
     this.source.addEventListener("error", () => this.retry());
@@ -170,7 +169,7 @@ class Live {
   }
 
   back() {
-    if (!this.lost.hidden) say("Connected again.");
+    if (!this.lost.hidden) announce("Connected again.");
     this.lost.hidden = true;
     this.tries = 0;
   }
@@ -178,14 +177,14 @@ class Live {
   retry() {
     this.close();
     this.tries = (this.tries ?? 0) + 1;
-    if (this.tries === 2) { // once is a hiccup
+    if (this.tries === 2) { // a single failure is common
       this.lost.hidden = false;
-      say("Connection lost, trying again.");
+      announce("Connection lost. Reconnecting.");
     }
     this.timer = setTimeout(() => this.open(), Math.min(1000 * 2 ** (this.tries - 1), 15_000));
   }
 
-  // show swaps the panel; what the reader had opened or focused in it stays so.
+  // show replaces the panel and keeps its open details and its focus.
   show(html) {
     if (html === this.html) return;
     this.html = html;
@@ -197,13 +196,13 @@ class Live {
     dress(this.element);
   }
 
-  // stop says that the page no longer updates: the same person has opened too many later ones. It begins
-  // again when the reader comes back to it.
+  // stop says that the page no longer updates because the same person opened too many. Updates start again
+  // when the reader returns to the page.
   stop() {
     this.close();
-    this.full = make("p", { className: "lost" }, "You have too many pages open. This one no longer updates by itself. ", again("Refresh"));
+    this.full = make("p", { className: "lost" }, "You have too many pages open. This one no longer updates automatically. ", again("Refresh"));
     this.element.before(this.full);
-    say("This page no longer updates by itself.");
+    announce("This page no longer updates automatically.");
   }
 
   leave() {
@@ -213,12 +212,12 @@ class Live {
       location.reload();
       return;
     }
-    this.element.before(make("p", { className: "lost" }, "This page has changed since. ", again("Load it again")));
-    say("This page has changed since.");
+    this.element.before(make("p", { className: "lost" }, "This page is out of date. ", again("Refresh")));
+    announce("This page is out of date.");
   }
 }
 
-// typing reports whether a reload would lose what the reader has entered or is about to confirm.
+// typing reports whether a reload would lose input or an open confirmation.
 function typing() {
   const fields = all("form:not([method=get]) :is(input:not([type=hidden]), textarea)");
   return fields.some((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked)
@@ -237,7 +236,7 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("online", reopen);
 addEventListener("pagehide", close);
 
-// A file is dropped on the form, or chosen in it, and sent with its progress shown.
+// A file that is dropped on the form or chosen in it is uploaded with a progress bar.
 
 for (const form of all("form.drop")) {
   const input = form.querySelector("input[type=file]");
@@ -264,7 +263,7 @@ for (const form of all("form.drop")) {
     form.classList.remove("over");
     if (form.classList.contains("sending") || !event.dataTransfer.files.length) return;
     if (event.dataTransfer.files.length > 1) {
-      note.textContent = "One file at a time, please.";
+      note.textContent = "Choose one file at a time.";
       return;
     }
     input.files = event.dataTransfer.files;
@@ -283,9 +282,9 @@ function send(form, input, note) {
   const request = new XMLHttpRequest();
   const body = new FormData(form);
   const bar = make("progress", { max: 1 });
-  const text = make("p", { textContent: `Sending ${name}…` });
-  const stop = make("button", { type: "button", className: "quiet", textContent: "Stop" });
-  bar.setAttribute("aria-label", `Sending ${name}`);
+  const text = make("p", { textContent: `Uploading ${name}…` });
+  const stop = make("button", { type: "button", className: "quiet", textContent: "Cancel upload" });
+  bar.setAttribute("aria-label", `Uploading ${name}`);
   stop.addEventListener("click", () => request.abort());
   note.replaceChildren(text, bar, stop);
   const busy = (is) => {
@@ -301,8 +300,8 @@ function send(form, input, note) {
     if (!event.lengthComputable) return;
     bar.value = event.loaded / event.total;
     text.textContent = event.loaded < event.total
-      ? `${name}: ${size(event.loaded)} of ${size(event.total)} sent`
-      : `${name} is sent and being read…`;
+      ? `${name}: ${size(event.loaded)} of ${size(event.total)} uploaded`
+      : `${name} is uploaded and being read…`;
   });
   request.addEventListener("load", () => {
     if (request.status < 400) {
@@ -310,10 +309,10 @@ function send(form, input, note) {
       return;
     }
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    fail(page.querySelector(".banner.bad, .error")?.textContent.trim() || `The file was not taken (${request.status}).`);
+    fail(page.querySelector(".banner.bad, .error")?.textContent.trim() || `The file was not uploaded (status ${request.status}).`);
   });
-  request.addEventListener("error", () => fail("The connection was lost before the whole file was sent. Nothing was kept; send it again."));
-  request.addEventListener("abort", () => fail("Stopped. Nothing was kept."));
+  request.addEventListener("error", () => fail("The connection was lost during the upload. Nothing was saved. Upload the file again."));
+  request.addEventListener("abort", () => fail("Upload canceled. Nothing was saved."));
   request.open("POST", form.action);
   request.setRequestHeader("X-Upload", "script");
   request.send(body);
@@ -326,12 +325,12 @@ function size(bytes) {
   return `${bytes} bytes`;
 }
 
-// A button with data-confirm asks once more, by a dialog.
+// A button with data-confirm asks for a confirmation in a dialog.
 
 function ask(button) {
   const dialog = make("dialog", {}, make("p", { id: "ask", textContent: button.dataset.confirm }));
   const yes = make("button", { type: "button", className: `${button.className} primary`, textContent: button.textContent.trim() });
-  const no = make("button", { type: "button", textContent: "Not now" });
+  const no = make("button", { type: "button", textContent: "Cancel" });
   dialog.setAttribute("aria-labelledby", "ask");
   dialog.append(make("div", { className: "actions" }, no, yes));
   document.body.append(dialog);
@@ -346,12 +345,12 @@ function ask(button) {
   no.focus();
 }
 
-// A form is sent once: until the next page is there its buttons rest, and the pressed one says that it
-// works, in the words of data-busy where it has some. One with data-stay leads to a download or another
-// window: nothing tells when that is there, and its buttons come back after a while.
+// A form is sent once: its buttons are disabled until the next page loads, and the pressed one shows
+// data-busy. A form with data-stay leads to a download or another window; no event reports the end of
+// these, so its buttons are enabled again after a while.
 
 const awhile = 5_000;
-const resting = new Map(); // the forms that are sent, with what wakes their buttons
+const resting = new Map(); // sent forms, with the function that enables their buttons
 
 function rest(form, pressed) {
   const buttons = [...form.elements].filter((e) => e.type === "submit" && !e.disabled);
@@ -361,15 +360,15 @@ function rest(form, pressed) {
   if (pressed) {
     pressed.setAttribute("aria-busy", "true");
     pressed.textContent = pressed.dataset.busy ?? "Working…";
-    say(pressed.textContent);
+    announce(pressed.textContent);
   }
   resting.set(form, () => {
     for (const button of buttons) button.disabled = false;
     if (!pressed) return;
     pressed.removeAttribute("aria-busy");
     pressed.replaceChildren(...content);
-    delete pressed.dataset.confirmed; // it is asked anew
-    say("");
+    delete pressed.dataset.confirmed; // the next press asks again
+    announce("");
     if (focused === pressed && document.activeElement === document.body) pressed.focus({ preventScroll: true });
   });
 }
@@ -394,17 +393,17 @@ document.addEventListener("submit", (event) => {
     return;
   }
   form.dataset.sent = "1";
-  setTimeout(() => rest(form, submitter)); // after the form was read, the pressed button with it
+  setTimeout(() => rest(form, submitter)); // after the browser has read the form with the pressed button
   if (form.hasAttribute("data-stay")) setTimeout(() => wake(form), awhile);
 });
 
-addEventListener("pageshow", (event) => { // gone back to, as it was left
+addEventListener("pageshow", (event) => { // the reader went back to a cached page
   if (!event.persisted) return;
   all("form[data-sent]").forEach(wake);
   reopen();
 });
 
-// A disclosed confirmation closes by Escape or a click elsewhere.
+// An open confirmation closes with Escape or a click elsewhere.
 
 const shut = (details, focus) => {
   details.open = false;
@@ -418,14 +417,14 @@ document.addEventListener("click", (event) => {
   if (event.target.closest?.("[data-close]")) shut(event.target.closest("details"), true);
 });
 
-// Forms that send themselves: at once, or when a choice of theirs changes.
+// Forms with data-autosubmit are sent on load, or when a field with it changes.
 
 all("form[data-autosubmit]").forEach((form) => form.requestSubmit());
 document.addEventListener("change", (event) => {
   const { target } = event;
   if (target.matches("select[data-autosubmit], input[data-autosubmit]")) target.form.requestSubmit();
 
-  // A checkbox with data-all="name" stands for all of that name in its form or table.
+  // A checkbox with data-all="name" selects all of that name in its form or table.
   const boxes = (name) => all(`input[type=checkbox][name="${CSS.escape(name)}"]:not(:disabled)`, target.closest("form, table"));
   if (target.dataset.all) boxes(target.dataset.all).forEach((box) => { box.checked = target.checked; });
   const name = target.dataset.all ?? target.name;

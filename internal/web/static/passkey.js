@@ -1,10 +1,10 @@
-// Passkeys: a form with data-passkey asks the server for a challenge, has the
-// browser answer it, and is sent with the answer as any other form.
+// Passkeys: a form with data-passkey asks the server for a challenge, lets the
+// browser answer it, and is sent with the answer like any other form.
 
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 
-// What the server writes as base64url the browser wants as bytes.
+// decoded turns base64url values of the server into bytes for the browser.
 function decoded(options) {
   options.challenge = bytes(options.challenge);
   if (options.user) options.user.id = bytes(options.user.id);
@@ -32,9 +32,9 @@ function encoded(credential) {
 }
 
 const reasons = {
-  NotAllowedError: "The passkey was not used: it was canceled, took too long, or this device has none for this site.",
-  InvalidStateError: "This device has a passkey for your account already.",
-  SecurityError: "This address cannot use passkeys.",
+  NotAllowedError: "The passkey was not used. It was canceled, it timed out, or this device has no passkey for this site.",
+  InvalidStateError: "This device already has a passkey for your account.",
+  SecurityError: "Passkeys do not work at this address.",
 };
 
 async function answer(form) {
@@ -42,7 +42,7 @@ async function answer(form) {
   fields.delete("credential");
   const reply = await fetch(form.dataset.challenge, { method: "POST", body: fields, credentials: "same-origin" });
   if (!reply.ok || !reply.headers.get("Content-Type")?.includes("json")) {
-    throw new Error(reply.status === 429 ? "Too many tries. Wait a few minutes, then try again." : "The server made no challenge. Load the page again.");
+    throw new Error(reply.status === 429 ? "Too many attempts. Wait a few minutes, then try again." : "The server did not respond as expected. Refresh the page.");
   }
   const publicKey = decoded((await reply.json()).publicKey);
   const credential = form.dataset.passkey === "create" ? await navigator.credentials.create({ publicKey }) : await navigator.credentials.get({ publicKey });

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"cmp"
+	"slices"
+)
+
+// auditEvent is a kind of entry in the audit log. The ledger stores its code.
+type auditEvent struct{ Code, Name string }
+
+// auditEvents are the kinds by their names, in the order of the alphabet.
+var auditEvents = slices.SortedFunc(slices.Values([]auditEvent{
+	{"account-add", "Added an account"},
+	{"account-break-glass", "Changed a break-glass account"},
+	{"account-disable", "Disabled an account"},
+	{"account-enable", "Enabled an account"},
+	{"account-link", "Made a one-time link"},
+	{"account-link-revoke", "Revoked a one-time link"},
+	{"account-password", "Set a password"},
+	{"account-roles", "Changed roles"},
+	{"account-vouch", "Confirmed an account"},
+	{"approve", "Approved a batch"},
+	{"approve-costs", "Approved changed costs"},
+	{"ask", "Checked for funds"},
+	{"browser-forget", "Removed a known browser"},
+	{"cancel", "Canceled a batch"},
+	{"companies", "Changed the company of a row"},
+	{"correct", "Corrected an upload"},
+	{"dashboard", "Opened a dashboard link"},
+	{"denied", "Permission denied"},
+	{"deposit", "Recorded a deposit"},
+	{"adjust", "Recorded an adjustment"},
+	{"end-restored", "Ended the check after a restore"},
+	{"doubt", "Made rows uncertain after a restore"},
+	{"download", "Downloaded data"},
+	{"drop", "Deleted an upload"},
+	{"factor-add", "Added a second step"},
+	{"factor-remove", "Removed a second step"},
+	{"factors-reset", "Reset the second step of an account"},
+	{"hand-in", "Submitted a batch"},
+	{"mapping-drop", "Deleted a column mapping"},
+	{"notify-test", "Sent a test notification"},
+	{"passkey-copied", "Refused a passkey that may be copied"},
+	{"pause", "Paused a batch"},
+	{"policy", "Changed the approval policy"},
+	{"provider-link", "Linked a company account"},
+	{"provider-unlink", "Unlinked a company account"},
+	{"read", "Changed a column mapping"},
+	{"recovery-codes", "Made recovery codes"},
+	{"renewal", "Recorded a subscription renewal"},
+	{"resolve", "Resolved an uncertain row"},
+	{"resume", "Resumed a batch"},
+	{"retry", "Sent rows again"},
+	{"run", "Ran a spreadsheet by command"},
+	{"seal-key-drop", "Removed the old encryption key"},
+	{"seal-key-rotate", "Changed the encryption key"},
+	{"season-add", "Added a schedule"},
+	{"season-pause", "Paused a schedule"},
+	{"season-remove", "Deleted a schedule"},
+	{"season-resume", "Resumed a schedule"},
+	{"season-run", "Ran a schedule by hand"},
+	{"season-update", "Changed a company list"},
+	{"session-end", "Ended sessions"},
+	{"sign-in", "Signed in"},
+	{"sign-in-break-glass", "Signed in to a break-glass account"},
+	{"sign-in-failed", "Failed to sign in"},
+	{"sign-in-locked", "Locked after failed sign-ins"},
+	{"sign-in-rules", "Changed the sign-in rules"},
+	{"sign-in-throttled", "Sign-in delayed"},
+	{"sign-out", "Signed out"},
+	{"submit", "Submitted a batch by command"},
+	{"subscription", "Recorded a subscription status"},
+	{"upload", "Uploaded a spreadsheet"},
+	{"webhook-add", "Added a webhook endpoint"},
+	{"webhook-create", "Registered a webhook endpoint"},
+	{"webhook-remove", "Removed a webhook endpoint"},
+}), func(a, b auditEvent) int { return cmp.Compare(a.Name, b.Name) })
+
+// eventName returns an audit event in a reader's words; a code without a name is
+// returned as it is.
+func eventName(code string) string {
+	at := slices.IndexFunc(auditEvents, func(e auditEvent) bool { return e.Code == code })
+	if at < 0 {
+		return code
+	}
+	return auditEvents[at].Name
+}
