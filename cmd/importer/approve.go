@@ -14,6 +14,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/schedule"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -170,7 +171,7 @@ func (a *app) showProposal(ctx context.Context, l *ledger.Ledger, p pricing.Prop
 	b := p.Batch
 	fmt.Fprintf(a.out, "Batch %s of %s, asked for by %s on %s\n", b.ID, b.File, b.CreatedBy,
 		b.CreatedAt.Local().Format("2006-01-02 15:04"))
-	plan, err := jobs.PlanBehind(ctx, l, p.Batch.ID)
+	plan, err := schedule.LoadPlanOfBatch(ctx, l, p.Batch.ID)
 	if err != nil {
 		return jobs.Warnings{}, err
 	}

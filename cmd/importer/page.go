@@ -17,6 +17,7 @@ import (
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/notify"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/signin"
 	"bulkfiling/internal/web"
 	"bulkfiling/internal/webhook"
@@ -28,9 +29,9 @@ type page struct {
 	server
 	ledger  *ledger.Ledger
 	site    *web.Site
-	seasons *jobs.Seasons     // what the page fires by hand and what is due go through the same
-	client  *filingapi.Client // nil where the environment names no service
-	why     error             // why there is none
+	seasons *schedule.Scheduler // what the page fires by hand and what is due go through the same
+	client  *filingapi.Client   // nil where the environment names no service
+	why     error               // why there is none
 	queue   *jobs.Queue
 	local   bool // on this machine alone, and nobody in front
 	log     *slog.Logger

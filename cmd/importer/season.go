@@ -12,8 +12,8 @@ import (
 
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/season"
 )
 
@@ -40,7 +40,7 @@ funds. A season with --approve waits for a yes to it: importer approve.`,
 
 // seasonFlags are what a season is made of.
 type seasonFlags struct {
-	options        jobs.SeasonOptions
+	options        schedule.Options
 	roster, rules  string
 	product, state string
 	approve        bool
@@ -92,7 +92,7 @@ The filing year of --due is that of the due date: this, as a rule.`,
   importer season add all --roster roster.xlsx --filing-year this --due "30 days before" --zone America/New_York`,
 		Args: one("name"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := jobs.CheckSeasonName(args[0]); err != nil {
+			if err := schedule.CheckName(args[0]); err != nil {
 				return usage("%w", err)
 			}
 			if f.roster == "" {
@@ -104,7 +104,7 @@ The filing year of --due is that of the due date: this, as a rule.`,
 			if err := f.settle(); err != nil {
 				return err
 			}
-			f.options.Zone = cmp.Or(f.options.Zone, jobs.LocalZone(a.getenv))
+			f.options.Zone = cmp.Or(f.options.Zone, schedule.LocalZone(a.getenv))
 			return a.withAnyLedger(c.Context(),
 				func(l *ledger.Ledger) error { return a.addSeason(c.Context(), l, args[0], f) })
 		},
@@ -126,7 +126,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	if err != nil {
 		return err
 	}
-	done, err := jobs.AddSeason(acting(ctx, "season-add", name, ""), l, jobs.Enrolment{
+	done, err := schedule.Add(acting(ctx, "season-add", name, ""), l, schedule.NewSchedule{
 		Name:     name,
 		File:     f.roster,
 		Content:  content,
@@ -136,7 +136,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 	})
 	a.showRoster(done.Roster)
 	switch {
-	case errors.Is(err, jobs.ErrTaken):
+	case errors.Is(err, schedule.ErrNameTaken):
 		return fmt.Errorf(
 			"there is a season %s already, with another roster or schedule: importer season update %s --roster "+
 				"FILE, or season remove %s", name, name, name)
@@ -160,7 +160,7 @@ func (a *app) addSeason(ctx context.Context, l *ledger.Ledger, name string, f se
 }
 
 // sayWhy says which rows of the next firing cannot be filed, and why.
-func (a *app) sayWhy(next *jobs.Plan) {
+func (a *app) sayWhy(next *schedule.Plan) {
 	if next == nil || next.Invalid.Count == 0 {
 		return
 	}
@@ -180,7 +180,7 @@ func readFile(roster string) ([]byte, error) {
 }
 
 // showRoster says what is wrong with a roster.
-func (a *app) showRoster(r *jobs.Roster) {
+func (a *app) showRoster(r *schedule.CompanyList) {
 	if r == nil {
 		return
 	}
@@ -203,7 +203,7 @@ func (a *app) showRoster(r *jobs.Roster) {
 
 // sayNext says when a season fires next.
 func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-	next, err := jobs.NextFirings(ctx, l, s, 1)
+	next, err := schedule.UpcomingRuns(ctx, l, s, 1)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 		return nil
 	}
 	a.say("It fires next on %s, by whatever worker is running then.", next[0].At.Format("Monday, 2006-01-02 15:04 MST"))
-	fired, err := jobs.Fired(ctx, l, s, next[0])
+	fired, err := schedule.HasRun(ctx, l, s, next[0])
 	if fired {
 		a.say("A season of that name fired on that day already, and fires once a day: it goes on with the turn after.")
 	}
@@ -221,7 +221,7 @@ func (a *app) sayNext(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) 
 
 // findSeason finds a season by its name.
 func findSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
-	s, err := jobs.FindSeason(ctx, l, name)
+	s, err := schedule.Find(ctx, l, name)
 	if errors.Is(err, ledger.ErrNotFound) {
 		err = fmt.Errorf("there is no season %s, importer season list has them: %w", name, ledger.ErrNotFound)
 	}
@@ -294,7 +294,7 @@ func (a *app) seasonUpdateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			done, err := jobs.UpdateSeason(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
+			done, err := schedule.Update(acting(ctx, "season-update", s.Name, ""), l, s, file, content, person())
 			a.showRoster(done.Roster)
 			switch {
 			case err != nil:
@@ -342,7 +342,7 @@ func (a *app) showChanges(p season.Plan) {
 // withSeasons runs something with what fires seasons: with prices, where the
 // environment names a service.
 func (a *app) withSeasons(ctx context.Context, l *ledger.Ledger,
-	do func(*jobs.Seasons, *filingapi.Client) error) error {
+	do func(*schedule.Scheduler, *filingapi.Client) error) error {
 	client, err := a.env.Client()
 	if err == nil {
 		defer client.Close()

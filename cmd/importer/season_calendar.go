@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bulkfiling/internal/config"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/season"
 )
 
@@ -97,13 +97,13 @@ func (a *app) calendar(ctx context.Context, l *ledger.Ledger, name string, f cal
 // calendarRoster is the roster that was asked for; without one, that of the only
 // season there is.
 func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string, f calendarFlags,
-	today season.Date) (*jobs.Roster, error) {
+	today season.Date) (*schedule.CompanyList, error) {
 	if f.roster != "" {
 		content, err := readFile(f.roster)
 		if err != nil {
 			return nil, err
 		}
-		r, err := jobs.CalendarRoster(ctx, l, f.roster, content, f.options, today)
+		r, err := schedule.ReadForCalendar(ctx, l, f.roster, content, f.options, today)
 		if err == nil && r.Tally.Invalid > 0 {
 			a.say("%s: what is due of them may not be told. importer check %s shows why.",
 				count(r.Tally.Invalid, "row")+" to correct", f.roster)
@@ -124,7 +124,7 @@ func (a *app) calendarRoster(ctx context.Context, l *ledger.Ledger, name string,
 	if err != nil {
 		return nil, err
 	}
-	return jobs.SeasonRoster(ctx, l, s, f.options.Rules, today)
+	return schedule.LoadCompanyList(ctx, l, s, f.options.Rules, today)
 }
 
 func (a *app) showCalendar(due, rest []season.Entry, from, to season.Date, verbose bool) error {

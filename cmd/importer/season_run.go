@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 )
 
 func (a *app) seasonRunNowCommand() *cobra.Command {
@@ -17,7 +17,7 @@ func (a *app) seasonRunNowCommand() *cobra.Command {
 	c := a.onSeason("run-now NAME", "Fire a season now, whatever its schedule",
 		"  importer season run-now florida --dry-run\n  importer season run-now florida",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withSeasons(ctx, l, func(seasons *jobs.Seasons, client *filingapi.Client) error {
+			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, client *filingapi.Client) error {
 				return a.runSeason(ctx, l, seasons, client, s, dry, yes)
 			})
 		})
@@ -29,18 +29,18 @@ same day is fired by hand once. --dry-run shows the plan and makes nothing.`
 	return c
 }
 
-func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, client *filingapi.Client,
+func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, client *filingapi.Client,
 	s ledger.Schedule, dry, yes bool) error {
-	r, err := seasons.Rehearse(ctx, s)
+	r, err := seasons.Preview(ctx, s)
 	if err != nil {
 		return err
 	}
 	if r.Fired != nil {
-		fmt.Fprintf(a.out, "It was run by hand today already, with this roster: %s\n", jobs.FiringText(*r.Fired))
+		fmt.Fprintf(a.out, "It was run by hand today already, with this roster: %s\n", schedule.RunText(*r.Fired))
 		return nil
 	}
 	if r.Today != nil {
-		a.say("Today's firing is there already: %s", jobs.FiringText(*r.Today))
+		a.say("Today's firing is there already: %s", schedule.RunText(*r.Today))
 	}
 	fmt.Fprint(a.out, r.Plan.Text())
 	if dry {
@@ -57,14 +57,14 @@ func (a *app) runSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Sea
 			return err
 		}
 	}
-	f, err := seasons.FireByHand(acting(ctx, "season-run", s.Name, ""), s, r.Firing)
+	f, err := seasons.RunNow(acting(ctx, "season-run", s.Name, ""), s, r.Firing)
 	switch {
-	case errors.Is(err, jobs.ErrFiring):
+	case errors.Is(err, schedule.ErrRunning):
 		return fmt.Errorf("%w: importer season show %s", err, s.Name)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintln(a.out, jobs.FiringText(f))
+	fmt.Fprintln(a.out, schedule.RunText(f))
 	if f.Batch == "" {
 		return nil
 	}

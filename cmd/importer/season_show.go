@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/schedule"
 )
 
 func (a *app) seasonListCommand() *cobra.Command {
@@ -49,7 +49,7 @@ func (a *app) listSeasons(ctx context.Context, l *ledger.Ledger, seasons []ledge
 		fmt.Fprintln(table, "SEASON\tROSTER\tFIRES\tNEXT\tLAST\tBATCH")
 	}
 	for _, s := range seasons {
-		line, err := jobs.LineOf(ctx, l, s)
+		line, err := schedule.LoadSummary(ctx, l, s)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (a *app) seasonShowCommand() *cobra.Command {
 	c := a.onSeason("show NAME", "Show a season: its next times, its rosters, what it did, and what it would do next",
 		"  importer season show florida\n  importer season show florida --json",
 		func(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) error {
-			return a.withSeasons(ctx, l, func(seasons *jobs.Seasons, _ *filingapi.Client) error {
+			return a.withSeasons(ctx, l, func(seasons *schedule.Scheduler, _ *filingapi.Client) error {
 				if asJSON {
 					return a.showSeasonJSON(ctx, l, seasons, s)
 				}
@@ -84,8 +84,8 @@ func (a *app) seasonShowCommand() *cobra.Command {
 // shownFirings is how many firings a person is shown; --json has all.
 const shownFirings = 20
 
-func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Schedule) error {
-	o, err := jobs.OptionsOf(s)
+func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, s ledger.Schedule) error {
+	o, err := schedule.DecodeOptions(s)
 	if err != nil {
 		return err
 	}
@@ -105,11 +105,11 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if s.Approval {
 		fmt.Fprintf(table, "approval\teach firing waits for: importer approve BATCH\n")
 	}
-	next, err := jobs.NextFirings(ctx, l, s, 3)
+	next, err := schedule.UpcomingRuns(ctx, l, s, 3)
 	switch {
 	case s.Paused:
 		fmt.Fprintf(table, "next\t%s\n", a.paint.yellow("paused: importer season resume "+s.Name))
-	case errors.Is(err, jobs.ErrRoster):
+	case errors.Is(err, schedule.ErrCompanyList):
 		fmt.Fprintf(table, "next\t%s\n", a.paint.red(err.Error()))
 	case err != nil:
 		return err
@@ -126,7 +126,7 @@ func (a *app) showSeason(ctx context.Context, l *ledger.Ledger, seasons *jobs.Se
 	if err != nil {
 		return err
 	}
-	versions, err := jobs.RosterVersions(ctx, l, s, firings)
+	versions, err := schedule.ListVersions(ctx, l, s, firings)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (a *app) showFirings(ctx context.Context, l *ledger.Ledger, firings []ledge
 		if f.Note != "" {
 			fmt.Fprintf(a.out, "  %s\n", f.Note)
 		}
-		plan, err := jobs.PlanOf(f)
+		plan, err := schedule.DecodePlan(f)
 		if err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *jobs.Seasons, s ledger.Schedule) error {
-	line, err := jobs.LineOf(ctx, l, s)
+func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *schedule.Scheduler, s ledger.Schedule) error {
+	line, err := schedule.LoadSummary(ctx, l, s)
 	if err != nil {
 		return err
 	}
@@ -208,10 +208,10 @@ func (a *app) showSeasonJSON(ctx context.Context, l *ledger.Ledger, seasons *job
 		Plan   json.RawMessage `json:"plan,omitempty"`
 	}
 	shown := struct {
-		jobs.SeasonLine
+		schedule.Summary
 		Options  json.RawMessage `json:"options"`
 		Firings  []firingLine    `json:"firings"`
-		NextPlan *jobs.Plan      `json:"nextPlan,omitempty"`
+		NextPlan *schedule.Plan  `json:"nextPlan,omitempty"`
 	}{line, s.Options, []firingLine{}, nil}
 	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"sync"
 
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/schedule"
 )
 
 // Seasons makes what fires the seasons of a ledger. Without a client their plans
 // have no prices, and none can fire.
-func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *jobs.Seasons {
-	c := jobs.SeasonsConfig{Ledger: l, By: "a season", Log: log}
+func (e Environment) Seasons(l *ledger.Ledger, client *filingapi.Client, log *slog.Logger) *schedule.Scheduler {
+	c := schedule.Config{Ledger: l, By: "a season", Log: log}
 	if host, err := os.Hostname(); err == nil {
 		c.By += ", on " + host
 	}
 	if client != nil {
 		c.Quoter = e.Asker(l, client)
 	}
-	return jobs.NewSeasons(c)
+	return schedule.New(c)
 }
 
 // Asker asks the service what things cost now, and has the ledger know whether

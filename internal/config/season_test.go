@@ -10,8 +10,8 @@ import (
 	"bulkfiling/internal/config"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/filingapi"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 )
 
 // priced is an environment whose service answers the question for its prices
@@ -59,12 +59,12 @@ func halted(t *testing.T, l *ledger.Ledger) filing.Halt {
 func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	status := http.StatusUnauthorized
 	e, l, client, _ := priced(t, &status)
-	done, err := jobs.AddSeason(t.Context(), l, jobs.Enrolment{
+	done, err := schedule.Add(t.Context(), l, schedule.NewSchedule{
 		Name:    "florida",
 		File:    "roster.csv",
 		By:      "Ana",
 		Content: []byte("Company ID,Entity Type,Formation State,Filing State,User ID\ncomp_1,LLC,DE,FL,user_1\n"),
-		Options: jobs.SeasonOptions{At: "0 6 15 1 *", FilingYear: "this", Zone: "UTC"},
+		Options: schedule.Options{At: "0 6 15 1 *", FilingYear: "this", Zone: "UTC"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,16 +77,16 @@ func TestARefusedKeyShowsWhereASeasonFires(t *testing.T) {
 	if err := l.KeyAccepted(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	turn, err := seasons.ByHand(done.Season)
+	turn, err := seasons.ManualRun(done.Season)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seasons.FireByHand(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
+	if _, err := seasons.RunNow(t.Context(), done.Season, turn); !errors.Is(err, filingapi.ErrKeyRefused) ||
 		halted(t, l) != filing.HaltKey {
 		t.Errorf("%v, halted %q", err, halted(t, l))
 	}
 	status = http.StatusOK
-	if fired, err := seasons.FireByHand(t.Context(), done.Season, turn); err != nil || fired.Batch == "" ||
+	if fired, err := seasons.RunNow(t.Context(), done.Season, turn); err != nil || fired.Batch == "" ||
 		halted(t, l) != filing.NoHalt {
 		t.Errorf("%+v, %v, halted %q", fired, err, halted(t, l))
 	}

@@ -21,6 +21,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
+	"bulkfiling/internal/schedule"
 )
 
 // TestMain lets the test binary be a process that places a batch and is killed.
@@ -93,10 +94,10 @@ func (c child) run() error {
 		return err
 	}
 	if !c.Firing.IsZero() {
-		return jobs.NewSeasons(jobs.SeasonsConfig{
+		return schedule.New(schedule.Config{
 			Ledger: l, Now: func() time.Time { return c.Firing },
 			Quoter: func(context.Context) (pricing.Quoter, error) { return &halting{quoter, c.Quotes}, nil },
-		}).Look(ctx)
+		}).RunDue(ctx)
 	}
 	w, err := jobs.Start(ctx, jobs.Config{
 		Service:      &doomed{Service: client, stop: c.Stop},

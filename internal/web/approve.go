@@ -11,6 +11,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/schedule"
 )
 
 // asked is what a yes is waited for to.
@@ -20,7 +21,7 @@ type asked struct {
 	Short    money.Cents        // what is missing in the book for it
 	By       string             // who handed it in
 	Plan     string             // names what is approved
-	Season   *jobs.Plan         // of the firing that made the batch; nil where none did
+	Season   *schedule.Plan     // of the firing that made the batch; nil where none did
 	Quote    pricing.BatchQuote // as it was made last; empty where none was kept
 	Warnings jobs.Warnings
 	approvers
@@ -46,7 +47,7 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 	if a.Warnings, err = jobs.ListWarnings(v.ctx(), s.Ledger, b, shownWarnings); err != nil {
 		return a, err
 	}
-	a.Season, err = jobs.PlanBehind(v.ctx(), s.Ledger, b.ID)
+	a.Season, err = schedule.LoadPlanOfBatch(v.ctx(), s.Ledger, b.ID)
 	return a, err
 }
 

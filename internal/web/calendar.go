@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/season"
 )
 
@@ -79,8 +79,8 @@ type calendarView struct {
 	Seasons []ledger.Schedule // that there are to choose from
 	States  []filing.State    // that have a company
 	Broken  map[string]string
-	Due     []jobs.CalendarEntry // of the span
-	Rest    []jobs.CalendarEntry
+	Due     []schedule.CalendarEntry // of the span
+	Rest    []schedule.CalendarEntry
 }
 
 func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
@@ -91,7 +91,7 @@ func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
 	}
 	chosen := view.Seasons
 	if a.Season != "" {
-		one, err := jobs.FindSeason(v.ctx(), s.Ledger, a.Season)
+		one, err := schedule.Find(v.ctx(), s.Ledger, a.Season)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
 		view.Broken[name] = sentence(err.Error())
 	}
 	states := make(map[filing.State]bool)
-	ours := func(all []jobs.CalendarEntry) (kept []jobs.CalendarEntry) {
+	ours := func(all []schedule.CalendarEntry) (kept []schedule.CalendarEntry) {
 		for _, e := range all {
 			state := e.Row.Facts.State
 			states[state] = true
@@ -124,7 +124,7 @@ func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
 }
 
 // chosen are the entries of the month, or of those that have none.
-func (c *calendarView) chosen() []jobs.CalendarEntry {
+func (c *calendarView) chosen() []schedule.CalendarEntry {
 	switch {
 	case c.Ask.Rest:
 		return c.Rest
@@ -140,8 +140,8 @@ func (c *calendarView) chosen() []jobs.CalendarEntry {
 }
 
 // byMonth groups entries that stand in the order of their dates.
-func byMonth(all []jobs.CalendarEntry) func(yield func(season.Date, []jobs.CalendarEntry) bool) {
-	return func(yield func(season.Date, []jobs.CalendarEntry) bool) {
+func byMonth(all []schedule.CalendarEntry) func(yield func(season.Date, []schedule.CalendarEntry) bool) {
+	return func(yield func(season.Date, []schedule.CalendarEntry) bool) {
 		plain := make([]season.Entry, len(all))
 		for i, e := range all {
 			plain[i] = e.Entry
@@ -184,7 +184,7 @@ type calendarDay struct {
 }
 
 type calendarLine struct {
-	jobs.CalendarEntry
+	schedule.CalendarEntry
 	Fate fate
 }
 
@@ -216,7 +216,7 @@ func (s *Site) calendarPage(v *visit) error {
 		{Path: p.Clear, Name: "Due", Count: len(p.Due), Current: !a.Rest},
 		{Path: rest.path("/calendar"), Name: "Nothing due in this period", Count: len(p.Rest), Current: a.Rest},
 	}}
-	var shown []jobs.CalendarEntry
+	var shown []schedule.CalendarEntry
 	p.Pager, shown = paged(v, p.chosen(), dueOnPage)
 	if p.Days, err = s.days(v, a, shown); err != nil {
 		return err
@@ -258,8 +258,8 @@ func (p *calendarPage) months() []calendarMonth {
 }
 
 // days groups the entries of a page, and says what becomes of them.
-func (s *Site) days(v *visit, a calendarAsk, entries []jobs.CalendarEntry) ([]calendarDay, error) {
-	bought, err := jobs.Bought(v.ctx(), s.Ledger, entries)
+func (s *Site) days(v *visit, a calendarAsk, entries []schedule.CalendarEntry) ([]calendarDay, error) {
+	bought, err := schedule.FindBought(v.ctx(), s.Ledger, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +278,7 @@ func (s *Site) days(v *visit, a calendarAsk, entries []jobs.CalendarEntry) ([]ca
 	return days, nil
 }
 
-func fateOf(e jobs.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) fate {
+func fateOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int, today season.Date) fate {
 	h, held := bought[i]
 	path := fmt.Sprintf("/batches/%s/rows/%d", h.Batch, h.Number)
 	switch {

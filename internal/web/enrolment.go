@@ -19,6 +19,7 @@ import (
 	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/season"
 	"bulkfiling/internal/sheet"
 )
@@ -86,7 +87,7 @@ func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
 	for month := time.January; month <= time.December; month++ {
 		e.Months = append(e.Months, choice{strconv.Itoa(int(month)), month.String()})
 	}
-	own := jobs.LocalZone(os.Getenv)
+	own := schedule.LocalZone(os.Getenv)
 	if own == "Etc/UTC" {
 		own = "UTC"
 	}
@@ -133,9 +134,9 @@ func (s *Site) newSeason(v *visit) error {
 }
 
 // options reads the form, and notes what is wrong at its field.
-func (e *enrolment) options() jobs.SeasonOptions {
+func (e *enrolment) options() schedule.Options {
 	text := func(name string) string { return strings.TrimSpace(e.Form.Get(name)) }
-	o := jobs.SeasonOptions{
+	o := schedule.Options{
 		Product:    filing.Product(text("product")),
 		State:      filing.State(text("state")),
 		FilingYear: text("year"),
@@ -224,13 +225,13 @@ func (s *Site) addSeason(v *visit) error {
 	if err != nil {
 		return err
 	}
-	ask := jobs.Enrolment{
+	ask := schedule.NewSchedule{
 		Name:     strings.TrimSpace(e.Get("name")),
 		Options:  e.options(),
 		Approval: e.Second || e.Get("approval") != "no",
 		By:       v.who(),
 	}
-	if err := jobs.CheckSeasonName(ask.Name); err != nil {
+	if err := schedule.CheckName(ask.Name); err != nil {
 		e.Errors["name"] = "Enter a name of letters, digits, dots, and dashes, such as florida."
 	}
 	if unchosen != nil {
@@ -247,14 +248,14 @@ func (s *Site) addSeason(v *visit) error {
 	if ask.Options.Map, err = s.keptMapping(v, ask); err != nil {
 		return err
 	}
-	done, err := jobs.AddSeason(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
+	done, err := schedule.Add(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
 	switch {
-	case errors.Is(err, jobs.ErrTaken):
+	case errors.Is(err, schedule.ErrNameTaken):
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another " +
 			"name, or " +
 			"upload a new company list on the page of that schedule."
 		return v.refuse(e)
-	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
+	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
 		e.Roster = troubleOf(ask.File, done.Roster, err)
 		e.Errors["file"] = e.Roster.Text
 		return v.refuse(e)
@@ -286,7 +287,7 @@ func (v *visit) refuse(e *enrolment) error {
 
 // keptMapping is what somebody said of the columns of a sheet of this shape, to be
 // kept with the season.
-func (s *Site) keptMapping(v *visit, e jobs.Enrolment) (map[string]string, error) {
+func (s *Site) keptMapping(v *visit, e schedule.NewSchedule) (map[string]string, error) {
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return nil, err

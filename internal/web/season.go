@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"bulkfiling/internal/importer"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/season"
 )
 
@@ -28,7 +28,7 @@ var seasonRoutes = []route{
 
 // listedSeason is a season as the list of them shows it.
 type listedSeason struct {
-	jobs.SeasonLine
+	schedule.Summary
 	Path   string
 	Words  string // its schedule
 	Broken string // why its roster cannot be filed
@@ -43,7 +43,7 @@ type listedFiring struct {
 	State  string
 	Class  string // the look of the state
 	Stack  stack  // of its batch
-	Plan   *jobs.Plan
+	Plan   *schedule.Plan
 }
 
 func seasonPath(name string) string { return "/seasons/" + url.PathEscape(name) }
@@ -71,15 +71,15 @@ func (s *Site) seasonList(v *visit) error {
 const seasonsOnPage = 25
 
 func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeason, error) {
-	line, err := s.Seasons.Line(ctx, se)
+	line, err := s.Seasons.Summary(ctx, se)
 	if err != nil {
 		return listedSeason{}, err
 	}
-	o, err := jobs.OptionsOf(se)
+	o, err := schedule.DecodeOptions(se)
 	if err != nil {
 		return listedSeason{}, err
 	}
-	listed := listedSeason{SeasonLine: line, Path: seasonPath(se.Name), Words: o.Words()}
+	listed := listedSeason{Summary: line, Path: seasonPath(se.Name), Words: o.Words()}
 	if line.Last == "" {
 		listed.Broken = line.State
 		return listed, nil
@@ -97,10 +97,10 @@ func (s *Site) listedSeason(ctx context.Context, se ledger.Schedule) (listedSeas
 func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, error) {
 	listed := listedFiring{Run: f}
 	var err error
-	if listed.Day, listed.ByHand, err = jobs.TurnOf(f); err != nil {
+	if listed.Day, listed.ByHand, err = schedule.RunDate(f); err != nil {
 		return listed, err
 	}
-	if listed.Plan, err = jobs.PlanOf(f); err != nil {
+	if listed.Plan, err = schedule.DecodePlan(f); err != nil {
 		return listed, err
 	}
 	switch {
@@ -128,10 +128,10 @@ func (s *Site) listedFiring(ctx context.Context, f ledger.Run) (listedFiring, er
 type seasonPage struct {
 	Season   ledger.Schedule
 	Path     string
-	Options  jobs.SeasonOptions
+	Options  schedule.Options
 	Next     []season.Firing
 	Broken   string // why its roster cannot be filed
-	Plan     *jobs.Plan
+	Plan     *schedule.Plan
 	Unasked  bool // the plan is worked out where somebody asks for it
 	Firings  []listedFiring
 	Pager    pager
@@ -156,7 +156,7 @@ type rosterTrouble struct {
 // shownProblems is how many problems of a roster are listed.
 const shownProblems = 50
 
-func troubleOf(file string, r *jobs.Roster, err error) *rosterTrouble {
+func troubleOf(file string, r *schedule.CompanyList, err error) *rosterTrouble {
 	t := &rosterTrouble{File: file}
 	if err != nil {
 		t.Text = sentence(err.Error())
@@ -203,7 +203,7 @@ func compared(p season.Plan) *comparison {
 func (p comparedPart) Count() int { return len(p.Rows) + p.More }
 
 func (s *Site) theSeason(v *visit) (ledger.Schedule, error) {
-	return jobs.FindSeason(v.ctx(), s.Ledger, v.r.PathValue("season"))
+	return schedule.Find(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
 
 func (s *Site) seasonPage(v *visit) error {
@@ -221,7 +221,7 @@ func (s *Site) showSeason(v *visit, se ledger.Schedule, refused *rosterTrouble) 
 	ctx := v.ctx()
 	p := &seasonPage{Season: se, Path: seasonPath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
 	var err error
-	if p.Options, err = jobs.OptionsOf(se); err != nil {
+	if p.Options, err = schedule.DecodeOptions(se); err != nil {
 		return err
 	}
 	if err := s.lookAhead(ctx, p, v.r.URL.Query().Has("plan")); err != nil {
@@ -231,7 +231,7 @@ func (s *Site) showSeason(v *visit, se ledger.Schedule, refused *rosterTrouble) 
 	if err != nil {
 		return err
 	}
-	if p.Versions, err = jobs.RosterVersions(ctx, s.Ledger, se, firings); err != nil {
+	if p.Versions, err = schedule.ListVersions(ctx, s.Ledger, se, firings); err != nil {
 		return err
 	}
 	if err := s.holdAgainst(v, p); err != nil {
@@ -267,7 +267,7 @@ func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
 	if err == nil && len(p.Next) > 0 && !p.Unasked {
 		p.Plan, err = s.Seasons.NextPlan(ctx, p.Season)
 	}
-	if errors.Is(err, jobs.ErrRoster) {
+	if errors.Is(err, schedule.ErrCompanyList) {
 		p.Broken, err = sentence(err.Error()), nil
 	}
 	return err
@@ -300,7 +300,7 @@ func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
 // asTrouble is what a person can put right of a season or its roster, in its own
 // words; any other error is left as it is.
 func asTrouble(err error) error {
-	if errors.Is(err, jobs.ErrSeason) || errors.Is(err, jobs.ErrRoster) {
+	if errors.Is(err, schedule.ErrSchedule) || errors.Is(err, schedule.ErrCompanyList) {
 		return wrong("%s", sentence(err.Error()))
 	}
 	return err
@@ -358,10 +358,10 @@ func (s *Site) newRoster(v *visit) error {
 	if err != nil {
 		return file.trouble(err)
 	}
-	done, err := jobs.UpdateSeason(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
+	done, err := schedule.Update(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
 		v.who())
 	switch {
-	case errors.Is(err, jobs.ErrRoster), errors.Is(err, jobs.ErrSeason):
+	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
 		return s.showSeason(v, se, troubleOf(file.name, done.Roster, err))
 	case err != nil:
 		return err
@@ -376,7 +376,7 @@ func (s *Site) newRoster(v *visit) error {
 
 // rehearsal is a firing by hand before somebody's yes.
 type rehearsal struct {
-	jobs.Rehearsal
+	schedule.Preview
 	Season ledger.Schedule
 	Path   string
 	Waits  bool   // its batch waits for somebody's approval
@@ -385,7 +385,7 @@ type rehearsal struct {
 }
 
 // lookOf names what a firing by hand would buy: whoever says yes says it to this.
-func lookOf(r jobs.Rehearsal) string {
+func lookOf(r schedule.Preview) string {
 	if r.Plan == nil {
 		return ""
 	}
@@ -402,13 +402,13 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 		return nil, err
 	}
 	p := &rehearsal{Season: se, Path: seasonPath(se.Name), Waits: se.Approval}
-	if p.Rehearsal, err = s.Seasons.Rehearse(v.ctx(), se); err != nil {
+	if p.Preview, err = s.Seasons.Preview(v.ctx(), se); err != nil {
 		return nil, asTrouble(err)
 	}
 	if p.Plan != nil {
 		p.Waits = p.Waits || policy.Covers(p.Plan.Product, p.Plan.Total())
 	}
-	p.Look = lookOf(p.Rehearsal)
+	p.Look = lookOf(p.Preview)
 	switch {
 	case p.Plan == nil:
 	case !p.Plan.Priced:
@@ -449,11 +449,11 @@ func (s *Site) fireSeason(v *visit) error {
 	}
 	ctx := v.acting("season-run", p.Season.Name, p.Look)
 	// Once begun it is brought to its end, whether the browser stays or not.
-	f, err := s.Seasons.FireByHand(context.WithoutCancel(ctx), p.Season, p.Firing)
+	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
-	case errors.Is(err, jobs.ErrFiring) && f.State != ledger.RunBegun:
+	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
 		v.say("note", "Someone else just ran this schedule.")
-	case errors.Is(err, jobs.ErrFiring):
+	case errors.Is(err, schedule.ErrRunning):
 		return wrong("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case err != nil:
 		return asTrouble(err)

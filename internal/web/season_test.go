@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
+	"bulkfiling/internal/schedule"
 )
 
 // rosterOf is a sheet of annual reports of these companies.
@@ -38,13 +38,13 @@ func letter(r rune) rune {
 // season adds one that fires once a year and places at once.
 func (s *testSite) season(name string, approval bool, roster []byte) {
 	s.Helper()
-	_, err := jobs.AddSeason(s.Context(), s.Ledger, jobs.Enrolment{
+	_, err := schedule.Add(s.Context(), s.Ledger, schedule.NewSchedule{
 		Name:     name,
 		File:     "roster.csv",
 		Content:  roster,
 		Approval: approval,
 		By:       "somebody",
-		Options:  jobs.SeasonOptions{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
+		Options:  schedule.Options{At: "0 6 15 1 *", Zone: "UTC", FilingYear: "this", Product: "annual-report"},
 	})
 	s.must(err)
 }
@@ -193,9 +193,9 @@ func TestAddSeason(t *testing.T) {
 	if status, body := send(rosterOf("Ada LLC", "Bea LLC"), "clients.csv", nil); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, body)
 	}
-	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	s.must(err)
-	o, err := jobs.OptionsOf(se)
+	o, err := schedule.DecodeOptions(se)
 	s.must(err)
 	if !se.Approval || se.CreatedBy != v.name || o.At != "0 6 15 1 *" || o.Zone != "America/New_York" ||
 		o.FilingYear != "this" {
@@ -220,7 +220,7 @@ func TestASeasonOfAFirmThatWantsASecondPersonWaits(t *testing.T) {
 	v := s.as(ledger.Operator)
 	v.upload("/seasons", "r.csv", rosterOf("Ada LLC"), "name", "de", "when", "date", "month", "1",
 		"day", "1", "time", "06:00", "zone", "UTC", "year", "this", "approval", "no")
-	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Approval {
 		t.Error("it does not wait")
 	}
@@ -318,12 +318,12 @@ func TestASeasonIsPausedResumedAndRemoved(t *testing.T) {
 	s.season("de", false, rosterOf("Ada LLC"))
 	v := s.as(ledger.Operator)
 	v.post("/seasons/de/pause")
-	se, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	se, err := schedule.Find(t.Context(), s.Ledger, "de")
 	if s.must(err); !se.Paused {
 		t.Fatal("not paused")
 	}
 	v.post("/seasons/de/pause")
-	if again, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || !again.Since.Equal(se.Since) {
+	if again, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || !again.Since.Equal(se.Since) {
 		t.Errorf("%v, %v", again.Since, err)
 	}
 	_, body := v.get("/seasons/de")
@@ -368,13 +368,13 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 
 	// One that was chosen on the page as it was before is not taken in, nor one of
 	// which nothing can be filed.
-	now, err := jobs.FindSeason(t.Context(), s.Ledger, "de")
+	now, err := schedule.Find(t.Context(), s.Ledger, "de")
 	s.must(err)
 	if status, body, _ := v.upload("/seasons/de/roster", "late.csv", rosterOf("Dee LLC"), "version",
 		version); status != http.StatusConflict || !strings.Contains(body, "Someone else made a change") {
 		t.Errorf("%d\n%s", status, body)
 	}
-	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
+	if after, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
 	status, body, _ = v.upload("/seasons/de/roster", "bad.csv",
@@ -384,7 +384,7 @@ func TestANewRosterShowsWhatItChanges(t *testing.T) {
 		t.Error(status)
 	}
 	v.wants(body, "bad.csv was not saved", ">C2</th>")
-	if after, err := jobs.FindSeason(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
+	if after, err := schedule.Find(t.Context(), s.Ledger, "de"); err != nil || after.CompanyList != now.CompanyList {
 		t.Errorf("%+v, %v", after, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/pricing"
+	"bulkfiling/internal/schedule"
 	"bulkfiling/internal/signin"
 )
 
@@ -22,7 +23,7 @@ type Config struct {
 	// why there is none, where the environment names none; nobody closes it
 	Service     func() (*filingapi.Client, error)
 	Ask         pricing.Source // what things cost now
-	Seasons     *jobs.Seasons
+	Seasons     *schedule.Scheduler
 	Throttle    jobs.Throttle // of look-ups; nil for none
 	Concurrency int           // look-ups in flight
 	// of the queue, by asynq's states; nil where there is none to ask

@@ -26,6 +26,7 @@ import (
 	"bulkfiling/internal/network"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
+	"bulkfiling/internal/schedule"
 )
 
 // testSite is a site over a fresh ledger, with the sandbox as its service.
@@ -80,7 +81,7 @@ func newSite(t *testing.T, change ...func(*Config)) *testSite {
 		}
 		return pricing.NewRates(book, pricing.BuiltinFees()), nil
 	}
-	c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
+	c.Seasons = schedule.New(schedule.Config{Ledger: l, Quoter: c.Ask, By: "a season", Log: c.Log})
 	for _, f := range change {
 		f(&c)
 	}

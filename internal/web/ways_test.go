@@ -18,6 +18,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/sandbox"
+	"bulkfiling/internal/schedule"
 )
 
 // way is one way on the page to an order. Before has what other people have done
@@ -43,7 +44,7 @@ type walk struct {
 func newWalk(t *testing.T) *walk {
 	w := &walk{}
 	w.testSite = newSite(t, func(c *Config) {
-		c.Seasons = jobs.NewSeasons(jobs.SeasonsConfig{
+		c.Seasons = schedule.New(schedule.Config{
 			Ledger: c.Ledger,
 			Quoter: c.Ask,
 			By:     "a season",
@@ -159,7 +160,7 @@ func (w *walk) adds(v *visitor, name string, roster []byte) {
 func (w *walk) clock() {
 	w.Helper()
 	w.later += 366 * 24 * time.Hour
-	w.must(w.Seasons.Look(w.T.Context()))
+	w.must(w.Seasons.RunDue(w.T.Context()))
 }
 
 // link makes a sign-in link on the page and returns its secret.

@@ -20,6 +20,7 @@ import (
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/pricing"
 	"bulkfiling/internal/sandbox"
+	"bulkfiling/internal/schedule"
 )
 
 // hand is the clock of a season's test: it shows what the test says.
@@ -37,11 +38,11 @@ func (h *hand) set(text string) {
 func (h *hand) now() time.Time { return *h.at.Load() }
 
 // seasons are what fires seasons in one process.
-func (f *firm) seasons(l *ledger.Ledger, h *hand) *jobs.Seasons {
+func (f *firm) seasons(l *ledger.Ledger, h *hand) *schedule.Scheduler {
 	f.Helper()
 	quoter, err := newQuoter(f.TempDir())
 	f.must(err)
-	return jobs.NewSeasons(jobs.SeasonsConfig{
+	return schedule.New(schedule.Config{
 		Ledger: l,
 		By:     "test",
 		Every:  10 * time.Millisecond,
@@ -66,7 +67,7 @@ func companies(from, to int, state string) string {
 }
 
 // plant keeps a season over a roster, or gives it another one.
-func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions, since time.Time,
+func (f *firm) plant(l *ledger.Ledger, name, lines string, o schedule.Options, since time.Time,
 	approval bool) ledger.Schedule {
 	f.Helper()
 	if o.Zone == "" {
@@ -88,7 +89,7 @@ func (f *firm) plant(l *ledger.Ledger, name, lines string, o jobs.SeasonOptions,
 	}
 	added, err := l.Schedules().Add(f.Context(), s)
 	if f.must(err); !added {
-		before, err := jobs.FindSeason(f.Context(), l, name)
+		before, err := schedule.Find(f.Context(), l, name)
 		f.must(err)
 		s.Version = before.Version
 		f.must(l.Schedules().Change(f.Context(), s))
@@ -105,9 +106,9 @@ func (f *firm) firings(l *ledger.Ledger, name string) []ledger.Run {
 	return slices.DeleteFunc(all, func(g ledger.Run) bool { return g.State == ledger.RunBegun })
 }
 
-func (f *firm) planOf(g ledger.Run) *jobs.Plan {
+func (f *firm) planOf(g ledger.Run) *schedule.Plan {
 	f.Helper()
-	p, err := jobs.PlanOf(g)
+	p, err := schedule.DecodePlan(g)
 	f.must(err)
 	if p == nil {
 		f.Fatalf("the firing %s has no plan: %s", g.ID, g.Note)
@@ -129,7 +130,7 @@ func (f *firm) due(l *ledger.Ledger, batch string, results ...filing.Result) []s
 	return all
 }
 
-var yearly = jobs.SeasonOptions{At: "0 6 15 1 *", FilingYear: "this"}
+var yearly = schedule.Options{At: "0 6 15 1 *", FilingYear: "this"}
 
 // Five workers fire a season once, and its rows are placed once.
 func TestSeasonFiresOnceWithFiveWorkers(t *testing.T) {
@@ -183,11 +184,11 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	var h hand
 	l := f.openLedger()
 	h.set("2027-01-01 00:00 UTC")
-	f.plant(l, "weekly", companies(0, 3, "DE"), jobs.SeasonOptions{At: "0 6 * * 1", FilingYear: "this"}, h.now(), false)
+	f.plant(l, "weekly", companies(0, 3, "DE"), schedule.Options{At: "0 6 * * 1", FilingYear: "this"}, h.now(), false)
 	h.set("2027-01-19 15:00 UTC") // three Mondays later
 	s := f.seasons(l, &h)
-	f.must(s.Look(f.Context()))
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	fired := f.firings(l, "weekly")
 	if len(fired) != 1 || fired[0].ID != "weekly@2027-01-18" || fired[0].Missed != 2 {
 		t.Fatalf("%+v", fired)
@@ -209,7 +210,7 @@ func TestSeasonMissedFiresOnceAtTheStart(t *testing.T) {
 	// A pause is no downtime: what is due in it is not made up for.
 	f.must(l.Schedules().SetPaused(f.Context(), "weekly", true))
 	h.set("2027-02-10 00:00 UTC")
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	if len(f.firings(l, "weekly")) != 1 {
 		t.Error("a paused season fired")
 	}
@@ -233,7 +234,7 @@ func TestSeasonKilledInTheMiddle(t *testing.T) {
 			}
 			s := f.seasons(l, &h)
 			f.eventually("another process takes it over", func() bool {
-				f.must(s.Look(f.Context()))
+				f.must(s.RunDue(f.Context()))
 				return len(f.firings(l, name)) > 0
 			})
 			fired := f.firings(l, name)
@@ -293,7 +294,7 @@ func TestSeasonKilledWhilePlacing(t *testing.T) {
 	l := f.openLedger()
 	f.plant(l, "de", companies(0, 30, "DE"), yearly, h.now(), false)
 	h.set("2027-01-15 07:00 UTC")
-	f.must(f.seasons(l, &h).Look(f.Context()))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	batch := f.firings(l, "de")[0].Batch
 	cmd, said := f.process(batch, beforeSettle)
 	for line := range said {
@@ -303,7 +304,7 @@ func TestSeasonKilledWhilePlacing(t *testing.T) {
 		}
 	}
 	_ = cmd.Wait()
-	f.must(f.seasons(l, &h).Look(f.Context()))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	f.run(l, batch, patient)
 	counts, err := l.Counts(f.Context(), batch)
 	f.must(err)
@@ -328,7 +329,7 @@ func TestTwoSeasonsOverOneRoster(t *testing.T) {
 			f.plant(l, name, companies(0, 50, "DE"), yearly, h.now(), false)
 		}
 		h.set("2027-01-15 06:00 UTC")
-		f.must(f.seasons(l, &h).Look(f.Context()))
+		f.must(f.seasons(l, &h).RunDue(f.Context()))
 		a, b := f.firings(l, "a")[0], f.firings(l, "b")[0]
 		queue := f.openQueue()
 		w := f.start(l, queue) // both at once
@@ -350,7 +351,7 @@ func TestTwoSeasonsOverOneRoster(t *testing.T) {
 		// A third one knows before it sends anything, and reserves nothing.
 		third := f.plant(l, "c", companies(0, 50, "DE"), yearly, h.now(), false)
 		s := f.seasons(l, &h)
-		hand, err := s.ByHand(third)
+		hand, err := s.ManualRun(third)
 		f.must(err)
 		p, err := s.Plan(f.Context(), third, hand)
 		f.must(err)
@@ -370,14 +371,14 @@ func TestSeasonAgainstLastSeason(t *testing.T) {
 	f.plant(l, "de", companies(0, 10, "DE"), yearly, h.now(), false)
 	h.set("2027-01-15 06:00 UTC")
 	s := f.seasons(l, &h)
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	f.run(l, f.firings(l, "de")[0].Batch, patient)
 
 	// Two new ones, one gone, one with another user.
 	lines := strings.Replace(companies(1, 12, "DE"), "2019-04-30,DE,user_1", "2019-04-30,DE,user_2", 1)
 	f.plant(l, "de", lines, yearly, h.now(), false)
 	h.set("2028-01-15 06:00 UTC")
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	fired := f.firings(l, "de")
 	if len(fired) != 2 {
 		t.Fatalf("%+v", fired)
@@ -408,7 +409,7 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		var h hand
 		h.set("2027-01-01 12:00 UTC")
 		l := f.openLedger()
-		o := jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}
+		o := schedule.Options{Due: "30 days before", FilingYear: "this"}
 		wyoming := func(i int, month string) string {
 			return company(i, "WY", "2019-"+month+"-20")
 		} // due on the 1st of the month
@@ -419,8 +420,8 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 			f.Helper()
 			n := len(f.firings(l, "wy"))
 			h.set(clock)
-			f.must(s.Look(f.Context()))
-			f.must(s.Look(f.Context()))
+			f.must(s.RunDue(f.Context()))
+			f.must(s.RunDue(f.Context()))
 			fired := f.firings(l, "wy")[n:]
 			if len(want) == 0 && len(fired) == 0 {
 				return
@@ -447,7 +448,7 @@ func TestSeasonAheadOfTheDueDates(t *testing.T) {
 		}
 		// By hand nothing is near that was not filed.
 		h.set("2027-06-03 00:00 UTC")
-		today, err := s.ByHand(changed)
+		today, err := s.ManualRun(changed)
 		f.must(err)
 		today, fired, err := s.Fire(f.Context(), changed, today)
 		f.must(err)
@@ -471,23 +472,23 @@ func TestSeasonByHandAndBySchedule(t *testing.T) {
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
 	wy := f.plant(l, "wy", company(1, "WY", "2019-03-20")+company(2, "WY", "2019-04-20"),
-		jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"}, h.now(), false)
+		schedule.Options{Due: "30 days before", FilingYear: "this"}, h.now(), false)
 	h.set("2027-01-30 00:00 UTC")
 	s := f.seasons(l, &h)
-	today, err := s.ByHand(wy)
+	today, err := s.ManualRun(wy)
 	f.must(err)
 	today, fired, err := s.Fire(f.Context(), wy, today)
 	if f.must(err); !fired || fmt.Sprint(f.due(l, today.Batch)) != "[comp_1]" {
 		t.Fatalf("%+v", today)
 	}
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	all := f.firings(l, "wy")
 	if len(all) != 2 || all[0].ID != "wy@2027-01-30" && all[1].ID != "wy@2027-01-30" ||
 		all[0].Batch != "" && all[1].Batch != "" {
 		t.Errorf("%+v", all)
 	}
 	h.set("2027-03-02 00:00 UTC")
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	if all = f.firings(l, "wy"); len(all) != 3 || fmt.Sprint(f.due(l, all[2].Batch)) != "[comp_2]" {
 		t.Errorf("%+v", all)
 	}
@@ -503,13 +504,13 @@ func TestSeasonKilledAfterTheOpening(t *testing.T) {
 		first, l := f.openLedger(), f.openLedger()
 		f.plant(l, "de", companies(0, 3, "DE"), yearly, h.now(), true)
 		h.set("2027-01-15 06:00 UTC")
-		f.must(f.seasons(first, &h).Look(f.Context()))
+		f.must(f.seasons(first, &h).RunDue(f.Context()))
 		fired := f.firings(l, "de")[0]
 		f.must(l.Approve(f.Context(), fired.Batch, f.planOf(fired).Approval, "Ana"))
 		fired.State = ledger.RunBegun
 		f.must(first.Schedules().EndRun(f.Context(), fired))
 		f.must(first.Close())
-		f.must(f.seasons(l, &h).Look(f.Context()))
+		f.must(f.seasons(l, &h).RunDue(f.Context()))
 		again := f.firings(l, "de")
 		batches, err := l.Batches(f.Context())
 		f.must(err)
@@ -529,9 +530,9 @@ func TestSeasonFilesForTheYearOfTheDueDate(t *testing.T) {
 	h.set("2027-10-01 12:00 UTC")
 	l := f.openLedger()
 	f.plant(l, "wy", company(1, "WY", "2019-01-20")+company(2, "WY", "2019-12-20"),
-		jobs.SeasonOptions{Due: "60 days before", FilingYear: "this"}, h.now(), false)
+		schedule.Options{Due: "60 days before", FilingYear: "this"}, h.now(), false)
 	h.set("2027-11-20 00:00 UTC")
-	f.must(f.seasons(l, &h).Look(f.Context()))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	years := make(map[string]string)
 	for _, r := range f.rows(l, f.firings(l, "wy")[0].Batch) {
 		years[r.Request.Company.Ref] = r.Request.Order.AnnualReport.FilingYear
@@ -559,7 +560,7 @@ func TestSeasonShortOfMoneyFilesTheEarliestDue(t *testing.T) {
 		f.plant(l, "wy", lines.String(), yearly, h.now(), false)
 		h.set("2027-01-15 06:00 UTC")
 		s := f.seasons(l, &h)
-		f.must(s.Look(f.Context()))
+		f.must(s.RunDue(f.Context()))
 		fired := f.firings(l, "wy")[0]
 		p := f.planOf(fired)
 		if p.Filings != 13 || *p.Available != 5*each || p.Short != 8 || p.ShortBy != 8*each ||
@@ -598,7 +599,7 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 		l := f.openLedger()
 		f.plant(l, "de", companies(0, 5, "DE"), yearly, h.now(), true)
 		h.set("2027-01-15 06:00 UTC")
-		f.must(f.seasons(l, &h).Look(f.Context()))
+		f.must(f.seasons(l, &h).RunDue(f.Context()))
 		fired := f.firings(l, "de")[0]
 		p := f.planOf(fired)
 		b, err := l.Batch(f.Context(), fired.Batch)
@@ -622,7 +623,7 @@ func TestSeasonWaitsForItsApproval(t *testing.T) {
 			now.Counts[filing.Ready] != 5 {
 			t.Errorf("%+v, %v", now, err)
 		}
-		if plan, err := jobs.PlanBehind(f.Context(), l, b.ID); err != nil || plan == nil {
+		if plan, err := schedule.LoadPlanOfBatch(f.Context(), l, b.ID); err != nil || plan == nil {
 			t.Errorf("%+v, %v", plan, err)
 		}
 		if _, err := approve(p.Approval); !errors.Is(err, ledger.ErrPlan) {
@@ -653,8 +654,8 @@ func TestSeasonThatFails(t *testing.T) {
 	f.must(err)
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)
-	f.must(s.Look(f.Context()))
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	fired := f.firings(l, "bad")
 	notices, err := l.Notifications().List(f.Context(), 10)
 	f.must(err)
@@ -673,7 +674,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	h.set("2027-01-01 12:00 UTC")
 	l := f.openLedger()
 	f.plant(l, "yearly", companies(0, 3, "DE"), yearly, h.now(), false)
-	f.plant(l, "due", companies(3, 6, "DE"), jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"},
+	f.plant(l, "due", companies(3, 6, "DE"), schedule.Options{Due: "30 days before", FilingYear: "this"},
 		h.now(), false)
 	f.must(l.Close())
 	keys := filepath.Join(f.dir, "sealing.key")
@@ -696,7 +697,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	h.set("2027-02-01 00:00 UTC")
 	s := f.seasons(l, &h)
 	for range 2 {
-		if err := s.Look(f.Context()); !errors.Is(err, jobs.ErrRoster) || !errors.Is(err, ledger.ErrSealed) {
+		if err := s.RunDue(f.Context()); !errors.Is(err, schedule.ErrCompanyList) || !errors.Is(err, ledger.ErrSealed) {
 			t.Error(err)
 		}
 	}
@@ -708,13 +709,13 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	if got := notices(); !slices.Equal(got, told) {
 		t.Errorf("%q", got)
 	}
-	due, err := jobs.FindSeason(f.Context(), l, "due")
+	due, err := schedule.Find(f.Context(), l, "due")
 	f.must(err)
-	if line, err := s.Line(f.Context(), due); err != nil || !strings.Contains(line.State, "FILING_SEAL_KEY") {
+	if line, err := s.Summary(f.Context(), due); err != nil || !strings.Contains(line.State, "FILING_SEAL_KEY") {
 		t.Errorf("%+v, %v", line, err)
 	}
 	h.set("2027-02-02 00:00 UTC")
-	if err := s.Look(f.Context()); !errors.Is(err, jobs.ErrRoster) {
+	if err := s.RunDue(f.Context()); !errors.Is(err, schedule.ErrCompanyList) {
 		t.Error(err)
 	}
 	if got := notices(); len(got) != 3 {
@@ -724,7 +725,7 @@ func TestSeasonWithoutItsKey(t *testing.T) {
 	f.must(os.WriteFile(keys, was, 0o600))
 	l = f.openLedger()
 	h.set("2027-05-03 00:00 UTC")
-	f.must(f.seasons(l, &h).Look(f.Context()))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	if fired := f.firings(l, "due"); len(fired) != 1 || fired[0].State != ledger.RunDone {
 		t.Errorf("%+v", fired)
 	}
@@ -740,7 +741,7 @@ func TestSeasonWaitsForTheService(t *testing.T) {
 	quoter, err := newQuoter(t.TempDir())
 	f.must(err)
 	var up bool
-	s := jobs.NewSeasons(jobs.SeasonsConfig{Ledger: l, Now: h.now, Quoter: func(context.Context) (pricing.Quoter, error) {
+	s := schedule.New(schedule.Config{Ledger: l, Now: h.now, Quoter: func(context.Context) (pricing.Quoter, error) {
 		if !up {
 			return nil, errors.New("down")
 		}
@@ -748,12 +749,12 @@ func TestSeasonWaitsForTheService(t *testing.T) {
 	}})
 	h.set("2027-01-15 06:00 UTC")
 	for range 3 {
-		if err := s.Look(f.Context()); err == nil || !strings.Contains(err.Error(), "down") {
+		if err := s.RunDue(f.Context()); err == nil || !strings.Contains(err.Error(), "down") {
 			t.Error(err)
 		}
 	}
 	up = true
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	if fired := f.firings(l, "de"); len(fired) != 1 || fired[0].State != ledger.RunDone {
 		t.Errorf("%+v", fired)
 	}
@@ -767,9 +768,9 @@ func TestSeasonOverAChangeOfTheClock(t *testing.T) {
 	l := f.openLedger()
 	h.set("2027-03-13 12:00 UTC")
 	f.plant(l, "spring", companies(0, 1, "DE"),
-		jobs.SeasonOptions{At: "30 2 14 3 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
+		schedule.Options{At: "30 2 14 3 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
 	f.plant(l, "autumn", companies(0, 1, "DE"),
-		jobs.SeasonOptions{At: "30 1 7 11 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
+		schedule.Options{At: "30 1 7 11 *", Zone: "America/New_York", FilingYear: "this"}, h.now(), false)
 	s := f.seasons(l, &h)
 	for _, c := range []struct {
 		clock          string
@@ -783,7 +784,7 @@ func TestSeasonOverAChangeOfTheClock(t *testing.T) {
 		{"2027-11-07 06:30 UTC", 1, 1}, // 01:30 EST, the second time
 	} {
 		h.set(c.clock)
-		f.must(s.Look(f.Context()))
+		f.must(s.RunDue(f.Context()))
 		if spring, autumn := len(f.firings(l, "spring")), len(f.firings(l, "autumn")); spring != c.spring ||
 			autumn != c.autumn {
 			t.Errorf("%s: %d and %d firings, want %d and %d", c.clock, spring, autumn, c.spring, c.autumn)
@@ -801,7 +802,7 @@ func TestSeasonLeavesNoFile(t *testing.T) {
 	l := f.openLedger()
 	f.plant(l, "de", companies(0, 3, "DE"), yearly, h.now(), false)
 	h.set("2027-01-15 06:00 UTC")
-	f.must(f.seasons(l, &h).Look(f.Context()))
+	f.must(f.seasons(l, &h).RunDue(f.Context()))
 	left, err := filepath.Glob(filepath.Join(dir, "bulkfiling-roster-*"))
 	f.must(err)
 	if len(left) != 0 || len(f.firings(l, "de")) != 1 {

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"bytes"
@@ -18,43 +18,43 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// Enrolment is a season as somebody asks for it.
-type Enrolment struct {
+// NewSchedule is a season as somebody asks for it.
+type NewSchedule struct {
 	Name     string
 	File     string // the roster's name
 	Content  []byte // of the roster
-	Options  SeasonOptions
+	Options  Options
 	Approval bool // each firing waits for somebody's yes
 	By       string
 }
 
-// Enrolled is what came of it.
-type Enrolled struct {
+// Saved is what came of it.
+type Saved struct {
 	Season  ledger.Schedule
-	Roster  *Roster     // as it was read, also where nothing of it can be filed; nil where it could not be
-	Same    bool        // it was so already: nothing was changed
-	Changes season.Plan // of a new version of the roster, against the one before
-	Next    *Plan       // what it does next, as far as is known today; nil where it does not fire
+	Roster  *CompanyList // as it was read, also where nothing of it can be filed; nil where it could not be
+	Same    bool         // it was so already: nothing was changed
+	Changes season.Plan  // of a new version of the roster, against the one before
+	Next    *Plan        // what it does next, as far as is known today; nil where it does not fire
 }
 
-// ErrSeason is true of what keeps a season from being kept as it was asked for,
-// beside its roster (ErrRoster): the person who asks can put it right.
-var ErrSeason = errors.New("the season cannot be kept like that")
+// ErrSchedule is true of what keeps a season from being kept as it was asked for,
+// beside its roster (ErrCompanyList): the person who asks can put it right.
+var ErrSchedule = errors.New("the season cannot be kept like that")
 
-// ErrTaken is the ErrSeason of a name that another season has.
-var ErrTaken = errors.New("there is a season of that name already, with another roster or schedule")
+// ErrNameTaken is the ErrSchedule of a name that another season has.
+var ErrNameTaken = errors.New("there is a season of that name already, with another roster or schedule")
 
-// unfit is an ErrSeason that says only why.
+// unfit is an ErrSchedule that says only why.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error          { return u.error }
-func (unfit) Is(target error) bool     { return target == ErrSeason }
+func (unfit) Is(target error) bool     { return target == ErrSchedule }
 func refused(s string, a ...any) error { return unfit{fmt.Errorf(s, a...)} }
 
 var seasonName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// CheckSeasonName reports a name that no season can have. It returns ErrSeason.
-func CheckSeasonName(name string) error {
+// CheckName reports a name that no season can have. It returns ErrSchedule.
+func CheckName(name string) error {
 	if name == "new" { // the page has the form of a new one there
 		return refused("a season cannot be called new")
 	}
@@ -64,11 +64,11 @@ func CheckSeasonName(name string) error {
 	return nil
 }
 
-// AddSeason checks a season and keeps it with its roster. The same again changes
-// nothing. It returns ErrSeason and ErrRoster, and then has kept no season.
-func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, error) {
-	var done Enrolled
-	if err := CheckSeasonName(e.Name); err != nil {
+// Add checks a season and keeps it with its roster. The same again changes
+// nothing. It returns ErrSchedule and ErrCompanyList, and then has kept no season.
+func Add(ctx context.Context, l *ledger.Ledger, e NewSchedule) (Saved, error) {
+	var done Saved
+	if err := CheckName(e.Name); err != nil {
 		return done, err
 	}
 	if err := e.Options.Check(); err != nil {
@@ -100,7 +100,7 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 	if s.CompanyList, err = l.Schedules().AddCompanyList(ctx, ledger.CompanyList{File: s.File, Content: e.Content, CreatedBy: e.By}); err != nil {
 		return done, err
 	}
-	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
+	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
 		return done, err
 	}
 	if done.Next != nil {
@@ -113,31 +113,31 @@ func AddSeason(ctx context.Context, l *ledger.Ledger, e Enrolment) (Enrolled, er
 		done.Season = s
 		return done, err
 	}
-	if done.Season, err = FindSeason(ctx, l, e.Name); err != nil {
+	if done.Season, err = Find(ctx, l, e.Name); err != nil {
 		return done, err
 	}
 	was := done.Season
 	if done.Same = was.CompanyList == s.CompanyList && string(was.Options) == string(s.Options) &&
 		was.Approval == s.Approval; !done.Same {
-		return done, refused("season %s: %w", e.Name, ErrTaken)
+		return done, refused("season %s: %w", e.Name, ErrNameTaken)
 	}
 	return done, nil
 }
 
-// UpdateSeason gives a season a new version of its roster, which is read as the
-// old one was. s is the season as it was seen: it returns ErrRoster, and
+// Update gives a season a new version of its roster, which is read as the
+// old one was. s is the season as it was seen: it returns ErrCompanyList, and
 // ledger.ErrStale where somebody has changed it since.
-func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
-	by string) (Enrolled, error) {
-	done := Enrolled{Season: s}
-	o, err := OptionsOf(s)
+func Update(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file string, content []byte,
+	by string) (Saved, error) {
+	done := Saved{Season: s}
+	o, err := DecodeOptions(s)
 	if err != nil {
 		return done, err
 	}
 	if done.Roster, err = readToFile(ctx, l, file, content, o); err != nil {
 		return done, err
 	}
-	old, err := ReadVersion(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
+	old, err := LoadVersion(ctx, l, s.CompanyList, o, season.DateOf(time.Now()))
 	if err != nil {
 		return done, err
 	}
@@ -149,7 +149,7 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file
 		done.Same = true
 		return done, nil
 	}
-	if done.Next, err = NewSeasons(SeasonsConfig{Ledger: l}).NextPlan(ctx, s); err != nil {
+	if done.Next, err = New(Config{Ledger: l}).NextPlan(ctx, s); err != nil {
 		return done, err
 	}
 	if done.Next != nil {
@@ -166,12 +166,12 @@ func UpdateSeason(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, file
 }
 
 // readToFile reads a roster of which something can be filed.
-func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions) (*Roster, error) {
+func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options) (*CompanyList, error) {
 	on := season.DateOf(time.Now())
 	if err := refuseSSNs(ctx, file, content, o, on); err != nil {
 		return nil, err
 	}
-	r, err := ReadRoster(ctx, l, file, content, o, on)
+	r, err := ReadCompanyList(ctx, l, file, content, o, on)
 	if err == nil && r.Tally.Ready == 0 {
 		err = refused("no row of %s can be filed: %d to correct, %d skipped", filepath.Base(file), r.Tally.Invalid,
 			r.Tally.Skipped)
@@ -182,7 +182,7 @@ func readToFile(ctx context.Context, l *ledger.Ledger, file string, content []by
 // refuseSSNs refuses a roster in which a Social Security number stands, wherever:
 // it would be kept for as long as the ledger, and nothing of a season needs it. One
 // that cannot be read is refused for that, by who reads it next.
-func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOptions, on season.Date) error {
+func refuseSSNs(ctx context.Context, file string, content []byte, o Options, on season.Date) error {
 	options, err := o.reads(on, nil)
 	if err != nil {
 		return nil
@@ -201,11 +201,11 @@ func refuseSSNs(ctx context.Context, file string, content []byte, o SeasonOption
 	}
 	return fmt.Errorf(
 		"%w: %s looks like a Social Security number, and a company list is kept: remove the number, or run the "+
-			"sheet by hand", ErrRoster, where)
+			"sheet by hand", ErrCompanyList, where)
 }
 
-// FindSeason finds a season by its name. It returns ledger.ErrNotFound.
-func FindSeason(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
+// Find finds a season by its name. It returns ledger.ErrNotFound.
+func Find(ctx context.Context, l *ledger.Ledger, name string) (ledger.Schedule, error) {
 	seasons, err := l.Schedules().List(ctx)
 	if err != nil {
 		return ledger.Schedule{}, err

@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"bulkfiling/internal/season"
 )
 
-// SeasonLine is a season in a line: when it fires next, and what came of the
+// Summary is a season in a line: when it fires next, and what came of the
 // last time.
-type SeasonLine struct {
+type Summary struct {
 	Name     string    `json:"name"`
 	File     string    `json:"file"`
 	Roster   string    `json:"roster"`
@@ -26,28 +26,28 @@ type SeasonLine struct {
 	State    string    `json:"state"`         // of that firing, or what is wrong with the roster
 }
 
-// LineOf is the line of a season.
-func LineOf(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (SeasonLine, error) {
-	return NewSeasons(SeasonsConfig{Ledger: l}).Line(ctx, s)
+// LoadSummary is the line of a season.
+func LoadSummary(ctx context.Context, l *ledger.Ledger, s ledger.Schedule) (Summary, error) {
+	return New(Config{Ledger: l}).Summary(ctx, s)
 }
 
-// Line is LineOf for whoever asks again and again.
-func (s *Seasons) Line(ctx context.Context, se ledger.Schedule) (SeasonLine, error) {
-	line := SeasonLine{
+// Line is LoadSummary for whoever asks again and again.
+func (s *Scheduler) Summary(ctx context.Context, se ledger.Schedule) (Summary, error) {
+	line := Summary{
 		Name:     se.Name,
 		File:     se.File,
 		Roster:   se.CompanyList,
 		Approval: se.Approval,
 		Paused:   se.Paused,
 	}
-	o, err := OptionsOf(se)
+	o, err := DecodeOptions(se)
 	if err != nil {
 		return line, err
 	}
 	line.Schedule = o.String()
 	next, err := s.Upcoming(ctx, se, 1)
 	switch {
-	case errors.Is(err, ErrRoster): // its firing will say so, too
+	case errors.Is(err, ErrCompanyList): // its firing will say so, too
 		line.State = err.Error()
 		return line, nil
 	case err != nil:
@@ -63,7 +63,7 @@ func (s *Seasons) Line(ctx context.Context, se ledger.Schedule) (SeasonLine, err
 }
 
 // When says when it fires next.
-func (l *SeasonLine) When() string {
+func (l *Summary) When() string {
 	switch {
 	case l.Paused:
 		return "paused"
@@ -74,7 +74,7 @@ func (l *SeasonLine) When() string {
 }
 
 // Came says what came of the last time; "" where there was none.
-func (l *SeasonLine) Came() string {
+func (l *Summary) Came() string {
 	last := strings.TrimPrefix(l.Last, l.Name+"@")
 	if l.State != "" && l.State != string(ledger.RunDone) {
 		last = strings.TrimSpace(last + " " + l.State)
@@ -82,14 +82,14 @@ func (l *SeasonLine) Came() string {
 	return last
 }
 
-// NextFirings are the next n turns of a season, their times in its own zone;
-// fewer where it does not fire as often. It returns ErrRoster.
-func NextFirings(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Firing, error) {
-	return NewSeasons(SeasonsConfig{Ledger: l}).Upcoming(ctx, s, n)
+// UpcomingRuns are the next n turns of a season, their times in its own zone;
+// fewer where it does not fire as often. It returns ErrCompanyList.
+func UpcomingRuns(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, n int) ([]season.Firing, error) {
+	return New(Config{Ledger: l}).Upcoming(ctx, s, n)
 }
 
-// Upcoming is NextFirings for whoever asks again and again.
-func (s *Seasons) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
+// Upcoming is UpcomingRuns for whoever asks again and again.
+func (s *Scheduler) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]season.Firing, error) {
 	schedule, err := s.schedule(ctx, se)
 	if err != nil {
 		return nil, err
@@ -98,25 +98,25 @@ func (s *Seasons) Upcoming(ctx context.Context, se ledger.Schedule, n int) ([]se
 }
 
 // Roster is the present roster of a season, as it was read at most a while ago:
-// for looking at, not to be changed. It returns ErrRoster.
-func (s *Seasons) Roster(ctx context.Context, se ledger.Schedule) (*Roster, error) {
+// for looking at, not to be changed. It returns ErrCompanyList.
+func (s *Scheduler) Roster(ctx context.Context, se ledger.Schedule) (*CompanyList, error) {
 	return s.Version(ctx, se, se.CompanyList)
 }
 
 // Version is a version of a season's roster, as Roster has the present one. It
-// returns ErrRoster, and ledger.ErrNotFound.
-func (s *Seasons) Version(ctx context.Context, se ledger.Schedule, hash string) (*Roster, error) {
-	o, err := OptionsOf(se)
+// returns ErrCompanyList, and ledger.ErrNotFound.
+func (s *Scheduler) Version(ctx context.Context, se ledger.Schedule, hash string) (*CompanyList, error) {
+	o, err := DecodeOptions(se)
 	if err != nil {
 		return nil, err
 	}
 	return s.read(ctx, s.c.Ledger, hash, o, season.DateOf(s.c.Now()))
 }
 
-// Fired reports whether a turn of a season was fired already: where a season of
+// HasRun reports whether a turn of a season was fired already: where a season of
 // that name was there before it, or its schedule was another, it fires once a
 // day all the same, and goes on with the turn after.
-func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
+func HasRun(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season.Firing) (bool, error) {
 	firings, err := l.Schedules().ListRuns(ctx, s.Name)
 	for _, f := range firings {
 		if f.ID == turn.ID(s.Name) {
@@ -126,8 +126,8 @@ func Fired(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, turn season
 	return false, err
 }
 
-// FiringText is a firing in a line.
-func FiringText(f ledger.Run) string {
+// RunText is a firing in a line.
+func RunText(f ledger.Run) string {
 	text := f.ID + ": "
 	if f.Batch != "" {
 		text += "batch " + f.Batch
@@ -140,15 +140,15 @@ func FiringText(f ledger.Run) string {
 	return text
 }
 
-// TurnOf is the day that a firing stands for, and whether a person asked for it.
-func TurnOf(f ledger.Run) (on season.Date, hand bool, err error) {
+// RunDate is the day that a firing stands for, and whether a person asked for it.
+func RunDate(f ledger.Run) (on season.Date, hand bool, err error) {
 	on, err = dateOf(f)
 	return on, byHand(f.ID), err
 }
 
-// RosterVersions are the present version of a season's roster and those of its
+// ListVersions are the present version of a season's roster and those of its
 // firings, without their content.
-func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
+func ListVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
 	firings []ledger.Run) ([]ledger.CompanyList, error) {
 	var all []ledger.CompanyList
 	seen := make(map[string]bool)
@@ -168,8 +168,8 @@ func RosterVersions(ctx context.Context, l *ledger.Ledger, s ledger.Schedule,
 }
 
 // NextPlan is what a season would do at its next turn, as far as is known today;
-// nil where it has none. It writes nothing. It returns ErrRoster.
-func (s *Seasons) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
+// nil where it has none. It writes nothing. It returns ErrCompanyList.
+func (s *Scheduler) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, error) {
 	if se.Paused {
 		return nil, nil
 	}
@@ -180,8 +180,8 @@ func (s *Seasons) NextPlan(ctx context.Context, se ledger.Schedule) (*Plan, erro
 	return s.Plan(ctx, se, f)
 }
 
-// Rehearsal is a firing that a person asks for today, as it would be.
-type Rehearsal struct {
+// Preview is a firing that a person asks for today, as it would be.
+type Preview struct {
 	Firing ledger.Run
 	Fired  *ledger.Run // the same one, done already: there is nothing to fire, and no plan
 	Today  *ledger.Run // the one that the schedule had today
@@ -189,11 +189,11 @@ type Rehearsal struct {
 }
 
 // Rehearse says what firing a season by hand would do. It writes nothing. It
-// returns ErrRoster.
-func (s *Seasons) Rehearse(ctx context.Context, se ledger.Schedule) (Rehearsal, error) {
-	var r Rehearsal
+// returns ErrCompanyList.
+func (s *Scheduler) Preview(ctx context.Context, se ledger.Schedule) (Preview, error) {
+	var r Preview
 	var err error
-	if r.Firing, err = s.ByHand(se); err != nil {
+	if r.Firing, err = s.ManualRun(se); err != nil {
 		return r, err
 	}
 	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, se.Name)
@@ -215,50 +215,50 @@ func (s *Seasons) Rehearse(ctx context.Context, se ledger.Schedule) (Rehearsal, 
 	return r, err
 }
 
-// ErrFiring is returned where another process is at the same firing.
-var ErrFiring = errors.New("a worker is at it")
+// ErrRunning is returned where another process is at the same firing.
+var ErrRunning = errors.New("a worker is at it")
 
-// FireByHand fires what was rehearsed. It returns ErrFiring and, where the
-// firing failed for good, ErrRoster.
-func (s *Seasons) FireByHand(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
+// FireByHand fires what was rehearsed. It returns ErrRunning and, where the
+// firing failed for good, ErrCompanyList.
+func (s *Scheduler) RunNow(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, error) {
 	f, fired, err := s.Fire(ctx, se, f)
 	switch {
 	case err != nil:
 		return f, err
 	case !fired:
-		return f, ErrFiring
+		return f, ErrRunning
 	case f.State == ledger.RunFailed:
 		return f, failedFor(f.Note)
 	}
 	return f, nil
 }
 
-// failedFor is an ErrRoster that says only why, as its firing has kept it.
+// failedFor is an ErrCompanyList that says only why, as its firing has kept it.
 type failedFor string
 
 func (f failedFor) Error() string      { return string(f) }
-func (failedFor) Is(target error) bool { return target == ErrRoster }
+func (failedFor) Is(target error) bool { return target == ErrCompanyList }
 
-// CalendarRoster reads a roster for what is due of its companies alone: it need
-// not say for which year it is filed. It returns ErrRoster.
-func CalendarRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions,
-	today season.Date) (*Roster, error) {
+// ReadForCalendar reads a roster for what is due of its companies alone: it need
+// not say for which year it is filed. It returns ErrCompanyList.
+func ReadForCalendar(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
+	today season.Date) (*CompanyList, error) {
 	if o.FilingYear == "" {
 		o.FilingYear = fmt.Sprint(today.Year)
 	}
-	return ReadRoster(ctx, l, file, content, o, today)
+	return ReadCompanyList(ctx, l, file, content, o, today)
 }
 
-// SeasonRoster reads the present roster of a season; rules, where there are any,
-// go before the built-in ones in place of its own. It returns ErrRoster.
-func SeasonRoster(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, rules string,
-	today season.Date) (*Roster, error) {
-	o, err := OptionsOf(s)
+// LoadCompanyList reads the present roster of a season; rules, where there are any,
+// go before the built-in ones in place of its own. It returns ErrCompanyList.
+func LoadCompanyList(ctx context.Context, l *ledger.Ledger, s ledger.Schedule, rules string,
+	today season.Date) (*CompanyList, error) {
+	o, err := DecodeOptions(s)
 	if err != nil {
 		return nil, err
 	}
 	if rules != "" {
 		o.Rules = rules
 	}
-	return ReadVersion(ctx, l, s.CompanyList, o, today)
+	return LoadVersion(ctx, l, s.CompanyList, o, today)
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"bulkfiling/internal/filing"
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/sandbox"
+	"bulkfiling/internal/schedule"
 )
 
 // What keeps a season from being kept is told by name, and nothing is kept.
@@ -18,26 +18,26 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
 	agents := "Company ID,Filing State,User ID,Change Of Agent\ncomp_1,DE,user_1,yes\n"
-	ahead := jobs.SeasonOptions{Product: filing.AgentChange, Due: "30 days before", FilingYear: "this", Zone: "UTC"}
+	ahead := schedule.Options{Product: filing.AgentChange, Due: "30 days before", FilingYear: "this", Zone: "UTC"}
 	for _, c := range []struct {
 		what, name, content string
-		options             jobs.SeasonOptions
+		options             schedule.Options
 		err                 error
 		text                string
 	}{
-		{"a name with a blank", "a b", rosterHead + companies(0, 1, "DE"), yearly, jobs.ErrSeason,
+		{"a name with a blank", "a b", rosterHead + companies(0, 1, "DE"), yearly, schedule.ErrSchedule,
 			"no name of a season"},
-		{"no time at all", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{}, jobs.ErrSeason,
+		{"no time at all", "x", rosterHead + companies(0, 1, "DE"), schedule.Options{}, schedule.ErrSchedule,
 			"give one of them"},
-		{"no schedule", "x", rosterHead + companies(0, 1, "DE"), jobs.SeasonOptions{At: "soon"}, jobs.ErrSeason,
+		{"no schedule", "x", rosterHead + companies(0, 1, "DE"), schedule.Options{At: "soon"}, schedule.ErrSchedule,
 			"soon"},
-		{"no roster", "x", "Not,A,Roster\n1,2,3\n", yearly, jobs.ErrRoster, "header"},
-		{"not one row to file", "x", rosterHead + "comp_1,,,,,,\n", yearly, jobs.ErrSeason,
+		{"no roster", "x", "Not,A,Roster\n1,2,3\n", yearly, schedule.ErrCompanyList, "header"},
+		{"not one row to file", "x", rosterHead + "comp_1,,,,,,\n", yearly, schedule.ErrSchedule,
 			"no row of roster.csv can be filed"},
-		{"due dates of what has none", "x", agents, ahead, jobs.ErrSeason, "due dates of annual reports"},
+		{"due dates of what has none", "x", agents, ahead, schedule.ErrSchedule, "due dates of annual reports"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			_, err := jobs.AddSeason(f.Context(), l, jobs.Enrolment{
+			_, err := schedule.Add(f.Context(), l, schedule.NewSchedule{
 				Name:    c.name,
 				File:    "a/roster.csv",
 				Content: []byte(c.content),
@@ -45,7 +45,7 @@ func TestAddSeasonKeepsNothingThatCannotFire(t *testing.T) {
 				By:      "Ana",
 			})
 			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) ||
-				strings.Contains(err.Error(), jobs.ErrSeason.Error()) {
+				strings.Contains(err.Error(), schedule.ErrSchedule.Error()) {
 				t.Errorf("%v; want %v with %q", err, c.err, c.text)
 			}
 			if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
@@ -69,32 +69,32 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 	}
 	now := time.Now().UTC()
 	this, next := fmt.Sprint(now.Year()), fmt.Sprint(now.Year()+1)
-	ask := jobs.Enrolment{
+	ask := schedule.NewSchedule{
 		Name:    "new-year",
 		File:    "roster.csv",
 		By:      "Ana",
 		Content: sheet(this, this),
-		Options: jobs.SeasonOptions{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
+		Options: schedule.Options{At: "0 0 1 1 *", FilingYear: "this", Zone: "UTC"},
 	}
-	_, err := jobs.AddSeason(f.Context(), l, ask)
+	_, err := schedule.Add(f.Context(), l, ask)
 	want := "the season would file nothing: 2 of the 2 rows on " + next +
 		"-01-01 cannot be filed; 2: the sheet says filing year " + this + ", the season files " + next +
 		": remove the column from the sheet, or correct it"
-	if !errors.Is(err, jobs.ErrSeason) || err.Error() != want {
+	if !errors.Is(err, schedule.ErrSchedule) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if all, err := l.Schedules().List(f.Context()); err != nil || len(all) != 0 {
 		t.Errorf("kept %+v, %v", all, err)
 	}
 	ask.Content = sheet(this, "")
-	done, err := jobs.AddSeason(f.Context(), l, ask)
+	done, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
 	if p := done.Next; p == nil || p.Filings != 1 || p.Invalid.Count != 1 || len(p.Why) != 1 || p.Why[0].Rows != 1 ||
 		!strings.Contains(p.Text(), "1 row cannot be filed: the sheet says filing year "+this) {
 		t.Errorf("%+v", p)
 	}
-	if _, err := jobs.UpdateSeason(f.Context(), l, done.Season, "roster.csv", sheet(this, this),
-		"Ana"); !errors.Is(err, jobs.ErrSeason) {
+	if _, err := schedule.Update(f.Context(), l, done.Season, "roster.csv", sheet(this, this),
+		"Ana"); !errors.Is(err, schedule.ErrSchedule) {
 		t.Errorf("the new roster: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestASeasonThatFilesNothingIsRefused(t *testing.T) {
 func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 	f := newFirm(t, servers{}, sandbox.Config{})
 	l := f.openLedger()
-	ask := jobs.Enrolment{
+	ask := schedule.NewSchedule{
 		Name:    "de",
 		File:    "roster.csv",
 		Content: []byte(rosterHead + companies(0, 3, "DE")),
@@ -112,46 +112,46 @@ func TestSeasonIsAddedOnceAndUpdated(t *testing.T) {
 		By:      "Ana",
 	}
 	ask.Options.Zone = "UTC"
-	first, err := jobs.AddSeason(f.Context(), l, ask)
+	first, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
-	again, err := jobs.AddSeason(f.Context(), l, ask)
+	again, err := schedule.Add(f.Context(), l, ask)
 	f.must(err)
 	if first.Same || !again.Same || first.Roster.Tally.Ready != 3 || again.Season.CompanyList != first.Season.CompanyList {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	other := ask
 	other.Approval = true
-	if _, err := jobs.AddSeason(f.Context(), l, other); !errors.Is(err, jobs.ErrTaken) ||
-		!errors.Is(err, jobs.ErrSeason) {
+	if _, err := schedule.Add(f.Context(), l, other); !errors.Is(err, schedule.ErrNameTaken) ||
+		!errors.Is(err, schedule.ErrSchedule) {
 		t.Error(err)
 	}
-	done, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-2.csv",
+	done, err := schedule.Update(f.Context(), l, again.Season, "roster-2.csv",
 		[]byte(rosterHead+companies(1, 5, "DE")), "Leo")
 	f.must(err)
 	if p := done.Changes; done.Same || len(p.New) != 2 || len(p.Missing) != 1 || len(p.Unchanged) != 2 ||
 		len(p.Changed) != 0 {
 		t.Errorf("%+v", done)
 	}
-	s, err := jobs.FindSeason(f.Context(), l, "de")
+	s, err := schedule.Find(f.Context(), l, "de")
 	f.must(err)
 	if s.File != "roster-2.csv" || s.CompanyList != done.Season.CompanyList || s.CompanyList == first.Season.CompanyList {
 		t.Errorf("%+v", s)
 	}
 	// Whoever has seen the season before that is too late, and changes nothing.
-	if _, err := jobs.UpdateSeason(f.Context(), l, again.Season, "roster-3.csv",
+	if _, err := schedule.Update(f.Context(), l, again.Season, "roster-3.csv",
 		[]byte(rosterHead+companies(5, 7, "DE")), "Ida"); !errors.Is(err, ledger.ErrStale) {
 		t.Error(err)
 	}
-	if now, err := jobs.FindSeason(f.Context(), l, "de"); err != nil || now.CompanyList != s.CompanyList ||
+	if now, err := schedule.Find(f.Context(), l, "de"); err != nil || now.CompanyList != s.CompanyList ||
 		now.Version != done.Season.Version {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if _, err := jobs.FindSeason(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
+	if _, err := schedule.Find(f.Context(), l, "nosuch"); !errors.Is(err, ledger.ErrNotFound) {
 		t.Error(err)
 	}
-	line, err := jobs.LineOf(f.Context(), l, s)
+	line, err := schedule.LoadSummary(f.Context(), l, s)
 	f.must(err)
-	next, err := jobs.NextFirings(f.Context(), l, s, 3)
+	next, err := schedule.UpcomingRuns(f.Context(), l, s, 3)
 	f.must(err)
 	if len(next) != 3 || !line.Next.Equal(next[0].At) || !next[0].At.After(time.Now()) ||
 		next[2].At.Year() != next[0].At.Year()+2 || !strings.HasSuffix(line.When(), "-01-15 06:00 UTC") ||
@@ -171,14 +171,14 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 	}
 	overdue, near := due(-1), due(1)
 	se := f.plant(l, "wy", company(1, "WY", overdue)+company(2, "WY", overdue)+company(3, "WY", near),
-		jobs.SeasonOptions{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
-	se, err := jobs.FindSeason(f.Context(), l, se.Name)
+		schedule.Options{Due: "40 days before", FilingYear: "this"}, today.AddDate(0, 0, -100), false)
+	se, err := schedule.Find(f.Context(), l, se.Name)
 	f.must(err)
 	update := func(lines string) {
 		f.Helper()
-		done, err := jobs.UpdateSeason(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines), "Leo")
+		done, err := schedule.Update(f.Context(), l, se, "roster.csv", []byte(rosterHead+lines), "Leo")
 		f.must(err)
-		if se, err = jobs.FindSeason(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Season.Since) {
+		if se, err = schedule.Find(f.Context(), l, se.Name); err != nil || !se.Since.Equal(done.Season.Since) {
 			f.Fatalf("%+v, %v", se, err)
 		}
 	}
@@ -189,12 +189,12 @@ func TestUpdateOfASeasonKeepsWhatIsOverdue(t *testing.T) {
 	var h hand
 	h.set(today.Format("2006-01-02 15:04 MST"))
 	s := f.seasons(l, &h)
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	if early := f.firings(l, "wy"); len(early) != 0 {
 		t.Fatalf("fired on the day of the update: %+v", early)
 	}
 	h.set(today.AddDate(0, 0, 1).Format("2006-01-02 15:04 MST"))
-	f.must(s.Look(f.Context()))
+	f.must(s.RunDue(f.Context()))
 	all := f.firings(l, "wy")
 	if len(all) != 1 || fmt.Sprint(f.due(l, all[0].Batch)) != "[comp_1 comp_2 comp_3 comp_5]" {
 		t.Fatalf("%+v: %v", all, f.due(l, all[0].Batch))
@@ -208,13 +208,13 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	today := time.Now().UTC()
 	month := time.Date(2019, today.Month()-1, 20, 0, 0, 0, 0, time.UTC).Format("2006-01-02")
 	lines := company(1, "WY", month) + company(2, "WY", month)
-	f.plant(l, "wy", lines, jobs.SeasonOptions{Due: "30 days before", FilingYear: "this"},
+	f.plant(l, "wy", lines, schedule.Options{Due: "30 days before", FilingYear: "this"},
 		today.AddDate(0, 0, -100), false)
 	var h hand
 	fire := func(day int) ledger.Run {
 		f.Helper()
 		h.set(today.AddDate(0, 0, day).Format("2006-01-02 15:04 MST"))
-		f.must(f.seasons(l, &h).Look(f.Context()))
+		f.must(f.seasons(l, &h).RunDue(f.Context()))
 		all := f.firings(l, "wy")
 		return all[len(all)-1]
 	}
@@ -224,9 +224,9 @@ func TestUpdateOfASeasonLeavesWhatWasTakenBack(t *testing.T) {
 	}
 	_, err := l.CancelBatch(f.Context(), first.Batch)
 	f.must(err)
-	se, err := jobs.FindSeason(f.Context(), l, "wy")
+	se, err := schedule.Find(f.Context(), l, "wy")
 	f.must(err)
-	_, err = jobs.UpdateSeason(f.Context(), l, se, "roster.csv",
+	_, err = schedule.Update(f.Context(), l, se, "roster.csv",
 		[]byte(rosterHead+lines+company(3, "WY", month)), "Leo")
 	f.must(err)
 	if again := fire(1); again.ID == first.ID || again.Batch != "" {
@@ -244,20 +244,20 @@ func TestSeasonIsRehearsedBeforeItIsFiredByHand(t *testing.T) {
 	se := f.plant(l, "de", companies(0, 3, "DE"), yearly, h.now(), false)
 	s := f.seasons(l, &h)
 	h.set("2027-01-15 06:00 UTC")
-	f.must(s.Look(f.Context()))
-	r, err := s.Rehearse(f.Context(), se)
+	f.must(s.RunDue(f.Context()))
+	r, err := s.Preview(f.Context(), se)
 	f.must(err)
 	if r.Fired != nil || r.Today == nil || r.Plan == nil || r.Plan.Rows != 3 || len(f.firings(l, "de")) != 1 {
 		t.Fatalf("%+v", r)
 	}
-	fired, err := s.FireByHand(f.Context(), se, r.Firing)
+	fired, err := s.RunNow(f.Context(), se, r.Firing)
 	f.must(err)
-	r, err = s.Rehearse(f.Context(), se)
+	r, err = s.Preview(f.Context(), se)
 	f.must(err)
 	if r.Fired == nil || r.Fired.ID != fired.ID || r.Plan != nil {
 		t.Errorf("%+v after %+v", r, fired)
 	}
-	if _, err := s.FireByHand(f.Context(), se, r.Firing); !errors.Is(err, jobs.ErrFiring) {
+	if _, err := s.RunNow(f.Context(), se, r.Firing); !errors.Is(err, schedule.ErrRunning) {
 		t.Error(err)
 	}
 }

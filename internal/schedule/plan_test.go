@@ -1,11 +1,11 @@
-package jobs_test
+package schedule_test
 
 import (
 	"strings"
 	"testing"
 
-	"bulkfiling/internal/jobs"
 	"bulkfiling/internal/money"
+	"bulkfiling/internal/schedule"
 )
 
 // What a plan says of the funds is true also where it needs none.
@@ -21,7 +21,7 @@ func TestPlanWeighsItsCostAgainstTheFunds(t *testing.T) {
 		{0, -5_00, 0, 5_00, "available -$5.00: overdrawn before this, which needs nothing\n"},
 		{100_00, -5_00, 1, 105_00, "available -$5.00: $105.00 is missing; the earliest due go, 1 do not fit\n"},
 	} {
-		p := jobs.Plan{
+		p := schedule.Plan{
 			Season:    "all",
 			Priced:    true,
 			Cost:      c.cost,

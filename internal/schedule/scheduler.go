@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// SeasonsConfig is what fires seasons.
-type SeasonsConfig struct {
+// Config is what fires seasons.
+type Config struct {
 	Ledger *ledger.Ledger
 	Quoter pricing.Source // asks the service for its prices
 	By     string         // who the batches are said to be made by
@@ -32,20 +32,20 @@ type SeasonsConfig struct {
 	Log    *slog.Logger
 }
 
-// Seasons fires what is due of the seasons that the ledger holds. Any number of
+// Scheduler fires what is due of the seasons that the ledger holds. Any number of
 // them, in as many processes, fire each once: a firing goes by the season and
 // the day, the ledger lets one process claim it, and where that one dies over it
 // another takes it from there. What was due while nothing ran fires at the first
 // look, once for all.
-type Seasons struct {
-	c    SeasonsConfig
+type Scheduler struct {
+	c    Config
 	mu   sync.Mutex // one look at a time
 	ours map[string]bool
 
 	planning sync.Mutex
 	plans    map[string]schedule // by season
 
-	rosters   shelf[*Roster] // for looking at
+	rosters   shelf[*CompanyList] // for looking at
 	calendars shelf[Calendar]
 }
 
@@ -60,8 +60,8 @@ type schedule struct {
 // service says of the companies adds to them.
 const rereadRoster = 6 * time.Hour
 
-// NewSeasons makes what fires seasons.
-func NewSeasons(c SeasonsConfig) *Seasons {
+// New makes what fires seasons.
+func New(c Config) *Scheduler {
 	if c.Every == 0 {
 		c.Every = 15 * time.Second
 	}
@@ -71,16 +71,16 @@ func NewSeasons(c SeasonsConfig) *Seasons {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Seasons{c: c, ours: make(map[string]bool), plans: make(map[string]schedule)}
+	return &Scheduler{c: c, ours: make(map[string]bool), plans: make(map[string]schedule)}
 }
 
 // Run looks at once, and then again and again until ctx ends.
-func (s *Seasons) Run(ctx context.Context) {
+func (s *Scheduler) Run(ctx context.Context) {
 	ctx = sheet.WithUnlimitedWait(ctx)
 	tick := time.NewTicker(s.c.Every)
 	defer tick.Stop()
 	for {
-		if err := s.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := s.RunDue(ctx); err != nil && ctx.Err() == nil {
 			s.c.Log.Error("seasons are put off", "error", err)
 		}
 		select {
@@ -91,8 +91,8 @@ func (s *Seasons) Run(ctx context.Context) {
 	}
 }
 
-// Look carries out what is due now, and what a dead process has left half done.
-func (s *Seasons) Look(ctx context.Context) error {
+// RunDue carries out what is due now, and what a dead process has left half done.
+func (s *Scheduler) RunDue(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seasons, err := s.c.Ledger.Schedules().List(ctx)
@@ -123,7 +123,7 @@ func (s *Seasons) Look(ctx context.Context) error {
 		if err == nil && due {
 			_, err = s.carryOut(ctx, se, f)
 		}
-		if errors.Is(err, ErrRoster) {
+		if errors.Is(err, ErrCompanyList) {
 			err = errors.Join(err, s.tellPutOff(ctx, se, err))
 		}
 		all = append(all, err)
@@ -132,7 +132,7 @@ func (s *Seasons) Look(ctx context.Context) error {
 }
 
 // due is the firing whose time has come since the last one.
-func (s *Seasons) due(ctx context.Context, se ledger.Schedule, firings []ledger.Run) (ledger.Run, bool, error) {
+func (s *Scheduler) due(ctx context.Context, se ledger.Schedule, firings []ledger.Run) (ledger.Run, bool, error) {
 	when, err := s.schedule(ctx, se)
 	if err != nil {
 		return ledger.Run{}, false, err
@@ -149,7 +149,7 @@ func (s *Seasons) due(ctx context.Context, se ledger.Schedule, firings []ledger.
 
 // tellPutOff tells once a day that nobody knows when a season fires: its due dates
 // are in a roster that cannot be read. It fires when the roster can be read again.
-func (s *Seasons) tellPutOff(ctx context.Context, se ledger.Schedule, why error) error {
+func (s *Scheduler) tellPutOff(ctx context.Context, se ledger.Schedule, why error) error {
 	today := season.Firing{Date: season.DateOf(s.c.Now().UTC())}
 	return s.tell(ctx, ledger.Notification{Batch: today.ID(se.Name)}, fmt.Sprintf("the season %s is put off", se.Name),
 		fmt.Sprintf("Nothing of it is placed until its roster can be read: %s", why))
@@ -167,7 +167,7 @@ func lastLooked(se ledger.Schedule, firings []ledger.Run) time.Time {
 }
 
 // schedule is when a season fires. To know the due dates its roster is read.
-func (s *Seasons) schedule(ctx context.Context, se ledger.Schedule) (*season.Schedule, error) {
+func (s *Scheduler) schedule(ctx context.Context, se ledger.Schedule) (*season.Schedule, error) {
 	s.planning.Lock()
 	known, ok := s.plans[se.Name]
 	s.planning.Unlock()
@@ -175,7 +175,7 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Schedule) (*season.Sch
 		known.changed.Equal(se.Changed) && s.c.Now().Sub(known.read) < rereadRoster {
 		return known.Schedule, nil
 	}
-	when, err := ScheduleOf(ctx, s.c.Ledger, se)
+	when, err := LoadTimes(ctx, s.c.Ledger, se)
 	if err != nil {
 		return nil, err
 	}
@@ -185,9 +185,9 @@ func (s *Seasons) schedule(ctx context.Context, se ledger.Schedule) (*season.Sch
 	return when, nil
 }
 
-// ScheduleOf says when a season fires.
-func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Schedule) (*season.Schedule, error) {
-	o, err := OptionsOf(se)
+// LoadTimes says when a season fires.
+func LoadTimes(ctx context.Context, l *ledger.Ledger, se ledger.Schedule) (*season.Schedule, error) {
+	o, err := DecodeOptions(se)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Schedule) (*sea
 	if err != nil {
 		return nil, err
 	}
-	r, err := ReadVersion(ctx, l, se.CompanyList, o, since)
+	r, err := LoadVersion(ctx, l, se.CompanyList, o, since)
 	if err != nil {
 		return nil, fmt.Errorf("read the roster of the season %s: %w", se.Name, err)
 	}
@@ -210,7 +210,7 @@ func ScheduleOf(ctx context.Context, l *ledger.Ledger, se ledger.Schedule) (*sea
 }
 
 // day is the day of a time in the season's zone.
-func (o *SeasonOptions) day(t time.Time) (season.Date, error) {
+func (o *Options) day(t time.Time) (season.Date, error) {
 	zone, err := season.LoadZone(o.Zone)
 	return season.DateOf(t.In(zone)), err
 }
@@ -223,8 +223,8 @@ func byHand(id string) bool { return strings.Contains(id, handMark) }
 
 // ByHand is the firing that a person asks for today: the same roster on the same
 // day is the same firing.
-func (s *Seasons) ByHand(se ledger.Schedule) (ledger.Run, error) {
-	o, err := OptionsOf(se)
+func (s *Scheduler) ManualRun(se ledger.Schedule) (ledger.Run, error) {
+	o, err := DecodeOptions(se)
 	if err != nil {
 		return ledger.Run{}, err
 	}
@@ -247,7 +247,7 @@ func dateOf(f ledger.Run) (season.Date, error) {
 
 // Fire carries out a firing now. It reports false where somebody else does, or
 // did: then the firing is as the ledger has it.
-func (s *Seasons) Fire(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, bool, error) {
+func (s *Scheduler) Fire(ctx context.Context, se ledger.Schedule, f ledger.Run) (ledger.Run, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fired, err := s.carryOut(ctx, se, f)
@@ -260,7 +260,7 @@ func (s *Seasons) Fire(ctx context.Context, se ledger.Schedule, f ledger.Run) (l
 
 // carryOut claims a firing and makes its batch. What fails for a while is tried
 // again at the next look; what fails for good ends the firing and says why.
-func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run) (fired bool, err error) {
+func (s *Scheduler) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run) (fired bool, err error) {
 	if !s.ours[f.ID] {
 		claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, f)
 		if err != nil || !claimed {
@@ -275,7 +275,7 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run
 	switch {
 	case err == nil:
 		f.State = ledger.RunDone
-	case errors.Is(err, ErrRoster):
+	case errors.Is(err, ErrCompanyList):
 		s.c.Log.Error("a season failed", "season", f.Schedule, "firing", f.ID, "error", err)
 		f.State, f.Note = ledger.RunFailed, err.Error()
 		err = s.tell(ctx, ledger.Notification{Batch: f.ID}, fmt.Sprintf("the season %s failed", f.Schedule),
@@ -293,7 +293,7 @@ func (s *Seasons) carryOut(ctx context.Context, se ledger.Schedule, f ledger.Run
 
 // stored is a firing as the ledger has it: another process may have begun it,
 // from another version of the roster.
-func (s *Seasons) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) {
+func (s *Scheduler) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) {
 	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, f.Schedule)
 	if err != nil {
 		return f, err
@@ -306,7 +306,7 @@ func (s *Seasons) stored(ctx context.Context, f ledger.Run) (ledger.Run, error) 
 }
 
 // orphaned ends a firing whose process died and whose season was removed since.
-func (s *Seasons) orphaned(ctx context.Context, f ledger.Run) error {
+func (s *Scheduler) orphaned(ctx context.Context, f ledger.Run) error {
 	claimed, err := s.c.Ledger.Schedules().ClaimRun(ctx, f)
 	if err != nil || !claimed {
 		return err
@@ -318,7 +318,7 @@ func (s *Seasons) orphaned(ctx context.Context, f ledger.Run) error {
 // makeBatch makes the batch of a firing and opens it, or has it wait for an
 // approval. Whatever it is cut short by, the same again ends in the same batch:
 // until it is open a batch is made anew, and an open one is left alone.
-func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.Run) error {
+func (s *Scheduler) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.Run) error {
 	if f.Batch != "" {
 		// Another process came this far, and died: before the opening or behind it.
 		if b, err := s.c.Ledger.Batch(ctx, f.Batch); err == nil && b.ID == f.Batch && b.Open {
@@ -394,7 +394,7 @@ func (s *Seasons) makeBatch(ctx context.Context, se ledger.Schedule, f *ledger.R
 
 // tell keeps a notice for whoever is told such things. Its Batch, and that it
 // lasts, keep it from being told twice by two who tried.
-func (s *Seasons) tell(ctx context.Context, n ledger.Notification, subject, body string) error {
+func (s *Scheduler) tell(ctx context.Context, n ledger.Notification, subject, body string) error {
 	news, err := s.c.Ledger.Notifications().FindReportable(ctx)
 	if err != nil {
 		return err
@@ -410,7 +410,7 @@ func (s *Seasons) tell(ctx context.Context, n ledger.Notification, subject, body
 
 // Plan is what a firing would do now. It writes nothing. Without a quoter the
 // cost is not known.
-func (s *Seasons) Plan(ctx context.Context, se ledger.Schedule, f ledger.Run) (*Plan, error) {
+func (s *Scheduler) Plan(ctx context.Context, se ledger.Schedule, f ledger.Run) (*Plan, error) {
 	var quoter pricing.Quoter
 	if s.c.Quoter != nil {
 		var err error
@@ -424,7 +424,7 @@ func (s *Seasons) Plan(ctx context.Context, se ledger.Schedule, f ledger.Run) (*
 }
 
 // Next is the firing that the schedule has next.
-func (s *Seasons) Next(ctx context.Context, se ledger.Schedule) (ledger.Run, bool, error) {
+func (s *Scheduler) Next(ctx context.Context, se ledger.Schedule) (ledger.Run, bool, error) {
 	when, err := s.schedule(ctx, se)
 	if err != nil {
 		return ledger.Run{}, false, err
@@ -435,9 +435,9 @@ func (s *Seasons) Next(ctx context.Context, se ledger.Schedule) (ledger.Run, boo
 
 // plan reads the roster of a firing, weighs its rows and hands them to a batch,
 // where there is one to hand them to. Where nothing is due there is no batch.
-func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to importer.Recorder,
+func (s *Scheduler) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to importer.Recorder,
 	quoter pricing.Quoter) (*Plan, string, bool, error) {
-	o, err := OptionsOf(se)
+	o, err := DecodeOptions(se)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -449,7 +449,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to
 	if err != nil {
 		return nil, "", false, err
 	}
-	read := ReadVersion
+	read := LoadVersion
 	if to == nil { // nothing is bought by it: one that was read a while ago will do
 		read = s.read
 	}
@@ -517,7 +517,7 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to
 	im, err := importer.OpenReader(version.File, bytes.NewReader(version.Content), int64(len(version.Content)), options)
 	if err != nil {
 		leave()
-		return nil, "", false, fmt.Errorf("%w: %w", ErrRoster, err)
+		return nil, "", false, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	defer im.Close()
 	batch, created, err := im.Record(ctx, w, s.c.By)
@@ -528,16 +528,16 @@ func (s *Seasons) plan(ctx context.Context, se ledger.Schedule, f ledger.Run, to
 	return plan, batch, created, w.settle(ctx)
 }
 
-// read is ReadVersion of what may have been read a while ago. The roster is shared
+// read is LoadVersion of what may have been read a while ago. The roster is shared
 // but for its Since.
-func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions,
-	on season.Date) (*Roster, error) {
+func (s *Scheduler) read(ctx context.Context, l *ledger.Ledger, hash string, o Options,
+	on season.Date) (*CompanyList, error) {
 	options, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("read the roster %s: %w", hash, err)
 	}
-	roster, err := s.rosters.get(fmt.Sprintf("%s %s %s", hash, on, options), func() (*Roster, int, error) {
-		r, err := ReadVersion(context.WithoutCancel(ctx), l, hash, o, on) // others may wait for it, too
+	roster, err := s.rosters.get(fmt.Sprintf("%s %s %s", hash, on, options), func() (*CompanyList, int, error) {
+		r, err := LoadVersion(context.WithoutCancel(ctx), l, hash, o, on) // others may wait for it, too
 		if err != nil {
 			return nil, 0, err
 		}
@@ -552,7 +552,7 @@ func (s *Seasons) read(ctx context.Context, l *ledger.Ledger, hash string, o Sea
 
 // earlier are the other firings of the season that came to an end, the newest
 // first: what they took in is theirs.
-func (s *Seasons) earlier(ctx context.Context, f ledger.Run) ([]ledger.Run, error) {
+func (s *Scheduler) earlier(ctx context.Context, f ledger.Run) ([]ledger.Run, error) {
 	firings, err := s.c.Ledger.Schedules().ListRuns(ctx, f.Schedule)
 	return slices.DeleteFunc(firings, func(g ledger.Run) bool {
 		return g.ID == f.ID || g.State != ledger.RunDone
@@ -586,7 +586,7 @@ func (sel *selection) remark(p *Plan) {
 
 // choose selects the rows of a firing: all of the roster, or those whose due
 // date is near and that no earlier firing has filed.
-func (s *Seasons) choose(ctx context.Context, o SeasonOptions, r *Roster, had []version, f ledger.Run,
+func (s *Scheduler) choose(ctx context.Context, o Options, r *CompanyList, had []version, f ledger.Run,
 	on season.Date, earlier []ledger.Run) (*selection, error) {
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.RunRow), window: make(map[int]bool)}
 	if o.Due == "" {
@@ -654,7 +654,7 @@ type version struct {
 }
 
 // had are the rosters that a season had until that of a firing, the oldest first.
-func (s *Seasons) had(ctx context.Context, f ledger.Run, zone *time.Location) ([]version, error) {
+func (s *Scheduler) had(ctx context.Context, f ledger.Run, zone *time.Location) ([]version, error) {
 	rosters, err := s.c.Ledger.Schedules().ListVersions(ctx, f.Schedule)
 	var all []version
 	last := 0
@@ -670,7 +670,7 @@ func (s *Seasons) had(ctx context.Context, f ledger.Run, zone *time.Location) ([
 // own are the entries without those that fell due before the company came to the
 // season: whoever takes one on in autumn does not mean its report of the spring,
 // which was somebody else's to file.
-func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on season.Date,
+func (s *Scheduler) own(ctx context.Context, o Options, had []version, on season.Date,
 	entries []season.Entry) ([]season.Entry, error) {
 	type report struct {
 		row int
@@ -688,7 +688,7 @@ func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on se
 		if len(rows) == 0 {
 			continue
 		}
-		old, err := ReadVersion(ctx, s.c.Ledger, had[i].hash, o, on)
+		old, err := LoadVersion(ctx, s.c.Ledger, had[i].hash, o, on)
 		if err != nil {
 			return nil, fmt.Errorf("read a roster that the season had: %w", err)
 		}
@@ -708,7 +708,7 @@ func (s *Seasons) own(ctx context.Context, o SeasonOptions, had []version, on se
 
 // window are the reports that are near on a day, and those that came near, or
 // even fell due, since the firing before.
-func (o *SeasonOptions) window(r *Roster, f ledger.Run, on season.Date,
+func (o *Options) window(r *CompanyList, f ledger.Run, on season.Date,
 	earlier []ledger.Run) ([]season.Entry, error) {
 	lead, err := season.ParseLead(o.Due)
 	if err != nil {
@@ -751,7 +751,7 @@ const filedFor = 400 * 24 * time.Hour
 // filed looks into the batches of earlier firings. A row that was to be
 // corrected, or was taken back, is not filed anew as long as the roster has not
 // changed; one that was taken back not even then, once it is overdue.
-func (s *Seasons) filed(ctx context.Context, f ledger.Run, earlier []ledger.Run) (filed, error) {
+func (s *Scheduler) filed(ctx context.Context, f ledger.Run, earlier []ledger.Run) (filed, error) {
 	all := filed{make(map[filedRow]bool), make(map[string]bool), make(map[string]bool)}
 	for _, g := range earlier {
 		if g.Batch == "" || f.Due.Sub(g.Due) > filedFor {
@@ -784,7 +784,7 @@ func (s *Seasons) filed(ctx context.Context, f ledger.Run, earlier []ledger.Run)
 }
 
 // compare says what changed since the roster of the firing before.
-func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Roster, sel *selection, on season.Date,
+func (s *Scheduler) compare(ctx context.Context, p *Plan, o Options, r *CompanyList, sel *selection, on season.Date,
 	earlier []ledger.Run) error {
 	var this, last []season.Row
 	for _, row := range r.Rows {
@@ -796,7 +796,7 @@ func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Rost
 		before := earlier[0]
 		p.Before = before.ID
 		if last = this; before.CompanyList != p.Roster {
-			old, err := ReadVersion(ctx, s.c.Ledger, before.CompanyList, o, on)
+			old, err := LoadVersion(ctx, s.c.Ledger, before.CompanyList, o, on)
 			if err != nil {
 				return fmt.Errorf("read the roster of %s: %w", before.ID, err)
 			}
@@ -818,8 +818,8 @@ func (s *Seasons) compare(ctx context.Context, p *Plan, o SeasonOptions, r *Rost
 	return nil
 }
 
-// PlanBehind is the plan of the firing that made a batch; nil where none did.
-func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
+// LoadPlanOfBatch is the plan of the firing that made a batch; nil where none did.
+func LoadPlanOfBatch(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, error) {
 	firings, err := l.Schedules().ListRuns(ctx, "")
 	if err != nil {
 		return nil, err
@@ -828,7 +828,7 @@ func PlanBehind(ctx context.Context, l *ledger.Ledger, batch string) (*Plan, err
 	if i < 0 {
 		return nil, nil
 	}
-	return PlanOf(firings[i])
+	return DecodePlan(firings[i])
 }
 
 // keepPlan puts a plan into its firing.
@@ -841,8 +841,8 @@ func keepPlan(f *ledger.Run, p *Plan) error {
 	return nil
 }
 
-// PlanOf reads the plan that a firing keeps; nil where it has none.
-func PlanOf(f ledger.Run) (*Plan, error) {
+// DecodePlan reads the plan that a firing keeps; nil where it has none.
+func DecodePlan(f ledger.Run) (*Plan, error) {
 	if len(f.Plan) == 0 {
 		return nil, nil
 	}

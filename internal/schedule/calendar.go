@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"context"
@@ -24,12 +24,12 @@ type CalendarEntry struct {
 // company that stands in several of them stands in it once a due date.
 type Calendar struct {
 	Due, Rest []CalendarEntry  // see season.Roster.Calendar
-	Broken    map[string]error // ErrRoster, by season: nothing of these is in it
+	Broken    map[string]error // ErrCompanyList, by season: nothing of these is in it
 }
 
 // Calendar is the calendar of seasons, as it was at most a while ago: for looking
 // at, not to be changed.
-func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
+func (s *Scheduler) Calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
 	key := fmt.Sprint(from, to, season.DateOf(s.c.Now()))
 	for _, se := range seasons {
 		key += fmt.Sprintf(" %s %s %s", se.Name, se.CompanyList, se.Options)
@@ -40,16 +40,16 @@ func (s *Seasons) Calendar(ctx context.Context, seasons []ledger.Schedule, from,
 	})
 }
 
-func (s *Seasons) calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
+func (s *Scheduler) calendar(ctx context.Context, seasons []ledger.Schedule, from, to season.Date) (Calendar, error) {
 	c := Calendar{Broken: make(map[string]error)}
 	var due, rest register
 	for _, se := range seasons {
-		o, err := OptionsOf(se)
+		o, err := DecodeOptions(se)
 		if err != nil {
 			return c, err
 		}
 		roster, err := s.Roster(ctx, se)
-		if errors.Is(err, ErrRoster) {
+		if errors.Is(err, ErrCompanyList) {
 			c.Broken[se.Name] = err
 			continue
 		}
@@ -112,7 +112,7 @@ func (r *register) entry(e season.Entry) *CalendarEntry {
 // Assumption: a report is named after the year in which it falls due, where the
 // season does not say otherwise; which year the states name it after is not
 // shown in the spec.
-func (r *Roster) report(e season.Entry, o SeasonOptions) (year int, files bool) {
+func (r *CompanyList) report(e season.Entry, o Options) (year int, files bool) {
 	year = e.Due.Date.Year
 	switch strings.ToLower(strings.TrimSpace(o.FilingYear)) {
 	case "last":
@@ -133,9 +133,9 @@ func (r *Roster) report(e season.Entry, o SeasonOptions) (year int, files bool) 
 	return year, r.Product == filing.AnnualReport
 }
 
-// Bought says which of the entries of a calendar are bought already, or are
+// FindBought says which of the entries of a calendar are bought already, or are
 // being bought, by their place in it.
-func Bought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.PriorPurchase, error) {
+func FindBought(ctx context.Context, l *ledger.Ledger, entries []CalendarEntry) (map[int]ledger.PriorPurchase, error) {
 	keys := make([]filing.Key, len(entries))
 	var claims []ledger.Claim
 	for i, e := range entries {

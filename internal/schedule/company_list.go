@@ -1,4 +1,4 @@
-package jobs
+package schedule
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// SeasonOptions are how the roster of a season is read, and when it is filed.
+// Options are how the roster of a season is read, and when it is filed.
 // The ledger keeps them with the season, as JSON.
-type SeasonOptions struct {
+type Options struct {
 	Product    filing.Product    `json:"product,omitempty"`
 	State      filing.State      `json:"state,omitempty"`
 	FilingYear string            `json:"filingYear,omitempty"` // this, next, last or four digits; see season.FilingYear
@@ -38,9 +38,9 @@ type SeasonOptions struct {
 	Rules string `json:"rules,omitempty"` // due rules over the built-in ones: the content of their file
 }
 
-// OptionsOf reads the options of a season.
-func OptionsOf(s ledger.Schedule) (SeasonOptions, error) {
-	var o SeasonOptions
+// DecodeOptions reads the options of a season.
+func DecodeOptions(s ledger.Schedule) (Options, error) {
+	var o Options
 	if err := json.Unmarshal(s.Options, &o); err != nil {
 		return o, fmt.Errorf("read the options of the season %s: %w", s.Name, err)
 	}
@@ -48,7 +48,7 @@ func OptionsOf(s ledger.Schedule) (SeasonOptions, error) {
 }
 
 // Check reports options that no season can work with.
-func (o *SeasonOptions) Check() error {
+func (o *Options) Check() error {
 	if (o.At == "") == (o.Due == "") {
 		return errors.New("a season fires either at a time or ahead of the due dates: give one of them")
 	}
@@ -65,7 +65,7 @@ func (o *SeasonOptions) Check() error {
 }
 
 // DueRules are the rules of the states' due dates.
-func (o *SeasonOptions) DueRules() (*season.Rules, error) {
+func (o *Options) DueRules() (*season.Rules, error) {
 	if o.Rules == "" {
 		return season.Builtin(), nil
 	}
@@ -74,7 +74,7 @@ func (o *SeasonOptions) DueRules() (*season.Rules, error) {
 
 // Schedule says when the season fires. Only one that is ahead of the due dates
 // depends on the roster.
-func (o *SeasonOptions) Schedule(r season.Roster) (*season.Schedule, error) {
+func (o *Options) Schedule(r season.Roster) (*season.Schedule, error) {
 	if o.At != "" {
 		return season.ParseAt(o.At, o.Zone)
 	}
@@ -90,7 +90,7 @@ func (o *SeasonOptions) Schedule(r season.Roster) (*season.Schedule, error) {
 }
 
 // String is the schedule as it was typed.
-func (o *SeasonOptions) String() string {
+func (o *Options) String() string {
 	if o.At != "" {
 		return fmt.Sprintf("at %q, %s", o.At, o.zone())
 	}
@@ -98,16 +98,16 @@ func (o *SeasonOptions) String() string {
 }
 
 // Words is the schedule in words.
-func (o *SeasonOptions) Words() string {
+func (o *Options) Words() string {
 	if o.At != "" {
 		return season.InWords(o.At) + ", " + o.zone()
 	}
 	return o.ahead()
 }
 
-func (o *SeasonOptions) zone() string { return cmp.Or(o.Zone, "local time") }
+func (o *Options) zone() string { return cmp.Or(o.Zone, "local time") }
 
-func (o *SeasonOptions) ahead() string {
+func (o *Options) ahead() string {
 	when, first := strings.CutSuffix(o.Due, " the first")
 	what := "each company's due date"
 	if first {
@@ -117,7 +117,7 @@ func (o *SeasonOptions) ahead() string {
 }
 
 // reads are the importer's options for a firing that stands for a day.
-func (o *SeasonOptions) reads(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
+func (o *Options) reads(on season.Date, s *importer.ScheduleRun) (importer.Options, error) {
 	options := importer.Options{
 		Product:   o.Product,
 		State:     o.State,
@@ -137,7 +137,7 @@ func (o *SeasonOptions) reads(on season.Date, s *importer.ScheduleRun) (importer
 }
 
 // dueYear is the year in which the report of a filing year falls due.
-func (o *SeasonOptions) dueYear(filingYear int) int {
+func (o *Options) dueYear(filingYear int) int {
 	if strings.EqualFold(strings.TrimSpace(o.FilingYear), "last") {
 		return filingYear + 1
 	}
@@ -145,7 +145,7 @@ func (o *SeasonOptions) dueYear(filingYear int) int {
 }
 
 // Roster is a roster as a season sees it: its companies and what is due of them.
-type Roster struct {
+type CompanyList struct {
 	season.Roster
 	Product    filing.Product
 	Tally      importer.Tally
@@ -156,14 +156,14 @@ type Roster struct {
 	years map[int]int // the filing year by the row's number, where the row has one
 }
 
-// ErrRoster is returned for a roster that a season cannot file, or for options
+// ErrCompanyList is returned for a roster that a season cannot file, or for options
 // that do not fit it: the next try would end in the same way.
-var ErrRoster = errors.New("the roster cannot be filed")
+var ErrCompanyList = errors.New("the roster cannot be filed")
 
-// ReadRoster reads the companies of a sheet as they are on a day. What it does
-// not say of a company the ledger may know from a look-up. It returns ErrRoster.
-func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []byte, o SeasonOptions,
-	on season.Date) (*Roster, error) {
+// ReadCompanyList reads the companies of a sheet as they are on a day. What it does
+// not say of a company the ledger may know from a look-up. It returns ErrCompanyList.
+func ReadCompanyList(ctx context.Context, l *ledger.Ledger, file string, content []byte, o Options,
+	on season.Date) (*CompanyList, error) {
 	leave, err := sheet.AcquireReader(ctx)
 	if err != nil {
 		return nil, err
@@ -171,23 +171,23 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 	defer leave()
 	rules, err := o.DueRules()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	options, err := o.reads(on, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	im, err := importer.OpenReader(file, bytes.NewReader(content), int64(len(content)), options)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	defer im.Close()
 	if im.HoldsSecrets() {
 		return nil, fmt.Errorf(
 			"%w: it has a column of Social Security numbers, which are never kept: leave the column out, or run the "+
-				"sheet by hand", ErrRoster)
+				"sheet by hand", ErrCompanyList)
 	}
-	r := &Roster{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
+	r := &CompanyList{Roster: season.Roster{Rules: rules}, Product: im.Product(), years: make(map[int]int)}
 	var companies []filing.Company // as the sheet has them, by the index of the row
 	err = im.Each(ctx, func(row *importer.Row) error {
 		switch row.Result {
@@ -235,7 +235,7 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrRoster, err)
+		return nil, fmt.Errorf("%w: %w", ErrCompanyList, err)
 	}
 	r.Notes, r.Understood = im.Notes(), im.ColumnSummary()
 	return r, r.complete(ctx, l, companies)
@@ -243,7 +243,7 @@ func ReadRoster(ctx context.Context, l *ledger.Ledger, file string, content []by
 
 // complete adds what the service is known to say of the companies. Its word
 // counts before the sheet's: the state's fee, too, follows it.
-func (r *Roster) complete(ctx context.Context, l *ledger.Ledger, companies []filing.Company) error {
+func (r *CompanyList) complete(ctx context.Context, l *ledger.Ledger, companies []filing.Company) error {
 	for start := 0; start < len(r.Rows); start += 1000 {
 		page := r.Rows[start:min(start+1000, len(r.Rows))]
 		var refs []string
@@ -293,7 +293,7 @@ func contentHash(r *filing.Request) (string, error) {
 }
 
 // due is what is due of a row in the year of its report, or next.
-func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due {
+func (r *CompanyList) due(row season.Row, o Options, on season.Date) season.Due {
 	if year, ok := r.years[row.Number]; ok {
 		d, _ := r.Rules.Due(row.Facts, o.dueYear(year))
 		return d
@@ -304,25 +304,25 @@ func (r *Roster) due(row season.Row, o SeasonOptions, on season.Date) season.Due
 
 // loadVersion loads a version of a roster that the ledger keeps. One that this
 // machine has no key for cannot be filed, however often it is tried: it returns
-// ErrRoster, and ledger.ErrSealed.
+// ErrCompanyList, and ledger.ErrSealed.
 func loadVersion(ctx context.Context, l *ledger.Ledger, hash string) (ledger.CompanyList, error) {
 	version, err := l.Schedules().FindCompanyList(ctx, hash)
 	if errors.Is(err, ledger.ErrSealed) {
 		err = fmt.Errorf(
 			"%w: the machine that runs the schedule has no key for the company list: set FILING_SEAL_KEY there to "+
-				"the value of the machine that took the list (%w)", ErrRoster, err)
+				"the value of the machine that took the list (%w)", ErrCompanyList, err)
 	}
 	return version, err
 }
 
-// ReadVersion reads a version of a roster that the ledger keeps. It returns
-// ErrRoster.
-func ReadVersion(ctx context.Context, l *ledger.Ledger, hash string, o SeasonOptions, on season.Date) (*Roster, error) {
+// LoadVersion reads a version of a roster that the ledger keeps. It returns
+// ErrCompanyList.
+func LoadVersion(ctx context.Context, l *ledger.Ledger, hash string, o Options, on season.Date) (*CompanyList, error) {
 	version, err := loadVersion(ctx, l, hash)
 	if err != nil {
 		return nil, err
 	}
-	return ReadRoster(ctx, l, version.File, version.Content, o, on)
+	return ReadCompanyList(ctx, l, version.File, version.Content, o, on)
 }
 
 // epoch days order priorities: the earliest due has the lowest number.
