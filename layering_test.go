@@ -242,7 +242,7 @@ func TestDependenciesHaveReasons(t *testing.T) {
 func assumptionTable() string {
 	var b strings.Builder
 	b.WriteString(
-		"| not shown | taken | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
+		"| not shown | assumed | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
 	for _, a := range filing.Assumptions {
 		try := a.Sandbox
 		if try != "" {

@@ -41,7 +41,7 @@ var mutants = []mutant{
 			{"// buy counts a purchase once",
 				"type attempts []Attempt\n\nfunc anything(Attempt) bool { return true }\n\n// buy counts a " +
 					"purchase once"}},
-		harm: "The price of a filing that somebody else bought is taken from the recorded balance.",
+		harm: "The price of a filing that someone else bought is taken from the recorded balance.",
 	},
 	{
 		name:  "void instead of post on a 409 after a lost answer",
@@ -102,7 +102,7 @@ var mutants = []mutant{
 		pkg:   filingTests,
 		tests: "TestFoldFollowsTheTableOfAnswers",
 		edits: []edit{{"!limits.Canceled && newest.Kind != Refused:", "!limits.Canceled:"}},
-		harm:  "An order that the service refuses is sent again and again.",
+		harm:  "An order that the filing service refuses is sent again and again.",
 	},
 	{
 		name:  "a canceled row is sent again",
@@ -150,7 +150,7 @@ var mutants = []mutant{
 	},
 	// What an answer is.
 	{
-		name:  "a gateway's 503 taken as the service's",
+		name:  "a gateway's 503 taken as the filing service's",
 		file:  "internal/filingapi/answer.go",
 		pkg:   filingapiTests,
 		tests: "TestEveryOutcomeOfAnOrder",
@@ -222,8 +222,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestAnswerOfAnotherProcess",
 		edits: []edit{{"s.tries == o.Try && s.owner == owner", "s.tries == o.Try && owner != \"\""}},
-		harm: "The answer to an order of a ledger that went back in time settles the order that another " +
-			"process has out.",
+		harm: "The answer to an order of a ledger that went back in time decides the order that another " +
+			"process has in flight.",
 	},
 	{
 		name:  "a pause is ignored",
@@ -231,7 +231,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestPauseAndResume|TestApproval",
 		edits: []edit{{"s.due > g.now, s.paused || s.canceled:", "s.due > g.now, s.canceled:"}},
-		harm:  "A batch that was paused, or that nobody approved, is ordered.",
+		harm:  "A batch that was paused, or that no one approved, is ordered.",
 	},
 	{
 		name:  "a halt is ignored",
@@ -242,7 +242,7 @@ var mutants = []mutant{
 			{"if h, halted := g.c.halted(in.Row, g.now); halted {",
 				"if h, halted := g.c.halted(in.Row, g.now); halted && s.id < 0 {"},
 		},
-		harm: "Orders go out while the service refuses them all, or after the ledger went back in time.",
+		harm: "Orders go out while the filing service refuses them all, or after the ledger went back in time.",
 	},
 	{
 		name:  "keys of other rows not looked at",
@@ -283,7 +283,7 @@ var mutants = []mutant{
 			{"if g.c.declared && need > 0 && need > g.c.available() {",
 				"if g.c.declared && need > 0 && need < g.c.available()-need*1000 {"},
 		},
-		harm: "More is ordered than the balance pays for, and the service halts in the middle of a batch.",
+		harm: "More is ordered than the balance pays for, and the filing service halts in the middle of a batch.",
 	},
 	{
 		name:  "a late purchase leaves its key free",
@@ -309,7 +309,7 @@ var mutants = []mutant{
 		harm: "The rival frees the key when it is refused, and a third row buys the filing again.",
 	},
 	{
-		name:  "two purchases of one key, and nobody is told",
+		name:  "two purchases of one key, and no one is told",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestLateAnswerBesideARival",
@@ -317,10 +317,10 @@ var mutants = []mutant{
 			{"		g.notes = append(g.notes, record{p.row, fmt.Sprintf(twice, s.ref().seenFrom(p.batch), " +
 				"c.Product.Title())})\n", ""},
 		},
-		harm: "Nobody asks the filing service to refund the second one.",
+		harm: "No one asks the filing service to refund the second one.",
 	},
 	{
-		name:  "an uncertain row gives its key back",
+		name:  "an uncertain row releases its key",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestSettle|TestDoubtIsKept",
@@ -331,7 +331,7 @@ var mutants = []mutant{
 		harm: "Another row buys what the uncertain one may have bought.",
 	},
 	{
-		name:  "an uncertain row gives its money back",
+		name:  "an uncertain row releases its money",
 		file:  "internal/ledger/decide.go",
 		pkg:   ledgerTests,
 		tests: "TestSettle|TestDoubtIsKept",
@@ -355,8 +355,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCancelTakesBackWhatWasNotSent",
 		edits: []edit{
-			{"if next == filing.Ready && !state.Doubt && s.canceled {",
-				"if next == filing.Ready && state.Doubt && s.canceled {"},
+			{"if next == filing.Ready && !state.Unconfirmed && s.canceled {",
+				"if next == filing.Ready && state.Unconfirmed && s.canceled {"},
 		},
 		harm: "A row of a canceled batch never ends, and goes out when the batch is retried for another row.",
 	},
@@ -368,8 +368,8 @@ var mutants = []mutant{
 		edits: []edit{
 			{"case a.Next != filing.Ready && s.doubt:", "case a.Next != filing.Ready && s.doubt && s.id < 0:"},
 		},
-		harm: "A row that may have been bought is reported as rejected, its money stays reserved for ever, and " +
-			"nobody looks.",
+		harm: "A row that may have been bought is reported as rejected, its money stays reserved forever, and " +
+			"no one checks it.",
 	},
 	{
 		name:  "a row waits for a key that is decided",
@@ -394,7 +394,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestOneOrderIsOfOneRow",
 		edits: []edit{{"case known && other.id != s.id, repeated:", "case known && other.id < 0, repeated:"}},
-		harm:  "Two rows are placed by one order: one of the filings was never made.",
+		harm:  "Two rows are placed by one order: one of the filings does not exist.",
 	},
 	// What a group reads and writes.
 	{
@@ -436,7 +436,7 @@ var mutants = []mutant{
 			{"    key     TEXT PRIMARY KEY,\n    row     BIGINT  NOT NULL REFERENCES rows (id),\n    product",
 				"    key     TEXT NOT NULL,\n    row     BIGINT  NOT NULL REFERENCES rows (id),\n    product"},
 		},
-		harm: "A writer that nobody thought of makes two rows buy the same filing.",
+		harm: "A writer that no one thought of makes two rows buy the same filing.",
 	},
 	{
 		name:  "a key that is there is passed over",
@@ -469,7 +469,7 @@ var mutants = []mutant{
 			{"	if g.short {\n		if err := g.l.wakeFunded(",
 				"	if g.short && g.now < 0 {\n		if err := g.l.wakeFunded("},
 		},
-		harm: "Money is free and nobody uses it: filings miss their deadlines.",
+		harm: "Money is free and no one uses it: filings miss their deadlines.",
 	},
 	{
 		name:  "wake-up for a key dropped",
@@ -496,7 +496,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestAPausedBatchKeepsNoMoney",
 		edits: []edit{{"b.open = 1 AND b.paused = 0 AND b.canceled = 0", "b.open = 1 AND b.canceled = 0"}},
-		harm:  "Rows that are due wait for money that is kept for rows which nobody sends.",
+		harm:  "Rows that are due wait for money that is kept for rows which no one sends.",
 	},
 	{
 		name:  "approval does not ration",
@@ -559,7 +559,7 @@ var mutants = []mutant{
 		edits: []edit{
 			{"wait := min(a.RetryAfter, longestHold).Milliseconds()", "wait := min(a.RetryAfter, 0).Milliseconds()"},
 		},
-		harm: "The service that asked for a pause bars the account in the middle of a season.",
+		harm: "The filing service that asked for a pause bars the account in the middle of a season.",
 	},
 	{
 		name:  "a company's creation ends the wait for funds",
@@ -590,7 +590,7 @@ var mutants = []mutant{
 		harm: "An order that is out is called unsent, and is sent again.",
 	},
 	{
-		name:  "an intent of which nobody heard is not given back",
+		name:  "an intent of which no one heard is not given back",
 		file:  "internal/ledger/owner.go",
 		pkg:   ledgerTests,
 		tests: "TestIntentOfWhichNobodyHeard",
@@ -606,7 +606,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestRepeatableOrderWaitsForTheTimeOut",
 		edits: []edit{{"return sent.Add(o.Timeout)", "return sent"}},
-		harm:  "Two orders of one row are at the service at the same time, and both are made.",
+		harm:  "Two orders of one row are at the filing service at the same time, and both are made.",
 	},
 	{
 		name:  "a process that stood still sends",
@@ -634,7 +634,7 @@ var mutants = []mutant{
 		file:  "internal/ledger/restored.go",
 		pkg:   ledgerTests,
 		tests: "TestLedgerThatWentBackInTime",
-		edits: []edit{{"	return l.writeBack(ctx, tx, c)\n", "	return nil\n"}},
+		edits: []edit{{"	return db.writeBack(ctx, tx, c)\n", "	return nil\n"}},
 		harm:  "The same, once a person lets orders go out again.",
 	},
 	{
@@ -643,7 +643,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestWhatASubscriptionCovers",
 		edits: []edit{{" OR lower(i.subscription_status) NOT IN ('', 'active')))", "))"}},
-		harm:  "A report is skipped that the service will not make: it is not filed.",
+		harm:  "A report is skipped that the filing service will not make: it is not filed.",
 	},
 	// Workers.
 	{
@@ -665,7 +665,7 @@ var mutants = []mutant{
 		pkg:   jobsTests,
 		tests: "TestStopRecordsWhatIsOut",
 		edits: []edit{
-			{"make(chan struct{}, c.Concurrency),\n		pace", "make(chan struct{}, 1000),\n		pace"},
+			{"make(chan struct{}, c.Concurrency),\n		throttle", "make(chan struct{}, 1000),\n		throttle"},
 		},
 		harm: "A crash leaves more rows uncertain than anybody allowed.",
 	},
@@ -682,7 +682,7 @@ var mutants = []mutant{
 		file:  "internal/jobs/placer.go",
 		pkg:   jobsTests,
 		tests: "TestAnswerIsRecordedOnceTheLedgerIsBack",
-		edits: []edit{{"		time.Sleep(wait)\n	}\n}\n\n// level", "		return err\n	}\n}\n\n// level"}},
+		edits: []edit{{"			errors.Is(err, ledger.ErrTransition), err\n", "			true, err\n"}},
 		harm:  "An order that was made is reported as uncertain, or is sent again.",
 	},
 	{
@@ -691,8 +691,7 @@ var mutants = []mutant{
 		pkg:   jobsTests,
 		tests: "TestLateAnswerOwnsItsKey",
 		edits: []edit{
-			{"Row: row.ID, Try: try, Answer: a, Claims: claims, Cost: quote.Total,",
-				"Row: row.ID, Try: try, Answer: a, Cost: quote.Total,"},
+			{"		Claims:     claims,\n", ""},
 		},
 		harm: "What was bought after a person had marked it as not placed is bought again by the next sheet.",
 	},
@@ -713,15 +712,15 @@ var mutants = []mutant{
 		pkg:   jobsTests,
 		tests: "TestAttemptsRunOut",
 		edits: []edit{{"Exhausted:  row.Attempts+1 >= maxAttempts,", "Exhausted:  row.Attempts < 0,"}},
-		harm:  "An order that never gets an answer is sent for ever, and nobody is asked to look.",
+		harm:  "An order that never gets an answer is sent forever, and no one is asked to check it.",
 	},
 	{
 		name:  "attempts of dead processes never run out",
 		file:  "internal/jobs/worker.go",
 		pkg:   jobsTests,
 		tests: "TestAttemptsRunOut",
-		edits: []edit{{"Exhausted: row.Attempts >= maxAttempts,", "Exhausted: row.Attempts < 0,"}},
-		harm:  "An order that kills every process that sends it is sent for ever.",
+		edits: []edit{{"Exhausted:  row.Attempts >= maxAttempts,", "Exhausted:  row.Attempts < 0,"}},
+		harm:  "An order that kills every process that sends it is sent forever.",
 	},
 	{
 		name:  "the sweep forgets what was dropped",
