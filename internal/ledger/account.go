@@ -112,7 +112,7 @@ func scanAccount(scan func(...any) error) (Account, error) {
 	for r := range strings.FieldsSeq(roles) {
 		a.Roles = append(a.Roles, Role(r))
 	}
-	a.CreatedAt, a.SignedInAt = moment(created), moment(signedIn)
+	a.CreatedAt, a.SignedInAt = fromMillis(created), fromMillis(signedIn)
 	return a, nil
 }
 
@@ -126,7 +126,7 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 	if err != nil {
 		return Account{}, err
 	}
-	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: moment(millis(l.now()))}
+	a := Account{ID: newAccountID(), Name: folded(name), CreatedAt: fromMillis(toMillis(l.now()))}
 	if a.Name == "" {
 		return Account{}, fmt.Errorf("%w: %q is no name", ErrAccount, name)
 	}
@@ -143,14 +143,14 @@ func (l Accounts) Add(ctx context.Context, name string, roles []Role) (Account, 
 		}
 		n, err := affected(tx.ExecContext(ctx,
 			`INSERT INTO accounts (id, name, roles, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (name) DO NOTHING`,
-			a.ID, a.Name, words, millis(a.CreatedAt)))
+			a.ID, a.Name, words, toMillis(a.CreatedAt)))
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: the name is taken", ErrAccount)
 		}
 		if err != nil {
 			return err
 		}
-		return l.tellOfRoles(ctx, tx, a.Name, nil, roles)
+		return l.reportRoles(ctx, tx, a.Name, nil, roles)
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("add the account %s: %w", a.Name, err)
@@ -184,10 +184,10 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET roles = $2, disabled = $3 WHERE id = $1`, id, words,
-			flag(disabled)); err != nil {
+			boolInt(disabled)); err != nil {
 			return err
 		}
-		if err := l.tellOfRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
+		if err := l.reportRoles(ctx, tx, a.Name, a.Roles, roles); err != nil || !disabled {
 			return err
 		}
 		for _, query := range []string{`DELETE FROM sessions WHERE account = $1`,
@@ -204,8 +204,8 @@ func (l Accounts) Change(ctx context.Context, id string, roles []Role, disabled 
 	return nil
 }
 
-// tellOfRoles keeps a notice of roles that somebody gets, where they let money out.
-func (l Accounts) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
+// reportRoles keeps a notice of roles that somebody gets, where they let money out.
+func (l Accounts) reportRoles(ctx context.Context, tx *sql.Tx, name string, before, after []Role) error {
 	var granted []string
 	for _, r := range wantsFactor {
 		if slices.Contains(after, r) && !slices.Contains(before, r) {
@@ -220,7 +220,7 @@ func (l Accounts) tellOfRoles(ctx context.Context, tx *sql.Tx, name string, befo
 		fmt.Sprintf(
 			"%s gave %s the role %s.\nIf nobody in your firm expects this, disable the account now: importer "+
 				"accounts disable %q\n",
-			nameOr(actor(ctx)), name, what, name))
+			nameOr(auditPerson(ctx)), name, what, name))
 }
 
 // List lists all accounts by name.

@@ -75,10 +75,10 @@ func askApproval(ctx context.Context, tx *sql.Tx, batch, plan string, second boo
 	case err != nil:
 		return err
 	}
-	by := actor(ctx)
+	by := auditPerson(ctx)
 	_, err := tx.ExecContext(ctx, `UPDATE batches SET approval = 'wanted', plan = $2, approved_by = '', approved_at = 0,
 		asked_by = CASE WHEN approval = '' THEN $3 ELSE asked_by END, second = CASE WHEN $4 = 1 THEN 1 ELSE second END
-		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by, flag(second))
+		WHERE id = $1 AND (approval <> 'given' OR plan <> $2 OR $4 = 1 AND second = 0)`, batch, plan, by, boolInt(second))
 	if err != nil {
 		return err
 	}
@@ -137,13 +137,13 @@ func (l *Ledger) Submit(ctx context.Context, batch, plan, by string) (waits bool
 		if err := contribute(ctx, tx, batch, by, PartSubmit); err != nil {
 			return err
 		}
-		state, approver, at := ApprovalGiven, by, millis(l.now())
+		state, approver, at := ApprovalGiven, by, toMillis(l.now())
 		if waits {
 			state, approver, at = ApprovalWanted, "", 0
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET approval = $2, plan = $3, asked_by = $4, second = $5, approved_by = $6, approved_at = $7 WHERE id = $1`,
-			batch, state, plan, by, flag(waits), approver, at); err != nil {
+			batch, state, plan, by, boolInt(waits), approver, at); err != nil {
 			return err
 		}
 		return l.openBatch(ctx, tx, c, batch)
@@ -199,7 +199,7 @@ func (l *Ledger) Approve(ctx context.Context, batch, plan, by string) error {
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET approval = 'given', approved_by = $2, approved_at = $3 WHERE id = $1`, batch, by,
-			millis(l.now())); err != nil {
+			toMillis(l.now())); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, approveQuotes, batch); err != nil {

@@ -63,6 +63,6 @@ func scanAttempt(scan func(...any) error, before ...any) (Attempt, error) {
 	var a Attempt
 	var started, ended int64
 	err := scan(append(before, &a.Try, &started, &ended, &a.Class, &a.Status, &a.Message, &a.Detail, &a.Supposed)...)
-	a.StartedAt, a.EndedAt = moment(started), moment(ended)
+	a.StartedAt, a.EndedAt = fromMillis(started), fromMillis(ended)
 	return a, err
 }

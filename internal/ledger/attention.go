@@ -37,5 +37,5 @@ func (l *Ledger) Lease(ctx context.Context) (until time.Time, err error) {
 		l.owner.ID).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read the lease of process %s: %w", l.owner.ID, err)
 	}
-	return moment(at), nil
+	return fromMillis(at), nil
 }

@@ -58,7 +58,7 @@ func (l *Ledger) CreateBatch(ctx context.Context, b Batch) (created bool, err er
 		_, err := tx.ExecContext(
 			ctx, `INSERT INTO batches (id, file, sheet, product, options, again, columns, fields, officers, owner, created_by, created_at, corrects) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)`,
 			b.ID, b.File, b.Sheet, b.Product, b.Options, b.Again, string(columns), string(fields), officers,
-			l.owner.ID, b.CreatedBy, millis(l.now()), b.Corrects)
+			l.owner.ID, b.CreatedBy, toMillis(l.now()), b.Corrects)
 		return err
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *Ledger) AddRows(ctx context.Context, batch string, rows []Row) error {
 			officers = append(officers, record{batch, int64(r.Number), int64(o.Number), string(o.Cells)})
 		}
 		records[i] = record{batch, int64(r.Number), string(r.Cells), faults, request, string(r.Result), r.Message,
-			int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, millis(l.now()), int64(r.Corrects)}
+			int64(r.Cost.Amount), int64(r.Cost.Certainty), r.Priority, toMillis(l.now()), int64(r.Corrects)}
 	}
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		if err := l.importing(ctx, tx, batch); err != nil {
@@ -254,7 +254,7 @@ func (l *Ledger) PauseBatch(ctx context.Context, batch string) error {
 // ResumeBatch ends a pause and, as a person has looked, lets a fleet paused for
 // funds ask again.
 func (l *Ledger) ResumeBatch(ctx context.Context, batch string) error {
-	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.askAgain)
+	return l.onBatch(ctx, batch, `UPDATE batches SET paused = 0 WHERE id = $1`, l.probeNow)
 }
 
 // onBatch changes a batch, and then what follows from it, in one commit.
@@ -289,18 +289,18 @@ func (l *Ledger) CancelBatch(ctx context.Context, batch string) (rows int, err e
 	err = l.change(ctx, func(tx *sql.Tx, c *control) error {
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE batches SET canceled = 1, canceled_by = $2, canceled_at = $3 WHERE id = $1 AND canceled = 0`,
-			batch, actor(ctx), millis(l.now())); err != nil {
+			batch, auditPerson(ctx), toMillis(l.now())); err != nil {
 			return err
 		}
 		rows, err = affected(tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'canceled', waits = '', message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack))
+			WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), takenBack))
 		if err != nil {
 			return err
 		}
 		if _, err = tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'uncertain', doubt = 0, waits = '', due = 0, message = $3, updated_at = $2
-			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, millis(l.now()),
+			WHERE batch = $1 AND result = 'ready' AND doubt = 1`, batch, toMillis(l.now()),
 			takenBackInDoubt); err != nil {
 			return err
 		}
@@ -325,7 +325,7 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		rows, err = affected(tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
 				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, millis(l.now())))
+			WHERE batch = $1 AND (result = 'rejected' OR result = 'invalid' AND request <> '') AND NOT EXISTS (SELECT 1 FROM batches b WHERE b.id = $1 AND b.corrects <> '' AND b.open = 1)`, batch, toMillis(l.now())))
 		if err != nil || rows == 0 {
 			return err
 		}
@@ -335,7 +335,7 @@ func (l *Ledger) RetryBatch(ctx context.Context, batch string) (rows int, err er
 		if _, err = tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
+		if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -362,7 +362,7 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 		rows, err = affected(tx.ExecContext(ctx,
 			`UPDATE rows SET result = 'ready', waits = '`+waitsAgain+
 				`', message = '', due = 0, attempts = 0, updated_at = $2, `+unknownAgain+`
-			WHERE batch = $1 AND `+unsent, batch, millis(l.now())))
+			WHERE batch = $1 AND `+unsent, batch, toMillis(l.now())))
 		if err != nil {
 			return err
 		}
@@ -379,7 +379,7 @@ func (l *Ledger) ReviveBatch(ctx context.Context, batch string) (rows, left int,
 		if _, err := tx.ExecContext(ctx, `UPDATE batches SET canceled = 0 WHERE id = $1`, batch); err != nil {
 			return err
 		}
-		if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
+		if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it will end once more
 			return err
 		}
 		return l.ration(ctx, tx, c)
@@ -410,7 +410,7 @@ func scanBatch(scan func(...any) error) (Batch, error) {
 		&approved); err != nil {
 		return b, err
 	}
-	b.CreatedAt, b.CanceledAt, b.Approval.At = moment(created), moment(canceled), moment(approved)
+	b.CreatedAt, b.CanceledAt, b.Approval.At = fromMillis(created), fromMillis(canceled), fromMillis(approved)
 	if fields != "" {
 		if err := json.Unmarshal([]byte(fields), &b.Fields); err != nil {
 			return b, fmt.Errorf("read the fields of batch %s: %w", b.ID, err)

@@ -58,11 +58,11 @@ func (l Accounts) loadBrowsers(ctx context.Context, name string) ([]knownBrowser
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT b.hash, b.network, b.agent, b.created_at, b.used_at FROM known_browsers b
 		JOIN accounts a ON a.id = b.account WHERE a.name = $1 AND b.used_at > $2 ORDER BY b.used_at DESC, b.hash`,
-		name, millis(l.now().Add(-BrowserLife))))(func(scan func(...any) error) error {
+		name, toMillis(l.now().Add(-BrowserLife))))(func(scan func(...any) error) error {
 		var b knownBrowser
 		var created, used int64
 		err := scan(&b.hash, &b.network, &b.Agent, &created, &used)
-		b.CreatedAt, b.UsedAt, b.From = moment(created), moment(used), b.network
+		b.CreatedAt, b.UsedAt, b.From = fromMillis(created), fromMillis(used), b.network
 		if err == nil {
 			b.ID = b.hash[:publicID]
 		}
@@ -80,13 +80,13 @@ func (l Accounts) RememberBrowser(ctx context.Context, account, cookie, from, ag
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		now := l.now()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE used_at <= $1`,
-			millis(now.Add(-BrowserLife))); err != nil {
+			toMillis(now.Add(-BrowserLife))); err != nil {
 			return err
 		}
 		for old := range presented {
 			n, err := affected(tx.ExecContext(ctx,
 				`UPDATE known_browsers SET used_at = $3, network = $4, agent = $5 WHERE hash = $1 AND account = $2`,
-				old, account, millis(now), Network(from), agent))
+				old, account, toMillis(now), Network(from), agent))
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (l Accounts) RememberBrowser(ctx context.Context, account, cookie, from, ag
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO known_browsers (hash, account, network, agent, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)`,
-			hash, account, Network(from), agent, millis(now)); err != nil {
+			hash, account, Network(from), agent, toMillis(now)); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM known_browsers WHERE account = $1 AND hash NOT IN

@@ -61,7 +61,7 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 			return fmt.Errorf("ration the funds: %w", err)
 		}
 	}
-	return l.wakeFunded(ctx, tx, c)
+	return l.unblockFunded(ctx, tx, c)
 }
 
 // maxWoken bounds how many rows are woken at once, and of how many that may go
@@ -69,10 +69,10 @@ func (l *Ledger) ration(ctx context.Context, tx *sql.Tx, c *control) error {
 // first, and each of them that is sent, or refused, asks again.
 const maxWoken = 1000
 
-// wakeFunded wakes the rows that wait for funds and that the book can pay for.
+// unblockFunded wakes the rows that wait for funds and that the book can pay for.
 // Those with a priority leave what the rows need that may go already: these are
 // due earlier.
-func (l *Ledger) wakeFunded(ctx context.Context, tx *sql.Tx, c *control) error {
+func (l *Ledger) unblockFunded(ctx context.Context, tx *sql.Tx, c *control) error {
 	available := c.available()
 	if !c.declared || available < 0 {
 		available = 0

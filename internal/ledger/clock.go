@@ -33,7 +33,7 @@ func newClock(c Config) *clock {
 		start := k.fixed()
 		k.uptime = func() time.Duration { return k.fixed().Sub(start) }
 	}
-	k.set(millis(k.wall())) // until the database has told
+	k.set(toMillis(k.wall())) // until the database has told
 	return k
 }
 
@@ -44,7 +44,7 @@ func (k *clock) now() time.Time {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return moment(k.base + k.uptime().Milliseconds())
+	return fromMillis(k.base + k.uptime().Milliseconds())
 }
 
 // set notes that it is now, in milliseconds, at the database.
@@ -58,7 +58,7 @@ func (k *clock) set(now int64) {
 func (k *clock) sql() string {
 	switch {
 	case k.fixed != nil:
-		return fmt.Sprintf("CAST(%d AS BIGINT)", millis(k.fixed()))
+		return fmt.Sprintf("CAST(%d AS BIGINT)", toMillis(k.fixed()))
 	case k.local:
 		return fmt.Sprintf("((SELECT clock_base FROM control) + %d)", k.uptime().Milliseconds())
 	}

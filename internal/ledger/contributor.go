@@ -148,10 +148,10 @@ func dropContributors(ctx context.Context, tx *sql.Tx, object string) error {
 
 func uploadObject(id string) string { return "upload " + id }
 
-// seasonObject is a company list of a season. Whoever ever gave it to the season, or
+// scheduleObject is a company list of a season. Whoever ever gave it to the season, or
 // said how it is read, takes part in every batch that is made from it: the list is
 // theirs too when somebody else brings it back.
-func seasonObject(name, roster string) string { return "season " + name + " " + roster }
+func scheduleObject(name, roster string) string { return "season " + name + " " + roster }
 
 // gather has those who take part in a batch's uploads, or in the schedule that
 // made it, take part in the batch.
@@ -357,7 +357,7 @@ const unknownAgain = `quoted = CASE WHEN cost = 0 THEN 0 ELSE quoted END`
 // second person, unless whoever acts may give it or none is needed. They are ready
 // by now, so what they cost counts.
 func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Part) error {
-	waits, message, err := l.again(ctx, tx, batch, part)
+	waits, message, err := l.reapprove(ctx, tx, batch, part)
 	if err != nil {
 		return err
 	}
@@ -366,8 +366,8 @@ func (l *Ledger) release(ctx context.Context, tx *sql.Tx, batch string, part Par
 	return wrap("release the rows of batch "+batch, err)
 }
 
-// again is what rows wait for that somebody has sent again in an open batch.
-func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
+// reapprove is what rows wait for that somebody has sent again in an open batch.
+func (l *Ledger) reapprove(ctx context.Context, tx *sql.Tx, batch string, part Part) (waits, message string, err error) {
 	var released bool
 	err = tx.QueryRowContext(
 		ctx, `SELECT CASE WHEN open = 1 AND approval <> 'wanted' THEN 1 ELSE 0 END FROM batches WHERE id = $1`,
@@ -385,7 +385,7 @@ func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part)
 	if err := gather(ctx, tx, batch); err != nil {
 		return "", "", err
 	}
-	by := actor(ctx)
+	by := auditPerson(ctx)
 	if err = l.mayApprove(ctx, tx, batch, by); err == nil || !errors.Is(err, ErrSecond) {
 		return "", "", err
 	}
@@ -395,6 +395,6 @@ func (l *Ledger) again(ctx context.Context, tx *sql.Tx, batch string, part Part)
 	if _, err := tx.ExecContext(ctx, `UPDATE batches SET second = 1 WHERE id = $1`, batch); err != nil {
 		return "", "", fmt.Errorf("note that batch %s needs a second person: %w", batch, err)
 	}
-	return waitsForApproval, fmt.Sprintf(
+	return blockedOnApproval, fmt.Sprintf(
 		"waiting for approval: a second person approves that it is sent; importer approve %s", batch), nil
 }

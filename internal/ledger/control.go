@@ -80,7 +80,7 @@ func (db *database) readControl(ctx context.Context, q querier) (*control, error
 func writeControl(ctx context.Context, tx *sql.Tx, c *control) error {
 	_, err := tx.ExecContext(ctx, `UPDATE control SET (`+controlColumns+
 		`) = ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22) WHERE id = 1`,
-		c.mode, flag(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt,
+		c.mode, boolInt(c.declared), c.deposits, c.adjustments, c.posted, c.reserved, c.paused, c.pausedNote, c.pausedAt,
 		c.probeAt, c.probeRow, c.probeWait, c.holdUntil, c.holdWait,
 		c.commits, c.lineage, c.restoredAt, c.restoredNote, c.serverStarted, c.settlingUntil, c.changedAt, c.clockBase)
 	if err != nil {
@@ -114,11 +114,11 @@ func (c *control) halted(row, now int64) (Halted, bool) {
 	case c.paused == filing.HaltKey:
 		return Halted{Reason: filing.HaltKey, Note: c.pausedNote}, true
 	case c.settlingUntil > max(now, c.holdUntil):
-		return Halted{Reason: filing.HaltRate, Until: moment(c.settlingUntil)}, true
+		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.settlingUntil)}, true
 	case c.holdUntil > now:
-		return Halted{Reason: filing.HaltRate, Until: moment(c.holdUntil)}, true
+		return Halted{Reason: filing.HaltRate, Until: fromMillis(c.holdUntil)}, true
 	case c.paused == filing.HaltFunds && (c.probeRow != 0 && c.probeRow != row || c.probeAt > now):
-		return Halted{Reason: filing.HaltFunds, Note: c.pausedNote, Until: moment(c.probeAt)}, true
+		return Halted{Reason: filing.HaltFunds, Note: c.pausedNote, Until: fromMillis(c.probeAt)}, true
 	}
 	return Halted{}, false
 }
@@ -188,13 +188,13 @@ func (l *Ledger) FleetHalt(ctx context.Context) (Halted, error) {
 	case c.restoredAt != 0:
 		return c.restored(), nil
 	case c.paused != filing.NoHalt:
-		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: moment(c.pausedAt)}
+		h := Halted{Reason: c.paused, Note: c.pausedNote, Since: fromMillis(c.pausedAt)}
 		if c.paused == filing.HaltFunds {
-			h.Until = moment(c.probeAt)
+			h.Until = fromMillis(c.probeAt)
 		}
 		return h, nil
 	case max(c.holdUntil, c.settlingUntil) > now:
-		return Halted{Reason: filing.HaltRate, Until: moment(max(c.holdUntil, c.settlingUntil))}, nil
+		return Halted{Reason: filing.HaltRate, Until: fromMillis(max(c.holdUntil, c.settlingUntil))}, nil
 	}
 	return Halted{}, nil
 }
@@ -202,10 +202,10 @@ func (l *Ledger) FleetHalt(ctx context.Context) (Halted, error) {
 // ProbeNow lets a fleet paused for funds probe at once, and rows that waited
 // for funds try again. It is what a deposit, resume, or the same run again mean.
 func (l *Ledger) ProbeNow(ctx context.Context) error {
-	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.askAgain(ctx, tx, c) })
+	return l.change(ctx, func(tx *sql.Tx, c *control) error { return l.probeNow(ctx, tx, c) })
 }
 
-func (l *Ledger) askAgain(ctx context.Context, tx *sql.Tx, c *control) error {
+func (l *Ledger) probeNow(ctx context.Context, tx *sql.Tx, c *control) error {
 	if c.paused == filing.HaltFunds {
 		c.probeAt, c.probeWait = c.now, 0
 	}

@@ -114,7 +114,7 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, batch string)
 			prepared = CASE WHEN open = 0 THEN 1 ELSE prepared END, rows = (SELECT COUNT(*) FROM rows WHERE batch = $1) WHERE id = $1`, original, columns, fields, officers); err != nil {
 		return err
 	}
-	return endNotice(ctx, tx, NotifyBatch, original) // it will end once more
+	return endNotification(ctx, tx, NotifyBatch, original) // it will end once more
 }
 
 // corrections reads the rows of a batch of corrections beside those they correct.
@@ -144,14 +144,14 @@ func (l *Ledger) swapRows(ctx context.Context, tx *sql.Tx, c correction, batch, 
 	}
 	_, err := tx.ExecContext(
 		ctx, `UPDATE rows SET batch = $2, number = $3, result = 'skipped', waits = '', message = $4, updated_at = $5 WHERE id = $1`,
-		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), millis(l.now()))
+		c.was, batch, c.number, fmt.Sprintf(wasCorrected, c.of, original), toMillis(l.now()))
 	return err
 }
 
 // moveRow moves a row to another batch, with its officers and its sealed number.
 func (l *Ledger) moveRow(ctx context.Context, tx *sql.Tx, id int64, from string, number int, to string, at int) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE rows SET batch = $2, number = $3, updated_at = $4 WHERE id = $1`, id, to,
-		at, millis(l.now())); err != nil {
+		at, toMillis(l.now())); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE officers SET batch = $3, number = $4 WHERE batch = $1 AND number = $2`,

@@ -48,7 +48,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	g.end(s, *a, owner, o)
 	if current {
 		g.c.learn(o.Row, o.Answer, !o.Creates, g.now)
-		s.due, s.owner = millis(o.Due), ""
+		s.due, s.owner = toMillis(o.Due), ""
 	}
 	if made := o.Creates && o.Answer.Kind == filing.Accepted; made || !o.Answer.Kind.Counts() {
 		s.counted--
@@ -77,7 +77,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 	if state.Contradicted {
 		message = "the filing service answered late that nothing was ordered (" + o.Answer.Message +
 			"), but the row was marked as placed: check the dashboard, then resolve it"
-		g.untold = append(g.untold, record{s.id})
+		g.unreport = append(g.unreport, record{s.id})
 	}
 	if o.Answer.Kind == filing.HasItem {
 		for _, p := range bought {
@@ -98,7 +98,7 @@ func (g *groupWriter) settle(o *Outcome, unsent bool) error {
 // attemptOf finds the attempt that an outcome speaks of. One that the ledger does
 // not know was begun by a process that saw a later state of it: the ledger went
 // back in time. Where its number is another's by now it gets one of its own.
-func (g *groupWriter) attemptOf(s *standing, o *Outcome, current bool) *filing.Attempt {
+func (g *groupWriter) attemptOf(s *rowState, o *Outcome, current bool) *filing.Attempt {
 	if s.result == filing.Placing {
 		g.underWay(s)
 	}
@@ -119,13 +119,13 @@ func (g *groupWriter) attemptOf(s *standing, o *Outcome, current bool) *filing.A
 }
 
 // underWay adds the attempt that a placing row is at: it is on record once it ends.
-func (g *groupWriter) underWay(s *standing) {
+func (g *groupWriter) underWay(s *rowState) {
 	if s.find(s.tries) == nil {
 		s.attempts = append(s.attempts, filing.Attempt{Try: s.tries, Products: s.claimed(), Creates: s.creating})
 	}
 }
 
-func (s *standing) find(try int) *filing.Attempt {
+func (s *rowState) find(try int) *filing.Attempt {
 	at := slices.IndexFunc(s.attempts, func(a filing.Attempt) bool { return a.Try == try })
 	if at < 0 {
 		return nil
@@ -135,7 +135,7 @@ func (s *standing) find(try int) *filing.Attempt {
 
 // ownOrders are the purchases of an answer whose order ids are no other row's,
 // and the rows of those that are: one order is that of one item of one row.
-func (g *groupWriter) ownOrders(s *standing, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
+func (g *groupWriter) ownOrders(s *rowState, o *Outcome) (own []filing.Purchase, foreign map[string]rowRef) {
 	foreign = make(map[string]rowRef)
 	for _, p := range o.bought() {
 		other, known := g.orders[p.OrderID]
@@ -155,7 +155,7 @@ func (g *groupWriter) ownOrders(s *standing, o *Outcome) (own []filing.Purchase,
 
 // correctItems shows what an answer made. Order ids that a decision named for
 // the attempt, and the answer does not, were another order's.
-func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attempt, state filing.RowState,
+func (g *groupWriter) correctItems(s *rowState, o *Outcome, before filing.Attempt, state filing.RowState,
 	foreign map[string]rowRef) {
 	if before.Decision == filing.DecidedPlaced && o.Answer.Kind == filing.Accepted {
 		for _, p := range before.Purchases {
@@ -180,15 +180,15 @@ func (g *groupWriter) correctItems(s *standing, o *Outcome, before filing.Attemp
 }
 
 // end records how an attempt ended.
-func (g *groupWriter) end(s *standing, a filing.Attempt, owner string, o *Outcome) {
+func (g *groupWriter) end(s *rowState, a filing.Attempt, owner string, o *Outcome) {
 	g.ended = append(g.ended, record{s.id, int64(a.Try), owner, s.since, g.now, string(a.Kind),
 		int64(o.Answer.Status), o.Answer.Message, o.Answer.Detail,
-		joinProducts(a.Products), flag(a.Creates), flag(a.Repeatable), madeText(a.Purchases), flag(a.Ordered)})
+		joinProducts(a.Products), boolInt(a.Creates), boolInt(a.Repeatable), madeText(a.Purchases), boolInt(a.Ordered)})
 }
 
 // decide records a decision on whatever of the row is open, and takes the row to
 // where it leads. Made are the purchases that a decision for placed names.
-func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purchase, message string) {
+func (g *groupWriter) decide(s *rowState, d filing.Decision, made []filing.Purchase, message string) {
 	last := -1
 	for i := range s.attempts {
 		a := &s.attempts[i]
@@ -207,7 +207,7 @@ func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purch
 	for _, a := range s.attempts {
 		if a.Decision != filing.Undecided {
 			g.decided = append(g.decided, record{s.id, int64(a.Try), string(a.Decision), string(a.DecidedOver),
-				madeText(a.Purchases), joinProducts(a.Products), flag(a.Creates)})
+				madeText(a.Purchases), joinProducts(a.Products), boolInt(a.Creates)})
 		}
 	}
 	s.due = 0
@@ -219,8 +219,8 @@ func (g *groupWriter) decide(s *standing, d filing.Decision, made []filing.Purch
 // what it has reserved, spent and bought follows from its state. Claims are
 // those of an attempt whose row may have given them back, and cost what was
 // reserved for it.
-func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim, cost money.Cost, message string) {
-	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.doubt
+func (g *groupWriter) follow(s *rowState, state filing.RowState, claims []Claim, cost money.Cost, message string) {
+	open := s.result == filing.Placing || s.result == filing.Uncertain || s.result == filing.Ready && s.uncertain
 	next := state.Next()
 	if state.Result == "" && !open {
 		next = s.result // it was decided otherwise since: a late answer that bought nothing changes nothing
@@ -231,11 +231,11 @@ func (g *groupWriter) follow(s *standing, state filing.RowState, claims []Claim,
 	if next != s.result || open || len(state.Duplicates) > 0 {
 		s.message = message
 	}
-	asked := s.waits == waitsForApproval && (next == filing.Ready || next == filing.Uncertain) // no answer approves it
+	asked := s.blockedOn == blockedOnApproval && (next == filing.Ready || next == filing.Uncertain) // no answer approves it
 	if !asked && (next != s.result || next == filing.Ready) {
-		s.waits = ""
+		s.blockedOn = ""
 	}
-	s.doubt = state.Unconfirmed
+	s.uncertain = state.Unconfirmed
 	s.creating = slices.Contains(state.Open, filing.CompanyRecord) || next == filing.Placing && s.creating
 	if next != filing.Placing { // an order under way is as it was sent
 		s.dropped = joinProducts(dropped(next, state))
@@ -259,16 +259,16 @@ func dropped(next filing.Result, state filing.RowState) []filing.Product {
 
 // balance enters the difference between the money that the row has reserved and
 // spent, and what its state asks for.
-func (g *groupWriter) balance(s *standing, state filing.RowState, wasOpen bool, cost money.Cost) {
+func (g *groupWriter) balance(s *rowState, state filing.RowState, wasOpen bool, cost money.Cost) {
 	spent := state.Spent()
 	bought := spent.Amount - s.spent.Amount
 	var hold money.Cents
 	switch {
 	case s.result == filing.Placing:
-		hold = s.held
+		hold = s.reserved
 	case len(state.Open) == 0:
 	case wasOpen || bought < 0:
-		hold = max(s.held-bought, 0)
+		hold = max(s.reserved-bought, 0)
 	default: // its money was free meanwhile
 		hold = max(cost.Amount-max(bought, 0), 0)
 	}
@@ -276,13 +276,13 @@ func (g *groupWriter) balance(s *standing, state filing.RowState, wasOpen bool, 
 	if bought < 0 {
 		note = "open again"
 	}
-	missing := hold + bought - s.held
+	missing := hold + bought - s.reserved
 	g.entry(Reserve, max(missing, 0), s.id, note)
 	g.entry(Posted, bought, s.id, note)
 	g.entry(Voided, max(-missing, 0), s.id, note)
 	g.c.posted += bought
-	g.c.reserved += hold - s.held
-	s.held, s.spent = hold, spent
+	g.c.reserved += hold - s.reserved
+	s.reserved, s.spent = hold, spent
 	switch s.result {
 	case filing.Placed, filing.Exists:
 		s.cost = money.Cost{}
@@ -293,7 +293,7 @@ func (g *groupWriter) balance(s *standing, state filing.RowState, wasOpen bool, 
 
 // align gives the row the keys that its state asks for: those of what is bought
 // or there for ever, those of what is on its way or open for as long as it is.
-func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) {
+func (g *groupWriter) align(s *rowState, state filing.RowState, claims []Claim) {
 	done := state.Done()
 	for _, p := range s.claims {
 		switch {
@@ -339,7 +339,7 @@ func (g *groupWriter) align(s *standing, state filing.RowState, claims []Claim) 
 }
 
 // claim holds a key for the row.
-func (g *groupWriter) claim(s *standing, c Claim) *purchase {
+func (g *groupWriter) claim(s *rowState, c Claim) *purchase {
 	p := &purchase{
 		key:     c.Key,
 		row:     s.id,
@@ -358,7 +358,7 @@ func (g *groupWriter) claim(s *standing, c Claim) *purchase {
 // own makes a key the row's for ever: it bought what the key stands for. A rival
 // that holds it, and has bought nothing yet, loses it. Where the rival has bought
 // it too, both rows say so.
-func (g *groupWriter) own(s *standing, c Claim, try int) {
+func (g *groupWriter) own(s *rowState, c Claim, try int) {
 	p := g.purchases[c.Key]
 	switch {
 	case p == nil:
@@ -396,12 +396,12 @@ func (g *groupWriter) own(s *standing, c Claim, try int) {
 }
 
 // twin records a second purchase of a key that is the row other's.
-func (g *groupWriter) twin(s *standing, c Claim, other int64, try int) {
+func (g *groupWriter) twin(s *rowState, c Claim, other int64, try int) {
 	c.Key += filing.Key(fmt.Sprintf("|twin|%d|%d", s.id, try))
 	g.known = append(g.known, append(claimRecord(s, c, g.now), other))
 }
 
-func claimRecord(s *standing, c Claim, now int64) record {
+func claimRecord(s *rowState, c Claim, now int64) record {
 	return record{string(c.Key), s.id, string(c.Product), c.Cover, int64(c.Year), c.Why, now}
 }
 
@@ -412,7 +412,7 @@ type rowRef struct {
 	number int
 }
 
-func (s *standing) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
+func (s *rowState) ref() rowRef { return rowRef{s.id, s.batch, s.number} }
 
 // seenFrom names the row for the reader of a row of a batch.
 func (r rowRef) seenFrom(batch string) string {
@@ -423,7 +423,7 @@ func (r rowRef) seenFrom(batch string) string {
 }
 
 // claimed are the products that the row holds keys of and has not bought.
-func (s *standing) claimed() []filing.Product {
+func (s *rowState) claimed() []filing.Product {
 	var products []filing.Product
 	for _, p := range s.claims {
 		if !p.bought || s.result == filing.Placed {
@@ -474,8 +474,8 @@ func (g *groupWriter) entry(kind EntryKind, amount money.Cents, row int64, note 
 	}
 }
 
-// setAside moves a ready row that need not, or cannot, be sent.
-func (g *groupWriter) setAside(a *Deferral) error {
+// deferRow moves a ready row that need not, or cannot, be sent.
+func (g *groupWriter) deferRow(a *Deferral) error {
 	s, ok := g.rows[a.Row]
 	if !ok {
 		return ErrNotFound
@@ -483,7 +483,7 @@ func (g *groupWriter) setAside(a *Deferral) error {
 	if s.result != filing.Ready {
 		return fmt.Errorf("%w: it is %s", ErrTransition, s.result)
 	}
-	if a.Next == filing.Ready && s.waits == waitsForApproval {
+	if a.Next == filing.Ready && s.blockedOn == blockedOnApproval {
 		return nil // somebody had it sent again meanwhile, and nobody has approved that
 	}
 	if a.Next != filing.Ready && !s.result.CanBecome(a.Next) {
@@ -494,13 +494,13 @@ func (g *groupWriter) setAside(a *Deferral) error {
 		if !held || p.bought || p.row == s.id {
 			return nil // it was decided meanwhile: the row may try again at once
 		}
-		s.waits = waitsForKey + string(a.Wait)
+		s.blockedOn = blockedOnKey + string(a.Wait)
 	}
-	s.message, s.due = a.Message, millis(a.Due)
+	s.message, s.due = a.Message, toMillis(a.Due)
 	switch {
-	case a.Next != filing.Ready && s.doubt:
+	case a.Next != filing.Ready && s.uncertain:
 		// It cannot be sent again, and whether it was bought nobody knows.
-		s.doubt = false
+		s.uncertain = false
 		s.message = "sent without an answer, and it cannot be sent again: " + a.Message +
 			". Check the dashboard, then resolve it"
 		g.move(s, filing.Uncertain)
@@ -521,7 +521,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{}, ErrNotFound
 	case !g.leased:
 		return Begun{}, fmt.Errorf("this process was silent for longer than its lease")
-	case s.result != filing.Ready || s.tries != in.Tries || s.waits != "" || s.due > g.now, s.paused || s.canceled:
+	case s.result != filing.Ready || s.tries != in.Tries || s.blockedOn != "" || s.due > g.now, s.paused || s.canceled:
 		return Begun{Lost: true}, nil
 	}
 	for _, c := range in.Claims {
@@ -539,7 +539,7 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		return Begun{Taken: taken}, nil
 	}
 	if !in.Creating && s.dearer(in.Cost, g.l.tolerance) {
-		s.waits = waitsForApproval
+		s.blockedOn = blockedOnApproval
 		s.message = fmt.Sprintf(
 			"waiting for approval: the order costs %s now, and %s was approved; importer approve %s", in.Cost,
 			s.approved, s.batch)
@@ -547,9 +547,9 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 		g.touch(s)
 		return Begun{Dearer: true}, nil
 	}
-	need := max(in.Cost.Amount-s.held, 0)
+	need := max(in.Cost.Amount-s.reserved, 0)
 	if g.c.declared && need > 0 && need > g.c.available() {
-		s.waits = waitsForFunds
+		s.blockedOn = blockedOnFunds
 		s.message = fmt.Sprintf("insufficient funds: the order needs %s and %s is available", in.Cost,
 			g.c.available().Dollars())
 		s.cost = in.Cost
@@ -568,12 +568,12 @@ func (g *groupWriter) begin(in *Intent) (Begun, error) {
 
 // dearer reports whether an order would take the row beyond the cost that was
 // approved. An approval of a cost of which a part was not known has no limit.
-func (s *standing) dearer(cost money.Cost, tolerance money.Cents) bool {
+func (s *rowState) dearer(cost money.Cost, tolerance money.Cents) bool {
 	return s.approved.Amount >= 0 && !s.approved.IsUnknown() && s.spent.Amount+cost.Amount > s.approved.Amount+tolerance
 }
 
 // reserve begins an attempt: it takes its keys and reserves its money.
-func (g *groupWriter) reserve(s *standing, in *Intent) {
+func (g *groupWriter) reserve(s *rowState, in *Intent) {
 	for _, c := range in.Claims {
 		if _, mine := g.purchases[c.Key]; !mine { // an attempt in doubt kept it
 			g.claim(s, c)
@@ -583,8 +583,8 @@ func (g *groupWriter) reserve(s *standing, in *Intent) {
 	s.counted++
 	s.creating = in.Creating
 	s.company = cmp.Or(in.Company, s.company)
-	need := max(in.Cost.Amount-s.held, 0)
-	s.held += need
+	need := max(in.Cost.Amount-s.reserved, 0)
+	s.reserved += need
 	if !in.Creating { // a company costs nothing: what its order will cost stays
 		s.cost = in.Cost
 	}
@@ -595,7 +595,7 @@ func (g *groupWriter) reserve(s *standing, in *Intent) {
 // taken lists the claims that other rows hold, and the subscriptions bought in
 // other batches that cover a later year. Within one file two years of one
 // company are both meant.
-func (g *groupWriter) taken(s *standing, claims []Claim) []Taken {
+func (g *groupWriter) taken(s *rowState, claims []Claim) []Taken {
 	var taken []Taken
 	for _, claim := range claims {
 		if p, ok := g.purchases[claim.Key]; ok && p.row != s.id {

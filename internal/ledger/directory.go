@@ -22,7 +22,7 @@ func (l *Ledger) RememberUser(ctx context.Context, ref string, u filing.User) er
 }
 
 func (l *Ledger) remember(ctx context.Context, table, ref string, record any) error {
-	f, err := newFact(table, ref, record, millis(l.now()))
+	f, err := newFact(table, ref, record, toMillis(l.now()))
 	if err != nil {
 		return err
 	}

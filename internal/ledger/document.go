@@ -51,7 +51,7 @@ func (l Documents) documents(ctx context.Context, where string, args ...any) ite
 				yield(d, fmt.Errorf("read a document: %w", err))
 				return
 			}
-			d.At = moment(at)
+			d.At = fromMillis(at)
 			if !yield(d, nil) {
 				return
 			}

@@ -29,7 +29,7 @@ func (l Endpoints) Set(ctx context.Context, e Endpoint, secret string) error {
 	sealed := base64.StdEncoding.EncodeToString(aead.Seal(nil, nil, []byte(secret), endpointPlace(e.ID)))
 	_, err = l.exclusively(
 		ctx, `INSERT INTO endpoints (id, url, sealed, created_at) VALUES ($1,$2,$3,$4) ON CONFLICT (id) DO UPDATE SET url = excluded.url, sealed = excluded.sealed, created_at = excluded.created_at`,
-		e.ID, e.URL, sealed, millis(at))
+		e.ID, e.URL, sealed, toMillis(at))
 	if err != nil {
 		return fmt.Errorf("keep the endpoint %s: %w", e.ID, err)
 	}
@@ -97,7 +97,7 @@ func (l Endpoints) eachEndpoint(ctx context.Context, do func(e Endpoint, sealed 
 			if err := scan(&e.ID, &e.URL, &sealed, &at); err != nil {
 				return err
 			}
-			e.CreatedAt = moment(at)
+			e.CreatedAt = fromMillis(at)
 			return do(e, sealed)
 		})
 	if err != nil {

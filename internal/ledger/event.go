@@ -44,13 +44,13 @@ type Event struct {
 }
 
 // made is when the event was made, as it says, or else when it came in.
-func (e Event) made() int64 { return cmp.Or(millis(e.CreatedAt), millis(e.ReceivedAt)) }
+func (e Event) made() int64 { return cmp.Or(toMillis(e.CreatedAt), toMillis(e.ReceivedAt)) }
 
 // at is when what the event tells became true. One that says it was made later
 // than any clock could be ahead of ours was made when it came in: it would
 // outrank whatever its order is told from now on.
 func (e Event) at() int64 {
-	if came := millis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
+	if came := toMillis(e.ReceivedAt); came != 0 && e.made() > came+clockSkew.Milliseconds() {
 		return came
 	}
 	return e.made()
@@ -102,13 +102,13 @@ const (
 // keep adds an event to the group, unless it is there already. What looks like a
 // Social Security number in what the service says is not kept.
 func (g *groupWriter) keep(e *Event) (fresh bool) {
-	if g.told[e.ID] {
+	if g.knownEvents[e.ID] {
 		return false
 	}
-	g.told[e.ID] = true
+	g.knownEvents[e.ID] = true
 	product, _ := e.Product()
 	g.events = append(g.events, record{
-		e.ID, e.Type, millis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus,
+		e.ID, e.Type, toMillis(e.CreatedAt), g.now, e.OrderID, e.OrderType, string(product), e.FilingStatus,
 		e.FilingDate, e.FilingType,
 		int64(e.Exception), filing.HideSSNs(e.ExceptionNote), e.DocumentID, e.DocumentType, e.CompanyID,
 		string(e.FilingState), e.FilingYear, e.SubscriptionStatus, bodyText(filing.HideSSNsInBody(e.Body)),
@@ -148,7 +148,7 @@ func scanEvent(scan func(...any) error) (Event, error) {
 	err := scan(&e.Seq, &e.ID, &e.Type, &created, &received, &e.OrderID, &e.OrderType, &e.FilingStatus, &e.FilingDate,
 		&e.FilingType, &e.Exception, &e.ExceptionNote, &e.DocumentID, &e.DocumentType, &e.CompanyID, &e.FilingState,
 		&e.FilingYear, &e.SubscriptionStatus, &body, &e.State, &e.Row, &e.Note)
-	e.CreatedAt, e.ReceivedAt, e.Body = moment(created), moment(received), bodyOf(body)
+	e.CreatedAt, e.ReceivedAt, e.Body = fromMillis(created), fromMillis(received), bodyOf(body)
 	return e, err
 }
 
@@ -239,7 +239,7 @@ func (l *Ledger) ApplyEvents(ctx context.Context) (done int, settled []Settled, 
 // applyGroup applies one group of new events, or the one event seq.
 func (l *Ledger) applyGroup(ctx context.Context, seq int64) (done int, err error) {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) (err error) {
-		done, err = (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).apply(seq)
+		done, err = (&applier{l: l, ctx: ctx, tx: tx, now: toMillis(l.now())}).apply(seq)
 		return err
 	})
 	return done, err
@@ -369,7 +369,7 @@ func (a *applier) look(e Event) (EventState, string) {
 			key = e.ID
 		}
 		a.documents = append(a.documents,
-			record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(millis(e.CreatedAt), e.at()), a.now})
+			record{key, e.DocumentID, e.DocumentType, e.OrderID, e.ID, min(toMillis(e.CreatedAt), e.at()), a.now})
 		for _, t := range items {
 			t.touched = true
 		}

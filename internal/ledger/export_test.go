@@ -61,7 +61,7 @@ func SealAsBefore(l *Ledger, text, place string) string {
 // KeepRosterHere keeps a roster under the key of this machine, as earlier versions
 // did over a shared database, too.
 func KeepRosterHere(ctx context.Context, l *Ledger, r CompanyList) (hash string, err error) {
-	return l.Schedules().keepRoster(ctx, r)
+	return l.Schedules().addCompanyList(ctx, r)
 }
 
 // BeforeChange is a context for a single change: it calls Do when all that goes

@@ -67,7 +67,7 @@ func (l Accounts) scanFactor(scan func(...any) error) (Factor, error) {
 	if err := scan(&f.ID, &f.Account, &f.Kind, &f.Name, &f.Credential, &f.Data, &f.Last, &created, &used); err != nil {
 		return Factor{}, err
 	}
-	f.CreatedAt, f.UsedAt = moment(created), moment(used)
+	f.CreatedAt, f.UsedAt = fromMillis(created), fromMillis(used)
 	return f, nil
 }
 
@@ -127,10 +127,10 @@ func (l Accounts) AddFactor(ctx context.Context, f Factor, session string) (Fact
 		if n >= maxFactors {
 			return ErrFactors
 		}
-		f.CreatedAt = moment(millis(l.now()))
+		f.CreatedAt = fromMillis(toMillis(l.now()))
 		added, err := affected(tx.ExecContext(ctx,
 			`INSERT INTO factors (`+factorColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8) ON CONFLICT DO NOTHING`,
-			f.ID, f.Account, string(f.Kind), f.Name, f.Credential, data, f.Last, millis(f.CreatedAt)))
+			f.ID, f.Account, string(f.Kind), f.Name, f.Credential, data, f.Last, toMillis(f.CreatedAt)))
 		if err == nil && added == 0 {
 			err = ErrFactorTaken
 		}
@@ -234,7 +234,7 @@ func (l Accounts) useAppCode(ctx context.Context, a Account, code string, match 
 			continue
 		}
 		n, err := affected(l.exclusively(ctx, `UPDATE factors SET last = $2, used_at = $3 WHERE id = $1 AND last < $2`,
-			f.ID, step, millis(l.now())))
+			f.ID, step, toMillis(l.now())))
 		switch {
 		case err != nil:
 			return err
@@ -250,7 +250,7 @@ func (l Accounts) useAppCode(ctx context.Context, a Account, code string, match 
 // or the passkey was removed.
 func (l Accounts) UsePasskey(ctx context.Context, f Factor, data string) error {
 	n, err := affected(l.exclusively(withoutAudit(ctx),
-		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, millis(l.now())))
+		`UPDATE factors SET data = $3, used_at = $4 WHERE id = $1 AND data = $2`, f.ID, f.Data, data, toMillis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrFactor
 	}

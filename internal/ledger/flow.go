@@ -37,13 +37,13 @@ func (l Accounts) BeginFlow(ctx context.Context, kind FlowKind, data, from strin
 		return "", err
 	}
 	ctx, now := withoutAudit(ctx), l.now()
-	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, millis(now)); err != nil {
+	if _, err := l.exclusively(ctx, `DELETE FROM flows WHERE ends_at <= $1`, toMillis(now)); err != nil {
 		return "", fmt.Errorf("forget old flows: %w", err)
 	}
 	n, err := affected(l.exclusively(ctx,
 		`INSERT INTO flows (hash, kind, data, origin, ends_at) SELECT $1, $2, $3, $4, $5
 		WHERE (SELECT COUNT(*) FROM flows WHERE origin = $4) < $6`,
-		hash, string(kind), sealed, Network(from), millis(now.Add(life)), maxFlows))
+		hash, string(kind), sealed, Network(from), toMillis(now.Add(life)), maxFlows))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("begin a flow: %w", err)
@@ -57,18 +57,18 @@ func (l Accounts) BeginFlow(ctx context.Context, kind FlowKind, data, from strin
 func (l Accounts) FindFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
 	return l.openFlow(kind, secret,
 		l.read.QueryRowContext(ctx, `SELECT data FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3`,
-			hashed(secret), string(kind), millis(l.now())))
+			hashed(secret), string(kind), toMillis(l.now())))
 }
 
 // TakeFlow uses a flow up, for whoever is first. It returns ErrFlow.
 func (l Accounts) TakeFlow(ctx context.Context, kind FlowKind, secret string) (data string, err error) {
-	if err := l.turns.take(); err != nil {
+	if err := l.writeLock.lock(); err != nil {
 		return "", err
 	}
-	defer l.turns.end()
+	defer l.writeLock.unlock()
 	return l.openFlow(kind, secret,
 		l.write.QueryRowContext(ctx, `DELETE FROM flows WHERE hash = $1 AND kind = $2 AND ends_at > $3 RETURNING data`,
-			hashed(secret), string(kind), millis(l.now())))
+			hashed(secret), string(kind), toMillis(l.now())))
 }
 
 func (l Accounts) openFlow(kind FlowKind, secret string, row *sql.Row) (string, error) {

@@ -22,17 +22,17 @@ type groupWriter struct {
 	c   *control
 	now int64
 
-	leased    bool
-	short     bool            // some row waits for funds
-	behind    bool            // some row waits for a key
-	sealed    bool            // some number is sealed
-	unknown   bool            // some event is of an order that nobody knows yet
-	told      map[string]bool // events that are there
-	rows      map[int64]*standing
-	purchases map[filing.Key]*purchase
-	covers    map[string][]*purchase
+	leased      bool
+	short       bool            // some row waits for funds
+	behind      bool            // some row waits for a key
+	sealed      bool            // some number is sealed
+	unknown     bool            // some event is of an order that nobody knows yet
+	knownEvents map[string]bool // events that are there
+	rows        map[int64]*rowState
+	purchases   map[filing.Key]*purchase
+	covers      map[string][]*purchase
 
-	changed  []*standing
+	changed  []*rowState
 	claims   []claimed
 	bought   []filing.Key
 	unbought []filing.Key // of what a decision had bought, and an answer says was never ordered
@@ -48,29 +48,29 @@ type groupWriter struct {
 	decided  []record          // decisions on attempts that are on record
 	notes    []record          // what other rows are to say besides
 	unnamed  []record          // order ids that turned out not to be the row's
-	untold   []record          // rows whose state is to be told anew
+	unreport []record          // rows whose state is to be told anew
 	orders   map[string]rowRef // whose the order ids of this group are
 }
 
-// standing is the part of a row that transitions read and change.
-type standing struct {
-	id       int64
-	result   filing.Result
-	message  string
-	cost     money.Cost // of what is left to order, as far as it is known
-	held     money.Cents
-	spent    money.Cost
-	approved money.Cost // in all; less than nothing where nobody approved a cost
-	counted  int        // attempts that were sent
-	tries    int
-	doubt    bool
-	dropped  string
-	company  string
-	creating bool
-	owner    string
-	due      int64
-	waits    string
-	since    int64 // of the present state
+// rowState is the part of a row that transitions read and change.
+type rowState struct {
+	id        int64
+	result    filing.Result
+	message   string
+	cost      money.Cost // of what is left to order, as far as it is known
+	reserved  money.Cents
+	spent     money.Cost
+	approved  money.Cost // in all; less than nothing where nobody approved a cost
+	counted   int        // attempts that were sent
+	tries     int
+	uncertain bool
+	dropped   string
+	company   string
+	creating  bool
+	owner     string
+	due       int64
+	blockedOn string
+	since     int64 // of the present state
 
 	batch            string
 	number           int
@@ -109,15 +109,15 @@ func (g *groupWriter) write(group []*transition) error {
 	for _, t := range group {
 		if t.outcome != nil {
 			if s := g.rows[t.outcome.Row]; s != nil && t.outcome.Try > s.tries && g.c.restoredAt == 0 {
-				g.c.wentBack(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
+				g.c.haltRestored(fmt.Sprintf("it lacks attempt %d of row %d, which was answered", t.outcome.Try, s.id))
 			}
 			t.err = g.settle(t.outcome, t.unsent)
 		}
 	}
 	for _, t := range group {
 		switch {
-		case t.aside != nil:
-			t.err = g.setAside(t.aside)
+		case t.deferral != nil:
+			t.err = g.deferRow(t.deferral)
 		case t.intent != nil:
 			t.begun, t.err = g.begin(t.intent)
 		case t.fact != nil:
@@ -129,7 +129,7 @@ func (g *groupWriter) write(group []*transition) error {
 	return g.writeAll()
 }
 
-func (g *groupWriter) addItems(s *standing, items []Item) {
+func (g *groupWriter) addItems(s *rowState, items []Item) {
 	for _, i := range items {
 		g.items = append(g.items, record{s.id, string(i.Product), i.OrderType, i.OrderID, i.FilingStatus, i.FilingDate,
 			i.SubscriptionStatus, int64(i.Exception), i.ExceptionNote, int64(i.Cost.Amount), int64(i.Cost.Certainty),
@@ -144,12 +144,12 @@ func (g *groupWriter) remember(f *fact) {
 	g.facts[f.table] = append(g.facts[f.table], f)
 }
 
-func (g *groupWriter) move(s *standing, next filing.Result) {
+func (g *groupWriter) move(s *rowState, next filing.Result) {
 	s.result = next
 	g.touch(s)
 }
 
-func (g *groupWriter) touch(s *standing) {
+func (g *groupWriter) touch(s *rowState) {
 	if !s.touched {
 		s.touched = true
 		g.changed = append(g.changed, s)
@@ -166,10 +166,10 @@ func (g *groupWriter) readAll(group []*transition) error {
 			settled = append(settled, record{t.outcome.Row})
 		case t.event != nil:
 			events = append(events, record{t.event.ID})
-		case t.aside != nil:
-			rows = append(rows, record{t.aside.Row})
-			if t.aside.Wait != "" {
-				keys = append(keys, record{string(t.aside.Wait)})
+		case t.deferral != nil:
+			rows = append(rows, record{t.deferral.Row})
+			if t.deferral.Wait != "" {
+				keys = append(keys, record{string(t.deferral.Wait)})
 			}
 		case t.intent != nil:
 			rows = append(rows, record{t.intent.Row})
@@ -181,15 +181,15 @@ func (g *groupWriter) readAll(group []*transition) error {
 			}
 		}
 	}
-	g.rows = make(map[int64]*standing, len(rows))
+	g.rows = make(map[int64]*rowState, len(rows))
 	g.purchases = make(map[filing.Key]*purchase)
 	g.orders = make(map[string]rowRef)
 	g.covers = make(map[string][]*purchase)
-	g.told = make(map[string]bool)
+	g.knownEvents = make(map[string]bool)
 	err := g.l.query(g.ctx, g.tx, readEventIDs, columns{"id text"}, events, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
-		g.told[id] = true
+		g.knownEvents[id] = true
 		return err
 	})
 	if err != nil {
@@ -210,7 +210,7 @@ func (g *groupWriter) readAll(group []*transition) error {
 		return fmt.Errorf("read this process's lease: %w", err)
 	}
 	g.leased = expires > g.now
-	if err := g.l.query(g.ctx, g.tx, readStandings, columns{"id bigint"}, rows, g.addStanding); err != nil {
+	if err := g.l.query(g.ctx, g.tx, readRowStates, columns{"id bigint"}, rows, g.addRowState); err != nil {
 		return fmt.Errorf("read the rows of a group: %w", err)
 	}
 	err = g.l.queryAll(g.ctx, g.tx, g.addPurchase,
@@ -271,7 +271,7 @@ func (g *groupWriter) readFacts(group []*transition) error {
 }
 
 const (
-	readStandings = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
+	readRowStates = `SELECT r.id, r.result, r.message, r.cost, r.certainty, r.held, r.spent, r.spent_certainty, r.approved, r.approved_certainty, r.attempts, r.tries, r.doubt, r.dropped, r.company, r.creating, r.owner, r.due, r.waits, r.updated_at, r.batch, r.number, CASE WHEN b.paused <> 0 OR b.approval = 'wanted' OR b.second <> 0 AND b.approval <> 'given' THEN 1 ELSE 0 END, b.canceled
 		{{v}} JOIN rows r ON r.id = v.id JOIN batches b ON b.id = r.batch`
 	readPurchase    = `p.key, p.row, p.product, p.cover, p.year, p.bought, o.batch, o.number {{v}} JOIN purchases p ON `
 	readClaims      = `SELECT 0, ` + readPurchase + `p.row = v.id JOIN rows o ON o.id = p.row`
@@ -283,11 +283,11 @@ const (
 		WHERE p.cover <> '' AND `
 )
 
-func (g *groupWriter) addStanding(scan func(...any) error) error {
-	s := &standing{}
-	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.held, &s.spent.Amount,
-		&s.spent.Certainty, &s.approved.Amount, &s.approved.Certainty, &s.counted, &s.tries, &s.doubt, &s.dropped,
-		&s.company, &s.creating, &s.owner, &s.due, &s.waits, &s.since, &s.batch, &s.number, &s.paused,
+func (g *groupWriter) addRowState(scan func(...any) error) error {
+	s := &rowState{}
+	if err := scan(&s.id, &s.result, &s.message, &s.cost.Amount, &s.cost.Certainty, &s.reserved, &s.spent.Amount,
+		&s.spent.Certainty, &s.approved.Amount, &s.approved.Certainty, &s.counted, &s.tries, &s.uncertain, &s.dropped,
+		&s.company, &s.creating, &s.owner, &s.due, &s.blockedOn, &s.since, &s.batch, &s.number, &s.paused,
 		&s.canceled); err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ const (
 	writeKnown    = `INSERT INTO purchases (key, row, product, cover, year, why, at, bought, twin) SELECT v.key, v.row, v.product, v.cover, v.year, v.why, v.at, 1, v.twin {{v}} WHERE TRUE ON CONFLICT (key) DO NOTHING`
 	writeNotes    = `UPDATE rows SET message = CASE WHEN message = '' THEN v.note ELSE message || '; ' || v.note END {{v}} WHERE rows.id = v.id`
 	writeUnnamed  = `DELETE FROM items WHERE EXISTS (SELECT 1 {{v}} WHERE v.row = items.row AND v.order_id = items.order_id)`
-	writeUntold   = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
+	writeUnreport = `DELETE FROM told WHERE kind = 'uncertain' AND ref IN (SELECT v.row {{v}})`
 	writeEntries  = `INSERT INTO entries (at, kind, amount, row, note) SELECT v.at, v.kind, v.amount, v.row, v.note {{v}}`
 	writeItems    = `INSERT INTO items (row, product, order_type, order_id, filing_status, filing_date, subscription_status, exception, exception_note, cost, certainty, created_at)
 		SELECT v.row, v.product, v.type, v.order_id, v.status, v.date, v.subscription, v.exception, v.note, v.cost, v.certainty, v.at {{v}}
@@ -391,15 +391,15 @@ func (g *groupWriter) writeAll() error {
 	changed := make([]record, len(g.changed))
 	for i, s := range g.changed {
 		changed[i] = record{s.id, string(s.result), s.message, int64(s.cost.Amount), int64(s.cost.Certainty),
-			int64(s.held), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.counted),
-			int64(s.tries), flag(s.doubt), s.dropped, s.company, flag(s.creating), s.owner, s.due, s.waits, g.now}
+			int64(s.reserved), int64(s.spent.Amount), int64(s.spent.Certainty), int64(s.counted),
+			int64(s.tries), boolInt(s.uncertain), s.dropped, s.company, boolInt(s.creating), s.owner, s.due, s.blockedOn, g.now}
 	}
 	// What is set free may be claimed anew.
 	if err := g.l.execAll(g.ctx, g.tx,
 		statement{"open purchases again", writeUnbought, columns{"key text"}, keyRecords(g.unbought)},
 		statement{"free claims", writeFreed, columns{"key text", "row bigint"}, g.freed},
 		statement{"take order ids back", writeUnnamed, columns{"row bigint", "order_id text"}, g.unnamed},
-		statement{"tell of rows anew", writeUntold, columns{"row bigint"}, g.untold},
+		statement{"tell of rows anew", writeUnreport, columns{"row bigint"}, g.unreport},
 		statement{
 			"record decisions", writeDecided, columns{"row bigint", "try bigint", "decision text", "over text",
 				"made text", "products text", "creates bigint"}, g.decided,
@@ -471,7 +471,7 @@ func (g *groupWriter) claimRecords() []record {
 	var all []record
 	for _, c := range g.claims {
 		if !c.freed {
-			all = append(all, append(c.record, flag(c.bought)))
+			all = append(all, append(c.record, boolInt(c.bought)))
 		}
 	}
 	return all
@@ -514,7 +514,7 @@ func lastOfEach(facts []*fact) []record {
 // there.
 func (g *groupWriter) wake() error {
 	if g.short {
-		if err := g.l.wakeFunded(g.ctx, g.tx, g.c); err != nil {
+		if err := g.l.unblockFunded(g.ctx, g.tx, g.c); err != nil {
 			return err
 		}
 	}
@@ -523,7 +523,7 @@ func (g *groupWriter) wake() error {
 	}
 	var waits []record
 	for _, k := range slices.Concat(keyRecords(g.bought), g.freed, g.moved) {
-		waits = append(waits, record{waitsForKey + k[0].(string)})
+		waits = append(waits, record{blockedOnKey + k[0].(string)})
 	}
 	if err := g.l.exec(g.ctx, g.tx, writeWakes, columns{"key text"}, waits); err != nil {
 		return fmt.Errorf("wake rows: %w", err)

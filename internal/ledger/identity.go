@@ -73,7 +73,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 				Of:   a.Name,
 				Note: "at the first sign-in by " + p.Issuer + ", roles " + orNone(words),
 			}
-			return insertAct(ctx, tx, withID(recorded), now)
+			return insertAuditEvent(ctx, tx, withID(recorded), now)
 		case err != nil:
 			return err
 		case unlinked > 0:
@@ -82,7 +82,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			return ErrSession
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE identities SET used_at = $3 WHERE issuer = $1 AND subject = $2`,
-			p.Issuer, p.Subject, millis(now)); err != nil {
+			p.Issuer, p.Subject, toMillis(now)); err != nil {
 			return err
 		}
 		before, err := roleWords(a.Roles)
@@ -100,13 +100,13 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 			Of:   a.Name,
 			Note: "from the groups of " + p.Issuer + ": " + orNone(words) + ", before: " + orNone(before),
 		}
-		return insertAct(ctx, tx, withID(recorded), now)
+		return insertAuditEvent(ctx, tx, withID(recorded), now)
 	})
 	if err != nil {
 		return Account{}, false, fmt.Errorf("sign in by the provider: %w", err)
 	}
 	if recorded.What != "" {
-		l.tell(recorded)
+		l.report(recorded)
 	}
 	return a, created, nil
 }
@@ -116,7 +116,7 @@ func (l Accounts) SignInFromProvider(ctx context.Context, p Arrival) (a Account,
 // the same name. It returns ErrUnlinked where one of the names is that of another
 // account: whose it is, is for its owner to say.
 func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words string, now time.Time) (Account, error) {
-	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: moment(millis(now))}
+	a := Account{ID: newAccountID(), Roles: p.Roles, ManagedBy: p.Issuer, CreatedAt: fromMillis(toMillis(now))}
 	shown := ""
 	all, err := l.accounts(ctx, tx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l Accounts) addManaged(ctx context.Context, tx *sql.Tx, p Arrival, words s
 			}
 			added, err := affected(tx.ExecContext(ctx,
 				`INSERT INTO accounts (id, name, roles, created_at, managed_by) VALUES ($1,$2,$3,$4,$5) ON CONFLICT (name) DO NOTHING`,
-				a.ID, candidate, words, millis(now), p.Issuer))
+				a.ID, candidate, words, toMillis(now), p.Issuer))
 			if err != nil {
 				return Account{}, err
 			}
@@ -193,7 +193,7 @@ func insertIdentity(ctx context.Context, tx *sql.Tx, issuer, subject, account, n
 		`INSERT INTO identities (issuer, subject, account, name, created_at, used_at) VALUES ($1,$2,$3,$4,$5,$5)
 		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, created_at = excluded.created_at, unlinked_at = 0
 		WHERE identities.account = excluded.account AND identities.unlinked_at > 0`,
-		issuer, subject, account, name, millis(now)))
+		issuer, subject, account, name, toMillis(now)))
 	if err == nil && n == 0 {
 		err = ErrIdentity
 	}
@@ -231,7 +231,7 @@ func (l Accounts) UnlinkIdentity(ctx context.Context, account, issuer, subject s
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE identities SET unlinked_at = $4 WHERE account = $1 AND issuer = $2 AND subject = $3 AND unlinked_at = 0
 			AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = $1 AND a.managed_by = $2)`, account, issuer, subject,
-			millis(l.now())))
+			toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrNotFound
 		}
@@ -247,7 +247,7 @@ func (l Accounts) ListIdentities(ctx context.Context, account string) ([]Identit
 		var i Identity
 		var created, used int64
 		err := scan(&i.Issuer, &i.Subject, &i.Account, &i.Name, &created, &used)
-		i.CreatedAt, i.UsedAt = moment(created), moment(used)
+		i.CreatedAt, i.UsedAt = fromMillis(created), fromMillis(used)
 		all = append(all, i)
 		return err
 	})
@@ -272,7 +272,7 @@ func (l Accounts) LoadSignInRules(ctx context.Context) (r SignInRules, err error
 func (l Accounts) SetSignInRules(ctx context.Context, r SignInRules) error {
 	return wrap("change the rules of signing in", l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `UPDATE sign_in_rules SET second_factor = $1, trust_provider = $2 WHERE id = 1`,
-			flag(r.SecondFactor), flag(r.TrustProvider))
+			boolInt(r.SecondFactor), boolInt(r.TrustProvider))
 		return err
 	}))
 }
@@ -290,7 +290,7 @@ func (l Accounts) SetBreakGlass(ctx context.Context, id string, on bool) error {
 			return fmt.Errorf("%w: the sign-in provider manages %s, and a break-glass account works without it",
 				ErrAccount, a.Name)
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE accounts SET break_glass = $2 WHERE id = $1`, a.ID, flag(on))
+		_, err = tx.ExecContext(ctx, `UPDATE accounts SET break_glass = $2 WHERE id = $1`, a.ID, boolInt(on))
 		return err
 	}))
 }

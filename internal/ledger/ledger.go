@@ -113,7 +113,7 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	l.stopped.Add(2)
 	go l.commitGroups()
 	go l.keepLease()
-	if err := l.sealRosters(ctx); err != nil {
+	if err := l.sealCompanyLists(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -132,7 +132,7 @@ func (l *Ledger) connect(ctx context.Context, databaseURL string) (err error) {
 	}()
 	if databaseURL == "" {
 		l.dialect = sqlite
-		l.turns = newTurns(l.dir)
+		l.writeLock = newWriteLock(l.dir)
 		if err := l.createFile(); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	defer func() {
 		act.end(err == nil)
 		if act != nil && err == nil {
-			db.tell(act.act)
+			db.report(act.act)
 		}
 	}()
 	if !db.dialect.together {
@@ -274,10 +274,10 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		// costs it a goroutine a statement.
 		ctx = context.WithoutCancel(ctx)
 	}
-	if err := db.turns.take(); err != nil {
+	if err := db.writeLock.lock(); err != nil {
 		return err
 	}
-	defer db.turns.end()
+	defer db.writeLock.unlock()
 	if !db.dialect.together {
 		if err := db.followFile(); err != nil {
 			return err
@@ -289,7 +289,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 		return fmt.Errorf("begin a change of the ledger: %w", err)
 	}
 	defer tx.Rollback()
-	known := db.history.highest()
+	known := db.restoreCheck.highest()
 	c, err := db.readControl(ctx, tx)
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	if err := db.compare(ctx, tx, c, known); err != nil {
 		return err
 	}
-	if err := act.record(ctx, tx, moment(c.now)); err != nil {
+	if err := act.record(ctx, tx, fromMillis(c.now)); err != nil {
 		return err
 	}
 	if err := f(tx, c); err != nil {
@@ -311,26 +311,26 @@ func (db *database) commitChange(ctx context.Context, f func(*sql.Tx, *control) 
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("%w: %w", errCommit, err)
 	}
-	db.history.committed(c)
+	db.restoreCheck.committed(c)
 	return nil
 }
 
-// millis and moment keep times as Unix milliseconds; 0 is no time.
-func millis(t time.Time) int64 {
+// toMillis and moment keep times as Unix milliseconds; 0 is no time.
+func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-func moment(ms int64) time.Time {
+func fromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
 }
 
-func flag(b bool) int64 {
+func boolInt(b bool) int64 {
 	if b {
 		return 1
 	}

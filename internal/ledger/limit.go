@@ -29,7 +29,7 @@ func (l *Ledger) CostIncrease(ctx context.Context, batch string) (CostIncrease, 
 	var c CostIncrease
 	err := l.read.QueryRowContext(ctx,
 		`SELECT COUNT(*), CAST(COALESCE(SUM(approved), 0) AS BIGINT), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT), COALESCE(MAX(certainty), 0)
-		FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&c.Rows,
+		FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&c.Rows,
 		&c.Approved, &c.Cost.Amount, &c.Cost.Certainty)
 	return c, wrap("sum up the rows of batch "+batch+" that cost more than was approved", err)
 }
@@ -41,18 +41,18 @@ func (l *Ledger) ApproveCosts(ctx context.Context, batch string, looked CostIncr
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		var rows int
 		var cost money.Cents
-		if err := l.secondPerson(ctx, tx, batch, actor(ctx)); err != nil {
+		if err := l.secondPerson(ctx, tx, batch, auditPerson(ctx)); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx,
-			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval).Scan(&rows, &cost); err != nil {
+			`SELECT COUNT(*), CAST(COALESCE(SUM(cost + spent), 0) AS BIGINT) FROM rows WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval).Scan(&rows, &cost); err != nil {
 			return err
 		}
 		if rows != looked.Rows || cost != looked.Cost.Amount {
 			return ErrPlan
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE rows SET approved = cost + spent, approved_certainty = certainty, waits = '', message = '' WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, waitsForApproval); err != nil {
+			`UPDATE rows SET approved = cost + spent, approved_certainty = certainty, waits = '', message = '' WHERE batch = $1 AND result = 'ready' AND waits = $2`, batch, blockedOnApproval); err != nil {
 			return err
 		}
 		return l.ration(ctx, tx, c)

@@ -167,7 +167,7 @@ func (l *Ledger) ListEntries(ctx context.Context, q EntryQuery) ([]Entry, error)
 		var e Entry
 		var at, amount int64
 		err := scan(&e.ID, &at, &e.Kind, &amount, &e.Row, &e.Batch, &e.Number, &e.Note)
-		e.At, e.Amount = moment(at), money.Cents(amount)
+		e.At, e.Amount = fromMillis(at), money.Cents(amount)
 		all = append(all, e)
 		return err
 	})
@@ -204,7 +204,7 @@ func (l *Ledger) History(ctx context.Context, since, until time.Time, spans int)
 	// What happened before the first span counts into span -1.
 	err = drain(l.read.QueryContext(ctx,
 		`SELECT CASE WHEN at < $1 THEN -1 ELSE (at - $1) / $2 END AS span, kind, CAST(SUM(amount) AS BIGINT) FROM entries WHERE at < $3 GROUP BY 1, 2`,
-		millis(since), length, millis(since)+length*int64(spans)))(func(scan func(...any) error) error {
+		toMillis(since), length, toMillis(since)+length*int64(spans)))(func(scan func(...any) error) error {
 		var span int
 		var kind EntryKind
 		var sum money.Cents
@@ -246,5 +246,5 @@ func (l *Ledger) FirstDeposit(ctx context.Context) (time.Time, error) {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, fmt.Errorf("look for the first deposit: %w", err)
 	}
-	return moment(at), nil
+	return fromMillis(at), nil
 }

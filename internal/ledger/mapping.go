@@ -33,7 +33,7 @@ func (l Uploads) SetMapping(ctx context.Context, m Mapping) error {
 		_, err := tx.ExecContext(
 			ctx, `INSERT INTO mappings (shape, headers, columns, created_by, created_at) VALUES ($1,$2,$3,$4,$5)
 			ON CONFLICT (shape) DO UPDATE SET headers = excluded.headers, columns = excluded.columns, created_by = excluded.created_by, created_at = excluded.created_at`,
-			m.Shape, string(headers), string(columns), m.CreatedBy, millis(l.now()))
+			m.Shape, string(headers), string(columns), m.CreatedBy, toMillis(l.now()))
 		return err
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func scanMapping(scan func(...any) error) (Mapping, error) {
 	if err := scan(&m.Shape, &headers, &columns, &m.CreatedBy, &created); err != nil {
 		return m, err
 	}
-	m.CreatedAt = moment(created)
+	m.CreatedAt = fromMillis(created)
 	return m, errors.Join(json.Unmarshal(headers, &m.Headers), json.Unmarshal(columns, &m.Columns))
 }
 

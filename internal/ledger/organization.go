@@ -111,7 +111,7 @@ func (l *Ledger) BindClient(ctx context.Context, c Client) error {
 		_, err = tx.ExecContext(
 			ctx, `INSERT INTO organizations (created, domain, subdomain, unnamed, name, at) VALUES ($1,$2,$3,$4,$5,$6) ON CONFLICT DO NOTHING`,
 			c.Organization.CreatedAt, c.Organization.Domain, c.Organization.Subdomain, c.Unnamed, c.Organization.Name,
-			millis(l.now()))
+			toMillis(l.now()))
 		return err
 	})
 }

@@ -92,7 +92,7 @@ func (l *Ledger) KnownOrders(ctx context.Context, orders []string) (map[string]b
 func (l *Ledger) RecordResults(ctx context.Context, hash string) error {
 	return l.change(withoutAudit(ctx), func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO written (hash, at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, hash,
-			millis(l.now()))
+			toMillis(l.now()))
 		return err
 	})
 }

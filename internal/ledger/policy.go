@@ -84,7 +84,7 @@ func (l *Ledger) policy(ctx context.Context, q querier) (Policy, error) {
 	for word := range strings.FieldsSeq(products) {
 		p.Products = append(p.Products, filing.Product(word))
 	}
-	p.ChangedAt = moment(at)
+	p.ChangedAt = fromMillis(at)
 	return p, nil
 }
 
@@ -108,10 +108,10 @@ func (l *Ledger) ChangePolicy(ctx context.Context, next Policy) error {
 		if err != nil {
 			return err
 		}
-		by := actor(ctx)
+		by := auditPerson(ctx)
 		_, err = tx.ExecContext(
 			ctx, `UPDATE approval_policy SET second = $1, from_cents = $2, products = $3, terminal = $4, changed_by = $5, changed_at = $6 WHERE id = 1`,
-			flag(next.Second), next.From, strings.Join(words, " "), flag(next.Terminal), by, millis(l.now()))
+			boolInt(next.Second), next.From, strings.Join(words, " "), boolInt(next.Terminal), by, toMillis(l.now()))
 		if err != nil || !before.weaker(next) {
 			return err
 		}
@@ -134,7 +134,7 @@ func nameOr(name string) string {
 // keepAccessNotice keeps a notice of a change in who may do what.
 func (db *database) keepAccessNotice(ctx context.Context, x execer, subject, body string) error {
 	product := "Bulkfiling: "
-	now := millis(db.now())
+	now := toMillis(db.now())
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,'',$2,$3,$4,0,$4)`,
 		NotifyAccess, product+subject, body, now)

@@ -280,11 +280,11 @@ func (c *sealedColumn) replace(ctx context.Context, tx *sql.Tx, v sealedValue, f
 	return affected(tx.ExecContext(ctx, query, args...))
 }
 
-// sealRosters seals the company lists that an earlier version has kept as they
+// sealCompanyLists seals the company lists that an earlier version has kept as they
 // were, one in a transaction. Where several machines share a database it waits for
 // one that was given their key: a key of this machine would close the lists to all
 // others.
-func (l *Ledger) sealRosters(ctx context.Context) error {
+func (l *Ledger) sealCompanyLists(ctx context.Context) error {
 	if l.dialect.together && l.sealing.given == "" {
 		return nil
 	}
@@ -306,7 +306,7 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 		}
 		_, err = l.exclusively(withoutAudit(ctx),
 			`UPDATE rosters SET content = $2, sealed = 1 WHERE hash = $1 AND sealed = 0`, hash,
-			keys.Seal(nil, nil, content, rosterPlace(hash)))
+			keys.Seal(nil, nil, content, companyListPlace(hash)))
 		if err != nil {
 			return fmt.Errorf("seal the company list %s: %w", hash, err)
 		}
@@ -318,10 +318,10 @@ func (l *Ledger) sealRosters(ctx context.Context) error {
 	// The file and its log still have the pages of before. They are written anew,
 	// once; where another process reads all the while they stay, and go as their
 	// space is used again.
-	if err := l.turns.take(); err != nil {
+	if err := l.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.turns.end()
+	defer l.writeLock.unlock()
 	for _, query := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
 		_, _ = l.write.ExecContext(ctx, query)
 	}

@@ -34,7 +34,7 @@ func (l *Ledger) ResolveFormed(ctx context.Context, row int64, try int, orderIDs
 
 func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs []string, company string,
 	known []Claim, why string) error {
-	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
 		if s.creating {
 			return ErrCreating
 		}
@@ -53,7 +53,7 @@ func (l *Ledger) resolvePlaced(ctx context.Context, row int64, try int, orderIDs
 
 // productsOf says what order ids are of, as far as events told it. None may
 // belong to another row.
-func (g *groupWriter) productsOf(s *standing, orderIDs []string) (map[string]filing.Product, error) {
+func (g *groupWriter) productsOf(s *rowState, orderIDs []string) (map[string]filing.Product, error) {
 	of := make(map[string]filing.Product)
 	for _, id := range orderIDs {
 		var number int
@@ -84,7 +84,7 @@ var ErrCreating = errors.New("what is in doubt is the creation of the company: g
 // ResolveCreated settles a row whose company's creation was in doubt: a person
 // has seen that the company exists. Every row that waits for it may go on.
 func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company filing.Company, why string) error {
-	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		if !s.creating {
 			return fmt.Errorf("%w: its order is in doubt, not its company", ErrTransition)
 		}
@@ -100,33 +100,33 @@ func (l *Ledger) ResolveCreated(ctx context.Context, row int64, try int, company
 // ResolveNotPlaced settles an uncertain row as never made: its money is free
 // and it may be sent again.
 func (l *Ledger) ResolveNotPlaced(ctx context.Context, row int64, try int, why string) error {
-	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *standing) error {
+	return l.resolve(ctx, row, try, nil, func(g *groupWriter, s *rowState) error {
 		g.decide(s, filing.DecidedNotPlaced, nil, why)
 		s.counted = 0
-		return endNotice(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
+		return endNotification(ctx, g.tx, NotifyBatch, s.batch) // the batch will end once more
 	})
 }
 
 func (l *Ledger) resolve(ctx context.Context, row int64, try int, known []Claim,
-	decide func(*groupWriter, *standing) error) error {
+	decide func(*groupWriter, *rowState) error) error {
 	err := l.change(ctx, func(tx *sql.Tx, c *control) error {
 		g := &groupWriter{
 			l:   l,
 			ctx: ctx,
 			tx:  tx,
 			c:   c,
-			now: millis(l.now()),
+			now: toMillis(l.now()),
 		}
-		err := g.resolve(row, known, func(s *standing) error {
+		err := g.resolve(row, known, func(s *rowState) error {
 			if try != 0 && s.tries != try {
 				return fmt.Errorf("%w: it was sent again since, as attempt %d", ErrStale, s.tries)
 			}
 			if err := decide(g, s); err != nil || s.result != filing.Ready {
 				return err
 			}
-			waits, message, err := l.again(ctx, tx, s.batch, PartResolve)
+			waits, message, err := l.reapprove(ctx, tx, s.batch, PartResolve)
 			if waits != "" {
-				s.waits, s.message = waits, s.message+"; "+message
+				s.blockedOn, s.message = waits, s.message+"; "+message
 			}
 			return err
 		})
@@ -211,7 +211,7 @@ func (l *Ledger) NameCompany(ctx context.Context, row int64, company string, kno
 			ctx: ctx,
 			tx:  tx,
 			c:   c,
-			now: millis(l.now()),
+			now: toMillis(l.now()),
 		}
 		if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 		if err != nil {
 			return fmt.Errorf("encode row %d: %w", r.Row, err)
 		}
-		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, millis(l.now()), batch}
+		records[i] = record{r.Row, string(r.Result), r.Message, faults, request, toMillis(l.now()), batch}
 	}
 	released := slices.ContainsFunc(all, func(r Reviewed) bool { return r.Result == filing.Ready })
 	err := l.change(withoutAudit(ctx), func(tx *sql.Tx, c *control) error {
@@ -65,7 +65,7 @@ func (l *Ledger) KeepReview(ctx context.Context, batch string, all []Reviewed) e
 			if err := l.release(ctx, tx, batch, PartRetry); err != nil {
 				return err
 			}
-			if err := endNotice(ctx, tx, NotifyBatch, batch); err != nil { // it may end once more
+			if err := endNotification(ctx, tx, NotifyBatch, batch); err != nil { // it may end once more
 				return err
 			}
 		}
@@ -166,7 +166,7 @@ func (l *Ledger) RememberNames(ctx context.Context, named map[filing.Key]filing.
 		if err != nil {
 			return fmt.Errorf("remember the company %s: %w", ref, err)
 		}
-		records = append(records, record{ref, string(body), millis(l.now())})
+		records = append(records, record{ref, string(body), toMillis(l.now())})
 	}
 	if len(records) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 		if request == "" || json.Unmarshal([]byte(request), &r) != nil {
 			return nil // it cannot be shown by its name
 		}
-		n.Name, n.At, n.State = r.LegalName(), moment(at), r.Company.Sheet.FormationState
+		n.Name, n.At, n.State = r.LegalName(), fromMillis(at), r.Company.Sheet.FormationState
 		if r.Order.Formation != nil {
 			n.State = r.Order.FilingState
 		}
@@ -249,7 +249,7 @@ func (l *Ledger) NamesOnFile(ctx context.Context) ([]NameOnFile, error) {
 				return nil
 			}
 			seen[c.ID] = true
-			all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: moment(at)})
+			all = append(all, NameOnFile{Name: c.LegalName, State: c.FormationState, Company: c.ID, At: fromMillis(at)})
 			return nil
 		})
 	if err != nil {

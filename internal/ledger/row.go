@@ -32,7 +32,7 @@ func scanRow(scan func(...any) error) (Row, error) {
 	default:
 		r.Cost = money.Cost{Amount: left.Amount + spent.Amount, Certainty: max(left.Certainty, spent.Certainty)}
 	}
-	r.Dropped, r.UpdatedAt = splitProducts(dropped), moment(updated)
+	r.Dropped, r.UpdatedAt = splitProducts(dropped), fromMillis(updated)
 	if faults != "" {
 		if err := json.Unmarshal([]byte(faults), &r.Faults); err != nil {
 			return r, fmt.Errorf("read the faults of row %d: %w", r.ID, err)
@@ -185,7 +185,7 @@ func (l *Ledger) ReadyRows(ctx context.Context, ids []int64) ([]Row, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	in, args := list(ids, millis(l.now()))
+	in, args := list(ids, toMillis(l.now()))
 	return l.page(ctx, `r.id IN (SELECT r.id FROM rows r JOIN batches b ON b.id = r.batch WHERE `+sendable+
 		` AND r.id IN (`+in+`)) ORDER BY r.priority, r.id`, args...)
 }
@@ -212,7 +212,7 @@ func (l *Ledger) Sendable(ctx context.Context, only string, limit int) ([]int64,
 		// them all rather than take the first of their index.
 		err := drain(l.read.QueryContext(ctx,
 			`SELECT r.id FROM rows r WHERE r.batch = $2 AND r.result = 'ready' AND r.waits = '' AND r.due <= $1 ORDER BY r.priority, r.id LIMIT $3`,
-			millis(l.now()), batch, max(limit/len(batches), 1)))(func(scan func(...any) error) error {
+			toMillis(l.now()), batch, max(limit/len(batches), 1)))(func(scan func(...any) error) error {
 			var id int64
 			err := scan(&id)
 			ids = append(ids, id)
@@ -266,7 +266,7 @@ func (l *Ledger) Unfinished(ctx context.Context, batch string) (Unfinished, erro
 			COALESCE(SUM(CASE WHEN r.result = 'ready' AND r.waits <> '' AND EXISTS (SELECT 1 FROM purchases p JOIN rows h ON h.id = p.row
 				WHERE p.key = substr(r.waits, 5) AND r.waits <> 'funds' AND (h.result = 'placing' OR h.result = 'ready' AND h.waits = '' AND h.batch = r.batch)) THEN 1 ELSE 0 END), 0)
 		FROM rows r JOIN batches b ON b.id = r.batch WHERE r.batch = $2 AND r.result IN ('ready', 'placing')`,
-		millis(l.now()), batch).
+		toMillis(l.now()), batch).
 		Scan(&u.Sendable, &u.Later, &u.NextDue, &u.Placing, &u.Funds, &u.Keys, &u.Dearer, &u.Moving)
 	if err != nil {
 		return u, fmt.Errorf("see what is left of batch %s: %w", batch, err)

@@ -108,20 +108,20 @@ func (l Accounts) BeginProvenSession(ctx context.Context, account string, life t
 		if proof.Confirmed {
 			confirmed = now
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, millis(now),
-			millis(now.Add(-sessionIdle))); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE ends_at <= $1 OR seen_at <= $2`, toMillis(now),
+			toMillis(now.Add(-sessionIdle))); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO sessions (hash, account, origin, created_at, seen_at, ends_at, factor, provider_token, agent, confirmed_at) VALUES ($1,$2,$3,$4,$4,$5,$6,$7,$8,$9)`,
-			hash, a.ID, from, millis(now), millis(now.Add(life)), string(proof.Factor), token, proof.Agent,
-			millis(confirmed)); err != nil {
+			hash, a.ID, from, toMillis(now), toMillis(now.Add(life)), string(proof.Factor), token, proof.Agent,
+			toMillis(confirmed)); err != nil {
 			return err
 		}
 		if err := provenCredentials(ctx, tx, a.ID, proof.Factor); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, millis(now))
+		_, err = tx.ExecContext(ctx, `UPDATE accounts SET signed_in_at = $2 WHERE id = $1`, a.ID, toMillis(now))
 		return err
 	})
 	if err != nil {
@@ -149,22 +149,22 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		return Session{}, ErrSession
 	case err != nil:
 		return Session{}, fmt.Errorf("look a session up: %w", err)
-	case s.Account.Disabled || millis(now) >= ends || !now.Before(moment(seen).Add(sessionIdle)):
+	case s.Account.Disabled || toMillis(now) >= ends || !now.Before(fromMillis(seen).Add(sessionIdle)):
 		return Session{}, ErrSession
 	}
-	if now.Sub(moment(seen)) >= seenEvery {
+	if now.Sub(fromMillis(seen)) >= seenEvery {
 		if _, err := l.exclusively(withoutAudit(ctx), `UPDATE sessions SET seen_at = $2 WHERE hash = $1 AND seen_at < $2`,
-			hashed(secret), millis(now)); err != nil {
+			hashed(secret), toMillis(now)); err != nil {
 			return Session{}, fmt.Errorf("note that a session is used: %w", err)
 		}
-		seen = millis(now)
+		seen = toMillis(now)
 	}
 	if wanted && s.Factor == "" && slices.ContainsFunc(wantsFactor, s.Account.May) {
 		s.Account.Roles, s.Lacks = nil, s.Account.Roles
 	}
 	s.ID = hashed(secret)[:publicID]
-	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), moment(created), moment(seen), moment(ends)
-	s.ConfirmedAt = moment(confirmed)
+	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), fromMillis(created), fromMillis(seen), fromMillis(ends)
+	s.ConfirmedAt = fromMillis(confirmed)
 	return s, nil
 }
 
@@ -199,14 +199,14 @@ func (l Accounts) ListSessions(ctx context.Context, account string) ([]Session, 
 	var all []Session
 	err := drain(l.read.QueryContext(ctx, `SELECT hash, created_at, seen_at, ends_at, origin, agent FROM sessions
 		WHERE account = $1 AND ends_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, created_at DESC, hash`,
-		account, millis(now), millis(now.Add(-sessionIdle))))(func(scan func(...any) error) error {
+		account, toMillis(now), toMillis(now.Add(-sessionIdle))))(func(scan func(...any) error) error {
 		var s Session
 		var hash string
 		var created, seen, ends int64
 		if err := scan(&hash, &created, &seen, &ends, &s.From, &s.Agent); err != nil {
 			return err
 		}
-		s.ID, s.CreatedAt, s.SeenAt, s.EndsAt = hash[:publicID], moment(created), moment(seen), moment(ends)
+		s.ID, s.CreatedAt, s.SeenAt, s.EndsAt = hash[:publicID], fromMillis(created), fromMillis(seen), fromMillis(ends)
 		all = append(all, s)
 		return nil
 	})

@@ -68,7 +68,7 @@ func lapsed(status, filingStatus string, result filing.Result, heard, now int64)
 	case result == filing.Uncertain:
 		return "the order that opened it is uncertain"
 	case heard < trustedSince(now):
-		return "nothing was heard of it since " + moment(heard).UTC().Format(time.DateOnly)
+		return "nothing was heard of it since " + fromMillis(heard).UTC().Format(time.DateOnly)
 	}
 	return ""
 }
@@ -79,7 +79,7 @@ const selectSubscription = `SELECT p.cover, p.year, p.row, p.at, o.result, o.bat
 // subscriptions reads those of the given covers, by cover, the newest year first.
 func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (map[string][]Subscription, error) {
 	all := make(map[string][]Subscription)
-	now := millis(l.now())
+	now := toMillis(l.now())
 	err := drain(l.read.QueryContext(ctx, selectSubscription+where, args...))(func(scan func(...any) error) error {
 		var s Subscription
 		var cover, filingStatus string
@@ -90,7 +90,7 @@ func (l *Ledger) subscriptions(ctx context.Context, where string, args ...any) (
 			return err
 		}
 		heard = max(heard, bought)
-		s.HeardAt, s.Lapsed = moment(heard), lapsed(s.Status, filingStatus, result, heard, now)
+		s.HeardAt, s.Lapsed = fromMillis(heard), lapsed(s.Status, filingStatus, result, heard, now)
 		s.CompanyID, s.State = splitCover(cover)
 		// A purchase with several items is read once for each.
 		at := slices.IndexFunc(all[cover],
@@ -175,7 +175,7 @@ func (l *Ledger) RecordCoverage(ctx context.Context, rows ...Coverage) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	now := millis(l.now())
+	now := toMillis(l.now())
 	records := make([]record, len(rows))
 	for i, c := range rows {
 		records[i] = record{c.Batch, int64(c.Number), c.Cover, int64(c.Year), c.Opened, now}
@@ -295,7 +295,7 @@ func (l *Ledger) TellSubscription(ctx context.Context, order, status string) err
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		done, err := tx.ExecContext(ctx,
 			`UPDATE items SET subscription_status = $2, subscription_at = $3 WHERE order_id = $1 AND order_id <> '' AND product = 'annual-report'`,
-			order, status, millis(l.now()))
+			order, status, toMillis(l.now()))
 		if err != nil {
 			return fmt.Errorf("record the status of the subscription of %s: %w", order, err)
 		}
@@ -303,7 +303,7 @@ func (l *Ledger) TellSubscription(ctx context.Context, order, status string) err
 			return errors.Join(err, ErrNoSubscription)
 		}
 		_, err = tx.ExecContext(
-			ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, millis(l.now()))
+			ctx, `UPDATE rows SET updated_at = $2 WHERE result <> 'placing' AND id IN (SELECT row FROM items WHERE order_id = $1)`, order, toMillis(l.now()))
 		return err
 	})
 }
@@ -323,13 +323,13 @@ func (l *Ledger) matchRenewals(ctx context.Context, now int64) ([]Renewed, error
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	events, err := l.strangeEvents(ctx, l.read, now-subscriptionTrust.Milliseconds(), now)
+	events, err := l.listOrphanEvents(ctx, l.read, now-subscriptionTrust.Milliseconds(), now)
 	if err != nil {
 		return nil, err
 	}
 	var found []Renewed
 	taken := make(map[int64]bool)
-	for _, s := range strangers(events) {
+	for _, s := range orphanEvents(events) {
 		if s.product != filing.AnnualReport || s.company == "" || s.state == "" {
 			continue
 		}
@@ -385,7 +385,7 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 		if known {
 			return ErrOrderTaken
 		}
-		now := millis(l.now())
+		now := toMillis(l.now())
 		company, state := splitCover(cover)
 		o := filing.Order{
 			CompanyID:    company,
@@ -421,7 +421,7 @@ func (l *Ledger) Renew(ctx context.Context, row int64, order string) error {
 
 // takeRenewals gives the renewals that can only be of one covered row to it.
 func (l *Ledger) takeRenewals(ctx context.Context) (int, error) {
-	found, err := l.matchRenewals(ctx, millis(l.now()))
+	found, err := l.matchRenewals(ctx, toMillis(l.now()))
 	if err != nil {
 		return 0, err
 	}

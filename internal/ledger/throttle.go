@@ -182,9 +182,9 @@ func (l Accounts) loadFailures(ctx context.Context, c counter) (count int, at in
 	now := l.now()
 	var locked int64
 	err = l.read.QueryRowContext(ctx, `SELECT count, at, until FROM failures WHERE hash = $1 AND at >= $2`,
-		c.hash, millis(now.Add(-forgetAfter))).Scan(&count, &at, &locked)
-	if err == nil && locked > millis(now) {
-		until = moment(locked)
+		c.hash, toMillis(now.Add(-forgetAfter))).Scan(&count, &at, &locked)
+	if err == nil && locked > toMillis(now) {
+		until = fromMillis(locked)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -204,19 +204,19 @@ func (l Accounts) addFailure(ctx context.Context, c *counter, from string) (time
 			return time.Time{}, &TooMany{Until: until, Scope: c.scope.name}
 		case at == 0: // there is none, or one that no longer counts
 			if _, err := l.exclusively(ctx, `DELETE FROM failures WHERE at < $1`,
-				millis(now.Add(-forgetAfter))); err != nil {
+				toMillis(now.Add(-forgetAfter))); err != nil {
 				return time.Time{}, fmt.Errorf("forget old failures: %w", err)
 			}
 		}
-		count := c.scope.after(was, now.Sub(moment(at)))
+		count := c.scope.after(was, now.Sub(fromMillis(at)))
 		if wait := c.scope.wait(count); wait > 0 {
-			until = moment(millis(now.Add(wait)))
+			until = fromMillis(toMillis(now.Add(wait)))
 		}
 		n, err := affected(l.exclusively(ctx,
 			`INSERT INTO failures (hash, count, until, at, origin) VALUES ($1,$2,$3,$4,$5)
 			ON CONFLICT (hash) DO UPDATE SET count = excluded.count, until = excluded.until, at = excluded.at, origin = excluded.origin
 			WHERE failures.count = $6 AND failures.at = $7`,
-			c.hash, count+1, millis(until), millis(now), from, was, at))
+			c.hash, count+1, toMillis(until), toMillis(now), from, was, at))
 		if err != nil {
 			return time.Time{}, fmt.Errorf("count failed attempts: %w", err)
 		}

@@ -18,9 +18,9 @@ const maxGroup = 512
 // What a ready row waits for: money, the approval of a higher cost, or, with the
 // key behind it, another row's purchase.
 const (
-	waitsForApproval = "approval"
-	waitsForFunds    = "funds"
-	waitsForKey      = "key:"
+	blockedOnApproval = "approval"
+	blockedOnFunds    = "funds"
+	blockedOnKey      = "key:"
 )
 
 // Intent is what must be durable before the first byte of an order leaves.
@@ -125,12 +125,12 @@ type fact struct {
 
 // transition is one caller's wish, answered only after its commit.
 type transition struct {
-	intent  *Intent
-	outcome *Outcome
-	aside   *Deferral
-	fact    *fact
-	event   *Event
-	unsent  bool // the outcome is that of an intent which nobody in this process holds
+	intent   *Intent
+	outcome  *Outcome
+	deferral *Deferral
+	fact     *fact
+	event    *Event
+	unsent   bool // the outcome is that of an intent which nobody in this process holds
 
 	begun Begun
 	fresh bool // the event was not there yet
@@ -190,7 +190,7 @@ func (l *Ledger) Settle(ctx context.Context, out Outcome) error {
 
 // Defer commits what was decided about a ready row without an attempt.
 func (l *Ledger) Defer(ctx context.Context, a Deferral) error {
-	if err := l.submit(ctx, &transition{aside: &a}); err != nil {
+	if err := l.submit(ctx, &transition{deferral: &a}); err != nil {
 		return fmt.Errorf("set row %d aside: %w", a.Row, err)
 	}
 	return nil
@@ -262,7 +262,7 @@ func (l *Ledger) commitTogether(group []*transition) error {
 		return g.write(group)
 	})
 	if err == nil {
-		l.history.remember(group, l.clock.uptime())
+		l.restoreCheck.remember(group, l.clock.uptime())
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 		sealed := aead.Seal(nil, nil, part[:read], uploadPlace(u.ID, n))
 		if _, err := l.exclusively(withoutAudit(ctx),
 			`INSERT INTO upload_parts (upload, part, sealed, at) VALUES ($1,$2,$3,$4)`, u.ID, n, sealed,
-			millis(u.CreatedAt)); err != nil {
+			toMillis(u.CreatedAt)); err != nil {
 			return err
 		}
 		if err != nil {
@@ -90,7 +90,7 @@ func (l Uploads) keepUpload(ctx context.Context, u *Upload, content io.Reader) e
 	return l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		_, err := tx.ExecContext(
 			ctx, `INSERT INTO uploads (id, file, size, hash, options, edits, created_by, created_at, changed_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$8)`,
-			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, millis(u.CreatedAt))
+			u.ID, u.File, u.Size, u.Hash, string(u.Options), edits, u.CreatedBy, toMillis(u.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (l Uploads) scanUpload(scan func(...any) error) (Upload, error) {
 		&created, &changed); err != nil {
 		return u, err
 	}
-	u.CreatedAt, u.ChangedAt = moment(created), moment(changed)
+	u.CreatedAt, u.ChangedAt = fromMillis(created), fromMillis(changed)
 	if edits == "" {
 		return u, nil
 	}
@@ -230,14 +230,14 @@ func (l Uploads) Change(ctx context.Context, u Upload) error {
 	err = l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE uploads SET options = $3, edits = $4, version = version + 1, batch = '', quote = '', changed_at = $5 WHERE id = $1 AND version = $2`,
-			u.ID, u.Version, string(u.Options), edits, millis(l.now())))
+			u.ID, u.Version, string(u.Options), edits, toMillis(l.now())))
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
 		if err != nil {
 			return err
 		}
-		if err := contribute(ctx, tx, uploadObject(u.ID), actor(ctx), PartEdit); err != nil || u.Batch == "" {
+		if err := contribute(ctx, tx, uploadObject(u.ID), auditPerson(ctx), PartEdit); err != nil || u.Batch == "" {
 			return err
 		}
 		return l.dropBatch(ctx, tx, u.Batch)
@@ -305,7 +305,7 @@ func (l Uploads) dropUpload(ctx context.Context, tx *sql.Tx, id string) error {
 // their batch was opened by other means, and what is left of those that never
 // arrived whole. It returns the number of sheets.
 func (l Uploads) Prune(ctx context.Context, age time.Duration) (int, error) {
-	before, yesterday := millis(l.now().Add(-age)), millis(l.now().Add(-24*time.Hour))
+	before, yesterday := toMillis(l.now().Add(-age)), toMillis(l.now().Add(-24*time.Hour))
 	dropped := 0
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		var ids []string

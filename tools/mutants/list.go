@@ -212,7 +212,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestStaleReadingIsLost",
 		edits: []edit{
-			{"s.result != filing.Ready || s.tries != in.Tries || s.waits", "s.result != filing.Ready || s.waits"},
+			{"s.result != filing.Ready || s.tries != in.Tries || s.blockedOn", "s.result != filing.Ready || s.blockedOn"},
 		},
 		harm: "A task that was delivered twice sends its order twice.",
 	},
@@ -336,7 +336,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestSettle|TestDoubtIsKept",
 		edits: []edit{
-			{"	case wasOpen || bought < 0:\n		hold = max(s.held-bought, 0)",
+			{"	case wasOpen || bought < 0:\n		hold = max(s.reserved-bought, 0)",
 				"	case wasOpen || bought < 0:\n		hold = 0"},
 		},
 		harm: "The money of an order that may have been made is spent once more.",
@@ -366,7 +366,7 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestSetAsideOfAnUncertainAttempt",
 		edits: []edit{
-			{"case a.Next != filing.Ready && s.doubt:", "case a.Next != filing.Ready && s.doubt && s.id < 0:"},
+			{"case a.Next != filing.Ready && s.uncertain:", "case a.Next != filing.Ready && s.uncertain && s.id < 0:"},
 		},
 		harm: "A row that may have been bought is reported as rejected, its money stays reserved forever, and " +
 			"no one checks it.",
@@ -466,8 +466,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestOnlySpareMoneyWakes",
 		edits: []edit{
-			{"	if g.short {\n		if err := g.l.wakeFunded(",
-				"	if g.short && g.now < 0 {\n		if err := g.l.wakeFunded("},
+			{"	if g.short {\n		if err := g.l.unblockFunded(",
+				"	if g.short && g.now < 0 {\n		if err := g.l.unblockFunded("},
 		},
 		harm: "Money is free and no one uses it: filings miss their deadlines.",
 	},
@@ -536,8 +536,8 @@ var mutants = []mutant{
 		pkg:   ledgerTests,
 		tests: "TestCancelTakesBackWhatWasNotSent",
 		edits: []edit{
-			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, millis(l.now()), takenBack",
-				"WHERE batch = $1 AND result = 'ready'`, batch, millis(l.now()), takenBack"},
+			{"WHERE batch = $1 AND result = 'ready' AND doubt = 0`, batch, toMillis(l.now()), takenBack",
+				"WHERE batch = $1 AND result = 'ready'`, batch, toMillis(l.now()), takenBack"},
 		},
 		harm: "A row that may have been bought is reported as canceled before it was sent.",
 	},
@@ -573,15 +573,15 @@ var mutants = []mutant{
 	},
 	{
 		name:  "every process of another machine is dead",
-		file:  "internal/ledger/owner.go",
+		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
 		tests: "TestLeaseOfAnotherMachine|TestClocksOfProcessesPlayNoRole",
-		edits: []edit{{"return now < millis(o.ExpiresAt)", "return now < 0"}},
+		edits: []edit{{"return now < toMillis(o.ExpiresAt)", "return now < 0"}},
 		harm:  "Orders that are under way elsewhere are called uncertain, or sent a second time beside the first.",
 	},
 	{
 		name:  "own orders swept",
-		file:  "internal/ledger/owner.go",
+		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
 		tests: "TestIntentOfWhichNobodyHeard",
 		edits: []edit{
@@ -591,7 +591,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "an intent of which no one heard is not given back",
-		file:  "internal/ledger/owner.go",
+		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
 		tests: "TestIntentOfWhichNobodyHeard",
 		edits: []edit{
@@ -602,7 +602,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a dead process's order repeated at once",
-		file:  "internal/ledger/owner.go",
+		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
 		tests: "TestRepeatableOrderWaitsForTheTimeOut",
 		edits: []edit{{"return sent.Add(o.Timeout)", "return sent"}},
@@ -610,7 +610,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a process that stood still sends",
-		file:  "internal/ledger/owner.go",
+		file:  "internal/ledger/process.go",
 		pkg:   ledgerTests,
 		tests: "TestProcessThatStoodStillMayNotSend",
 		edits: []edit{
@@ -621,7 +621,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a ledger that went back in time is not found",
-		file:  "internal/ledger/restored.go",
+		file:  "internal/ledger/restorecheck.go",
 		pkg:   ledgerTests,
 		tests: "TestLedgerThatWentBackInTime",
 		edits: []edit{
@@ -631,7 +631,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what a restored ledger lost is not written back",
-		file:  "internal/ledger/restored.go",
+		file:  "internal/ledger/restorecheck.go",
 		pkg:   ledgerTests,
 		tests: "TestLedgerThatWentBackInTime",
 		edits: []edit{{"	return db.writeBack(ctx, tx, c)\n", "	return nil\n"}},

@@ -33,9 +33,9 @@ const (
 	// as well be somebody else's: less where it does not name the company.
 	evidenceFor      = 2 * time.Minute
 	namedEvidenceFor = 24 * time.Hour
-	// strangersFor is how long an order that nobody knows speaks against another
+	// orphanEventsFor is how long an order that nobody knows speaks against another
 	// one of its kind: somebody else orders here, too.
-	strangersFor = 24 * time.Hour
+	orphanEventsFor = 24 * time.Hour
 	// quiet is how long an event waits for others that would make it doubtful.
 	// Where somebody else is placing orders of the kind, more of them come.
 	quiet = 3 * time.Second
@@ -49,8 +49,8 @@ type Settled struct {
 	Number       int
 }
 
-// doubtful is a row that may own an order nobody knows.
-type doubtful struct {
+// candidate is a row that may own an order nobody knows.
+type candidate struct {
 	row          int64
 	batch        string
 	number       int
@@ -59,7 +59,7 @@ type doubtful struct {
 	state        filing.State
 	year         string
 	began, ended int64 // the attempt in doubt; ended is 0 while the answer is out
-	supposed     bool  // nobody saw the attempt begin: it may be days long
+	assumed      bool  // nobody saw the attempt begin: it may be days long
 	main         bool  // the product is what the row is about: its agent's order alone tells little
 	// its answer may still come, or it has one and was sent twice: it keeps
 	// others from being settled
@@ -67,8 +67,8 @@ type doubtful struct {
 	nameless int64 // the item that has no order id yet; 0 where the row has no items
 }
 
-// stranger is an order that nobody knows, and what was told of it.
-type stranger struct {
+// orphanEvent is an order that nobody knows, and what was told of it.
+type orphanEvent struct {
 	order, orderType, event, company string
 	product                          filing.Product
 	state                            filing.State
@@ -79,7 +79,7 @@ type stranger struct {
 }
 
 // fits reports whether the order can be the row's.
-func (d doubtful) fits(s stranger) bool {
+func (d candidate) fits(s orphanEvent) bool {
 	return d.product == s.product && s.at >= d.began-clockSkew.Milliseconds() &&
 		agree(s.company, d.company) && agree(s.state, d.state) && agree(s.year, d.year)
 }
@@ -89,7 +89,7 @@ func agree[T ~string](a, b T) bool { return a == "" || b == "" || a == b }
 
 // certain reports whether an order that fits is new enough to be told from all
 // others: it has only just been made, as the attempt was.
-func (d doubtful) certain(s stranger, now int64) bool {
+func (d candidate) certain(s orphanEvent, now int64) bool {
 	within, silence := evidenceFor, quiet
 	named := s.company != "" && s.company == d.company
 	if named {
@@ -97,7 +97,7 @@ func (d doubtful) certain(s stranger, now int64) bool {
 	}
 	// An attempt that ended only when somebody found its process gone may have
 	// been over for days.
-	seen := !d.supposed && (d.nameless != 0 || d.ended-d.began <= evidenceFor.Milliseconds())
+	seen := !d.assumed && (d.nameless != 0 || d.ended-d.began <= evidenceFor.Milliseconds())
 	return (named || seen) && (d.main || d.nameless != 0) && progress(s.status) <= progress("pending") &&
 		s.at <= d.ended+within.Milliseconds() && s.heard <= now-silence.Milliseconds()
 }
@@ -108,17 +108,17 @@ func (d doubtful) certain(s stranger, now int64) bool {
 // may have made an order as well. The appointment of an agent is no evidence of
 // anything: no event is to tell of it. Source: spec section 6.
 const (
-	inDoubt     = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
-	selectBegan = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + inDoubt + `), r.updated_at)`
-	selectDoubt = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + inDoubt +
+	uncertainAttempt = `a.row = r.id AND a.class IN ('unreadable', 'no-answer', 'server-error')`
+	selectBegan      = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, COALESCE((SELECT MIN(a.started_at) FROM attempts a WHERE ` + uncertainAttempt + `), r.updated_at)`
+	selectCandidates = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE ` + uncertainAttempt +
 		`), r.updated_at), CASE WHEN EXISTS (SELECT 1 FROM attempts a WHERE a.row = r.id AND a.try = r.tries AND a.owner = '` + assumedOwner + `') THEN 1 ELSE 0 END`
 	ofClaims      = ` FROM rows r JOIN purchases p ON p.row = r.id AND p.bought = 0 WHERE p.product <> 'registered-agent' AND r.creating = 0 AND `
-	readUncertain = selectDoubt + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
-	readRetried   = selectDoubt + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
+	readUncertain = selectCandidates + `, 0, 0` + ofClaims + `r.result = 'uncertain'`
+	readRetried   = selectCandidates + `, 1, 0` + ofClaims + `r.result = 'ready' AND r.doubt <> 0`
 	readPlacing   = `SELECT r.id, r.batch, r.number, p.product, r.company, r.request, r.updated_at, 0, 0, 1, 0` +
 		ofClaims + `r.result = 'placing'`
 	readNameless  = selectBegan + `, COALESCE((SELECT MAX(a.ended_at) FROM attempts a WHERE a.row = r.id), r.updated_at), 0, 0, p.id FROM items p JOIN rows r ON r.id = p.row WHERE p.order_id = '' AND p.product <> 'registered-agent' AND r.result = 'placed'`
-	readSentTwice = selectDoubt + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
+	readSentTwice = selectCandidates + `, 1, 0 FROM (SELECT DISTINCT a.row FROM attempts a WHERE a.class IN ('unreadable', 'no-answer', 'server-error') AND a.ended_at >= $1) d JOIN rows r ON r.id = d.row
 		JOIN (SELECT row, product FROM purchases UNION SELECT row, product FROM items) p ON p.row = r.id
 		WHERE p.product <> 'registered-agent' AND r.creating = 0 AND r.result NOT IN ('uncertain', 'placing') AND r.doubt = 0 AND r.tries > 1
 			AND NOT EXISTS (SELECT 1 FROM items i WHERE i.row = r.id AND i.product = p.product AND i.order_id = '')`
@@ -126,9 +126,9 @@ const (
 		`' AND e.received_at BETWEEN $1 AND $2 ORDER BY e.order_id, e.created_at, e.seq`
 )
 
-// strangers gathers the orders that nobody knows, by what was told of them.
-func strangers(events []Event) []stranger {
-	var all []stranger
+// orphanEvents gathers the orders that nobody knows, by what was told of them.
+func orphanEvents(events []Event) []orphanEvent {
+	var all []orphanEvent
 	for _, e := range events {
 		product, known := e.Product()
 		if !known {
@@ -137,12 +137,12 @@ func strangers(events []Event) []stranger {
 		at := e.made() // one out of the future proves nothing
 		last := len(all) - 1
 		if last < 0 || all[last].order != e.OrderID {
-			all = append(all, stranger{order: e.OrderID, product: product, at: at + 1})
+			all = append(all, orphanEvent{order: e.OrderID, product: product, at: at + 1})
 			last++
 		}
 		s := &all[last]
 		if at < s.at {
-			s.at, s.event, s.status, s.heard = at, e.ID, e.FilingStatus, millis(e.ReceivedAt)
+			s.at, s.event, s.status, s.heard = at, e.ID, e.FilingStatus, toMillis(e.ReceivedAt)
 		}
 		if product == filing.AgentChange {
 			s.product = product // one of its events said so
@@ -153,12 +153,12 @@ func strangers(events []Event) []stranger {
 	return all
 }
 
-func (l *Ledger) doubtful(ctx context.Context, q querier, query string, args ...any) ([]doubtful, error) {
-	var all []doubtful
+func (l *Ledger) listCandidates(ctx context.Context, q querier, query string, args ...any) ([]candidate, error) {
+	var all []candidate
 	err := drain(q.QueryContext(ctx, query, args...))(func(scan func(...any) error) error {
-		var d doubtful
+		var d candidate
 		var request string
-		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.supposed,
+		if err := scan(&d.row, &d.batch, &d.number, &d.product, &d.company, &request, &d.began, &d.ended, &d.assumed,
 			&d.open, &d.nameless); err != nil {
 			return err
 		}
@@ -189,16 +189,16 @@ func (l *Ledger) doubtful(ctx context.Context, q querier, query string, args ...
 
 // match is an order and the one row that it can be of.
 type match struct {
-	row   doubtful
-	order stranger
+	row   candidate
+	order orphanEvent
 }
 
-// certain finds the orders that nobody knows and that can only be one row's. It
+// findCertain finds the orders that nobody knows and that can only be one row's. It
 // looks without a lock: what is to be settled is looked at again under it.
-func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, error) {
-	var rows []doubtful
+func (l *Ledger) findCertain(ctx context.Context, q querier, now int64) ([]match, error) {
+	var rows []candidate
 	for _, query := range []string{readUncertain, readNameless} {
-		more, err := l.doubtful(ctx, q, query)
+		more, err := l.listCandidates(ctx, q, query)
 		if err != nil {
 			return nil, err
 		}
@@ -215,16 +215,16 @@ func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, er
 	if oldest == now {
 		return nil, nil
 	}
-	events, err := l.strangeEvents(ctx, q, oldest-strangersFor.Milliseconds(), now)
+	events, err := l.listOrphanEvents(ctx, q, oldest-orphanEventsFor.Milliseconds(), now)
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}
-	orders := strangers(events)
+	orders := orphanEvents(events)
 	for _, other := range []struct {
 		query string
 		args  []any
 	}{{readRetried, nil}, {readPlacing, nil}, {readSentTwice, []any{latest}}} {
-		more, err := l.doubtful(ctx, q, other.query, other.args...)
+		more, err := l.listCandidates(ctx, q, other.query, other.args...)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +232,7 @@ func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, er
 	}
 	var matches []match
 	for _, s := range orders {
-		at := slices.IndexFunc(rows, func(d doubtful) bool { return d.fits(s) })
+		at := slices.IndexFunc(rows, func(d candidate) bool { return d.fits(s) })
 		if at < 0 {
 			continue
 		}
@@ -240,9 +240,9 @@ func (l *Ledger) certain(ctx context.Context, q querier, now int64) ([]match, er
 		switch {
 		case d.open || !d.certain(s, now):
 			continue
-		case slices.ContainsFunc(rows[at+1:], func(other doubtful) bool { return other.fits(s) }):
+		case slices.ContainsFunc(rows[at+1:], func(other candidate) bool { return other.fits(s) }):
 			continue
-		case slices.ContainsFunc(orders, func(other stranger) bool {
+		case slices.ContainsFunc(orders, func(other orphanEvent) bool {
 			named := s.company != "" && s.company == d.company
 			return other.order != s.order && (d.fits(other) || !named && other.product == s.product)
 		}):
@@ -262,13 +262,13 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 	if err != nil {
 		return nil, fmt.Errorf("look for evidence: %w", err)
 	}
-	matches, err := l.certain(ctx, tx, millis(l.now()))
+	matches, err := l.findCertain(ctx, tx, toMillis(l.now()))
 	if err := errors.Join(err, tx.Rollback()); err != nil {
 		return nil, err
 	}
 	for _, m := range matches {
 		failed := l.change(ctx, func(tx *sql.Tx, c *control) error {
-			return (&applier{l: l, ctx: ctx, tx: tx, now: millis(l.now())}).own(c, m.row, m.order)
+			return (&applier{l: l, ctx: ctx, tx: tx, now: toMillis(l.now())}).own(c, m.row, m.order)
 		})
 		if errors.Is(failed, ErrOrderTaken) || errors.Is(failed, ErrTransition) {
 			// Somebody was quicker. The events of an order that is a row's by now
@@ -297,7 +297,7 @@ func (l *Ledger) settleByEvents(ctx context.Context) (settled []Settled, err err
 }
 
 // own makes an order that nobody knew a row's own.
-func (a *applier) own(c *control, d doubtful, s stranger) error {
+func (a *applier) own(c *control, d candidate, s orphanEvent) error {
 	if d.nameless == 0 {
 		g := &groupWriter{
 			l:   a.l,
@@ -306,7 +306,7 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 			c:   c,
 			now: a.now,
 		}
-		return g.resolve(d.row, nil, func(row *standing) error {
+		return g.resolve(d.row, nil, func(row *rowState) error {
 			if _, err := g.productsOf(row, []string{s.order}); err != nil {
 				return err // it may have become another row's since
 			}
@@ -333,14 +333,14 @@ func (a *applier) own(c *control, d doubtful, s stranger) error {
 // placed decides that an uncertain row's order was made. What an order id is of
 // is told by its event, or else by its place; an item without an id waits for the
 // event that tells it.
-func (g *groupWriter) placed(s *standing, orderIDs []string, of map[string]filing.Product, message string) {
+func (g *groupWriter) placed(s *rowState, orderIDs []string, of map[string]filing.Product, message string) {
 	state := filing.Fold(s.attempts, filing.AttemptLimits{})
 	g.placedAs(s, orderIDs, of, state.Open, nil, message)
 }
 
 // placedAs decides it where the products that are left to have an order are known
 // otherwise, and something besides is known to be made.
-func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]filing.Product, left []filing.Product,
+func (g *groupWriter) placedAs(s *rowState, orderIDs []string, of map[string]filing.Product, left []filing.Product,
 	besides []filing.Purchase, message string) {
 	left = slices.Clone(left)
 	take := func(p filing.Product) bool {
@@ -368,7 +368,7 @@ func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]fil
 	}
 	made := slices.Clone(besides)
 	cost := money.Cost{
-		Amount:    s.held,
+		Amount:    s.reserved,
 		Certainty: s.cost.Certainty,
 	} // what was reserved is spent, whatever of it is whose
 	for _, i := range items {
@@ -382,7 +382,7 @@ func (g *groupWriter) placedAs(s *standing, orderIDs []string, of map[string]fil
 }
 
 // resolve changes one uncertain row.
-func (g *groupWriter) resolve(row int64, known []Claim, decide func(*standing) error) error {
+func (g *groupWriter) resolve(row int64, known []Claim, decide func(*rowState) error) error {
 	if err := g.readAll([]*transition{{outcome: &Outcome{Row: row, Known: known}}}); err != nil {
 		return err
 	}
@@ -399,9 +399,9 @@ func (g *groupWriter) resolve(row int64, known []Claim, decide func(*standing) e
 	return g.writeAll()
 }
 
-// strangeEvents are those of orders that nobody knows and that came in between
+// listOrphanEvents are those of orders that nobody knows and that came in between
 // two moments, without their bodies, by order.
-func (l *Ledger) strangeEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
+func (l *Ledger) listOrphanEvents(ctx context.Context, q querier, from, to int64) ([]Event, error) {
 	return readEvents(ctx, q, bodiless, readStrangers, []any{from, to})
 }
 
@@ -428,7 +428,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		return of, more, err
 	}
 	// Of all rows: an order may fit others than those that are asked for.
-	inDoubt, err := l.doubtful(ctx, l.read, readUncertain+` ORDER BY r.id`)
+	inDoubt, err := l.listCandidates(ctx, l.read, readUncertain+` ORDER BY r.id`)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -436,7 +436,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	for _, id := range rows {
 		wanted[id] = true
 	}
-	asked, began := make(map[int64][]*doubtful), int64(math.MaxInt64)
+	asked, began := make(map[int64][]*candidate), int64(math.MaxInt64)
 	for i := range inDoubt {
 		if d := &inDoubt[i]; wanted[d.row] {
 			asked[d.row] = append(asked[d.row], d)
@@ -446,7 +446,7 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 	if len(asked) == 0 {
 		return of, more, nil
 	}
-	events, err := l.strangeEvents(ctx, l.read, began-clockSkew.Milliseconds(), math.MaxInt64)
+	events, err := l.listOrphanEvents(ctx, l.read, began-clockSkew.Milliseconds(), math.MaxInt64)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -457,12 +457,12 @@ func (l *Ledger) Evidence(ctx context.Context, rows []int64) (of map[int64][]*Ev
 		}
 		told[e.OrderID].Events = append(told[e.OrderID].Events, e)
 	}
-	orders := strangers(events)
+	orders := orphanEvents(events)
 	shown := make(map[int]bool) // orders, by index
 	for row, all := range asked {
 		var fitting []int
 		for i := range orders {
-			if slices.ContainsFunc(all, func(d *doubtful) bool { return d.fits(orders[i]) }) {
+			if slices.ContainsFunc(all, func(d *candidate) bool { return d.fits(orders[i]) }) {
 				fitting = append(fitting, i)
 			}
 		}

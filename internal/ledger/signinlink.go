@@ -50,7 +50,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		case a.ManagedBy != "":
 			return ErrManaged
 		}
-		now, by := l.now(), person(actor(ctx))
+		now, by := l.now(), person(auditPerson(ctx))
 		makers, err := standsFor(ctx, tx, by)
 		if err != nil {
 			return err
@@ -59,13 +59,13 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1 OR account = $2`, millis(now),
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_links WHERE ends_at <= $1 OR account = $2`, toMillis(now),
 			a.ID); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(
 			ctx, `INSERT INTO sign_in_links (hash, id, account, made_by, behind, created_at, ends_at) VALUES ($1,$2,$3,$4,$5,$6,$7)`,
-			hash, "L"+rand.Text()[:11], a.ID, by, string(words), millis(now), millis(now.Add(life)))
+			hash, "L"+rand.Text()[:11], a.ID, by, string(words), toMillis(now), toMillis(now.Add(life)))
 		if err != nil || by == a.Name {
 			return err
 		}
@@ -77,7 +77,7 @@ func (l Accounts) MakeSignInLink(ctx context.Context, account string, life time.
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE accounts SET link_by = $2, link_at = $3, link_used_at = 0 WHERE id = $1`, a.ID, by,
-			millis(now)); err != nil {
+			toMillis(now)); err != nil {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "a link to reset the password of "+a.Name+" was made",
@@ -117,7 +117,7 @@ func (l Accounts) findSignInLink(ctx context.Context, q querier, secret string) 
 	a, err = scanAccount(func(dest ...any) error {
 		return q.QueryRowContext(ctx, `SELECT `+accountColumns+
 			`, t.behind FROM sign_in_links t JOIN accounts a ON a.id = t.account WHERE t.hash = $1 AND t.ends_at > $2`,
-			hashed(secret), millis(l.now())).Scan(append(dest, &behind)...)
+			hashed(secret), toMillis(l.now())).Scan(append(dest, &behind)...)
 	})
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && a.Disabled:
@@ -168,7 +168,7 @@ func (l Accounts) takeLink(ctx context.Context, tx *sql.Tx, a Account, secret, m
 	}
 	_, err = tx.ExecContext(
 		ctx, `UPDATE accounts SET behind = $2, unvouched_since = CASE WHEN unvouched_since = 0 THEN $3 ELSE unvouched_since END WHERE id = $1`,
-		a.ID, string(words), millis(l.now()))
+		a.ID, string(words), toMillis(l.now()))
 	return wrap("use a link up", err)
 }
 
@@ -188,7 +188,7 @@ func (l Accounts) ResetPassword(ctx context.Context, secret, password string) (A
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE accounts SET link_used_at = $2 WHERE id = $1`, a.ID,
-			millis(l.now())); err != nil {
+			toMillis(l.now())); err != nil {
 			return err
 		}
 		return l.keepAccessNotice(ctx, tx, "the password of "+a.Name+" was reset",
@@ -204,11 +204,11 @@ func (l Accounts) ListSignInLinks(ctx context.Context) ([]SignInLink, error) {
 	var all []SignInLink
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT t.id, a.name, a.password <> '', t.made_by, t.created_at, t.ends_at FROM sign_in_links t JOIN accounts a ON a.id = t.account
-		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, millis(l.now())))(func(scan func(...any) error) error {
+		WHERE t.ends_at > $1 ORDER BY t.created_at DESC, t.id`, toMillis(l.now())))(func(scan func(...any) error) error {
 		var s SignInLink
 		var created, ends int64
 		err := scan(&s.ID, &s.Account, &s.Resets, &s.MadeBy, &created, &ends)
-		s.CreatedAt, s.EndsAt = moment(created), moment(ends)
+		s.CreatedAt, s.EndsAt = fromMillis(created), fromMillis(ends)
 		all = append(all, s)
 		return err
 	})
@@ -248,12 +248,12 @@ func (l Accounts) FindLinkNews(ctx context.Context, account string) (*LinkNews, 
 	if err != nil {
 		return nil, fmt.Errorf("read what account %s is told: %w", account, err)
 	}
-	if at == 0 || l.now().Sub(moment(max(at, used))) > newsLife {
+	if at == 0 || l.now().Sub(fromMillis(max(at, used))) > newsLife {
 		return nil, nil
 	}
-	n.At = moment(at)
+	n.At = fromMillis(at)
 	if used > 0 {
-		n.UsedAt = moment(used)
+		n.UsedAt = fromMillis(used)
 	}
 	return &n, nil
 }
@@ -283,7 +283,7 @@ func (l Accounts) VouchFor(ctx context.Context, account string) error {
 			if err != nil {
 				return err
 			}
-			own, err := standsFor(ctx, tx, person(actor(ctx)))
+			own, err := standsFor(ctx, tx, person(auditPerson(ctx)))
 			if err != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func (l *Ledger) untilKnown(ctx context.Context, f func(*sql.Tx, *control) error
 // It covers what people change. What the ledger notes by itself is no act: quotes,
 // what the service answers and tells, whether somebody is still there.
 func WithAudit(ctx context.Context, a AuditEvent) context.Context {
-	a.ID = cmp.Or(a.ID, newAct())
+	a.ID = cmp.Or(a.ID, newAuditID())
 	return context.WithValue(ctx, auditKey{}, &auditing{act: a})
 }
 
@@ -95,8 +95,8 @@ func withoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*auditing)(nil))
 }
 
-// actor is who acts under the context, by name; "" where nobody does.
-func actor(ctx context.Context) string {
+// auditPerson is who acts under the context, by name; "" where nobody does.
+func auditPerson(ctx context.Context) string {
 	if a, _ := ctx.Value(auditKey{}).(*auditing); a != nil {
 		return a.act.By
 	}
@@ -117,7 +117,7 @@ func atTerminal(ctx context.Context) bool {
 	return typed
 }
 
-// actOf is the act that the context still has to record; nil for none. Whoever
+// auditOf is the act that the context still has to record; nil for none. Whoever
 // gets one has it alone until its end.
 func auditOf(ctx context.Context) *auditing {
 	a, _ := ctx.Value(auditKey{}).(*auditing)
@@ -137,7 +137,7 @@ func (a *auditing) record(ctx context.Context, tx *sql.Tx, now time.Time) error 
 	if a == nil {
 		return nil
 	}
-	return insertAct(ctx, tx, a.act, now)
+	return insertAuditEvent(ctx, tx, a.act, now)
 }
 
 // end lets the context's other changes go on.
@@ -149,23 +149,23 @@ func (a *auditing) end(committed bool) {
 	a.mu.Unlock()
 }
 
-// newAct makes the ID of an act that nobody can ask twice.
-func newAct() string { return rand.Text() }
+// newAuditID makes the ID of an act that nobody can ask twice.
+func newAuditID() string { return rand.Text() }
 
 // withID gives an act an ID where it has none.
 func withID(a AuditEvent) AuditEvent {
-	a.ID = cmp.Or(a.ID, newAct())
+	a.ID = cmp.Or(a.ID, newAuditID())
 	return a
 }
 
-func insertAct(ctx context.Context, x execer, a AuditEvent, now time.Time) error {
+func insertAuditEvent(ctx context.Context, x execer, a AuditEvent, now time.Time) error {
 	if a.At.IsZero() {
 		a.At = now
 	}
 	a.Of, a.Note = filing.HideSSNsInName(a.Of), filing.HideSSNs(a.Note)
 	n, err := affected(x.ExecContext(ctx,
 		`INSERT INTO acts (id, at, person, origin, what, object, note) VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (id) DO NOTHING`,
-		a.ID, millis(a.At), a.By, a.From, a.What, a.Of, a.Note))
+		a.ID, toMillis(a.At), a.By, a.From, a.What, a.Of, a.Note))
 	switch {
 	case err != nil:
 		return fmt.Errorf("record the act %s of %s: %w", a.What, a.By, err)
@@ -178,14 +178,14 @@ func insertAct(ctx context.Context, x execer, a AuditEvent, now time.Time) error
 // Record records an act that changes nothing: a download, a failed sign-in. It
 // returns ErrDone for an ID that was used before.
 func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
-	if err := l.turns.take(); err != nil {
+	if err := l.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.turns.end()
+	defer l.writeLock.unlock()
 	a = withID(a)
-	err := insertAct(ctx, l.write, a, l.now())
+	err := insertAuditEvent(ctx, l.write, a, l.now())
 	if err == nil {
-		l.tell(a)
+		l.report(a)
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func (l AuditLog) Record(ctx context.Context, a AuditEvent) error {
 // the log. It is to be named before anybody acts.
 func (l AuditLog) OnRecord(f func(AuditEvent)) { l.onAct.Store(&f) }
 
-func (db *database) tell(a AuditEvent) {
+func (db *database) report(a AuditEvent) {
 	if f := db.onAct.Load(); f != nil {
 		(*f)(a)
 	}
@@ -217,7 +217,7 @@ func (l AuditLog) List(ctx context.Context, q AuditQuery) ([]AuditEvent, error) 
 		var a AuditEvent
 		var at int64
 		err := scan(&a.Seq, &a.ID, &at, &a.By, &a.From, &a.What, &a.Of, &a.Note)
-		a.At = moment(at)
+		a.At = fromMillis(at)
 		all = append(all, a)
 		return err
 	})

@@ -80,20 +80,20 @@ const (
 	// Read every few seconds by every process, so each part is a look into an
 	// index. What is seldom there is asked for in the order of its index, and a
 	// batch as a range, or PostgreSQL would read all rows to find out.
-	readAffairs = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
+	selectReportable = `SELECT c.mode, c.paused, c.paused_note, c.paused_at,
 			EXISTS (SELECT 1 FROM (SELECT waits FROM rows WHERE waits <> '' AND waits = 'funds' ORDER BY waits LIMIT 1) AS w),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'funds' AND batch = '' AND lasts = 1),
 			EXISTS (SELECT 1 FROM notices WHERE kind = 'key' AND batch = '' AND lasts = 1),
 			EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = t.ref AND i.exception = t.mark))
 		FROM control c WHERE c.id = 1`
-	readEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
+	selectEndings = `SELECT s.id, s.told FROM (SELECT b.id, b.created_at,
 			EXISTS (SELECT 1 FROM notices n WHERE n.kind = 'batch' AND n.batch = b.id AND n.lasts = 1) AS told,
 			EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.result = 'ready' AND r.waits = '' ORDER BY r.batch LIMIT 1) AS w)
 				OR EXISTS (SELECT 1 FROM (SELECT r.id FROM rows r WHERE r.batch >= b.id AND r.batch <= b.id AND r.waits <> '' ORDER BY r.batch LIMIT 1) AS w)
 				OR b.id IN (SELECT r.batch FROM rows r WHERE r.result = 'placing') AS works
 			FROM batches b WHERE b.open = 1) AS s
 		WHERE s.told = s.works ORDER BY s.created_at DESC, s.id LIMIT 100`
-	readUntold = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty FROM rows r
+	selectPending = `SELECT 'uncertain', r.id, r.tries, r.id, r.batch, r.held, r.certainty FROM rows r
 			WHERE r.result = 'uncertain' AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'uncertain' AND t.ref = r.id AND t.mark = r.tries)
 		UNION ALL SELECT 'exceptions', i.id, i.exception, i.row, r.batch, 0, 0 FROM items i JOIN rows r ON r.id = i.row
 			WHERE i.exception <> 0 AND NOT EXISTS (SELECT 1 FROM told t WHERE t.kind = 'exceptions' AND t.ref = i.id AND t.mark = i.exception)
@@ -106,13 +106,13 @@ const (
 func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	var n Reportable
 	var since int64
-	err := l.read.QueryRowContext(ctx, readAffairs).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsReported,
+	err := l.read.QueryRowContext(ctx, selectReportable).Scan(&n.Mode, &n.Halt, &n.HaltNote, &since, &n.Short, &n.FundsReported,
 		&n.KeyReported, &n.Cured)
 	if err != nil {
 		return n, fmt.Errorf("look for news: %w", err)
 	}
-	n.HaltSince = moment(since)
-	err = drain(l.read.QueryContext(ctx, readEndings))(func(scan func(...any) error) error {
+	n.HaltSince = fromMillis(since)
+	err = drain(l.read.QueryContext(ctx, selectEndings))(func(scan func(...any) error) error {
 		var batch string
 		var told bool
 		if err := scan(&batch, &told); err != nil {
@@ -128,7 +128,7 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	if err != nil {
 		return n, fmt.Errorf("look for batches that have ended: %w", err)
 	}
-	err = drain(l.read.QueryContext(ctx, readUntold))(func(scan func(...any) error) error {
+	err = drain(l.read.QueryContext(ctx, selectPending))(func(scan func(...any) error) error {
 		var u Pending
 		if err := scan(&u.Kind, &u.Ref, &u.Mark, &u.Row, &u.Batch, &u.Reserved.Amount, &u.Reserved.Certainty); err != nil {
 			return err
@@ -142,8 +142,8 @@ func (l Notifications) FindReportable(ctx context.Context) (Reportable, error) {
 	return n, nil
 }
 
-// errTold ends a change that somebody else has made already.
-var errTold = errors.New("somebody else tells it")
+// errReported ends a change that somebody else has made already.
+var errReported = errors.New("somebody else tells it")
 
 // Add records what a person is to be told. It reports false where that
 // is recorded already, by another process as a rule: the same thing lasts, is
@@ -170,14 +170,14 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		case err != nil:
 			return err
 		case n.Lasts && lasts, n.Ends && !lasts, taken:
-			return errTold
+			return errReported
 		}
 		if n.Ends {
-			if err := endNotice(ctx, tx, n.Kind, n.Batch); err != nil {
+			if err := endNotification(ctx, tx, n.Kind, n.Batch); err != nil {
 				return err
 			}
 		}
-		now := millis(l.now())
+		now := toMillis(l.now())
 		due := now
 		if n.Subject == "" {
 			due = 0
@@ -185,7 +185,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 		var id int64
 		err = tx.QueryRowContext(
 			ctx, `INSERT INTO notices (kind, batch, subject, body, at, lasts, due) VALUES ($1,$2,$3,$4,$5,$6,$7) RETURNING id`,
-			n.Kind, n.Batch, n.Subject, n.Body, now, flag(n.Lasts), due).Scan(&id)
+			n.Kind, n.Batch, n.Subject, n.Body, now, boolInt(n.Lasts), due).Scan(&id)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (l Notifications) Add(ctx context.Context, n Notification) (kept bool, err 
 			columns{"kind text", "ref bigint", "mark bigint", "notice bigint"}, marks)
 	})
 	switch {
-	case errors.Is(err, errTold):
+	case errors.Is(err, errReported):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("keep a notice of %s: %w", n.Kind, err)
@@ -209,7 +209,7 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func endNotice(ctx context.Context, x execer, kind NotificationKind, batch string) error {
+func endNotification(ctx context.Context, x execer, kind NotificationKind, batch string) error {
 	_, err := x.ExecContext(ctx, `UPDATE notices SET lasts = 0 WHERE kind = $1 AND batch = $2 AND lasts = 1`,
 		kind, batch)
 	return err
@@ -218,11 +218,11 @@ func endNotice(ctx context.Context, x execer, kind NotificationKind, batch strin
 // End records that what was told is over, without telling that: when it
 // happens again it is news.
 func (l Notifications) End(ctx context.Context, kind NotificationKind, batch string) error {
-	if err := l.turns.take(); err != nil {
+	if err := l.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.turns.end()
-	if err := endNotice(ctx, l.write, kind, batch); err != nil {
+	defer l.writeLock.unlock()
+	if err := endNotification(ctx, l.write, kind, batch); err != nil {
 		return fmt.Errorf("end the notice of %s: %w", kind, err)
 	}
 	return nil
@@ -247,17 +247,17 @@ func (l Notifications) FindLast(ctx context.Context, kind NotificationKind, batc
 		kind, batch).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("look for the last notice of %s: %w", kind, err)
 	}
-	return moment(at), nil
+	return fromMillis(at), nil
 }
 
-const noticeColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told`
+const notificationColumns = `id, kind, batch, subject, body, at, lasts, due, tries, told`
 
-func scanNotice(scan func(...any) error) (Notification, error) {
+func scanNotification(scan func(...any) error) (Notification, error) {
 	var n Notification
 	var at int64
 	var told string
 	err := scan(&n.ID, &n.Kind, &n.Batch, &n.Subject, &n.Body, &at, &n.Lasts, &n.due, &n.Tries, &told)
-	n.At, n.Reported = moment(at), strings.Fields(told)
+	n.At, n.Reported = fromMillis(at), strings.Fields(told)
 	return n, err
 }
 
@@ -266,10 +266,10 @@ func scanNotice(scan func(...any) error) (Notification, error) {
 // does then. It reports false where nothing is due.
 func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 	lease time.Duration) (n Notification, ok bool, err error) {
-	in, args := list(kinds, millis(l.now()))
+	in, args := list(kinds, toMillis(l.now()))
 	for len(kinds) > 0 {
-		n, err = scanNotice(l.read.QueryRowContext(ctx,
-			`SELECT `+noticeColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+
+		n, err = scanNotification(l.read.QueryRowContext(ctx,
+			`SELECT `+notificationColumns+` FROM notices WHERE due <> 0 AND due <= $1 AND kind IN (`+in+
 				`) ORDER BY due, id LIMIT 1`, args...).Scan)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -277,7 +277,7 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 		case err != nil:
 			return Notification{}, false, fmt.Errorf("look for a notice to tell: %w", err)
 		}
-		until := millis(l.now().Add(lease))
+		until := toMillis(l.now().Add(lease))
 		mine, err := affected(l.exclusively(ctx,
 			`UPDATE notices SET due = $3, tries = tries + 1 WHERE id = $1 AND due = $2`, n.ID, n.due, until))
 		if err != nil {
@@ -298,7 +298,7 @@ func (l Notifications) Claim(ctx context.Context, kinds []NotificationKind,
 func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again time.Time, failure string) error {
 	slices.Sort(n.Reported)
 	_, err := l.exclusively(ctx, `UPDATE notices SET due = $3, told = $4, failure = $5 WHERE id = $1 AND due = $2`,
-		n.ID, n.due, millis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
+		n.ID, n.due, toMillis(again), strings.Join(slices.Compact(n.Reported), " "), failure)
 	if err != nil {
 		return fmt.Errorf("settle notice %d: %w", n.ID, err)
 	}
@@ -309,7 +309,7 @@ func (l Notifications) RecordDelivery(ctx context.Context, n Notification, again
 // returns their number.
 func (l Notifications) GiveUp(ctx context.Context, age time.Duration) (int, error) {
 	// Nothing is written where nothing is old.
-	limit := millis(l.now().Add(-age))
+	limit := toMillis(l.now().Add(-age))
 	var old bool
 	if err := l.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM notices WHERE due <> 0 AND at < $1)`,
 		limit).Scan(&old); err != nil || !old {
@@ -329,9 +329,9 @@ func wrap(what string, err error) error {
 // List lists what a person was told, or is to be told, the newest first.
 func (l Notifications) List(ctx context.Context, limit int) ([]Notification, error) {
 	var all []Notification
-	err := drain(l.read.QueryContext(ctx, `SELECT `+noticeColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
+	err := drain(l.read.QueryContext(ctx, `SELECT `+notificationColumns+` FROM notices ORDER BY id DESC LIMIT $1`,
 		limit))(func(scan func(...any) error) error {
-		n, err := scanNotice(scan)
+		n, err := scanNotification(scan)
 		all = append(all, n)
 		return err
 	})
@@ -351,5 +351,5 @@ func (l *Ledger) LastMoved(ctx context.Context, batch string) (time.Time, error)
 	var at int64
 	err := l.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(updated_at), 0) FROM rows WHERE batch = $1`,
 		batch).Scan(&at)
-	return moment(at), wrap("see when batch "+batch+" last moved", err)
+	return fromMillis(at), wrap("see when batch "+batch+" last moved", err)
 }

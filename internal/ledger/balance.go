@@ -16,7 +16,7 @@ var ErrAmount = errors.New("a deposit is more than nothing; use an adjustment to
 // weighs is a row for which money is reserved.
 const weighs = `(result IN ('placing', 'uncertain') OR held > 0)`
 
-// Book reads the sums of the book.
+// Balance reads the sums of the book.
 func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
@@ -42,31 +42,31 @@ func (l *Ledger) Balance(ctx context.Context) (Balance, error) {
 // The book is by declaration: no endpoint shows the balance. Assumption: every
 // order is charged when it is made, and a canceled one is not paid back.
 
-// Deposit declares money paid to the service. From the first deposit on, the
+// RecordDeposit declares money paid to the service. From the first deposit on, the
 // book gates what may be sent. Whoever waits for funds asks again.
 func (l *Ledger) RecordDeposit(ctx context.Context, amount money.Cents, note string) error {
 	if amount <= 0 {
 		return ErrAmount
 	}
-	return l.enter(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
+	return l.addEntry(ctx, Deposit, amount, note, func(c *control) { c.deposits += amount; c.declared = true })
 }
 
 // Adjust enters a difference between the book and the service, up or down. It
 // declares nothing: before the first deposit it gates nothing, and counts from
 // that on.
 func (l *Ledger) Adjust(ctx context.Context, amount money.Cents, note string) error {
-	return l.enter(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
+	return l.addEntry(ctx, Adjustment, amount, note, func(c *control) { c.adjustments += amount })
 }
 
-func (l *Ledger) enter(ctx context.Context, kind EntryKind, amount money.Cents, note string,
+func (l *Ledger) addEntry(ctx context.Context, kind EntryKind, amount money.Cents, note string,
 	apply func(*control)) error {
 	err := l.untilKnown(ctx, func(tx *sql.Tx, c *control) error {
 		apply(c)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO entries (at, kind, amount, note) VALUES ($1,$2,$3,$4)`,
-			millis(l.now()), kind, int64(amount), note); err != nil {
+			toMillis(l.now()), kind, int64(amount), note); err != nil {
 			return err
 		}
-		return l.askAgain(ctx, tx, c)
+		return l.probeNow(ctx, tx, c)
 	})
 	if err != nil {
 		return fmt.Errorf("enter a %s of %s: %w", kind, amount, err)
@@ -92,7 +92,7 @@ func (l *Ledger) Entries(ctx context.Context) iter.Seq2[Entry, error] {
 				yield(e, fmt.Errorf("read an entry: %w", err))
 				return
 			}
-			e.At, e.Amount = moment(at), money.Cents(amount)
+			e.At, e.Amount = fromMillis(at), money.Cents(amount)
 			if !yield(e, nil) {
 				return
 			}

@@ -64,7 +64,7 @@ func (l *Ledger) enlist(ctx context.Context) error {
 		if err := l.setClock(ctx, tx, c); err != nil {
 			return err
 		}
-		l.owner.StartedAt = moment(c.now)
+		l.owner.StartedAt = fromMillis(c.now)
 		return l.enroll(ctx, tx)
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *Ledger) setClock(ctx context.Context, tx *sql.Tx, c *control) error {
 		slices.ContainsFunc(others, func(o Process) bool { return o.Alive }) {
 		return nil
 	}
-	now := millis(l.clock.wall())
+	now := toMillis(l.clock.wall())
 	if back := c.changedAt - now; back > 0 {
 		// It was ahead: what was to come is as far off as it was.
 		for _, at := range []*int64{&c.holdUntil, &c.probeAt, &c.settlingUntil} {
@@ -118,10 +118,10 @@ func (db *database) exclusively(ctx context.Context, query string, args ...any) 
 		})
 		return done, err
 	}
-	if err := db.turns.take(); err != nil {
+	if err := db.writeLock.lock(); err != nil {
 		return nil, err
 	}
-	defer db.turns.end()
+	defer db.writeLock.unlock()
 	return db.write.ExecContext(ctx, query, args...)
 }
 
@@ -148,10 +148,10 @@ func (l *Ledger) keepLease() {
 func (l *Ledger) renew(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
-	if err := l.turns.take(); err != nil {
+	if err := l.writeLock.lock(); err != nil {
 		return err
 	}
-	defer l.turns.end()
+	defer l.writeLock.unlock()
 	return l.enroll(ctx, l.write)
 }
 
@@ -161,8 +161,8 @@ func (l *Ledger) enroll(ctx context.Context, x execer) error {
 	_, err := x.ExecContext(
 		ctx, `INSERT INTO owners (id, host, pid, lock, started_at, what, places, timeout, expires_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8, `+l.clock.sql()+fmt.Sprintf(` + %d)`, l.lease.Milliseconds())+`
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, what = excluded.what, places = excluded.places`,
-		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, millis(l.owner.StartedAt), l.owner.What,
-		flag(l.owner.Places), l.owner.Timeout.Milliseconds())
+		l.owner.ID, l.owner.Host, l.owner.PID, l.owner.lock, toMillis(l.owner.StartedAt), l.owner.What,
+		boolInt(l.owner.Places), l.owner.Timeout.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("renew the lease of process %s: %w", l.owner.ID, err)
 	}
@@ -220,7 +220,7 @@ func (db *database) alive(o Process, now int64) bool {
 	if locked, there := db.locked(o); there {
 		return locked
 	}
-	return now < millis(o.ExpiresAt)
+	return now < toMillis(o.ExpiresAt)
 }
 
 // locked reports whether the owner's lock can be seen, and is held.
@@ -250,7 +250,7 @@ func (db *database) owners(ctx context.Context, q querier) ([]Process, error) {
 		var p Process
 		var started, expires, timeout, now int64
 		err := scan(&p.ID, &p.Host, &p.PID, &p.lock, &started, &expires, &p.What, &p.Places, &timeout, &p.Placing, &now)
-		p.StartedAt, p.ExpiresAt, p.Timeout = moment(started), moment(expires), time.Duration(timeout)*time.Millisecond
+		p.StartedAt, p.ExpiresAt, p.Timeout = fromMillis(started), fromMillis(expires), time.Duration(timeout)*time.Millisecond
 		if err == nil {
 			p.Alive = db.alive(p, now)
 		}
@@ -384,7 +384,7 @@ func (l *Ledger) Orphans(ctx context.Context) ([]Orphan, error) {
 			continue
 		}
 		struck, err := affected(l.exclusively(ctx,
-			`DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, millis(o.ExpiresAt)))
+			`DELETE FROM owners WHERE id = $1 AND expires_at = $2 AND NOT EXISTS (SELECT 1 FROM rows WHERE result = 'placing' AND owner = $1)`, o.ID, toMillis(o.ExpiresAt)))
 		if err != nil {
 			return nil, fmt.Errorf("strike off process %s: %w", o.ID, err)
 		}

@@ -33,7 +33,7 @@ func (l *Ledger) AssumeSent(ctx context.Context, intents []Intent, since time.Ti
 				ctx: ctx,
 				tx:  tx,
 				c:   c,
-				now: millis(l.now()),
+				now: toMillis(l.now()),
 			}
 			group := make([]*transition, len(some))
 			for i := range some {
@@ -43,7 +43,7 @@ func (l *Ledger) AssumeSent(ctx context.Context, intents []Intent, since time.Ti
 				return err
 			}
 			for i := range some {
-				begun, err := g.doubt(&some[i], millis(since), why)
+				begun, err := g.assumeSent(&some[i], toMillis(since), why)
 				if err != nil {
 					return fmt.Errorf("row %d: %w", some[i].Row, err)
 				}
@@ -61,7 +61,7 @@ func (l *Ledger) AssumeSent(ctx context.Context, intents []Intent, since time.Ti
 	return all, nil
 }
 
-func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) {
+func (g *groupWriter) assumeSent(in *Intent, since int64, why string) (Begun, error) {
 	s, ok := g.rows[in.Row]
 	switch {
 	case !ok:
@@ -75,17 +75,17 @@ func (g *groupWriter) doubt(in *Intent, since int64, why string) (Begun, error) 
 		return Begun{Taken: taken}, nil
 	}
 	g.reserve(s, in)
-	s.message, s.due, s.waits, s.doubt = why, 0, "", false
+	s.message, s.due, s.blockedOn, s.uncertain = why, 0, "", false
 	g.ended = append(g.ended, record{s.id, int64(s.tries), assumedOwner, since, g.now, string(filing.NoAnswer),
 		int64(0), why, "",
-		joinProducts(productsOf(in.Claims)), flag(in.Creating), int64(0), "", int64(0)})
+		joinProducts(productsOf(in.Claims)), boolInt(in.Creating), int64(0), "", int64(0)})
 	g.move(s, filing.Uncertain)
 	return Begun{Try: s.tries}, nil
 }
 
-// supposed reports whether the row's present attempt is one that a person
+// isAssumedSent reports whether the row's present attempt is one that a person
 // supposes.
-func (g *groupWriter) supposed(s *standing) (bool, error) {
+func (g *groupWriter) isAssumedSent(s *rowState) (bool, error) {
 	var owner string
 	err := g.tx.QueryRowContext(g.ctx, `SELECT owner FROM attempts WHERE row = $1 AND try = $2`, s.id,
 		s.tries).Scan(&owner)
@@ -106,7 +106,7 @@ func (l *Ledger) ListAssumedSent(ctx context.Context, batch string) (map[int64]t
 		`SELECT a.row, MAX(a.started_at) FROM rows r JOIN attempts a ON a.row = r.id WHERE r.batch = $1 AND a.owner = $2 GROUP BY a.row`, batch, assumedOwner))(func(scan func(...any) error) error {
 		var row, since int64
 		err := scan(&row, &since)
-		rows[row] = moment(since)
+		rows[row] = fromMillis(since)
 		return err
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 		assumedOwner).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("read when something was sent last: %w", err)
 	}
-	return moment(at), nil
+	return fromMillis(at), nil
 }
 
 // ResolveMade settles a row that was supposed to have been sent, its company's
@@ -131,8 +131,8 @@ func (l *Ledger) LastSent(ctx context.Context) (time.Time, error) {
 // the order made, by the company's id.
 func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs []string, company filing.Company,
 	known []Claim, why string) error {
-	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *standing) error {
-		if supposed, err := g.supposed(s); err != nil || !supposed || !s.creating {
+	return l.resolve(ctx, row, try, known, func(g *groupWriter, s *rowState) error {
+		if supposed, err := g.isAssumedSent(s); err != nil || !supposed || !s.creating {
 			return errors.Join(ErrCreating, err)
 		}
 		of, err := g.productsOf(s, orderIDs)
@@ -158,7 +158,7 @@ func (l *Ledger) ResolveMade(ctx context.Context, row int64, try int, orderIDs [
 }
 
 // rememberCreated records the company of a row, whose creation was in doubt.
-func (g *groupWriter) rememberCreated(s *standing, company filing.Company) error {
+func (g *groupWriter) rememberCreated(s *rowState, company filing.Company) error {
 	s.company = company.ID
 	for _, claim := range s.claims {
 		if claim.product != filing.CompanyRecord {

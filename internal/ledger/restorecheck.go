@@ -32,18 +32,18 @@ const (
 	rememberMax = 20000
 )
 
-// history is what this process remembers of the ledger's commits.
-type history struct {
+// restoreCheck is what this process remembers of the ledger's commits.
+type restoreCheck struct {
 	mu       sync.Mutex
 	numbers  map[string]int64 // the highest commit seen, by lineage
 	lineage  string           // of the last commit
 	changed  bool             // since the numbers were saved
-	attempts map[attempt]*remembered
+	attempts map[attempt]*pastAttempt
 	order    []attempt // the oldest first
 }
 
-// remembered is an attempt that this process began.
-type remembered struct {
+// pastAttempt is an attempt that this process began.
+type pastAttempt struct {
 	intent  Intent
 	outcome *Outcome // nil while it is out
 	at      time.Duration
@@ -51,7 +51,7 @@ type remembered struct {
 
 // highest returns the highest commit seen, by lineage, as of before a reading of
 // the control row.
-func (h *history) highest() map[string]int64 {
+func (h *restoreCheck) highest() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	numbers := make(map[string]int64, len(h.numbers))
@@ -61,8 +61,8 @@ func (h *history) highest() map[string]int64 {
 	return numbers
 }
 
-// saw notes a commit number.
-func (h *history) saw(lineage string, number int64) {
+// observe notes a commit number.
+func (h *restoreCheck) observe(lineage string, number int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.numbers == nil {
@@ -74,33 +74,33 @@ func (h *history) saw(lineage string, number int64) {
 }
 
 // committed notes a commit of this process.
-func (h *history) committed(c *control) {
-	h.saw(c.lineage, c.commits)
+func (h *restoreCheck) committed(c *control) {
+	h.observe(c.lineage, c.commits)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lineage = c.lineage
 }
 
-// strange reports whether the ledger's lineage is another one than that of this
+// isSuspect reports whether the ledger's lineage is another one than that of this
 // process's last commit: somebody found the ledger restored meanwhile.
-func (h *history) strange(c *control) bool {
+func (h *restoreCheck) isSuspect(c *control) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lineage != "" && h.lineage != c.lineage
 }
 
 // remember keeps the attempts of a committed group.
-func (h *history) remember(group []*transition, at time.Duration) {
+func (h *restoreCheck) remember(group []*transition, at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.attempts == nil {
-		h.attempts = make(map[attempt]*remembered)
+		h.attempts = make(map[attempt]*pastAttempt)
 	}
 	for _, t := range group {
 		switch {
 		case t.intent != nil && t.begun.Try != 0:
 			a := attempt{t.intent.Row, t.begun.Try}
-			h.attempts[a] = &remembered{intent: *t.intent, at: at}
+			h.attempts[a] = &pastAttempt{intent: *t.intent, at: at}
 			h.order = append(h.order, a)
 		case t.outcome != nil && t.err == nil:
 			if r := h.attempts[attempt{t.outcome.Row, t.outcome.Try}]; r != nil {
@@ -118,11 +118,11 @@ func (h *history) remember(group []*transition, at time.Duration) {
 	}
 }
 
-// recall returns what is remembered, the oldest first.
-func (h *history) recall() []remembered {
+// list returns what is remembered, the oldest first.
+func (h *restoreCheck) list() []pastAttempt {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]remembered, 0, len(h.order))
+	all := make([]pastAttempt, 0, len(h.order))
 	for _, a := range h.order {
 		all = append(all, *h.attempts[a])
 	}
@@ -132,15 +132,15 @@ func (h *history) recall() []remembered {
 // Commits returns the ledger's lineage and the highest commit that this process
 // knows of.
 func (l *Ledger) Commits() (lineage string, number int64) {
-	l.history.mu.Lock()
-	defer l.history.mu.Unlock()
-	return l.history.lineage, l.history.numbers[l.history.lineage]
+	l.restoreCheck.mu.Lock()
+	defer l.restoreCheck.mu.Unlock()
+	return l.restoreCheck.lineage, l.restoreCheck.numbers[l.restoreCheck.lineage]
 }
 
 // Saw tells the ledger of a commit that somebody else has seen.
 func (l *Ledger) Saw(lineage string, number int64) {
 	if lineage != "" {
-		l.history.saw(lineage, number)
+		l.restoreCheck.observe(lineage, number)
 	}
 }
 
@@ -161,24 +161,24 @@ func (db *database) compare(ctx context.Context, tx *sql.Tx, c *control, known m
 		c.serverStarted = c.server
 	}
 	if n := known[c.lineage]; n > c.commits {
-		c.wentBack(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
+		c.haltRestored(fmt.Sprintf("it holds %d commits and had %d", c.commits, n))
 	}
-	if !db.history.strange(c) {
+	if !db.restoreCheck.isSuspect(c) {
 		return nil
 	}
 	return db.writeBack(ctx, tx, c)
 }
 
-// wentBack halts the fleet: the ledger lacks commits that there were. Every
+// haltRestored halts the fleet: the ledger lacks commits that there were. Every
 // process notices by the new lineage.
-func (c *control) wentBack(note string) {
+func (c *control) haltRestored(note string) {
 	c.restoredAt, c.restoredNote, c.lineage = c.now, note, newLineage()
 }
 
 // writeBack writes what this process knows of the attempts that the ledger lost:
 // each is in doubt again, and what was answered is settled by its answer.
 func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error {
-	all := db.history.recall()
+	all := db.restoreCheck.list()
 	for len(all) > 0 {
 		some := all[:min(maxGroup, len(all))]
 		all = all[len(some):]
@@ -216,7 +216,7 @@ func (db *database) writeBack(ctx context.Context, tx *sql.Tx, c *control) error
 }
 
 // recorded returns the attempts whose answers the ledger has.
-func (g *groupWriter) recorded(some []remembered) (map[attempt]bool, error) {
+func (g *groupWriter) recorded(some []pastAttempt) (map[attempt]bool, error) {
 	rows := make([]record, len(some))
 	for i, r := range some {
 		rows[i] = record{r.intent.Row}
@@ -234,7 +234,7 @@ func (g *groupWriter) recorded(some []remembered) (map[attempt]bool, error) {
 	return all, wrap("read which answers the ledger has", err)
 }
 
-func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
+func (g *groupWriter) writeBack(r pastAttempt, recorded map[attempt]bool) error {
 	s, ok := g.rows[r.intent.Row]
 	try := r.intent.Tries + 1
 	if !ok || recorded[attempt{r.intent.Row, try}] {
@@ -251,7 +251,7 @@ func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
 		}
 		s.tries = r.intent.Tries
 		g.reserve(s, &in)
-		s.message, s.due, s.waits, s.doubt = "sent before the ledger went back in time; the answer is "+
+		s.message, s.due, s.blockedOn, s.uncertain = "sent before the ledger went back in time; the answer is "+
 			"not known", 0, "", false
 		s.owner, s.since = g.l.owner.ID, g.now
 		g.move(s, filing.Placing)
@@ -268,7 +268,7 @@ func (g *groupWriter) writeBack(r remembered, recorded map[attempt]bool) error {
 
 // restored is the halt of a ledger that went back in time.
 func (c *control) restored() Halted {
-	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: moment(c.restoredAt)}
+	return Halted{Reason: filing.HaltRestored, Note: c.restoredNote, Since: fromMillis(c.restoredAt)}
 }
 
 // outdated is the halt of a process whose ledger a newer version has prepared.
@@ -293,13 +293,13 @@ func (l *Ledger) look(ctx context.Context) error {
 			return err
 		}
 	}
-	known := l.history.highest()
+	known := l.restoreCheck.highest()
 	c, err := l.readControl(ctx, l.read)
 	if err != nil {
 		return err
 	}
-	l.history.saw(c.lineage, c.commits)
-	if known[c.lineage] <= c.commits && !l.history.strange(c) && c.server == c.serverStarted {
+	l.restoreCheck.observe(c.lineage, c.commits)
+	if known[c.lineage] <= c.commits && !l.restoreCheck.isSuspect(c) && c.server == c.serverStarted {
 		return nil
 	}
 	return l.commitChange(withoutAudit(ctx), func(*sql.Tx, *control) error { return nil })
@@ -347,17 +347,17 @@ func (l *Ledger) loadCommits() error {
 		return nil // a machine that lost its power left it half written: it is not needed
 	}
 	for lineage, n := range numbers {
-		l.history.saw(lineage, n)
+		l.restoreCheck.observe(lineage, n)
 	}
 	return nil
 }
 
 // saveCommits writes the numbers down where they have changed.
 func (l *Ledger) saveCommits() error {
-	l.history.mu.Lock()
-	changed := l.history.changed
-	l.history.changed = false
-	l.history.mu.Unlock()
+	l.restoreCheck.mu.Lock()
+	changed := l.restoreCheck.changed
+	l.restoreCheck.changed = false
+	l.restoreCheck.mu.Unlock()
 	if !changed {
 		return nil
 	}
@@ -369,7 +369,7 @@ func (l *Ledger) saveCommits() error {
 	if err := l.loadCommits(); err != nil { // what the others have saved
 		return err
 	}
-	content, err := json.Marshal(l.history.highest())
+	content, err := json.Marshal(l.restoreCheck.highest())
 	if err != nil {
 		return err
 	}

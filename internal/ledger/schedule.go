@@ -85,10 +85,10 @@ func (l Schedules) AddCompanyList(ctx context.Context, r CompanyList) (hash stri
 	if l.dialect.together && l.sealing.given == "" {
 		return "", ErrNoSharedKey
 	}
-	return l.keepRoster(ctx, r)
+	return l.addCompanyList(ctx, r)
 }
 
-func (l Schedules) keepRoster(ctx context.Context, r CompanyList) (hash string, err error) {
+func (l Schedules) addCompanyList(ctx context.Context, r CompanyList) (hash string, err error) {
 	r.File = filing.HideSSNsInName(r.File)
 	sum := sha256.Sum256(r.Content)
 	hash = hex.EncodeToString(sum[:])[:16]
@@ -98,15 +98,15 @@ func (l Schedules) keepRoster(ctx context.Context, r CompanyList) (hash string, 
 	}
 	_, err = l.exclusively(withoutAudit(ctx),
 		`INSERT INTO rosters (hash, file, content, sealed, created_by, created_at) VALUES ($1,$2,$3,1,$4,$5) ON CONFLICT (hash) DO NOTHING`,
-		hash, r.File, keys.Seal(nil, nil, r.Content, rosterPlace(hash)), r.CreatedBy, millis(l.now()))
+		hash, r.File, keys.Seal(nil, nil, r.Content, companyListPlace(hash)), r.CreatedBy, toMillis(l.now()))
 	if err != nil {
 		return "", fmt.Errorf("keep the roster %s: %w", r.File, err)
 	}
 	return hash, nil
 }
 
-// rosterPlace binds a sealed roster to its hash.
-func rosterPlace(hash string) []byte { return []byte("roster|" + hash) }
+// companyListPlace binds a sealed roster to its hash.
+func companyListPlace(hash string) []byte { return []byte("roster|" + hash) }
 
 // FindCompanyList reads a version of a roster. It returns ErrNotFound and ErrSealed.
 func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyList, error) {
@@ -121,13 +121,13 @@ func (l Schedules) FindCompanyList(ctx context.Context, hash string) (CompanyLis
 	if err == nil && sealed != 0 {
 		var keys keyring
 		if keys, err = l.sealer(); err == nil {
-			r.Content, err = keys.Open(nil, nil, r.Content, rosterPlace(hash))
+			r.Content, err = keys.Open(nil, nil, r.Content, companyListPlace(hash))
 		}
 	}
 	if err != nil {
 		return CompanyList{}, fmt.Errorf("read the roster %s: %w", hash, err)
 	}
-	r.CreatedAt = moment(at)
+	r.CreatedAt = fromMillis(at)
 	return r, nil
 }
 
@@ -142,16 +142,16 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 		n, err := affected(tx.ExecContext(ctx,
 			`INSERT INTO seasons (name, roster, options, schedule, approval, paused, since, created_by, created_at) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 			ON CONFLICT (name) DO NOTHING`,
-			s.Name, s.CompanyList, string(s.Options), s.Timing, flag(s.Approval), flag(s.Paused), millis(since),
-			s.CreatedBy, millis(l.now())))
+			s.Name, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), boolInt(s.Paused), toMillis(since),
+			s.CreatedBy, toMillis(l.now())))
 		if added = n == 1; err != nil || !added {
 			return err
 		}
-		if err := contribute(ctx, tx, seasonObject(s.Name, s.CompanyList), cmp.Or(actor(ctx), s.CreatedBy),
+		if err := contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), cmp.Or(auditPerson(ctx), s.CreatedBy),
 			PartSchedule); err != nil {
 			return err
 		}
-		return keepSeasonRoster(ctx, tx, s.Name, since)
+		return addListVersion(ctx, tx, s.Name, since)
 	})
 	if err != nil {
 		return false, fmt.Errorf("keep the season %s: %w", s.Name, err)
@@ -159,10 +159,10 @@ func (l Schedules) Add(ctx context.Context, s Schedule) (added bool, err error) 
 	return added, nil
 }
 
-// keepSeasonRoster writes down which roster a season has from now on.
-func keepSeasonRoster(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
+// addListVersion writes down which roster a season has from now on.
+func addListVersion(ctx context.Context, tx *sql.Tx, name string, since time.Time) error {
 	_, err := tx.ExecContext(
-		ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, millis(since))
+		ctx, `INSERT INTO season_rosters (season, version, roster, since) SELECT name, version, roster, $2 FROM seasons WHERE name = $1`, name, toMillis(since))
 	return err
 }
 
@@ -175,7 +175,7 @@ func (l Schedules) ListVersions(ctx context.Context, name string) ([]ListVersion
 		var r ListVersion
 		var since int64
 		err := scan(&r.Hash, &since)
-		r.Since = moment(since)
+		r.Since = fromMillis(since)
 		all = append(all, r)
 		return err
 	})
@@ -192,17 +192,17 @@ func (l Schedules) Change(ctx context.Context, s Schedule) error {
 	err := l.change(ctx, func(tx *sql.Tx, _ *control) error {
 		n, err := affected(tx.ExecContext(ctx,
 			`UPDATE seasons SET roster = $3, options = $4, schedule = $5, approval = $6, since = $7, version = version + 1 WHERE name = $1 AND version = $2`,
-			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, flag(s.Approval), millis(s.Since)))
+			s.Name, s.Version, s.CompanyList, string(s.Options), s.Timing, boolInt(s.Approval), toMillis(s.Since)))
 		if err == nil && n == 0 {
 			err = ErrStale
 		}
 		if err != nil {
 			return err
 		}
-		if err := contribute(ctx, tx, seasonObject(s.Name, s.CompanyList), actor(ctx), PartList); err != nil {
+		if err := contribute(ctx, tx, scheduleObject(s.Name, s.CompanyList), auditPerson(ctx), PartList); err != nil {
 			return err
 		}
-		return keepSeasonRoster(ctx, tx, s.Name, l.now())
+		return addListVersion(ctx, tx, s.Name, l.now())
 	})
 	if err != nil {
 		return fmt.Errorf("change the season %s: %w", s.Name, err)
@@ -225,7 +225,7 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 			return err
 		}
 		s.Options, s.Since, s.CreatedAt, s.Changed = json.RawMessage(
-			options), moment(since), moment(created), moment(changed)
+			options), fromMillis(since), fromMillis(created), fromMillis(changed)
 		all = append(all, s)
 		return nil
 	})
@@ -240,8 +240,8 @@ func (l Schedules) List(ctx context.Context) ([]Schedule, error) {
 // must not be too late. It returns ErrNotFound.
 func (l Schedules) SetPaused(ctx context.Context, name string, paused bool) error {
 	n, err := affected(l.exclusively(ctx,
-		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, flag(paused),
-		millis(l.now())))
+		`UPDATE seasons SET paused = $2, since = $3, version = version + 1 WHERE name = $1`, name, boolInt(paused),
+		toMillis(l.now())))
 	if err == nil && n == 0 {
 		err = ErrNotFound
 	}
@@ -283,7 +283,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 			claimed = true
 			_, err := tx.ExecContext(
 				ctx, `INSERT INTO firings (id, season, due, roster, missed, owner, began_at, state) VALUES ($1,$2,$3,$4,$5,$6,$7,$8)`,
-				f.ID, f.Schedule, millis(f.Due), f.CompanyList, f.Missed, l.owner.ID, millis(l.now()), string(RunBegun))
+				f.ID, f.Schedule, toMillis(f.Due), f.CompanyList, f.Missed, l.owner.ID, toMillis(l.now()), string(RunBegun))
 			return err
 		case err != nil:
 			return err
@@ -301,7 +301,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 		}
 		claimed = true
 		_, err = tx.ExecContext(ctx, `UPDATE firings SET owner = $2, began_at = $3 WHERE id = $1`, f.ID, l.owner.ID,
-			millis(l.now()))
+			toMillis(l.now()))
 		return err
 	})
 	if err != nil {
@@ -314,7 +314,7 @@ func (l Schedules) ClaimRun(ctx context.Context, f Run) (claimed bool, err error
 func (l Schedules) EndRun(ctx context.Context, f Run) error {
 	_, err := l.exclusively(
 		ctx, `UPDATE firings SET state = $2, batch = $3, plan = $4, note = $5, ended_at = $6 WHERE id = $1 AND owner = $7`,
-		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, millis(l.now()), l.owner.ID)
+		f.ID, string(f.State), f.Batch, string(f.Plan), f.Note, toMillis(l.now()), l.owner.ID)
 	if err != nil {
 		return fmt.Errorf("end the firing %s: %w", f.ID, err)
 	}
@@ -323,16 +323,16 @@ func (l Schedules) EndRun(ctx context.Context, f Run) error {
 
 // ListRuns lists the firings of a season, or of all for "", the newest first.
 func (l Schedules) ListRuns(ctx context.Context, season string) ([]Run, error) {
-	return l.firings(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
+	return l.selectRuns(ctx, `plan, note FROM firings WHERE $1 = '' OR season = $1 ORDER BY due DESC, id`, season)
 }
 
 // ListRunsInBrief lists all firings without their plans and notes: for whoever
 // looks every few seconds what is due.
 func (l Schedules) ListRunsInBrief(ctx context.Context) ([]Run, error) {
-	return l.firings(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
+	return l.selectRuns(ctx, `'', '' FROM firings ORDER BY due DESC, id`)
 }
 
-func (l Schedules) firings(ctx context.Context, rest string, args ...any) ([]Run, error) {
+func (l Schedules) selectRuns(ctx context.Context, rest string, args ...any) ([]Run, error) {
 	var all []Run
 	err := drain(l.read.QueryContext(ctx,
 		`SELECT id, season, due, roster, missed, began_at, ended_at, state, batch, `+rest,
@@ -344,7 +344,7 @@ func (l Schedules) firings(ctx context.Context, rest string, args ...any) ([]Run
 			&f.Note); err != nil {
 			return err
 		}
-		f.Due, f.BeganAt, f.EndedAt, f.Plan = moment(due), moment(began), moment(ended), json.RawMessage(plan)
+		f.Due, f.BeganAt, f.EndedAt, f.Plan = fromMillis(due), fromMillis(began), fromMillis(ended), json.RawMessage(plan)
 		all = append(all, f)
 		return nil
 	})
