@@ -78,13 +78,13 @@ var Assumptions = []Assumption{
 		NotShown: "whether the balance can be read",
 		Taken:    "it cannot: the recorded balance is what was declared",
 		Override: "`importer deposit`, `importer deposit --adjust`",
-		Where:    "internal/ledger/book.go",
+		Where:    "internal/ledger/balance.go",
 	},
 	{
 		NotShown: "when an order is debited, and whether a canceled one is paid back (shown for the agent alone)",
 		Taken:    "everything when it is ordered; nothing is paid back",
 		Override: "`importer deposit --adjust`",
-		Where:    "internal/ledger/book.go",
+		Where:    "internal/ledger/balance.go",
 		Sandbox:  "--behavior charge-when-filed, refund-canceled",
 	},
 	{
