@@ -106,7 +106,7 @@ func unused(t *testing.T) string {
 func TestPageStartsWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	p, log := openedPage(t, "redis://:do_not_show@"+unused(t)+"/0")
-	if n := strings.Count(log.String(), "the queue's Redis is away"); n != 1 ||
+	if n := strings.Count(log.String(), "the queue's Redis is down"); n != 1 ||
 		strings.Contains(log.String(), "do_not_show") {
 		t.Errorf("said %d times:\n%s", n, log)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -54,7 +53,7 @@ func TestProbes(t *testing.T) {
 		"places, and one check does not answer": {placing, well, nil, time.Second, 200, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
+			h := newHealth(slog.New(slog.DiscardHandler))
 			h.clock()
 			h.now = func() time.Time { return time.Now().Add(c.still) }
 			h.setPhase(c.phase)
@@ -86,7 +85,7 @@ func TestProbes(t *testing.T) {
 // A worker at rest turns all the time; so the clock is asked, and healthz knows.
 func TestClockTellsThatLoopsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(slog.New(slog.NewTextHandler(io.Discard, nil)))
+		h := newHealth(slog.New(slog.DiscardHandler))
 		h.setPhase(placing)
 		h.clock()
 		for range 10 {

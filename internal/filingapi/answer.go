@@ -23,9 +23,9 @@ var classes = map[int]filing.AnswerKind{
 	http.StatusServiceUnavailable: filing.Busy,
 }
 
-// class is the one place that says what an outcome is. A 2xx that cannot be
-// read is found out by who reads it, and a 409 that names a product by who
-// knows the order.
+// class decides what kind of answer an outcome is. The caller that reads a 2xx
+// finds out that it cannot be read, and the caller that knows the order that a 409
+// names one of its products.
 func (o outcome) class() filing.AnswerKind {
 	if o.err != nil {
 		if o.written {
@@ -58,8 +58,9 @@ func (o outcome) boughtClass() filing.AnswerKind {
 	return o.class()
 }
 
-// message is the outcome in words: the service's, else those of its status
-// line, else ours for what the network did, with the network's own as the detail.
+// message is the outcome in words: the filing service's, else those of its status
+// line, else a description of the network's failure, with its own text as the
+// detail.
 func (c *Client) message(o outcome) (text, detail string) {
 	switch {
 	case o.err != nil && o.written:
@@ -76,9 +77,10 @@ func (c *Client) message(o outcome) (text, detail string) {
 	return statusLine(o.status), ""
 }
 
-// unreadable is a 2xx in words whose body is not what it must be; err may be nil.
+// unreadable is the message of a 2xx whose body is not what it must be; err may be
+// nil.
 func (c *Client) unreadable(o outcome, err error, lacks string) (text, detail string) {
-	text = "the service answered " + statusLine(o.status)
+	text = "the filing service answered " + statusLine(o.status)
 	if err == nil {
 		return text + " without " + lacks, ""
 	}
@@ -93,7 +95,7 @@ func statusLine(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }
 
-// said finds the message in an error body: message, error, error.message or
+// errorText finds the message in an error body: message, error, error.message or
 // errors[].message. Assumption: only that there is a message is shown.
 func errorText(v any) string {
 	switch v := v.(type) {
@@ -122,9 +124,8 @@ const maxMessage = 400 // runes; a cell that a person reads
 // passShape is a name and password in an address, such as a proxy's.
 var passShape = regexp.MustCompile(`://[^/?#\s"]*@`)
 
-// clean makes foreign text fit for ledgers, logs and cells: no control
-// characters, no key, nothing of the shape of an SSN, no password of an address,
-// and an end.
+// clean makes foreign text safe for ledgers, logs and cells: no control characters,
+// no key, nothing of the shape of an SSN, no password of an address, and a limit.
 func (c *Client) clean(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
@@ -141,7 +142,7 @@ func (c *Client) clean(text string) string {
 const maxRetryAfter = time.Hour
 
 // retryAfter reads the header in either form, seconds or a date; 0 where it is
-// missing or makes no sense.
+// missing or invalid.
 func (o outcome) retryAfter() time.Duration {
 	text := strings.TrimSpace(o.header.Get("Retry-After"))
 	if text == "" {

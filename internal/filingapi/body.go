@@ -8,14 +8,14 @@ import (
 
 type bodyKey struct{}
 
-// KeepBody returns a context under which a call also copies the body of a good
-// answer, whole and in the service's own words: what a typed value leaves out is
-// in there. Of several calls the last one is kept. It is JSON on one line.
+// KeepBody returns a context under which a call also copies the whole body of a
+// good answer, with the fields that a typed value leaves out. Of several calls the
+// last one counts. The body is JSON on one line.
 func KeepBody(ctx context.Context, body *json.RawMessage) context.Context {
 	return context.WithValue(ctx, bodyKey{}, body)
 }
 
-// keep copies the body of a good answer to whoever asked for it.
+// keepBody copies the body of a good answer to the caller that asked for it.
 func (c *Client) keepBody(ctx context.Context, o outcome) {
 	body, asked := ctx.Value(bodyKey{}).(*json.RawMessage)
 	if !asked || o.err != nil || o.bodyErr != nil || o.status/100 != 2 {

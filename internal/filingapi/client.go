@@ -41,8 +41,8 @@ type Config struct {
 	// of its type; empty: /organization/prices/{type}.
 	SetPricePath string
 
-	// Transport replaces the client's own, in tests. Whatever it fails with,
-	// other than a failure to dial, is taken for a request that was written.
+	// Transport replaces the client's own, in tests. Every failure of it other than
+	// a failure to dial counts as a request that was written.
 	Transport http.RoundTripper
 }
 
@@ -52,13 +52,14 @@ const (
 	maxBody            = 1 << 20
 	maxHeader          = 64 << 10
 
-	// idleTimeout is shorter than that of the servers in wide use, of which
-	// the quickest let go after 5 s. An order written to a connection that the
-	// other side has just closed is an order in doubt; so we let go first.
+	// idleTimeout is shorter than that of the servers in wide use, the shortest of
+	// which is 5 s. An order written to a connection that the other side has just
+	// closed is uncertain; so the client closes it first.
 	idleTimeout = 4 * time.Second
 )
 
-// Client talks to the service. It is safe for concurrent use; a process has one.
+// Client sends requests to the filing service. It is safe for concurrent use; a
+// process has one.
 type Client struct {
 	base            string // without the trailing slash
 	key             string
@@ -67,15 +68,15 @@ type Client struct {
 	limiter         Limiter
 	breaker         *orderBreaker
 	transport       http.RoundTripper
-	customTransport bool // the transport is not ours: nothing is known of what it wrote
+	customTransport bool // it does not count the bytes that it wrote
 
 	setPricePath string
 
 	lastError atomic.Pointer[string] // why the last request was not answered; nil where it was
 }
 
-// Trouble is why the service does not answer, in plain words with the network's own
-// behind them; "" where it answered the last request.
+// LastError is why the filing service does not answer, in plain words and the
+// network's own; "" where it answered the last request.
 func (c *Client) LastError() string {
 	if why := c.lastError.Load(); why != nil {
 		return *why
@@ -83,7 +84,7 @@ func (c *Client) LastError() string {
 	return ""
 }
 
-// noteTrouble keeps why a request was not answered.
+// noteError keeps why a request was not answered.
 func (c *Client) noteError(ctx context.Context, o outcome) {
 	switch o.health(ctx) {
 	case errUnhealthy:
@@ -191,7 +192,8 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// checkKey. Source: spec section 5, rule 2 (the prefixes).
+// checkKey refuses what cannot be a key, and a live key that was not asked for.
+// Source: spec section 5, rule 2 (the prefixes).
 func checkKey(key string, live bool) error {
 	switch {
 	case key == "":
@@ -208,9 +210,9 @@ func checkKey(key string, live bool) error {
 	return nil
 }
 
-// newTransport speaks HTTP/1.1 only. Over HTTP/2 all orders in flight would
-// share a connection, whose loss puts every one of them in doubt, and its
-// streams are repeated by rules of their own.
+// newTransport returns a transport of HTTP/1.1 only. Over HTTP/2 all orders in
+// flight would share a connection, whose loss leaves every one of them uncertain,
+// and its streams are repeated by rules of their own.
 func newTransport(concurrency int) *http.Transport {
 	if concurrency <= 0 {
 		concurrency = defaultConcurrency
@@ -233,11 +235,11 @@ func newTransport(concurrency int) *http.Transport {
 		MaxIdleConnsPerHost:    concurrency,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true, // answers are small, and their size stays what is counted
+		DisableCompression:     true, // answers are small, and maxBody limits their plain size
 	}
 }
 
-// outcome is what one request came to: either err, or a status with a body.
+// outcome is the result of one request: either err, or a status with a body.
 type outcome struct {
 	written bool  // a byte of the request may have left
 	err     error // no status line came
@@ -258,11 +260,11 @@ func (c *Client) do(ctx context.Context, method, path string, payload any) outco
 		}
 	}
 	if c.breaker.requests.State() == gobreaker.StateOpen {
-		return outcome{err: errOpen} // before the limiter: a turn would be wasted
+		return outcome{err: errOpen} // before the limiter: a token would be wasted
 	}
 	if c.limiter != nil {
 		if err := c.limiter.Wait(ctx); err != nil {
-			return outcome{err: fmt.Errorf("wait for a turn: %w", err)}
+			return outcome{err: fmt.Errorf("wait for the rate limit: %w", err)}
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -318,14 +320,14 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, body []byte
 	return o
 }
 
-// timeUp is our own time-out. It is a context.DeadlineExceeded.
+// timeoutError is the client's own time-out. It is a context.DeadlineExceeded.
 type timeoutError time.Duration
 
 func (d timeoutError) Error() string   { return fmt.Sprintf("%s have passed", time.Duration(d)) }
 func (timeoutError) Is(err error) bool { return err == context.DeadlineExceeded }
 
-// because prefers the reason why the context ended to what its end did to the
-// connection.
+// causeOf prefers the reason why the context ended to the error that its end caused
+// on the connection.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause

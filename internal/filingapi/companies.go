@@ -19,11 +19,10 @@ func (c *Client) Company(ctx context.Context, idOrSlug string) (filing.Company, 
 	return c.company(op, idOrSlug, c.do(ctx, http.MethodGet, "/companies/"+id, nil))
 }
 
-// CompanyChange is what of a company is to change: the fields that are set, and
-// no other.
+// CompanyChange has the fields of a company that change: those that are set.
 type CompanyChange struct {
 	filing.Company
-	TradeName string `json:"tradeName,omitempty"` // no order knows it
+	TradeName string `json:"tradeName,omitempty"` // orders have no such field
 }
 
 // UpdateCompany changes the fields that are set in change, and no other.
@@ -69,9 +68,9 @@ func empty(c filing.Company) bool {
 		c.PrincipalAddress == nil && c.MailingAddress == nil && len(c.Officers) == 0
 }
 
-// CreateCompany creates a company, once. Like an order, every outcome is an
-// answer, for the service has no guard against a second one; CompanyID is set
-// where it was made.
+// CreateCompany creates a company, once. Every outcome is an answer, as for an
+// order, because the filing service has no guard against a second creation.
+// CompanyID is set where the company was created.
 //
 // Source: spec section 4, POST /companies.
 func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) filing.Answer {
@@ -80,7 +79,7 @@ func (c *Client) CreateCompany(ctx context.Context, company filing.NewCompany) f
 	})
 }
 
-// created types what became of a creation.
+// creationAnswer reads the answer to a creation.
 func (c *Client) creationAnswer(o outcome) filing.Answer {
 	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
 	switch a.Kind {

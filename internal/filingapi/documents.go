@@ -10,9 +10,9 @@ import (
 // key: whoever has it has the document. Source: spec section 8 for the hour.
 type Download struct {
 	URL       string
-	Name      string    // of the file; empty where the service does not tell
-	Type      string    // the document's; empty where the service does not tell
-	ExpiresAt time.Time // zero where the service does not tell
+	Name      string    // of the file; empty where the filing service does not say
+	Type      string    // the document's; empty where the filing service does not say
+	ExpiresAt time.Time // zero where the filing service does not say
 }
 
 // The fields of a download that are looked for, folded, the likelier first.

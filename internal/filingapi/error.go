@@ -9,7 +9,7 @@ import (
 	"bulkfiling/internal/filing"
 )
 
-// What a call other than an order can come to. Test with errors.Is.
+// The errors of calls other than orders. Test with errors.Is.
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrKeyRefused  = errors.New("the API key was refused")
@@ -19,8 +19,8 @@ var (
 	ErrRefused     = errors.New("the service refused the request") // any other 4xx
 )
 
-// ErrInDoubt is true of an error beside its kind: the request was sent and no
-// trustworthy answer came, so that what it was to change may have changed.
+// ErrUncertain matches an error beside its kind: the request was sent and no
+// trustworthy answer came, so that its change may have been made.
 var ErrUncertain = errors.New("sent, and without a trustworthy answer")
 
 // Error is a call that failed.
@@ -28,8 +28,8 @@ type Error struct {
 	Op         string // look up company
 	ID         string // what it was about; may be empty
 	Status     int    // HTTP status; 0 where there was none
-	Message    string // the service's words, or ours for what the network did
-	Detail     string // the network's own words; empty where they are the message
+	Message    string // the filing service's words, or a description of the network's failure
+	Detail     string // the network's own text; empty where it is the message
 	RetryAfter time.Duration
 
 	kind      error
@@ -63,7 +63,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // FloorError is the refusal of a retail price below the wholesale floor. It is
 // an ErrRefused. Source: spec section 4, Set price rules 1 and 2.
 type FloorError struct {
-	Minimum string // the least that may be asked: dollars, as they stood in the answer
+	Minimum string // the lowest price: dollars, as the answer has them
 
 	err *Error
 }
@@ -75,7 +75,7 @@ func (e *FloorError) Error() string {
 // Unwrap gives the refusal.
 func (e *FloorError) Unwrap() error { return e.err }
 
-// kinds says what the classes of answers are for calls that cost nothing.
+// errorKinds are the kinds of answers as errors of calls that cost nothing.
 var errorKinds = map[filing.AnswerKind]error{
 	filing.NotSent:     ErrUnavailable,
 	filing.NoAnswer:    ErrUnavailable,
@@ -87,8 +87,8 @@ var errorKinds = map[filing.AnswerKind]error{
 	filing.Refused:     ErrRefused,
 }
 
-// read types a failed outcome, and decodes a good one into v, of which whole
-// says whether it holds what it must.
+// decodeInto returns the error of a failed outcome, and decodes a good one into v;
+// whole reports whether v has what it must.
 func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) error {
 	if err := c.errorOf(op, id, o); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 	if err == nil && whole() {
 		return nil
 	}
-	why, detail := "the answer is not what was asked for", ""
+	why, detail := "the answer lacks what it must have", ""
 	if err != nil {
 		why, detail = c.unreadable(o, err, "")
 	}
@@ -113,7 +113,8 @@ func (c *Client) decodeInto(op, id string, o outcome, v any, whole func() bool) 
 	}
 }
 
-// done types a failed outcome. A good one is nil, whatever its body holds.
+// errorOf returns the error of a failed outcome; nil for a good one, whatever its
+// body has.
 func (c *Client) errorOf(op, id string, o outcome) error {
 	class := o.class()
 	if class == filing.Accepted {

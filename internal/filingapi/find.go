@@ -23,8 +23,8 @@ func (o outcome) parse() any {
 	return v
 }
 
-// wordIn finds the text or the number that stands under one of the names, which
-// are folded and the likelier first; the outermost counts before what is inside.
+// findText finds the text or the number under one of the names, which are folded
+// and the likelier first; outer objects count before inner ones.
 func findText(v any, names ...string) string {
 	for level := []any{v}; len(level) > 0; {
 		var inside []any
@@ -64,7 +64,7 @@ func textOf(v any) string {
 	return ""
 }
 
-// linkIn finds a web address in an answer: first under one of the names, which
+// findLink finds a web address in an answer: first under one of the names, which
 // are folded and the likelier first, then anywhere.
 func findLink(v any, names []string) string {
 	switch v := v.(type) {

@@ -12,40 +12,40 @@ import (
 	"syscall"
 )
 
-// mishap is a way in which the network or an answer fails, in the words of
-// whoever reads what became of an order.
+// networkError is a way in which the network or an answer fails, in words for the
+// reader of a row's message.
 type networkError struct {
 	is     func(error) bool
-	unsent string // nothing of the request has left
+	unsent string // nothing of the request was sent
 	sent   string // it may have arrived, and no answer began
 	within string // an answer began; "the service answered 200 OK, but " stands before it
 }
 
-// mishaps are told apart by the types of errors; the first that fits and has
-// words for the moment counts.
+// networkErrors are told apart by the types of errors; the first that matches and
+// has words for the moment counts.
 var networkErrors = []networkError{
 	{isError(context.Canceled),
-		"it was called off",
-		"it was called off before an answer came",
-		"it was called off before the rest of its answer came"},
+		"the request was canceled",
+		"the request was canceled before an answer came",
+		"the request was canceled before the rest of its answer came"},
 	{isA[*net.DNSError],
-		"the name of the service is not found in the network",
+		"the host name of the filing service was not found",
 		"", ""},
 	{isTimeout,
-		"no connection to the service came about in time",
+		"the connection to the filing service timed out",
 		"no answer came in time",
 		"the rest of its answer did not come in time"},
 	{isError(syscall.ECONNREFUSED),
-		"the address of the service takes no connections",
+		"the filing service refused the connection",
 		"", ""},
 	{failedToDial,
-		"the address of the service cannot be reached",
+		"the filing service cannot be reached",
 		"", ""},
 	{isA[*tls.CertificateVerificationError],
-		"the certificate of the service is not one to trust",
+		"the certificate of the filing service is not trusted",
 		"", ""},
 	{isTLS,
-		"no secure connection (TLS) to the service came about",
+		"no secure connection (TLS) to the filing service could be made",
 		"the secure connection (TLS) failed before an answer came",
 		"the secure connection (TLS) failed within its answer"},
 	{isBroken,
@@ -54,15 +54,15 @@ var networkErrors = []networkError{
 		"the connection broke within its answer"},
 	{isError(io.ErrUnexpectedEOF),
 		"the connection was closed before anything was sent",
-		"the connection was closed where an answer had just begun",
+		"the connection was closed at the start of the answer",
 		"its answer was cut off"},
 	{isError(io.EOF),
 		"the connection was closed before anything was sent",
 		"the connection was closed before an answer came",
 		"its answer was cut off"},
 	{isGarbled,
-		"", "what came for an answer is not understood",
-		"its answer is not understood"},
+		"", "the answer is not valid HTTP or JSON",
+		"its answer is not valid JSON"},
 }
 
 func isError(target error) func(error) bool {
@@ -74,8 +74,8 @@ func isA[E error](err error) bool {
 	return is
 }
 
-// isTimeout is true of our own time-out and of the network's, such as that of a
-// handshake.
+// isTimeout is true of the client's own time-out and of the network's, such as that
+// of a handshake.
 func isTimeout(err error) bool {
 	late, is := errors.AsType[net.Error](err)
 	return is && late.Timeout() || errors.Is(err, context.DeadlineExceeded)
@@ -84,11 +84,11 @@ func isTimeout(err error) bool {
 func isTLS(err error) bool {
 	op, is := errors.AsType[*net.OpError](err)
 	return isA[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch) ||
-		is && (op.Op == "remote error" || op.Op == "local error") // an alert, of them or of us
+		is && (op.Op == "remote error" || op.Op == "local error") // an alert, of either side
 }
 
-// isBroken is true of a connection that was reset, by whichever number the
-// system calls that.
+// isBroken is true of a connection that was reset, by any of the system's numbers
+// for that.
 func isBroken(err error) bool {
 	op, is := errors.AsType[*net.OpError](err)
 	return is && (op.Op == "read" || op.Op == "write") || errors.Is(err, syscall.ECONNRESET) ||
@@ -100,8 +100,8 @@ func isGarbled(err error) bool {
 	return isA[textproto.ProtocolError](err) || isA[*json.SyntaxError](err) || isA[*json.UnmarshalTypeError](err)
 }
 
-// words says in plain words what an error is, and what the error said itself as
-// the detail. One of no known kind is its own words.
+// describe returns an error in plain words, and its own text as the detail. An error
+// of no known kind is described by its own text.
 func (c *Client) describe(err error, at func(networkError) string) (text, detail string) {
 	detail = c.clean(err.Error())
 	for _, m := range networkErrors {

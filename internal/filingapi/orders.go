@@ -13,9 +13,8 @@ import (
 // PlaceOrder sends an order, once. Every outcome is an answer: filing.Fold says
 // what it means for the row.
 //
-// The context should be one that Ctrl-C does not cancel: an order that is
-// cancelled after it was written is an order in doubt. The client's own time-out
-// ends the wait.
+// The context should be one that Ctrl-C does not cancel: an order that is canceled
+// after it was written is uncertain. The client's own time-out ends the wait.
 //
 // Source: spec section 4, POST /orders.
 func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Answer {
@@ -24,7 +23,7 @@ func (c *Client) PlaceOrder(ctx context.Context, order *filing.Order) filing.Ans
 	})
 }
 
-// answer types what became of an order.
+// orderAnswer reads the answer to an order.
 func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 	a := filing.Answer{Kind: o.boughtClass(), Status: o.status}
 	switch a.Kind {
@@ -34,10 +33,10 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 		a.RetryAfter = o.retryAfter()
 	case filing.Refused:
 		if o.status == http.StatusConflict && o.bodyErr != nil {
-			// Nothing was ordered, and which item is there was cut off: it is asked
-			// once more, as if it had never been sent.
+			// Nothing was ordered, and the name of the duplicate item was cut off: the
+			// order is sent once more, as if it had never been sent.
 			why, detail := c.describe(o.bodyErr, withinAnswer)
-			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean("the service refused it ("+statusLine(o.status)+
+			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean("the filing service refused it ("+statusLine(o.status)+
 				"), but "+why), detail
 			return a
 		}
@@ -49,9 +48,9 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 	return a
 }
 
-// accepted reads the items of a 2xx. One order id is enough to know that the
-// order exists; without any, or for another company than the one asked for,
-// nobody knows what was made. Source: spec section 2, Create-order response.
+// readAccepted reads the items of a 2xx. One order id is enough to know that the
+// order exists; without any, or for another company than the one in the order, it
+// is not known what was made. Source: spec section 2, Create-order response.
 // Assumption: that the items listed are all that was made is not shown.
 func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) filing.Answer {
 	var made struct {
@@ -65,7 +64,7 @@ func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) f
 		}
 		if want := order.CompanyID; want != "" && made.CompanyID != "" && made.CompanyID != want {
 			a.Kind = filing.Unreadable
-			a.Message = c.clean(fmt.Sprintf("the service answered for the company %s (%s), and %s was asked for",
+			a.Message = c.clean(fmt.Sprintf("the filing service answered for the company %s (%s), but the order was for %s",
 				made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
 			return a
 		}
@@ -87,8 +86,8 @@ func orderIDs(items []filing.Item) []string {
 	return ids
 }
 
-// conflict finds the product of the order that a 409 says is already there. One
-// that the order does not hold explains nothing.
+// conflict finds the product of the order that a 409 says is already there. A
+// product that is not in the order explains nothing.
 func (c *Client) conflict(o outcome, order *filing.Order) (has filing.Product, ordered, ok bool) {
 	if o.status != http.StatusConflict {
 		return "", false, false

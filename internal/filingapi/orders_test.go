@@ -159,7 +159,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			return "http://" + ln.Addr().String() + "/v1"
 		}, want: filing.Answer{
 			Kind:    filing.NotSent,
-			Message: "the address of the service takes no connections",
+			Message: "the filing service refused the connection",
 			Detail:  "connect",
 		}},
 		{name: "a certificate nobody knows", server: func(t *testing.T) string {
@@ -170,21 +170,21 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			return srv.URL + "/v1"
 		}, want: filing.Answer{
 			Kind:    filing.NotSent,
-			Message: "the certificate of the service is not one to trust",
+			Message: "the certificate of the filing service is not trusted",
 			Detail:  "x509",
 		}},
 		{name: "no TLS on the other side", server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { says("SSH-2.0-OpenSSH\r\n")(conn) }) + "/v1"
 		}, want: filing.Answer{
 			Kind:    filing.NotSent,
-			Message: "no secure connection (TLS) to the service came about",
+			Message: "no secure connection (TLS) to the filing service could be made",
 			Detail:  "tls: ",
 		}},
 		{name: "time-out in the TLS handshake", timeout: 50 * time.Millisecond, server: func(t *testing.T) string {
 			return "https://" + listen(t, func(conn net.Conn, _ int) { hang(conn) }) + "/v1"
 		}, want: filing.Answer{
 			Kind:    filing.NotSent,
-			Message: "no connection to the service came about in time",
+			Message: "the connection to the filing service timed out",
 			Detail:  "50ms have passed",
 		}},
 
@@ -226,7 +226,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			server: afterReading(t, says("HTTP/1.1 200 OK\r\nContent-")),
 			want: filing.Answer{
 				Kind:    filing.NoAnswer,
-				Message: "what came for an answer is not understood",
+				Message: "the answer is not valid HTTP or JSON",
 				Detail:  "malformed MIME header",
 			},
 		},
@@ -267,7 +267,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 		}), want: filing.Answer{
 			Kind:    filing.Unreadable,
 			Status:  200,
-			Message: "the service answered 200 OK, but the rest of its answer did not come in time",
+			Message: "the filing service answered 200 OK, but the rest of its answer did not come in time",
 			Detail:  "50ms have passed",
 		}},
 		{
@@ -276,7 +276,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			want: filing.Answer{
 				Kind:    filing.Unreadable,
 				Status:  201,
-				Message: "the service answered 201 Created, but its answer was cut off",
+				Message: "the filing service answered 201 Created, but its answer was cut off",
 				Detail:  "unexpected EOF",
 			},
 		},
@@ -296,7 +296,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			want: filing.Answer{
 				Kind:    filing.Unreadable,
 				Status:  200,
-				Message: "the service answered 200 OK, but its answer is not understood",
+				Message: "the filing service answered 200 OK, but its answer is not valid JSON",
 				Detail:  "invalid character",
 			},
 		},
@@ -306,7 +306,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			want: filing.Answer{
 				Kind:    filing.Unreadable,
 				Status:  201,
-				Message: "the service answered 201 Created, but its answer is not understood",
+				Message: "the filing service answered 201 Created, but its answer is not valid JSON",
 				Detail:  "unexpected end of JSON",
 			},
 		},
@@ -376,7 +376,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			want: filing.Answer{
 				Kind:    filing.Unreadable,
 				Status:  201,
-				Message: "answered for the company comp_2 (order_1), and comp_1 was asked for",
+				Message: "answered for the company comp_2 (order_1), but the order was for comp_1",
 			},
 		},
 		{
@@ -451,7 +451,7 @@ func TestEveryOutcomeOfAnOrder(t *testing.T) {
 			want: filing.Answer{
 				Kind:    filing.NotSent,
 				Status:  409,
-				Message: "the service refused it (409 Conflict), but its answer was cut off",
+				Message: "the filing service refused it (409 Conflict), but its answer was cut off",
 				Detail:  "unexpected EOF",
 			},
 		},

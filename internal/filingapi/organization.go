@@ -31,7 +31,7 @@ type Organization struct {
 	CreatedAt          string        `json:"createdAt"` // ISO 8601
 }
 
-// Notifications are the e-mails that users get.
+// Notifications are the emails that users get.
 type Notifications struct {
 	DocumentUploadedEmail     bool `json:"documentUploadedEmail"`
 	FilingStatusEmail         bool `json:"filingStatusEmail"`
@@ -40,13 +40,13 @@ type Notifications struct {
 }
 
 // Organization reads the organization that the key belongs to. It costs nothing
-// and changes nothing, and so it also serves to ask whether the service is there.
+// and changes nothing, so it also serves to ask whether the service answers.
 func (c *Client) Organization(ctx context.Context) (Organization, error) {
 	return c.organization("read organization", c.do(ctx, http.MethodGet, organizationPath, nil))
 }
 
-// OrganizationChange is what of an organization is to change: the fields that
-// are not nil, and no other.
+// OrganizationChange has the fields of an organization that change: those that are
+// not nil.
 type OrganizationChange struct {
 	Name               *string              `json:"name,omitempty"`
 	Domain             *string              `json:"domain,omitempty"`
@@ -68,7 +68,7 @@ type OrganizationChange struct {
 	Notifications      *NotificationsChange `json:"notifications,omitempty"`
 }
 
-// NotificationsChange is what of the notifications is to change.
+// NotificationsChange has the notifications that change: those that are not nil.
 type NotificationsChange struct {
 	DocumentUploadedEmail     *bool `json:"documentUploadedEmail,omitempty"`
 	FilingStatusEmail         *bool `json:"filingStatusEmail,omitempty"`

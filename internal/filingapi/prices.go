@@ -24,7 +24,7 @@ type Price struct {
 	RetailAmount  string // the organization's own; empty where none is set
 }
 
-// priceWire is a price as it travels.
+// priceWire is a price as it is encoded.
 type priceWire struct {
 	Type            string          `json:"type"`
 	Name            string          `json:"name"`
@@ -67,7 +67,7 @@ func (c *Client) PriceList(ctx context.Context) ([]Price, error) {
 	return prices, nil
 }
 
-// Prices reads what of the price list orders are billed by.
+// Prices reads the part of the price list that orders are billed by.
 func (c *Client) Prices(ctx context.Context) ([]filing.Price, error) {
 	list, err := c.PriceList(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Client) SetPrice(ctx context.Context, priceType string, change PriceCha
 	return c.errorOf(op, priceType, c.do(ctx, http.MethodPut, path, change))
 }
 
-// typePlace is where a price's type goes in the path of set price.
+// typePlace is replaced by a price's type in the path of set price.
 const typePlace = "{type}"
 
 // defaultSetPricePath is the place of a line of the list. Assumption: the path
@@ -131,8 +131,8 @@ func checkSetPricePath(path string) (string, error) {
 	return path, nil
 }
 
-// decimal is a JSON number's text, also where it came as a string; anything
-// else is empty.
+// decimal is a JSON number's text, also where it is a string; anything else is
+// empty.
 func decimal(raw json.RawMessage) string {
 	var n json.Number
 	if json.Unmarshal(raw, &n) != nil {

@@ -8,24 +8,24 @@ import (
 	"sync/atomic"
 )
 
-// wire watches one request and knows whether a byte of it may have left.
+// wire watches one request and knows whether a byte of it may have been sent.
 //
-// Two signs are needed for a yes. The transport began to write the request:
-// until then, dialing, the TLS handshake and the CONNECT of a proxy are not the
-// order. And its connection took bytes since it was given to the request: a
-// socket that the other side has closed refuses them all. The first alone would
-// put in doubt what a dead connection never took; the second alone would count
-// the farewell that TLS writes when a connection is closed.
+// Two signs together show that. The transport began to write the request: until
+// then, dialing, the TLS handshake and the CONNECT of a proxy are not the order.
+// And its connection took bytes since the request had it: a socket that the other
+// side has closed refuses them all. The first sign alone would make uncertain what
+// a dead connection never took; the second alone would count the alert that TLS
+// writes when a connection is closed.
 //
 // Both are final when RoundTrip has returned an error, for over HTTP/1.1 the
 // transport waits for its writing to end before it returns one.
 type wire struct {
 	began  atomic.Bool
 	conn   atomic.Pointer[countedConn]
-	before atomic.Int64 // bytes the connection had taken before this request
+	before atomic.Int64 // bytes that the connection had taken before this request
 }
 
-// watch returns a context whose request is watched.
+// watchWire returns a context whose request is watched.
 func watchWire(ctx context.Context) (context.Context, *wire) {
 	w := new(wire)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -35,8 +35,8 @@ func watchWire(ctx context.Context) (context.Context, *wire) {
 				w.conn.Store(conn)
 			}
 		},
-		// The first thing that is told of a request being written; WroteHeaders
-		// comes only after bytes may have left.
+		// The first callback of a request that is being written; WroteHeaders comes
+		// only after bytes may have been sent.
 		WroteHeaderField: func(string, []string) { w.began.Store(true) },
 	}), w
 }

@@ -12,13 +12,13 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// LookUp looks the users and companies of a batch's ready rows up ahead of its
-// quote, each once, and remembers them. It only reads, for nobody has said yes
-// yet: a user who is not there and a company that lacks something are left for
-// the placer, and whatever stands in a row's way for the row's own answer.
+// LookUp finds the users and companies of a batch's ready rows ahead of its quote,
+// each once, and remembers them. It only reads, because the batch is not approved
+// yet: it leaves missing users and incomplete companies to the resolver, and errors
+// to the row's own result.
 //
-// at is told how many of the rows have been gone through, and of how many; nil
-// where nobody wants to know.
+// LookUp calls at with how many of the rows are done, and of how many; at may be
+// nil.
 func LookUp(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	at func(done, total int)) error {
 	counts, err := l.Counts(ctx, batch)

@@ -9,10 +9,10 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// create makes the company that a row describes and the service does not know.
-// It goes the way of an order, with its own business key: the service has no
-// guard against a second creation. Once it is made the row is ready for its
-// order, and so is every row that waited for the same company.
+// create creates the company that a row describes and the filing service does not
+// have. It works like an order, with a claim (idempotency key) of its own: the
+// filing service has no guard against a second creation. After it the row is ready
+// for its order, and so is every row that waited for the same company.
 func (p *placer) create(ctx context.Context, row ledger.Row, userID string) error {
 	company := row.Request.Company.Sheet.ForUser(userID)
 	claim := ledger.Claim{Product: filing.CompanyRecord, Key: company.Key()}
@@ -29,7 +29,7 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	}
 	taken := begun.Taken[0]
 	if taken.Bought {
-		return fmt.Errorf("row %d: the company %s was created and is not on record any more", row.ID, taken.Claim.Key)
+		return fmt.Errorf("row %d: the company %s was created, but is not on record any more", row.ID, taken.Claim.Key)
 	}
 	holder, err := p.ledger.Row(ctx, taken.Row)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p *placer) create(ctx context.Context, row ledger.Row, userID string) erro
 	return err
 }
 
-// settleCreation records what became of a creation: made, and the row goes on
-// to its order; or what the table of answers says of what must not be repeated.
+// recordCreation records the outcome of a creation: the row goes on to its order,
+// or the table of answers decides, as for any request that must not be repeated.
 func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim ledger.Claim, try int,
 	a filing.Answer) error {
 	out := ledger.Outcome{
@@ -59,7 +59,7 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 	case a.Kind == filing.Accepted:
 		made := row.Request.Company.Sheet
 		made.ID = a.CompanyID
-		// the request of a creation has no field for them: describe sends them
+		// the request of a creation has no field for them: sendDescription sends them
 		made.StructureType, made.TaxElection, made.FiscalEndMonth = "", "", ""
 		out.Company = a.CompanyID
 		out.Made = &ledger.MadeCompany{Ref: string(company.Key()), Record: made}
@@ -75,8 +75,8 @@ func (p *placer) recordCreation(row ledger.Row, company filing.NewCompany, claim
 	return p.recordOutcome(row, out)
 }
 
-// creationInDoubt tells the reader what a person has to find out.
+// uncertainCreation is the message of a row whose creation is uncertain.
 func uncertainCreation(a filing.Answer) string {
-	return "the creation of the company was sent, and it is not known whether it was made (" + a.Message +
-		"); look for it in the dashboard, then settle it with `importer resolve`. It is not sent again by itself"
+	return "the company was sent for creation, but the filing service did not confirm it (" + a.Message +
+		"). Look for the company in the dashboard, then resolve the row (importer resolve, or Uncertain on the page)"
 }

@@ -55,7 +55,7 @@ func (f *firm) companyOf(i int) filing.Company {
 	f.Helper()
 	c, made := f.made(i)
 	if !made {
-		f.Fatalf("the service has no company Larkspur %d", i)
+		f.Fatalf("the filing service has no company Larkspur %d", i)
 	}
 	return c
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// embedded is a Redis within this process. It is reached through memory alone:
-// it has no port and no socket, so no other user and no other process of the
-// machine can read it, flush it or fill it. What it holds is what pump, placer
-// and asynq put there, which maxPending bounds.
+// embedded is a Redis within this process. It has no port and no socket, so no
+// other user and no other process of the machine can read, flush or fill it. It
+// holds what the pump and asynq put there, which maxPending bounds.
 type embedded struct {
 	redis  *miniredis.Miniredis
 	server *server.Server
@@ -36,8 +35,8 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// unhurried is the server's end of a connection. A client writes its whole
-// pipeline before it reads an answer, and net.Pipe holds nothing: a server that
+// bufferedConn is the server's end of a connection. A client writes its whole
+// pipeline before it reads an answer, and net.Pipe has no buffer: a server that
 // waits until its answer is read would never read the rest of the pipeline.
 type bufferedConn struct {
 	net.Conn
@@ -59,7 +58,7 @@ func (c *bufferedConn) Write(answer []byte) (int, error) {
 	return len(answer), nil
 }
 
-// deliver hands the answers over until the connection closes.
+// deliver writes the answers to the client until the connection closes.
 func (c *bufferedConn) deliver() {
 	for {
 		select {

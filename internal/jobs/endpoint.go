@@ -6,10 +6,10 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// EndpointWarning says that nothing will be told of orders placed now; empty
-// where some webhook endpoint is known: one that was registered or added here,
-// one whose signing secret the environment holds, or one from which events
-// came. Assumption: there is no way to ask the service. Source: spec section 6
+// EndpointWarning warns that the filing service will not report on orders placed
+// now. It is empty where a webhook endpoint is known: one that was registered or
+// added here, one whose signing secret the environment has, or one from which
+// events came. Assumption: there is no way to ask the service. Source: spec section 6
 // (register endpoints before ordering); section 1 (nothing can be polled).
 func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (string, error) {
 	if secretSet {
@@ -23,7 +23,7 @@ func EndpointWarning(ctx context.Context, l *ledger.Ledger, secretSet bool) (str
 	if err != nil || len(events) > 0 {
 		return "", err
 	}
-	return "No webhook endpoint is registered: what becomes of these orders (filed, exceptions, documents) will not " +
-		"be reported and cannot be asked for later. Register one before ordering: importer webhooks create --url " +
+	return "No webhook endpoint is registered: the status of these orders (filed, exceptions, documents) will not " +
+		"be reported and cannot be requested later. Register one before ordering: importer webhooks create --url " +
 		"https://YOUR-HOST/webhooks/filing", nil
 }

@@ -9,22 +9,22 @@ import (
 	"bulkfiling/internal/money"
 )
 
-// Settled is an uncertain row that an event told the truth of.
+// Confirmed is an uncertain row that an event confirmed as placed.
 type Confirmed struct {
 	ledger.Settled
 	Cost money.Cost
 }
 
-// String says what was settled, and by what.
+// String says what was confirmed, and by which event.
 func (s Confirmed) String() string {
 	return fmt.Sprintf(
-		"Row %d of batch %s is placed, for %s: the service told of the order %s (event %s), which can only be "+
+		"Row %d of batch %s is placed, for %s: the filing service reported the order %s (event %s), which can only be "+
 			"this row's.", s.Number, s.Batch, s.Cost, s.Order, s.Event)
 }
 
-// ApplyEvents applies what was stored and not yet looked at, so that what is
-// shown then is what is known even where nothing else runs. What it settled it
-// returns also beside an error.
+// ApplyEvents applies the stored events that are not applied yet, so that commands
+// show the current state also where no worker runs. It returns the rows that
+// events confirmed, also beside an error.
 func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	var all []Confirmed
 	for {
@@ -42,8 +42,8 @@ func ApplyEvents(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	}
 }
 
-// CatchUp brings the ledger to what is known, before somebody looks at it: it
-// settles what dead processes left and applies the events that are stored.
+// CatchUp brings the ledger up to date before it is shown: it sweeps the rows of
+// dead processes and applies the stored events.
 func CatchUp(ctx context.Context, l *ledger.Ledger) ([]Confirmed, error) {
 	if err := Sweep(ctx, l, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err

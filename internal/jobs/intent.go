@@ -5,9 +5,9 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Intent is what a row would be sent with now: its order without what was
-// dropped, or the creation of its company where companyID is empty and the row
-// describes one.
+// IntentFor builds the intent (the write-ahead record) that a row would be sent
+// with now: its order without the dropped items, or the creation of its company
+// where companyID is empty and the row describes one.
 func IntentFor(row ledger.Row, b ledger.Batch, userID, companyID string) ledger.Intent {
 	in := ledger.Intent{Row: row.ID, Tries: row.Tries, Company: companyID, Cost: row.Cost}
 	if companyID == "" && row.Request.CreatesCompany() {

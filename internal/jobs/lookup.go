@@ -14,14 +14,15 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Records is what a look-up needs of the remote service. They can only be read:
-// what is done before somebody's yes has no more than this.
+// Records is what a look-up needs of the filing service. Its methods only read:
+// what runs before an approval has no more than this.
 type Records interface {
 	Company(ctx context.Context, idOrSlug string) (filing.Company, error)
 	User(ctx context.Context, idOrEmail string) (filing.User, error)
 }
 
-// finder looks users and companies up, and remembers them in the ledger.
+// lookup finds users and companies at the filing service, and remembers them in the
+// ledger. It only reads.
 type lookup struct {
 	service  Records
 	ledger   *ledger.Ledger
@@ -52,8 +53,8 @@ func newLookup(s Records, l *ledger.Ledger, concurrency int, throttle Throttle, 
 	}
 }
 
-// obstacle is why an order cannot be made now: for good (Rejected), or for a
-// while (Ready, with the time to come back).
+// lookupError is why a row cannot be sent: for good (Rejected), or for now (Ready,
+// with the wait before the next try).
 type lookupError struct {
 	next    filing.Result
 	message string
@@ -64,13 +65,12 @@ type lookupError struct {
 
 func (o *lookupError) Error() string { return o.message }
 
-// errHalted is why nothing was asked: the key is refused, or the service wants
-// to be left alone for a moment.
-var errHalted = errors.New("the service is not to be asked now")
+// errHalted is returned for a request that was not sent: see sendState.
+var errHalted = errors.New("the filing service may not be asked now")
 
-// recall brings what the ledger knows of these rows' parties into memory, in
-// two queries rather than two a row. A company that lacked something is asked
-// for again: it may have been completed since.
+// loadKnown loads the users and companies of rows from the ledger, in two queries
+// for all of them. A company that lacks a fact is forgotten and asked for again:
+// it may have been completed since.
 func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 	var companies, users []string
 	f.mu.Lock()
@@ -106,11 +106,11 @@ func (f *lookup) loadKnown(ctx context.Context, rows []ledger.Row) error {
 	return nil
 }
 
-// whole reports whether a company has what orders depend on.
+// hasFacts reports whether a company has what fees depend on.
 // Source: spec section 4, rules 9 and 10.
 func hasFacts(c filing.Company) bool { return c.EntityType != "" && c.FormationState != "" }
 
-// findUser asks for a user whom nobody knows here. It returns an obstacle, or
+// askForUser asks the filing service for a user. It returns a *lookupError or
 // filingapi.ErrNotFound.
 func (f *lookup) askForUser(ctx context.Context, email string) (filing.User, error) {
 	u, err := ask(ctx, f, func() (filing.User, error) { return f.service.User(ctx, email) })
@@ -120,7 +120,7 @@ func (f *lookup) askForUser(ctx context.Context, email string) (filing.User, err
 	return u, toLookupError(err, "user", email)
 }
 
-// lookUpUser remembers a user who is there. It returns an obstacle, or
+// findUser makes sure that a user is known. It returns a *lookupError or
 // filingapi.ErrNotFound.
 func (f *lookup) findUser(ctx context.Context, ref filing.UserRef) error {
 	if _, known := f.knownUser(ref.Ref()); known {
@@ -151,9 +151,9 @@ func (f *lookup) keepUser(ctx context.Context, ref string, u filing.User) error 
 	return nil
 }
 
-// asksForCompany reports whether an order needs more of its company than the
-// sheet says: the id behind a slug, the facts that the state's fee follows, or
-// the name to compare with the sheet's.
+// needsCompanyRecord reports whether an order needs more of its company than the
+// spreadsheet has: the id behind a slug, the facts that the state's fee depends on,
+// or the name to compare.
 func needsCompanyRecord(r *filing.Request) bool {
 	return r.Order.Formation == nil && r.Company.Ref != "" &&
 		(r.NeedsCompanyFacts() || r.LegalName() != "" || !filing.IsCompanyID(r.Company.Ref))
@@ -166,12 +166,12 @@ func (f *lookup) findCompany(ctx context.Context, ref string) (filing.Company, e
 	return f.askForCompany(ctx, ref)
 }
 
-// stale is how long an answer of the service about a company counts as its
-// answer of now.
+// freshFor is how long the filing service's answer about a company counts as
+// current.
 const freshFor = time.Minute
 
-// freshCompany is the service's record of a company as it is now, whatever is
-// remembered of it.
+// findFreshCompany returns the filing service's current record of a company,
+// whatever is remembered of it.
 func (f *lookup) findFreshCompany(ctx context.Context, ref string) (filing.Company, error) {
 	f.mu.RLock()
 	c, at := f.companies[ref], f.asked[ref]
@@ -197,7 +197,7 @@ func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company,
 		if errors.Is(err, filingapi.ErrNotFound) {
 			return c, &lookupError{
 				next:    filing.Rejected,
-				message: fmt.Sprintf("the service has no company %s: correct the Company ID", ref),
+				message: fmt.Sprintf("the filing service has no company %s: correct the Company ID", ref),
 			}
 		}
 		if err := toLookupError(err, "company", ref); err != nil {
@@ -208,7 +208,7 @@ func (f *lookup) askForCompany(ctx context.Context, ref string) (filing.Company,
 		completed := f.companies[ref]
 		f.mu.Unlock()
 		if !hasFacts(before) && hasFacts(completed) && !hasFacts(c) {
-			// It was completed while the question was out, and the answer is older.
+			// It was completed while the request was out, and the answer is older.
 			return completed, nil
 		}
 		return c, f.keepCompany(ctx, ref, c)
@@ -226,21 +226,22 @@ func (f *lookup) knownCompany(ref string) (filing.Company, bool) {
 	return c, known
 }
 
-// keepCompany remembers a company, also one that lacks something: what the
-// service does say of it counts in a quote.
+// keepCompany remembers a company, also one that lacks facts: those that it has
+// count in a quote.
 func (f *lookup) keepCompany(ctx context.Context, ref string, c filing.Company) error {
 	f.cacheCompany(ref, c)
 	return f.ledger.RememberCompany(ctx, ref, c)
 }
 
-// learn keeps a company in memory.
+// cacheCompany keeps a company in memory.
 func (f *lookup) cacheCompany(ref string, c filing.Company) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.companies[ref] = c
 }
 
-// ask takes a look-up slot and notes that the service answered.
+// ask sends a request through a look-up slot and the throttle, and records whether
+// the filing service answered.
 func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, error) {
 	var none T
 	select {
@@ -260,7 +261,7 @@ func ask[T any](ctx context.Context, f *lookup, call func() (T, error)) (T, erro
 	return v, err
 }
 
-// hindrance turns a look-up's error into what it means for the row.
+// toLookupError turns an error of filingapi into what it means for the row.
 func toLookupError(err error, kind, ref string) error {
 	var answered *filingapi.Error
 	switch {
@@ -270,18 +271,18 @@ func toLookupError(err error, kind, ref string) error {
 		if errors.As(err, &answered) {
 			return &lookupError{
 				next:    filing.Rejected,
-				message: fmt.Sprintf("the service refuses the %s %s: %s", kind, ref, answered.Message),
+				message: fmt.Sprintf("the filing service refuses the %s %s: %s", kind, ref, answered.Message),
 				err:     err,
 			}
 		}
 	case errors.Is(err, filingapi.ErrKeyRefused), errors.Is(err, filingapi.ErrBusy):
-		o := &lookupError{next: filing.Ready, message: "waits for the service", err: err}
+		waits := &lookupError{next: filing.Ready, message: "waits for the filing service", err: err}
 		if errors.As(err, &answered) {
-			o.after, o.message = answered.RetryAfter, answered.Message
+			waits.after, waits.message = answered.RetryAfter, answered.Message
 		}
-		return o
+		return waits
 	case errors.Is(err, filingapi.ErrUnavailable):
-		return &lookupError{next: filing.Ready, message: "the service cannot be reached", after: time.Second, err: err}
+		return &lookupError{next: filing.Ready, message: "the filing service cannot be reached", after: time.Second, err: err}
 	}
 	return err
 }

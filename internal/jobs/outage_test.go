@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -396,7 +395,7 @@ func TestBoundedWindowAndSmallBatch(t *testing.T) {
 			func() bool { look(); return len(f.seen("POST", "/v1/orders")) > 0 })
 		w.Stop()
 		f.must(other.Close())
-		f.must(jobs.Sweep(t.Context(), l, slog.New(slog.NewTextHandler(io.Discard, nil))))
+		f.must(jobs.Sweep(t.Context(), l, slog.New(slog.DiscardHandler)))
 	}
 	var small []*filing.Request
 	for i := range 5 {

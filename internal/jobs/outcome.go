@@ -9,42 +9,42 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Ending is why a run is over.
+// Outcome is why a run is over.
 type Outcome struct {
 	Reason StopReason
 	Halted ledger.Halted // of OutOfFunds, KeyRefused and ServiceDown
-	Redis  error         // of QueueDown: what Redis, or the way to it, says
-	Short  int           // rows that the book cannot pay for
+	Redis  error         // of QueueDown: the error of Redis, or of the network
+	Short  int           // rows that the recorded balance does not cover
 	Behind int           // rows that wait for an uncertain row's purchase
 }
 
-// EndReason names an ending.
+// StopReason names an outcome.
 type StopReason string
 
 // How a run ends.
 const (
 	Finished    StopReason = "finished"     // nothing more can be placed
-	OutOfFunds  StopReason = "out of funds" // by the service's word or by the book
+	OutOfFunds  StopReason = "out of funds" // for the filing service, or by the recorded balance
 	KeyRefused  StopReason = "key refused"
-	ServiceDown StopReason = "service down"  // asked, and not one answer in the time of patience
-	QueueDown   StopReason = "queue down"    // Redis was away for the time of patience
-	AskedToWait StopReason = "asked to wait" // the service named a time beyond the patience
+	ServiceDown StopReason = "service down"  // not one answer for WaitLimits.Silence
+	QueueDown   StopReason = "queue down"    // Redis was down for WaitLimits.Silence
+	AskedToWait StopReason = "asked to wait" // for longer than WaitLimits.Silence
 	Paused      StopReason = "paused"        // by a person
-	NotApproved StopReason = "not approved"  // nothing goes before somebody's approval
+	NotApproved StopReason = "not approved"  // nothing is sent before an approval
 	CostsMore   StopReason = "costs more"    // what is left costs more than was approved
 	Interrupted StopReason = "interrupted"
 
 	LedgerHalted StopReason = "ledger halted" // it went back in time, or a newer version has prepared it
 )
 
-// Patience says how long Await puts up with what.
+// WaitLimits are how long Await waits for what.
 type WaitLimits struct {
-	Silence time.Duration // without one answer of the service, or without Redis
-	Funds   bool          // wait for funds, and for a service that is down, for ever
+	Silence time.Duration // without one answer of the filing service, or without Redis
+	Funds   bool          // wait without a limit, also for funds
 }
 
 // Await returns when nothing more of the batch can be placed for now: it is
-// finished, or only waiting would help. The worker goes on until it is stopped.
+// finished, or only waiting would help. The worker runs until it is stopped.
 func (w *Worker) Await(ctx context.Context, batch string, p WaitLimits) (Outcome, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -86,14 +86,14 @@ func (w *Worker) outcome(ctx context.Context, batch string, p WaitLimits) (Outco
 	case end.Reason == LedgerHalted && left.Sendable+left.Later+left.Funds+left.Keys > 0:
 		return end, nil
 	case end.Reason != "" && left.Sendable+left.Later > 0:
-		return end, nil // what waits for one of these stands as still as they do
+		return end, nil // rows that wait for these are held as they are
 	case left.Sendable+left.Later+left.Moving > 0:
 		return Outcome{}, nil
 	}
 	return w.restOutcome(ctx, batch, left, p)
 }
 
-// halting is the ending that what halts the fleet amounts to, if any.
+// haltOutcome is the outcome that a hold of this process amounts to, if any.
 func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 	now := w.now()
 	away, err := w.queue.health.downFor(now)
@@ -118,7 +118,7 @@ func (w *Worker) haltOutcome(halted ledger.Halted, p WaitLimits) Outcome {
 	return Outcome{}
 }
 
-// standing is the ending of a batch of which nothing can be sent.
+// restOutcome is the outcome of a batch of which no row can be sent.
 func (w *Worker) restOutcome(ctx context.Context, batch string, left ledger.Unfinished, p WaitLimits) (Outcome, error) {
 	switch {
 	case left.Funds > 0 && p.Funds:

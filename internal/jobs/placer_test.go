@@ -122,7 +122,7 @@ func TestAnswerIsRecordedOnceTheLedgerIsBack(t *testing.T) {
 	failed := make(chan struct{})
 	mended := false
 	log := slog.New(&onError{func(message string) {
-		if strings.Contains(message, "could not be recorded") && !mended {
+		if strings.Contains(message, "recording an answer failed") && !mended {
 			mended = true
 			exec(`DROP TRIGGER failing`)
 			close(failed)

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	priceTTL   = 5 * time.Minute // for how long what things cost is not asked for again
-	priceRetry = time.Minute     // and where it could not be told
+	priceTTL   = 5 * time.Minute // how long prices and fees count without another request
+	priceRetry = time.Minute     // and after a request that failed
 )
 
-// tariff is what things cost now, for a process that runs for months: people
-// approve what things cost on the day, and that is what has to be reserved and
-// posted. What was told last counts for a while, and for as long as nobody can
-// tell anything else.
+// priceCache keeps the current prices and fees in a process that runs for months:
+// people approve the cost of the day, and that cost has to be reserved and posted.
+// The last prices count for a while, and for as long as newer ones cannot be read.
+// It is no cache.Cache: a failure keeps the old value and is retried sooner.
 type priceCache struct {
-	ask    pricing.Source // nil: what was told first counts for good
+	ask    pricing.Source // nil: the first prices count for good
 	now    func() time.Time
 	log    *slog.Logger
 	asking chan struct{} // one asks at a time
@@ -47,10 +47,10 @@ func newPriceCache(first pricing.Quoter, ask pricing.Source, now func() time.Tim
 	}
 }
 
-// at is what things cost now; f is how the service is asked. It returns errHalted,
-// or the context's error, where nothing is to be sent either: after that the last
-// prices count for a while, so that a price list that is busy for ever holds up
-// no order for ever.
+// get returns the current prices; f asks the filing service. It returns errHalted,
+// or the context's error, where nothing may be sent either. After that the last
+// prices count for a while, so that a price list that stays busy does not keep
+// orders back for good.
 func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error) {
 	if quoter, fresh := t.latest(); fresh {
 		return quoter, nil
@@ -62,7 +62,7 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 	}
 	defer func() { <-t.asking }()
 	if quoter, fresh := t.latest(); fresh {
-		return quoter, nil // somebody was quicker
+		return quoter, nil // another row asked meanwhile
 	}
 	told, err := ask(ctx, f, func() (pricing.Quoter, error) { return t.ask(ctx) })
 	switch {
@@ -73,7 +73,7 @@ func (t *priceCache) get(ctx context.Context, f *lookup) (pricing.Quoter, error)
 	}
 	t.store(told, err)
 	if errors.Is(err, filingapi.ErrBusy) || errors.Is(err, filingapi.ErrKeyRefused) {
-		return nil, errHalted // whoever asked has told the fleet
+		return nil, errHalted // the ledger has it from the request
 	}
 	quoter, _ := t.latest()
 	return quoter, nil
@@ -85,22 +85,22 @@ func (t *priceCache) latest() (quoter pricing.Quoter, fresh bool) {
 	return t.quoter, t.ask == nil || t.now().Before(t.due)
 }
 
-// learn takes down what was told.
+// store keeps new prices, or retries soon after a failure.
 func (t *priceCache) store(told pricing.Quoter, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
 		if !t.failed {
-			t.log.Warn("it cannot be asked what things cost: the last prices and fees count", "error", err)
+			t.log.Warn("reading prices failed, the last ones count", "err", err)
 		}
 		t.failed, t.due = true, t.now().Add(priceRetry)
 		if busy, ok := errors.AsType[*filingapi.Error](err); ok {
-			t.due = t.due.Add(busy.RetryAfter) // else orders might never have their turn
+			t.due = t.due.Add(busy.RetryAfter) // or each retry would hold orders back
 		}
 		return
 	}
 	if changes := priceChanges(t.quoter, told); changes.Count > 0 {
-		t.log.Warn("prices or fees have changed", "changes", changes.Count, "what", changes.Names)
+		t.log.Warn("prices changed", "changes", changes.Count, "examples", changes.Names)
 	}
 	t.quoter, t.failed, t.due = told, false, t.now().Add(priceTTL)
 }
@@ -120,8 +120,8 @@ var priced = []struct {
 	{"expedited " + filing.Formation.Title(), filing.Order{Formation: &filing.FormationItem{Expedited: true}}},
 }
 
-// priceChanges lists what costs something else: whatever else there is in a
-// price list or in a table of fees, what they say of orders is what counts.
+// priceChanges lists what costs something else now. It compares quotes of orders:
+// other parts of a price list or a table of fees do not matter.
 func priceChanges(before, now pricing.Quoter) text.Examples {
 	var changes text.Examples
 	seen := make(map[string]bool)
@@ -156,7 +156,7 @@ func priceChanges(before, now pricing.Quoter) text.Examples {
 	return changes
 }
 
-// elsewhere is another state.
+// otherState is a state that differs from the given one.
 func otherState(state filing.State) filing.State {
 	if state == "DE" {
 		return "NV"

@@ -20,13 +20,13 @@ const (
 	taskType  = "place"
 )
 
-// chunkRows is how many row ids travel in one task. One a task would make the
-// in-process Redis the bottleneck; see docs/decisions.
+// chunkRows is how many row ids a task carries. With one a task the in-process
+// Redis would be the bottleneck; see docs/decisions.
 const chunkRows = 16
 
-// window bounds the row ids on the queue, whatever the size of a batch: every
-// pump of a fleet enqueues the same first so many rows that may be sent, under
-// the same ids. Where those have turned, at most maxPending chunks lie there.
+// window bounds the row ids on the queue, whatever the size of a batch: the pumps
+// of a fleet all enqueue the same first rows that may be sent, under the same task
+// ids. When the ids have changed, at most maxPending chunks are on the queue.
 const (
 	window     = 2048
 	maxPending = 2 * window / chunkRows
@@ -43,8 +43,8 @@ type Queue struct {
 	health   redisHealth
 }
 
-// OpenQueue connects to redisURL (see arrangements for its forms) or, where it
-// is empty, starts a Redis within the process. Its error is ErrAway where the
+// OpenQueue connects to redisURL (see parseRedis for its forms) or, where it is
+// empty, starts a Redis within the process. Its error is ErrQueueDown where the
 // same address may work later, and never shows a password.
 func OpenQueue(redisURL string) (*Queue, error) {
 	q, err := NewQueue(redisURL)
@@ -58,8 +58,8 @@ func OpenQueue(redisURL string) (*Queue, error) {
 	return q, nil
 }
 
-// NewQueue is OpenQueue without a look whether the server is there: what is asked
-// of the queue fails while it is away, and works once it is back.
+// NewQueue is OpenQueue without a connection: calls fail while the server is down,
+// and work once it is up.
 func NewQueue(redisURL string) (*Queue, error) {
 	q := &Queue{stop: make(chan struct{})}
 	options := newOptions()
@@ -73,17 +73,16 @@ func NewQueue(redisURL string) (*Queue, error) {
 	} else {
 		var err error
 		if options, err = parseRedis(redisURL); err != nil {
-			return nil, fmt.Errorf("understand REDIS_URL: %w", err)
+			return nil, fmt.Errorf("read REDIS_URL: %w", err)
 		}
 	}
-	logging.Disable() // it would write into whatever the terminal shows; errors are returned too
+	logging.Disable() // it would write to the terminal; errors are returned as well
 	q.redis, q.hosts = redis.NewUniversalClient(options), strings.Join(options.Addrs, ", ")
 	q.client = asynq.NewClientFromRedisClient(q.redis)
 	return q, nil
 }
 
-// keepTime lets keys of the in-process Redis expire, which they do not do by
-// themselves.
+// advanceClock moves the clock of the in-process Redis, so that its keys expire.
 func (q *Queue) advanceClock() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -97,7 +96,7 @@ func (q *Queue) advanceClock() {
 	}
 }
 
-// Close leaves the queue. What is on it stays the ledger's to enqueue again.
+// Close closes the connections. The pump enqueues again what is lost with them.
 func (q *Queue) Close() error {
 	err := q.redis.Close()
 	q.release()
@@ -112,15 +111,15 @@ func (q *Queue) release() {
 	}
 }
 
-// put enqueues a chunk of rows under an id made from the rows themselves, so
-// that any number of pumps may enqueue the same chunk. It reports false where the
-// chunk is on the queue already.
+// enqueue puts a chunk of rows on the queue under an id made from the rows, so that
+// any number of pumps may enqueue the same chunk. It reports false where the chunk
+// is on the queue already.
 //
-// A process that was killed leaves its tasks active, and an active task blocks
-// its id until its lease has run out, a minute later. So the id also turns with
-// the crew: whenever a process comes or goes, all chunks may be enqueued once
-// more; and with again, which counts how often the task was given up for lost.
-func (q *Queue) enqueue(ctx context.Context, crew string, chunk int64, again int, rows []int64) (queued bool, err error) {
+// A process that was killed leaves its tasks active, and an active task blocks its
+// id until its lease has run out, a minute later. So the id also changes with the
+// fleet's membership: when a process starts or ends, all chunks may be enqueued
+// once more. It changes with losses, too: how often the task counted as lost.
+func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, losses int, rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)
@@ -129,7 +128,7 @@ func (q *Queue) enqueue(ctx context.Context, crew string, chunk int64, again int
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(taskType, payload),
 		asynq.Queue(queueName),
-		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, crew, again)),
+		asynq.TaskID(fmt.Sprintf("%d-%s-%d", chunk, membership, losses)),
 		asynq.MaxRetry(0), // attempts are counted in the ledger
 		asynq.Timeout(10*time.Minute),
 		asynq.Retention(0),
@@ -143,16 +142,16 @@ func (q *Queue) enqueue(ctx context.Context, crew string, chunk int64, again int
 	return true, nil
 }
 
-// pendingKey is asynq's list of the tasks that nobody has taken yet.
+// pendingKey is asynq's list of the tasks that no handler has taken yet.
 const pendingKey = "asynq:{" + queueName + "}:pending"
 
-// pending counts the chunks that nobody has taken yet.
+// countPending counts the chunks that no handler has taken yet.
 func (q *Queue) countPending(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	n, err := q.redis.LLen(ctx, pendingKey).Result()
 	if err != nil {
-		return 0, fmt.Errorf("see how much is on the queue: %w", err)
+		return 0, fmt.Errorf("count the tasks on the queue: %w", err)
 	}
 	return int(n), nil
 }
@@ -162,7 +161,7 @@ func decodeRows(payload []byte) ([]int64, error) {
 	for len(payload) > 0 {
 		id, n := binary.Varint(payload)
 		if n <= 0 {
-			return nil, errors.New("a task that is not a list of rows")
+			return nil, errors.New("the task is not a list of rows")
 		}
 		rows, payload = append(rows, id), payload[n:]
 	}

@@ -20,17 +20,17 @@ import (
 	"bulkfiling/internal/network"
 )
 
-// ErrAway is a Redis that cannot be reached or does not take what it is given
-// now, and may later. Test with errors.Is.
-var ErrQueueDown = errors.New("the queue's Redis is away")
+// ErrQueueDown is a Redis that cannot be reached or takes no writes now, and may
+// later. Test with errors.Is.
+var ErrQueueDown = errors.New("the queue's Redis is down")
 
-// arrangement is how the servers that an address names belong together.
-type arrangement struct {
+// redisScheme is how the servers that an address names belong together.
+type redisScheme struct {
 	tls, sentinel, cluster, socket bool
-	options                        []string // that its address may carry beside those of TLS
+	options                        []string // that the address may have beside those of TLS
 }
 
-// arrangements are the schemes of REDIS_URL. Those that asynq has too mean the
+// redisSchemes are the schemes of REDIS_URL. Those that asynq has too mean the
 // same here, so that its tools take the same addresses.
 //
 //	redis://[user:password@]host[:port][/database]
@@ -42,7 +42,7 @@ type arrangement struct {
 // ?ca=FILE names the certificates to trust in place of the system's, ?cert=FILE
 // and key=FILE are the client's own, ?server_name=NAME is the name to expect
 // where it is not the host's.
-var arrangements = map[string]arrangement{
+var redisSchemes = map[string]redisScheme{
 	"redis":           {},
 	"rediss":          {tls: true},
 	"redis-cluster":   {cluster: true},
@@ -52,89 +52,87 @@ var arrangements = map[string]arrangement{
 	"redis-socket":    {socket: true, options: []string{"db"}},
 }
 
-var optionsOfTLS = []string{"ca", "cert", "key", "server_name"}
+var tlsOptions = []string{"ca", "cert", "key", "server_name"}
 
-// Ports where an address names none.
-const (
-	portRedis    = "6379"
-	portSentinel = "26379"
+// The errors of an address. They never quote it: it may have a password in it.
+var (
+	errRedisScheme = errors.New("it begins with redis://, rediss://, redis-sentinel://, rediss-sentinel://, " +
+		"redis-cluster://, rediss-cluster:// or redis-socket://")
+	errRedisURL = errors.New("it is not an address: in a name or password, write @ as %40, / as %2F, ? as %3F, " +
+		"# as %23, : as %3A and % as %25")
+	errRedisSocket   = errors.New("a socket is written redis-socket:///path/of/it")
+	errRedisDatabase = errors.New("the database is a number: redis://host:6379/0")
+	errRedisHosts    = errors.New("its hosts are written host:port, several of them with commas in between")
+	errRedisMaster   = errors.New("?master=NAME is missing: the name by which the sentinels know the servers")
+	errRedisCluster  = errors.New("a cluster has no database but 0")
 )
 
-// parseRedis reads an address of REDIS_URL. What it complains of never quotes
-// the address, in which there may be a password.
+// parseRedis reads an address of REDIS_URL. go-redis parses what one URL can say;
+// a list of hosts, which asynq's addresses have, is split off before.
 func parseRedis(address string) (*redis.UniversalOptions, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
-	a, known := arrangements[scheme]
+	kind, known := redisSchemes[scheme]
 	if !known {
-		return nil, errors.New(
-			"it begins with redis://, rediss://, redis-sentinel://, rediss-sentinel://, redis-cluster://, " +
-				"rediss-cluster:// or redis-socket://")
+		return nil, errRedisScheme
 	}
-	// Several hosts are no URL; the rest is.
 	authority, path := rest, ""
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		authority, path = rest[:end], rest[end:]
 	}
-	user, hosts := "", authority
-	if at := strings.LastIndex(authority, "@"); at >= 0 {
-		user, hosts = authority[:at+1], authority[at+1:]
-	}
-	u, err := url.Parse(scheme + "://" + user + "host" + path)
+	at := strings.LastIndex(authority, "@") + 1
+	u, err := url.Parse("redis://" + authority[:at] + "host" + path)
 	if err != nil || u.Fragment != "" || strings.Contains(path, "@") {
-		return nil, errors.New(
-			"it is not an address: in a name or password, write @ as %40, / as %2F, ? as %3F, # as %23, : as %3A " +
-				"and % as %25")
+		return nil, errRedisURL
 	}
-	o := newOptions()
-	password, _ := u.User.Password()
 	query := u.Query()
 	for name := range query {
-		if !slices.Contains(a.options, name) && !(a.tls && slices.Contains(optionsOfTLS, name)) {
-			return nil, fmt.Errorf(
-				"it has an option after the ? that its kind does not know: there are %s, and with TLS %s",
-				strings.Join(append([]string{"none"}, a.options...), ", "), strings.Join(optionsOfTLS, ", "))
+		if slices.Contains(kind.options, name) || kind.tls && slices.Contains(tlsOptions, name) {
+			continue
 		}
+		return nil, fmt.Errorf("it has an option after the ? that its kind does not know: there are %s, and with TLS %s",
+			strings.Join(append([]string{"none"}, kind.options...), ", "), strings.Join(tlsOptions, ", "))
 	}
-	database := strings.Trim(u.Path, "/")
+	u.RawQuery = ""
+	if kind.socket {
+		if authority[at:] != "" {
+			return nil, errRedisSocket
+		}
+		u.Scheme, u.RawQuery = "unix", url.Values{"db": query["db"]}.Encode()
+	}
+	one, err := redis.ParseURL(u.String())
 	switch {
-	case a.socket:
-		o.Addrs, o.Username, o.Password = []string{u.Path}, u.User.Username(), password
-		if database = query.Get("db"); hosts != "" || u.Path == "" {
-			return nil, errors.New("a socket is written redis-socket:///path/of/it")
-		}
-	case a.sentinel:
-		o.MasterName = query.Get("master")
-		if o.MasterName == "" {
-			return nil, errors.New("?master=NAME is missing: the name by which the sentinels know the servers")
-		}
-		o.SentinelUsername, o.SentinelPassword = u.User.Username(), password
-		o.Username, o.Password = query.Get("username"), query.Get("password")
-		o.Addrs, err = hostsOf(hosts, portSentinel)
-	default:
-		o.Username, o.Password = u.User.Username(), password
-		o.Addrs, err = hostsOf(hosts, portRedis)
+	case err != nil && kind.socket:
+		return nil, errRedisSocket
+	case err != nil || one.DB < 0:
+		return nil, errRedisDatabase
 	}
-	if err != nil {
+	o := newOptions()
+	o.Username, o.Password, o.DB = one.Username, one.Password, one.DB
+	if kind.socket {
+		o.Addrs = []string{one.Addr}
+		return o, nil
+	}
+	if kind.sentinel {
+		o.SentinelUsername, o.SentinelPassword = one.Username, one.Password
+		o.Username, o.Password = query.Get("username"), query.Get("password")
+		if o.MasterName = query.Get("master"); o.MasterName == "" {
+			return nil, errRedisMaster
+		}
+	}
+	if o.Addrs, err = splitHosts(authority[at:], kind.sentinel); err != nil {
 		return nil, err
 	}
-	if database != "" {
-		if o.DB, err = strconv.Atoi(database); err != nil || o.DB < 0 {
-			return nil, errors.New("the database is a number: redis://host:6379/0")
-		}
-	}
-	o.IsClusterMode = a.cluster || len(o.Addrs) > 1 && !a.sentinel
+	o.IsClusterMode = kind.cluster || len(o.Addrs) > 1 && !kind.sentinel
 	if o.IsClusterMode && o.DB != 0 {
-		return nil, errors.New("a cluster has no database but 0")
+		return nil, errRedisCluster
 	}
-	if a.tls {
-		if o.TLSConfig, err = configTLS(query); err != nil {
-			return nil, err
-		}
+	if kind.tls {
+		o.TLSConfig, err = readTLS(query)
 	}
-	return o, nil
+	return o, err
 }
 
-// newOptions are those of every client, whatever it connects to.
+// newOptions are the options that every client has.
 func newOptions() *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		DialTimeout:              3 * time.Second,
@@ -147,8 +145,12 @@ func newOptions() *redis.UniversalOptions {
 	}
 }
 
-// hostsOf splits host[:port],host[:port],….
-func hostsOf(list, port string) ([]string, error) {
+// splitHosts splits host[:port],host[:port],….
+func splitHosts(list string, sentinel bool) ([]string, error) {
+	port := "6379"
+	if sentinel {
+		port = "26379"
+	}
 	var all []string
 	for host := range strings.SplitSeq(list, ",") {
 		if _, _, err := net.SplitHostPort(host); err != nil {
@@ -156,15 +158,15 @@ func hostsOf(list, port string) ([]string, error) {
 		}
 		name, number, err := net.SplitHostPort(host)
 		if n, wrong := strconv.ParseUint(number, 10, 16); err != nil || name == "" || wrong != nil || n == 0 {
-			return nil, errors.New("its hosts are written host:port, several of them with commas in between")
+			return nil, errRedisHosts
 		}
 		all = append(all, host)
 	}
 	return all, nil
 }
 
-// configTLS is what the options of an address say of its encryption.
-func configTLS(query url.Values) (*tls.Config, error) {
+// readTLS reads the files and names that the options of TLS name.
+func readTLS(query url.Values) (*tls.Config, error) {
 	// Without a name of its own each connection expects its host's.
 	c := network.NewTLS()
 	c.ServerName = query.Get("server_name")
@@ -192,7 +194,7 @@ func configTLS(query url.Values) (*tls.Config, error) {
 	return c, nil
 }
 
-// Reach asks the server for a sign of life. Its error is ErrAway where the same
+// Ping checks that the server answers. Its error is ErrQueueDown where the same
 // queue may work later, and never shows a password.
 func (q *Queue) Ping() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -207,8 +209,7 @@ func (q *Queue) Ping() error {
 	return fmt.Errorf("%w: reach it at %s: %w", ErrQueueDown, q.hosts, err)
 }
 
-// misconfigured tells an error that lasts until a person does something about
-// REDIS_URL from one that may pass.
+// isMisconfigured reports whether an error lasts until a person corrects REDIS_URL.
 func isMisconfigured(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var header tls.RecordHeaderError

@@ -12,9 +12,9 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// directory resolves the users and companies of orders that are about to be
-// sent: once each, and what is not there or lacks something is created and
-// completed from the sheet.
+// resolver finds the users and companies of orders that are about to be sent, each
+// once. It creates and completes them from the spreadsheet where they are missing
+// or incomplete.
 type resolver struct {
 	*lookup
 	service Service
@@ -25,10 +25,10 @@ func newResolver(s Service, l *ledger.Ledger, concurrency int, throttle Throttle
 	return &resolver{lookup: newLookup(s, l, concurrency, throttle, state, now), service: s}
 }
 
-// resolve finds the ids that the order is sent with, and the company's facts
-// where the order depends on them.
-// A row that names another company than its Company ID is a *mismatch; one with
-// an attempt in doubt was sent already, and is settled as it is.
+// resolve finds the ids that the order is sent with, and the company's facts where
+// the order depends on them. It returns a *mismatchError for a row that names
+// another company than its Company ID. A row with an uncertain attempt was sent
+// already and is not compared.
 func (d *resolver) resolve(ctx context.Context, row *ledger.Row) (userID string, company filing.Company, err error) {
 	r := row.Request
 	if userID, err = d.resolveUser(ctx, r.User); err != nil {
@@ -70,7 +70,7 @@ func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string,
 	if u, known := d.knownUser(ref.Ref()); known {
 		return u.ID, nil
 	}
-	// A row that has no name to create the user with says nothing for one that has.
+	// A row without a name to create the user with fails for itself alone.
 	flight := fmt.Sprintf("user %s, named %t", ref.Ref(), ref.Name != "")
 	found, err, _ := d.flights.Do(flight, func() (any, error) {
 		u, err := d.findOrCreateUser(ctx, ref)
@@ -85,10 +85,10 @@ func (d *resolver) resolveUser(ctx context.Context, ref filing.UserRef) (string,
 	return found.(string), nil
 }
 
-// findOrCreateUser asks for the user by e-mail and creates one where the sheet
-// has the name for it. A 409 on creation means that somebody else was quicker,
-// and the look-up then finds the user; where it does not, the phone number is
-// somebody else's. Source: spec section 7.
+// findOrCreateUser asks for the user by email and creates one where the spreadsheet
+// has a name. A 409 on creation means that another request created the user, and
+// the look-up then finds them; where it does not, the phone number belongs to
+// another user. Source: spec section 7.
 func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (filing.User, error) {
 	u, err := d.askForUser(ctx, ref.Email)
 	if !errors.Is(err, filingapi.ErrNotFound) {
@@ -98,7 +98,7 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"the service has no user %s: correct the e-mail, or give a User Name so that the user can be created",
+				"the filing service has no user %s: correct the email, or enter a User Name to create the user",
 				ref.Email),
 		}
 	}
@@ -113,22 +113,22 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"the user %s cannot be created: the e-mail belongs to a user whom the service does not show to this "+
-					"organization", ref.Email),
+				"the user %s cannot be created: the email belongs to a user of the filing service whom this organization "+
+					"cannot see", ref.Email),
 		}
 	case errors.Is(err, filingapi.ErrNotFound):
 		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"the user %s cannot be created: the phone number %s belongs to another user of the service", ref.Email,
+				"the user %s cannot be created: the phone number %s belongs to another user of the filing service", ref.Email,
 				ref.Phone),
 		}
 	}
 	return u, err
 }
 
-// named finds a company that was formed, created or looked up here under the
-// name by which a row describes it. It has no id where nobody knows it.
+// findNamed finds a company that was formed, created or looked up here under the
+// name by which a row describes it. A company that is not known has no id.
 func (d *resolver) findNamed(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
 	key := described.Key()
 	if c, known := d.knownCompany(string(key)); known {
@@ -149,9 +149,9 @@ func (d *resolver) findNamed(ctx context.Context, row *ledger.Row, described fil
 	return n.Company, nil
 }
 
-// describe sends what the sheet says of a company that was created from it and
-// that the request of its creation has no field for. It is sent once; again only
-// where the process ended before it was remembered.
+// sendDescription sends the columns of a created company that the request of its
+// creation has no field for. It sends them once, and again only where the process
+// ended before that was remembered.
 // Source: spec section 2, create-company request fields; section 4, PATCH.
 func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c filing.Company) (filing.Company, error) {
 	patch := filing.Company{}
@@ -185,15 +185,15 @@ func (d *resolver) sendDescription(ctx context.Context, key string, sheet, c fil
 	return described.(filing.Company), nil
 }
 
-// complete sees to it that the service knows the company's entity type and
-// formation state, on which the state's fee depends, from the sheet if need be.
+// completeFacts sends the company's entity type and formation state from the
+// spreadsheet where the filing service lacks them: the state's fee depends on them.
 // Source: spec section 4, rules 9 and 10.
 func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c filing.Company) (filing.Company, error) {
 	if hasFacts(c) {
 		return c, nil
 	}
-	// What this row's sheet does not say is this row's affair: another row of the
-	// company may say it.
+	// A fact that this row lacks fails this row alone: another row of the company
+	// may have it.
 	for _, fact := range []struct {
 		column  string
 		missing bool
@@ -205,13 +205,13 @@ func (d *resolver) completeFacts(ctx context.Context, ref filing.CompanyRef, c f
 			return c, &lookupError{
 				next: filing.Rejected,
 				message: fmt.Sprintf(
-					"the service does not know the company's %s and the sheet does not say it: fill the column %q "+
-						"and run the corrected sheet", fact.column, fact.column),
+					"the filing service does not know the company's %s, and the spreadsheet does not have it: fill in "+
+						"the column %q and run the corrected spreadsheet", fact.column, fact.column),
 			}
 		}
 	}
 	found, err, _ := d.flights.Do("complete "+c.ID, func() (any, error) {
-		if now, known := d.knownCompany(ref.Ref); known { // it may have been completed meanwhile
+		if now, known := d.knownCompany(ref.Ref); known { // another row may have completed it
 			c = now
 		}
 		var patch filing.Company

@@ -12,30 +12,30 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Remarked is what a comparison found at a row before anything is approved.
+// Finding is what a comparison found at a row before it is approved.
 type Finding struct {
 	Row      int
 	Column   int    // of the sheet, from 0; -1 where it lacks the column
-	Header   string // ours
+	Header   string // the template's
 	Message  string
 	HeldBack bool // the row is not sent because of it
 }
 
-// Review is what the comparison of a batch's rows came to.
+// Review is the result of comparing a batch's rows.
 type Review struct {
 	Findings []Finding
-	HeldBack int // rows that are not sent, for their company is another one's
+	HeldBack int // rows that are not sent: their Company ID is another company's
 	Accepted int // rows whose name was accepted as the filing service has it
 	Released int // rows that an earlier comparison had held back, and that are ready again
 }
 
-// Compare compares the rows of a batch that may still be sent with what the
-// filing service has on record of their companies, and with the names that were
-// bought or looked up here. It follows LookUp. A row that names another company
-// than its Company ID is held back, unless accept says that a person takes the
-// names as the filing service has them; a row that an earlier comparison held
-// back is compared anew. A record that disagrees is asked for again before it
-// counts: it may have been corrected.
+// Compare compares the rows of a batch that may still be sent with the filing
+// service's records of their companies, and with the names that were bought or
+// looked up here. It runs after LookUp. A row that names another company than its
+// Company ID is held back, unless accept says that a person accepts the names of
+// the filing service; a row that an earlier comparison held back is compared again.
+// A record that disagrees is asked for again before it counts: it may have been
+// corrected.
 func Compare(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle, concurrency int, batch string,
 	accept bool) (Review, error) {
 	if throttle == nil {
@@ -135,8 +135,8 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	return c.ledger.KeepReview(ctx, c.batch.ID, changed)
 }
 
-// row compares one row with the record of its company, and says whether anything
-// of the row changes by it.
+// compareRow compares a row with the record of its company, and reports whether
+// that changes the row.
 func (c *comparison) compareRow(row *ledger.Row, record filing.Company) (reviewed ledger.Reviewed, changed bool) {
 	kept := slices.DeleteFunc(slices.Clone(row.Faults),
 		func(f ledger.Fault) bool { return strings.HasPrefix(f.Rule, filing.RecordRule) })
@@ -170,7 +170,7 @@ func (c *comparison) faultFor(d filing.Difference, at filing.CompanyColumn) ledg
 	return faultAt(c.batch, d, at)
 }
 
-// faultAt is a difference at the cell of the batch that it is about.
+// faultAt is a difference at the cell that it is about.
 func faultAt(b ledger.Batch, d filing.Difference, at filing.CompanyColumn) ledger.Fault {
 	f := ledger.Fault{
 		Column:  slices.Index(b.Fields, at.Field),
@@ -195,8 +195,8 @@ func (c *comparison) addFinding(row *ledger.Row, d filing.Difference, at filing.
 	})
 }
 
-// learnNames notes under which names rows that give no Company ID mean a company:
-// its own, and that of a row which names it by its id.
+// collectNames collects the names by which rows without a Company ID mean a company:
+// its own name, and that of a row with its id.
 func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record filing.Company, user string) {
 	if user == "" || record.ID == "" || record.LegalName == "" || record.FormationState == "" {
 		return
@@ -213,8 +213,8 @@ func collectNames(names map[filing.Key]filing.Company, r *filing.Request, record
 	}
 }
 
-// agreed is the filing service's record of a row's company. One that is another
-// company's, as it is remembered, is asked for again.
+// findAgreed returns the filing service's record of a row's company. It asks again
+// for a remembered record that disagrees with the row.
 func (f *lookup) findAgreed(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
 	blocked := func(c filing.Company) bool {
 		return slices.ContainsFunc(r.Differences(c), func(d filing.Difference) bool { return !d.Warning })
@@ -227,7 +227,7 @@ func (f *lookup) findAgreed(ctx context.Context, r *filing.Request, record filin
 		return record, err
 	}
 	if fresh.ID == "" {
-		return record, nil // it cannot be asked for now; what is remembered counts
+		return record, nil // it cannot be asked for now: the remembered record counts
 	}
 	return fresh, nil
 }
@@ -252,7 +252,7 @@ func (n *nearNames) load(ctx context.Context) error {
 		return err
 	}
 	for _, name := range all {
-		if name.Batch != n.batch { // its own rows are added as they come
+		if name.Batch != n.batch { // its own rows are added one by one
 			n.put(name)
 		}
 	}
@@ -264,7 +264,7 @@ func (n *nearNames) put(name ledger.NameOnFile) {
 	n.onFile = append(n.onFile, name)
 }
 
-// add takes a row's own name in, for the rows after it.
+// add adds a row's own name, for the rows after it.
 func (n *nearNames) add(row *ledger.Row) {
 	if name := row.Request.LegalName(); name != "" && row.Result == filing.Ready {
 		n.put(ledger.NameOnFile{
@@ -278,7 +278,7 @@ func (n *nearNames) add(row *ledger.Row) {
 	}
 }
 
-// homeState is where a row's company is formed, as far as the row says it.
+// homeState is where a row's company is formed, as far as the row has it.
 func homeState(r *filing.Request) filing.State {
 	if r.Order.Formation == nil {
 		return cmp.Or(r.Company.Sheet.FormationState, r.Order.FilingState)
@@ -286,8 +286,7 @@ func homeState(r *filing.Request) filing.State {
 	return r.Order.FilingState
 }
 
-// of is the warning that a company which is to be made has a name close to
-// another's.
+// warningsFor warns where a new company has a name close to another company's.
 func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user string) ([]filing.Difference, error) {
 	if err := n.load(ctx); err != nil {
 		return nil, err
@@ -299,7 +298,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 		other := n.onFile[i]
 		if same := filing.FoldLegalName(other.Name) == folded; same &&
 			(other.UserID == user || other.UserID == row.Request.User.Ref()) {
-			return nil, nil // the very same: it is found to be bought
+			return nil, nil // the same company: its purchase is found as a duplicate
 		}
 		others = append(others, other)
 	}
@@ -320,7 +319,7 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 	}, nil
 }
 
-// describe says where another name stands: file, row and day.
+// describeName says where another name is: file, row and day.
 func describeName(n ledger.NameOnFile) string {
 	day := n.At.UTC().Format("2 Jan 2006")
 	company := ""
@@ -333,12 +332,13 @@ func describeName(n ledger.NameOnFile) string {
 	case n.File != "":
 		return fmt.Sprintf("%q, created on %s for row %d of %s%s", n.Name, day, n.Number, n.File, company)
 	case n.At.IsZero():
-		return fmt.Sprintf("%q in row %d of this sheet%s", n.Name, n.Number, company)
+		return fmt.Sprintf("%q in row %d of this spreadsheet%s", n.Name, n.Number, company)
 	}
 	return fmt.Sprintf("%q, on file since %s%s", n.Name, day, company)
 }
 
-// mismatch is why a row is held back where it was about to be sent.
+// mismatchError keeps a row from being sent: it names another company than its
+// Company ID.
 type mismatchError struct {
 	record      filing.Company
 	differences []filing.Difference
@@ -346,7 +346,7 @@ type mismatchError struct {
 
 func (m *mismatchError) Error() string { return m.differences[0].Message }
 
-// matching compares a row that is about to be sent with its company's record.
+// checkNames compares a row that is about to be sent with its company's record.
 func (d *resolver) checkNames(ctx context.Context, r *filing.Request, record filing.Company) (filing.Company, error) {
 	record, err := d.findAgreed(ctx, r, record)
 	if err != nil {
@@ -377,11 +377,11 @@ func (p *placer) holdBack(ctx context.Context, row ledger.Row, m *mismatchError)
 		[]ledger.Reviewed{{Row: row.ID, Result: filing.Invalid, Message: m.Error(), Faults: faults}})
 }
 
-// remember keeps under which name a company that was asked for just now is
-// meant by rows that give no Company ID.
+// rememberNames keeps the names by which rows without a Company ID mean a company
+// that this process asked for.
 func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record filing.Company, user string) error {
 	if !d.wasAsked(r.Company.Ref) {
-		return nil // whoever asked did it
+		return nil // the process that asked has kept them
 	}
 	names := make(map[filing.Key]filing.Company)
 	collectNames(names, r, record, user)
@@ -403,7 +403,7 @@ func (d *resolver) rememberNames(ctx context.Context, r *filing.Request, record 
 	return nil
 }
 
-// unformed is the obstacle of a row whose company is being formed here.
+// formationError is the error of a row whose company another row forms.
 func formationError(row *ledger.Row, n ledger.NamedCompany, formation filing.Key) error {
 	holder := ledger.Row{Batch: n.Batch, Number: n.Number}
 	if n.Formed {

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Pace spaces requests out. An order waits its turn before its intent, so that
-// a slow pace leaves nothing in doubt.
+// Throttle spaces requests out. An order waits for it before its intent, so that a
+// slow rate leaves nothing uncertain.
 type Throttle interface {
 	Wait(context.Context) error // the context's error, when it ends first
 }
 
-// unpaced is the pace of no limit.
+// unlimited is the throttle without a limit.
 type unlimited struct{}
 
 func (unlimited) Wait(ctx context.Context) error { return ctx.Err() }
 
-// Pace lets perSecond requests a second through, together with all processes
-// that share the queue's Redis; with the queue in the process, with those that
-// share the data folder dir. It returns nil for perSecond 0: no limit.
+// Throttle returns a throttle of perSecond requests a second for all processes that
+// share the queue's Redis or, with the in-process queue, the data folder dir. It
+// returns nil for perSecond 0: no limit.
 func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 	if perSecond == 0 {
 		return nil
@@ -44,36 +44,36 @@ func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 	return p
 }
 
-// turns are those of everybody who shares them. take takes some that lie between
-// apart, of which so many may pile up unused, and says in how long the first of
-// them is (less than 0: since when), and how many take turns.
+// tokenBucket is shared by processes. reserve takes tokens that are an interval
+// apart, of which at most burst pile up unused. It returns in how long the first
+// one counts (less than 0: since when), and how many processes share the bucket.
 type tokenBucket interface {
-	reserve(ctx context.Context, between time.Duration, wanted, pile int) (first time.Duration, sharers int, err error)
+	reserve(ctx context.Context, interval time.Duration, wanted, burst int) (first time.Duration, sharers int, err error)
 }
 
-// unknownFleet is how many processes are taken to share the rate where nobody
-// could say from the beginning.
+// assumedSharers is how many processes share the rate as long as the bucket has not
+// said so.
 const assumedSharers = 10
 
-// fleetPace takes the turns that it shares, some at a time. While they cannot be
-// had each process keeps to its share of the rate.
+// throttle takes tokens from a shared bucket, some at a time. While the bucket
+// cannot be reached, each process keeps to its share of the rate.
 type throttle struct {
 	bucket tokenBucket
 	rate   float64
 	burst  int
-	batch  int // a twentieth of a second's turns: they are not asked for one by one
+	batch  int // tokens of a twentieth of a second: they are not reserved one by one
 
-	queue    chan struct{} // held by whoever waits for the next turn: the others queue up here
-	tokens   int           // turns taken and not used yet
-	next     time.Time     // when the first of them may be used
-	retryAt  time.Time     // nobody is asked for turns before this moment
-	fallback *rate.Limiter // for while they cannot be had
+	queue    chan struct{} // held by the request that waits for the next token; the others wait here
+	tokens   int           // reserved and not used yet
+	next     time.Time     // when the first of them counts
+	retryAt  time.Time     // the bucket is not asked before
+	fallback *rate.Limiter // while the bucket cannot be reached
 }
 
-// PerSecond is the rate of the fleet.
+// PerSecond is the rate of all processes together.
 func (p *throttle) PerSecond() float64 { return p.rate }
 
-// Wait returns when it is this request's turn.
+// Wait returns when the request has a token.
 func (p *throttle) Wait(ctx context.Context) error {
 	select {
 	case p.queue <- struct{}{}:
@@ -85,8 +85,8 @@ func (p *throttle) Wait(ctx context.Context) error {
 		return err
 	}
 	between := p.interval()
-	// Turns that nobody used in time are gone: they must not pile up here on top
-	// of those that pile up for everybody.
+	// Tokens that were not used in time are dropped: they must not pile up here on
+	// top of those in the bucket.
 	if p.tokens > 0 && time.Since(p.next) > time.Duration(p.burst+p.batch)*between {
 		p.tokens = 0
 	}
@@ -99,7 +99,7 @@ func (p *throttle) Wait(ctx context.Context) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return ctx.Err() // the turn is left for the next
+			return ctx.Err() // the next request uses the token
 		}
 	}
 	p.tokens--
@@ -111,7 +111,7 @@ func (p *throttle) interval() time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// take asks for turns. It reports false while they cannot be had.
+// reserve takes tokens from the bucket. It reports false while that fails.
 func (p *throttle) reserve(ctx context.Context) bool {
 	now := time.Now()
 	if now.Before(p.retryAt) {
@@ -124,7 +124,7 @@ func (p *throttle) reserve(ctx context.Context) bool {
 		p.retryAt = time.Now().Add(time.Second)
 		return false
 	}
-	// The answer's way back is not counted: a turn comes rather too late.
+	// The answer's way back is not counted: a token counts rather too late.
 	p.tokens, p.next = p.batch, time.Now().Add(first)
 	p.fallback.SetLimit(rate.Limit(p.rate / math.Max(1, float64(sharers))))
 	return true

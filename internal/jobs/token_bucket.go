@@ -14,21 +14,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisTurns are those of a fleet.
+// redisBucket is the token bucket of a fleet.
 type redisBucket struct {
 	redis redis.UniversalClient
-	id    string // of this process among those who take turns
+	id    string // of this process among the sharers
 }
 
-// takeTurns hands turns out as if everybody drew them from one bucket, by the
-// clock of the server: those of the hosts need not agree. KEYS: the moment of the
-// next free turn, in microseconds; who took turns lately. ARGV: microseconds
-// between turns, turns wanted, turns that may pile up unused, who asks. It
-// returns in how many microseconds the first turn is (less than 0: since when),
-// and how many take turns.
+// reserveScript takes tokens by the clock of the server: those of the hosts need
+// not agree. KEYS: the moment of the next free token, in microseconds; who took
+// tokens lately. ARGV: microseconds between tokens, tokens wanted, tokens that may
+// pile up unused, who asks. It returns in how many microseconds the first token
+// counts (less than 0: since when), and how many processes share the bucket.
 //
-// A moment that lies further ahead than a hundred processes could have taken it
-// is from before the server's clock was set back, or from another server.
+// A moment further ahead than a hundred processes could have reserved it is from
+// before the server's clock was set back, or from another server.
 var reserveScript = redis.NewScript(`
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -44,45 +43,45 @@ redis.call('EXPIRE', KEYS[2], 60)
 return {math.ceil(free - now), redis.call('ZCARD', KEYS[2])}
 `)
 
-// paceKeys lie in one slot of a cluster.
+// bucketKeys lie in one slot of a cluster.
 var bucketKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" + queueName + "}:paced"}
 
-func (t *redisBucket) reserve(ctx context.Context, between time.Duration,
-	wanted, pile int) (first time.Duration, sharers int, err error) {
-	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(between)/1e3), wanted, pile,
+func (t *redisBucket) reserve(ctx context.Context, interval time.Duration,
+	wanted, burst int) (first time.Duration, sharers int, err error) {
+	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(interval)/1e3), wanted, burst,
 		t.id).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = fmt.Errorf("%d numbers in place of 2", len(answer))
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("take turns from Redis: %w", err)
+		return 0, 0, fmt.Errorf("reserve tokens in Redis: %w", err)
 	}
 	return time.Duration(answer[0]) * time.Microsecond, int(answer[1]), nil
 }
 
-// folderTurns are those of the processes over one data folder: a file holds the
-// moment of the next free turn, and whoever has it locked takes some.
+// fileBucket is the token bucket of the processes over one data folder: a locked
+// file has the moment of the next free token.
 type fileBucket struct{ lock *flock.Flock }
 
-func (t *fileBucket) reserve(ctx context.Context, between time.Duration,
-	wanted, pile int) (first time.Duration, sharers int, err error) {
+func (t *fileBucket) reserve(ctx context.Context, interval time.Duration,
+	wanted, burst int) (first time.Duration, sharers int, err error) {
 	if _, err := t.lock.TryLockContext(ctx, time.Millisecond); err != nil {
-		return 0, 0, fmt.Errorf("take turns: %w", err)
+		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
 	}
 	defer t.lock.Unlock()
 	path := t.lock.Path() + ".next"
 	content, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, fmt.Errorf("take turns: %w", err)
+		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
 	}
-	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64) // what cannot be read is long ago
+	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64) // a file that cannot be read counts as long ago
 	now := time.Now().UnixNano()
-	if free > now+int64(time.Second)+100*int64(wanted)*int64(between) {
+	if free > now+int64(time.Second)+100*int64(wanted)*int64(interval) {
 		free = now // from before the clock was set back
 	}
-	free = max(free, now-int64(pile-1)*int64(between))
-	if err := os.WriteFile(path, strconv.AppendInt(nil, free+int64(wanted)*int64(between), 10), 0o600); err != nil {
-		return 0, 0, fmt.Errorf("take turns: %w", err)
+	free = max(free, now-int64(burst-1)*int64(interval))
+	if err := os.WriteFile(path, strconv.AppendInt(nil, free+int64(wanted)*int64(interval), 10), 0o600); err != nil {
+		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
 	}
 	return time.Duration(free - now), 1, nil
 }

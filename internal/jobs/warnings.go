@@ -8,21 +8,21 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// Warning is something odd at a cell of a row that is sent all the same.
+// Warning is a remark about a cell of a row that is sent all the same.
 type Warning struct {
-	Where   string // "Reports!C7", or "row 7" where no cell is at fault
-	Column  string // the header; "" where the sheet has no such column
+	Where   string // "Reports!C7", or "row 7" where it concerns no cell
+	Column  string // the header; "" where the spreadsheet has no such column
 	Message string
 }
 
-// Warnings are what is odd about the rows of a batch that are still to be sent.
+// Warnings are the warnings of the rows of a batch that are still to be sent.
 type Warnings struct {
 	Count int
 	Rows  int
 	First []Warning // as many as were asked for
 }
 
-// ListWarnings counts the warnings of a batch's ready rows and names the first of
+// ListWarnings counts the warnings of a batch's ready rows and lists the first of
 // them.
 func ListWarnings(ctx context.Context, l *ledger.Ledger, b ledger.Batch, first int) (Warnings, error) {
 	var all Warnings
@@ -78,7 +78,7 @@ func warningAt(b ledger.Batch, row ledger.Row, f ledger.Fault) Warning {
 	return w
 }
 
-// cellName is a cell as spreadsheets call it; column counts from 0.
+// cellName is the name of a cell, such as C7; column counts from 0.
 func cellName(column, row int) string {
 	name := ""
 	for n := column + 1; n > 0; n = (n - 1) / 26 {

@@ -317,13 +317,13 @@ type asynqLogger struct{ log *slog.Logger }
 
 func (q asynqLogger) Debug(args ...any) {}
 func (q asynqLogger) Info(args ...any)  {}
-func (q asynqLogger) Warn(args ...any)  { q.log.Debug("queue: " + fmt.Sprint(args...)) }
+func (q asynqLogger) Warn(args ...any)  { q.log.Debug("asynq", "text", fmt.Sprint(args...)) }
 func (q asynqLogger) Error(args ...any) {
 	level := slog.LevelDebug
 	text := fmt.Sprint(args...)
 	if strings.Contains(text, "panic") {
 		level = slog.LevelError
 	}
-	q.log.Log(context.Background(), level, "queue: "+text)
+	q.log.Log(context.Background(), level, "asynq", "text", text)
 }
-func (q asynqLogger) Fatal(args ...any) { q.log.Error("queue: " + fmt.Sprint(args...)) }
+func (q asynqLogger) Fatal(args ...any) { q.log.Error("asynq", "text", fmt.Sprint(args...)) }

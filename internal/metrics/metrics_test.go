@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -129,7 +128,7 @@ func newStanding() *standing {
 func text(t *testing.T, r *prometheus.Registry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	metrics.Handler(r, slog.New(slog.NewTextHandler(io.Discard, nil))).ServeHTTP(w,
+	metrics.Handler(r, slog.New(slog.DiscardHandler)).ServeHTTP(w,
 		httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 {
 		t.Fatalf("a scrape is answered %d: %s", w.Code, w.Body)

@@ -91,9 +91,9 @@ func TestAnswerText(t *testing.T) {
 			Status:  502,
 			Message: "bad gateway",
 		},
-		"not sent: the address of the service takes no connections": {
+		"not sent: the filing service refused the connection": {
 			Class:   filing.NotSent,
-			Message: "the address of the service takes no connections",
+			Message: "the filing service refused the connection",
 			Detail:  "dial tcp",
 		},
 		// as an earlier version recorded it
