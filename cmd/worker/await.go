@@ -13,21 +13,22 @@ import (
 
 	"bulkfiling/internal/filingapi"
 	"bulkfiling/internal/jobs"
+	"bulkfiling/internal/retry"
 )
 
-// await tries until something is there, for containers are started together
-// with what they need. Only an error that passes is waited for; any other is
-// for a person to mend, and ends the process.
+// await tries until something is available, because containers are started together
+// with what they need. It retries only errors that may pass; any other ends the
+// process, for a person to correct.
 func await[T any](ctx context.Context, w *worker, what string, passes func(error) bool,
 	try func() (T, error)) (T, error) {
 	w.health.setPhase(phase("waits for " + what))
-	waited := false
-	for wait := 500 * time.Millisecond; ; wait = min(2*wait, 15*time.Second) {
+	tries := retry.Backoff{First: 500 * time.Millisecond, Max: 15 * time.Second}
+	for waited := false; ; waited = true {
 		v, err := try()
 		switch {
 		case err == nil:
 			if waited {
-				w.log.Info("there now: " + what)
+				w.log.Info("dependency available", "dependency", what)
 			}
 			return v, nil
 		case ctx.Err() != nil:
@@ -35,22 +36,19 @@ func await[T any](ctx context.Context, w *worker, what string, passes func(error
 		case !passes(err):
 			return v, fmt.Errorf("wait for %s: %w", what, err)
 		}
-		waited = true
-		w.log.Warn("waits for "+what, "error", err, "again_in", wait.String())
-		select {
-		case <-ctx.Done():
-			return v, ctx.Err()
-		case <-time.After(wait):
+		wait := tries.Next()
+		w.log.Warn("waiting for dependency", "dependency", what, "err", err, "retry_in", wait.String())
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return v, err
 		}
 	}
 }
 
-// queueAway tells a Redis that may come back by itself from one that refuses for
-// good.
+// isQueueDown reports whether the error of Redis may pass without a person.
 func isQueueDown(err error) bool { return errors.Is(err, jobs.ErrQueueDown) }
 
-// pricesAway tells a service that may answer yet, if to another key, from an
-// address that is none of its. The ledger has to know of the answer, too.
+// isServiceDown reports whether the filing service may answer later, if to another
+// key. The ledger has to record the answer, too.
 func isServiceDown(err error) bool {
 	if _, ok := errors.AsType[*filingapi.Error](err); ok {
 		return !errors.Is(err, filingapi.ErrNotFound)
@@ -58,8 +56,8 @@ func isServiceDown(err error) bool {
 	return isDatabaseDown(err)
 }
 
-// databaseAway tells a database that may come back by itself from one that
-// refuses for good. Source: PostgreSQL's table of error codes, by class.
+// isDatabaseDown reports whether the error of the database may pass without a
+// person. Source: PostgreSQL's table of error codes, by class.
 func isDatabaseDown(err error) bool {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && len(refused.Code) == 5 {

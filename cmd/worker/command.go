@@ -26,20 +26,20 @@ func command(log *slog.Logger) *cobra.Command {
 	var o options
 	c := &cobra.Command{
 		Use:   "worker",
-		Short: "Place whatever the ledger holds open, as one process of a fleet",
-		Long: `worker places the filings that importer run and importer submit have put into
-the ledger, for as long as it runs, and fires the seasons that are due. Any
-number of workers share one ledger (DATABASE_URL) and one queue (REDIS_URL); any
-of them may vanish at any time.
+		Short: "Place the open orders of the ledger, as one process of a fleet",
+		Long: `worker places the orders that importer run and importer submit have put into the
+ledger, and runs the schedules that are due. Any number of workers share one
+ledger (DATABASE_URL) and one queue (REDIS_URL); any of them may stop at any
+time.
 
-It waits for a database, a Redis and a service that are not there yet, and says
-so. Asked to end (SIGTERM, Ctrl-C) it begins no order any more, waits for the
-answers that are out and records them, which takes at most FILING_TIMEOUT and
-ten seconds: whoever kills it has to wait longer than that. Asked twice it ends
-at once.
+It waits for a database, a Redis and a filing service that are not available yet,
+and logs that. On SIGTERM or Ctrl-C it sends no more orders, waits for the
+answers that are out and records them. That takes at most FILING_TIMEOUT and ten
+seconds: wait longer than that before you kill it. A second signal ends it at
+once.
 
-  GET /healthz   200 while the process lives and its loops turn: else restart it
-  GET /readyz    200 while it places: ledger and queue answer, and it is not ending
+  GET /healthz   200 while the process and its loops run; else restart it
+  GET /readyz    200 while it places orders: ledger and queue answer
   GET /metrics   for Prometheus`,
 		Example: `  worker
   worker --listen 127.0.0.1:8081 --concurrency 64
@@ -78,15 +78,15 @@ at once.
 	c.Flags().Float64Var(&o.rate, "rate", 0, "requests a second of the whole fleet, in place of FILING_RATE")
 	c.Flags().StringVar(&o.ledger, "ledger", "",
 		"the ledger to use, by its name (default: that of the API key's organization)")
-	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "take the service's events in, too, at POST "+webhook.Path)
+	c.Flags().BoolVar(&o.webhooks, "webhooks", false, "also receive the filing service's events, at POST "+webhook.Path)
 	c.SetVersionTemplate("worker {{.Version}}\n")
 	c.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}
 Exit status:
-  0    asked to end, and every answer is recorded
-  1    it could not do its work: usage, configuration
-  130  asked twice: it ended at once
+  0    stopped, and every answer is recorded
+  1    usage or configuration error
+  130  stopped at once by a second signal
 {{if not .HasParent}}
 Environment:
 ` + config.Help() + `{{end}}`)

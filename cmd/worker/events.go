@@ -10,8 +10,8 @@ import (
 	"bulkfiling/internal/webhook"
 )
 
-// events takes the service's events once the ledger is there; until then they
-// are to be sent again.
+// events receives the filing service's events once the ledger is open; until then
+// it asks for them to be sent again.
 type events struct {
 	receiver atomic.Pointer[webhook.Receiver]
 }
@@ -22,10 +22,10 @@ func (e *events) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "it cannot be stored yet", http.StatusServiceUnavailable)
+	http.Error(w, "not ready to store events, send again", http.StatusServiceUnavailable)
 }
 
-// receive begins to take events in and to apply them, until it is stopped.
+// receiveEvents receives events and applies them, until it is stopped.
 func (w *worker) receiveEvents(ctx context.Context, l *ledger.Ledger) (stop func()) {
 	if !w.options.webhooks {
 		return func() {}

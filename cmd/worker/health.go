@@ -10,47 +10,47 @@ import (
 	"time"
 )
 
-// phase is what the process is doing, in the words that probes are told.
+// phase is what the process does, as probes report it.
 type phase string
 
-// The phases after those of waiting ("waits for the ledger", …).
+// The phases after those of await ("waits for the ledger", …).
 const (
 	starting phase = "starts"
 	placing  phase = "places"
 	draining phase = "drains"
 )
 
-// check is one thing that has to be there for rows to be placed.
+// check is one thing that placing orders needs.
 type check struct {
 	name string
 	ask  func(context.Context) error
 }
 
-// The times of probes. A worker at rest asks for the time ten times a second.
+// The times of probes. An idle worker reads the clock ten times a second.
 const (
 	checkTimeout = 2 * time.Second
 	stuckAfter   = 2 * time.Minute
 )
 
-// health is what probes are told.
+// health answers probes.
 type health struct {
 	log *slog.Logger
 	now func() time.Time
 
-	lastLoop atomic.Int64 // when the worker's loops last asked for the time, in Unix nanoseconds
+	lastLoop atomic.Int64 // when the worker's loops last read the clock, in Unix nanoseconds
 
 	mu     sync.Mutex
 	phase  phase
 	checks []check
-	failed map[string]bool // so that a change is logged and a repetition is not
+	failed map[string]bool // so that only changes are logged
 }
 
 func newHealth(log *slog.Logger) *health {
 	return &health{log: log, now: time.Now, phase: starting, failed: make(map[string]bool)}
 }
 
-// clock is the worker's: its loops ask for the time at every turn, so that it
-// also tells whether they turn.
+// clock is the worker's clock: its loops read it in every round, so it also shows
+// whether they run.
 func (h *health) clock() time.Time {
 	now := h.now()
 	h.lastLoop.Store(now.UnixNano())
@@ -63,7 +63,7 @@ func (h *health) setPhase(p phase) {
 	h.phase = p
 }
 
-// need adds something that has to be there.
+// addCheck adds something that placing orders needs.
 func (h *health) addCheck(c check) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,17 +76,15 @@ func (h *health) status() (phase, []check) {
 	return h.phase, h.checks
 }
 
-// report is the body of both probes. It has no words of errors: those are
-// logged.
+// report is the body of both probes. It has no text of errors: those are logged.
 type report struct {
 	Status string            `json:"status"` // ok, not ready, stuck
 	Phase  phase             `json:"phase"`
 	Checks map[string]string `json:"checks,omitempty"`
 }
 
-// live answers /healthz. Only a restart helps a process whose loops stand still
-// while everything they need is there; where something is missing, a restart
-// helps nobody.
+// live answers /healthz. A restart helps a process whose loops are stuck while
+// everything they need is available; it does not help where something is missing.
 func (h *health) live(w http.ResponseWriter, r *http.Request) {
 	phase, checks := h.status()
 	body := report{Status: "ok", Phase: phase}
@@ -98,8 +96,8 @@ func (h *health) live(w http.ResponseWriter, r *http.Request) {
 	writeReport(w, body)
 }
 
-// ready answers /readyz. The service is not asked: a worker that waits for it
-// is where it should be.
+// ready answers /readyz. It does not ask the filing service: a worker that waits
+// for that is ready.
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	phase, checks := h.status()
 	results, well := h.runChecks(r.Context(), checks)
@@ -110,7 +108,7 @@ func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	writeReport(w, body)
 }
 
-// ask makes the checks side by side.
+// runChecks runs the checks side by side.
 func (h *health) runChecks(ctx context.Context, checks []check) (results map[string]string, well bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -133,14 +131,14 @@ func (h *health) runChecks(ctx context.Context, checks []check) (results map[str
 			if results[a.name] = "ok"; a.err != nil {
 				results[a.name], well = "failed", false
 			}
-		case <-ctx.Done(): // a check that does not heed its time
+		case <-ctx.Done(): // a check that ignores its context
 			return results, false
 		}
 	}
 	return results, well
 }
 
-// note logs what changed.
+// logChange logs when a check begins or ceases to fail.
 func (h *health) logChange(name string, err error) {
 	h.mu.Lock()
 	before := h.failed[name]
@@ -148,9 +146,9 @@ func (h *health) logChange(name string, err error) {
 	h.mu.Unlock()
 	switch {
 	case err != nil && !before:
-		h.log.Warn("not ready", "check", name, "error", err)
+		h.log.Warn("check failed", "check", name, "err", err)
 	case err == nil && before:
-		h.log.Info("ready again", "check", name)
+		h.log.Info("check passed again", "check", name)
 	}
 }
 
@@ -160,5 +158,5 @@ func writeReport(w http.ResponseWriter, body report) {
 	if body.Status != "ok" {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(body) // whoever asked may have left
+	_ = json.NewEncoder(w).Encode(body) // the client may have left
 }

@@ -14,8 +14,8 @@ import (
 func healthcheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "healthcheck [URL]",
-		Short: "Ask a process whether it is well, for images that have no shell",
-		Long: `healthcheck asks URL (http://127.0.0.1:8081/readyz) and ends with 0 where the
+		Short: "Check whether a worker is healthy, for images that have no shell",
+		Long: `healthcheck requests URL (http://127.0.0.1:8081/readyz). It exits with 0 if the
 answer is 200, else with 1 and the answer on the standard error.`,
 		Example: `  worker healthcheck
   worker healthcheck http://127.0.0.1:8081/healthz`,
@@ -33,7 +33,7 @@ answer is 200, else with 1 and the answer on the standard error.`,
 	}
 }
 
-// unwell is a process that is not well, or not there.
+// unhealthyError is a process that is not healthy, or does not run.
 type unhealthyError struct{ error }
 
 func (u *unhealthyError) Unwrap() error { return u.error }
@@ -43,11 +43,11 @@ func healthcheck(ctx context.Context, url string) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return fmt.Errorf("ask whether it is well: %w", err)
+		return fmt.Errorf("check health: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask whether it is well: %w", err)
+		return fmt.Errorf("check health: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusOK {

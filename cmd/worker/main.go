@@ -1,5 +1,5 @@
-// Command worker places whatever the ledger holds open, for as long as it runs:
-// the process of a fleet. `worker --help` explains it.
+// Command worker places the open orders of the ledger until it is stopped. Any
+// number of workers form a fleet. `worker --help` explains it.
 package main
 
 import (
@@ -14,9 +14,9 @@ import (
 
 // The exit codes, stable by promise.
 const (
-	exitDone   = 0   // asked to end, and every answer is recorded
-	exitFailed = 1   // it could not do its work: usage, configuration
-	exitAtOnce = 130 // asked twice; rows in flight are settled by whoever looks next
+	exitDone   = 0   // stopped, and every answer is recorded
+	exitFailed = 1   // usage or configuration error
+	exitAtOnce = 130 // a second signal; the next process sweeps the rows in flight
 )
 
 func main() { os.Exit(run()) }
@@ -32,26 +32,26 @@ func run() int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &ill):
-		fmt.Fprintln(os.Stderr, "worker:", err) // for a person, or the engine's record of the check
+		fmt.Fprintln(os.Stderr, "worker:", err) // for a person, or the container engine's record of the check
 		return exitFailed
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitDone // it was asked to end before it had begun
+		return exitDone // it was stopped before it had started
 	}
-	log.Error("the worker ends", "error", err)
+	log.Error("worker failed", "err", err)
 	return exitFailed
 }
 
-// heed ends the work in good order at the first signal and at once at the
-// second. Nothing is left to the signal's own effect: the first process of a
-// container has none.
+// handleSignals stops the worker in good order at the first signal and at once at
+// the second. It handles both itself: a signal has no default effect on the first
+// process of a container.
 func handleSignals(cancel context.CancelFunc, log *slog.Logger) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		log.Info("asked to end", "signal", (<-signals).String())
+		log.Info("stopping", "signal", (<-signals).String())
 		cancel()
-		log.Warn("asked to end again: it ends at once, and the orders in flight are settled as crashed", "signal",
-			(<-signals).String())
+		// The orders in flight are swept by the next process.
+		log.Warn("stopped at once", "signal", (<-signals).String())
 		os.Exit(exitAtOnce)
 	}()
 }

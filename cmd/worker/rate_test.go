@@ -117,7 +117,7 @@ func measure(b *testing.B, bin string, f *figure) {
 		machines = append(machines, m)
 	}
 	for _, m := range machines {
-		for end := time.Now().Add(patience); !m.says(`"msg":"the worker places"`); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); !m.says(`"msg":"worker started"`); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				b.Fatalf("%s does not place", m.name)
 			}

@@ -24,8 +24,8 @@ import (
 )
 
 // drainMargin is how much longer than a request a drain may take: an answer that
-// comes at the last moment has to be recorded. Whatever kills a worker that does
-// not end has to wait longer still:
+// comes at the last moment has to be recorded. The container's grace period has to
+// be longer still:
 //
 //	FILING_TIMEOUT < drain = FILING_TIMEOUT + drainMargin < the container's grace
 const drainMargin = 10 * time.Second
@@ -50,7 +50,7 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 	}
 	w.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "bulkfiling_worker_placing",
-		Help: "1 while this process places; 0 while it waits for what it needs, or drains.",
+		Help: "1 while this process places orders; 0 while it waits for what it needs, or drains.",
 	}, func() float64 {
 		if phase, _ := w.health.status(); phase == placing {
 			return 1
@@ -66,7 +66,7 @@ func newWorker(env config.Environment, o options, log *slog.Logger) *worker {
 	return w
 }
 
-// run places until ctx ends, and then drains.
+// run places orders until ctx ends, and then drains.
 func (w *worker) run(ctx context.Context) (err error) {
 	config.LimitMemory(w.log)
 	sheet.LimitReaders(2, 8)
@@ -139,22 +139,21 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer start(ctx, w.env.Seasons(l, client, w.log).Run)()
 	w.health.setPhase(placing)
-	w.log.Info("the worker places", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
+	w.log.Info("worker started", "service", w.env.BaseURL, "concurrency", w.env.Concurrency, "version", version())
 	<-ctx.Done()
 
 	w.health.setPhase(draining)
-	w.log.Info("the worker drains: it begins nothing more and waits for the answers that are out", "at_most",
-		(w.env.Timeout + drainMargin).String())
+	w.log.Info("worker draining", "at_most", (w.env.Timeout + drainMargin).String())
 	began := time.Now()
 	engine.Stop()
-	w.log.Info("the worker has drained", "took", time.Since(began).Round(time.Millisecond).String())
+	w.log.Info("worker stopped", "took", time.Since(began).Round(time.Millisecond).String())
 	stop() // before the ledger closes, which events and scrapes need
 	return nil
 }
 
-// chooseLedger finds the ledger of the key's organization in the data folder,
-// where no database holds it. A key that was used before has its ledger at once;
-// whether it is still that organization's is made sure of before the first order.
+// chooseLedger finds the ledger of the key's organization in the data folder, where
+// no database is set. A key that was used before has its ledger at once; that it is
+// still the organization's is checked before the first order.
 func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) error {
 	known, err := w.env.UseExisting()
 	switch {
@@ -167,22 +166,22 @@ func (w *worker) chooseLedger(ctx context.Context, client *filingapi.Client) err
 			func() (config.Chosen, error) { return w.env.Recognize(ctx, client) })
 	}
 	if err == nil {
-		w.log.Info("the ledger", "name", known.Name, "of", known.Whose, "in", known.Path)
+		w.log.Info("ledger opened", "name", known.Name, "of", known.Whose, "in", known.Path)
 	}
 	return err
 }
 
-// leased makes sure that this process still counts as alive: without its lease
-// it sends nothing.
+// checkLease checks that this process still counts as alive: without its lease it
+// sends nothing.
 func checkLease(ctx context.Context, l *ledger.Ledger) error {
 	until, err := l.Lease(ctx)
 	if err == nil && !until.After(time.Now()) {
-		err = errors.New("this process was silent for longer than its lease")
+		err = errors.New("this process did not renew its lease in time")
 	}
 	return err
 }
 
-// background runs something until it is stopped, or ctx ends.
+// start runs a function in the background until it is stopped, or ctx ends.
 func start(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -193,7 +192,7 @@ func start(ctx context.Context, run func(context.Context)) (stop func()) {
 	}
 }
 
-// serve answers probes and scrapes, from before anything else is there until
+// serve answers probes and scrapes, from before anything else is available until
 // after the drain.
 func (w *worker) serve() (stop func(), err error) {
 	if w.options.listen == "" {
@@ -211,7 +210,7 @@ func (w *worker) serve() (stop func(), err error) {
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
 	}
-	w.log.Info("health and metrics", "listen", listener.Addr().String())
+	w.log.Info("serving health and metrics", "listen", listener.Addr().String())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	return sync.OnceFunc(func() {
@@ -220,7 +219,7 @@ func (w *worker) serve() (stop func(), err error) {
 		_ = server.Shutdown(ctx)
 		_ = server.Close()
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			w.log.Error("health and metrics were not served", "error", err)
+			w.log.Error("serving health and metrics failed", "err", err)
 		}
 	}), nil
 }

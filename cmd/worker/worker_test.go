@@ -352,7 +352,7 @@ func TestWaitsForTheDatabase(t *testing.T) {
 	f := newFleet(t, 0)
 	p := f.start([]string{"DATABASE_URL=postgres://me:NobodyMaySee@" + free(t) + "/ledger"})
 	p.ready(503, `"phase":"waits for the ledger"`)
-	p.await("it says so twice", func() bool { return strings.Count(p.said(), `"msg":"waits for the ledger"`) >= 2 })
+	p.await("it says so twice", func() bool { return strings.Count(p.said(), `"msg":"waiting for dependency","dependency":"the ledger"`) >= 2 })
 	p.signal(syscall.SIGTERM)
 	p.exits(exitDone)
 }
@@ -405,8 +405,8 @@ func TestDrainsOnSIGTERM(t *testing.T) {
 	p.ready(503, `"phase":"drains"`)
 	p.exits(exitDone)
 	f.settled()
-	if !strings.Contains(p.said(), `"msg":"the worker has drained"`) {
-		t.Error("it does not say that it has drained")
+	if !strings.Contains(p.said(), `"msg":"worker stopped"`) {
+		t.Error("the log does not say that it has drained")
 	}
 }
 
