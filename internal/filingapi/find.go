@@ -34,15 +34,8 @@ func findText(v any, names ...string) string {
 				inside = append(inside, v...)
 			case map[string]any:
 				keys := slices.Sorted(maps.Keys(v))
-				for _, name := range names {
-					for _, key := range keys {
-						if filing.FoldName(key) != name {
-							continue
-						}
-						if text := textOf(v[key]); text != "" {
-							return text
-						}
-					}
+				if text := textUnder(v, keys, names); text != "" {
+					return text
 				}
 				for _, key := range keys {
 					inside = append(inside, v[key])
@@ -50,6 +43,21 @@ func findText(v any, names ...string) string {
 			}
 		}
 		level = inside
+	}
+	return ""
+}
+
+// textUnder is the text under one of the names in a single object.
+func textUnder(v map[string]any, keys, names []string) string {
+	for _, name := range names {
+		for _, key := range keys {
+			if filing.FoldName(key) != name {
+				continue
+			}
+			if text := textOf(v[key]); text != "" {
+				return text
+			}
+		}
 	}
 	return ""
 }

@@ -1,20 +1,33 @@
-// Package jobs moves rows from the ledger to the service and back.
+// Package jobs moves rows from the ledger to the filing service and back.
 //
-// The pump reads from the ledger which rows may be sent and puts their ids on
-// the queue; a handler takes a handful of ids, looks up what the orders need,
-// and the placer sends them one by one through the free sending slots, each
-// after its own durable intent. The sweeper settles what dead processes left.
+// A row's path:
 //
-// The seasons make batches of rosters when they are due: the rules of due dates
-// and schedules are package season's, their rosters and firings the ledger's,
-// and what is to be filed this time is decided here, once for any number of
-// processes.
+//  1. The pump (pump.go) asks the ledger which rows may be sent and puts their
+//     ids on the queue, 16 to a task. It enqueues no more than the handlers need
+//     for about a second.
+//  2. A handler (worker.go) takes a task and loads its rows. The resolver
+//     (resolver.go) finds the users and companies that the orders name, creates
+//     and completes them where they are missing, and checks the names. The
+//     priceCache (price_cache.go) has the day's prices.
+//  3. The placer (placer.go) waits for one of the sending slots and for the
+//     throttle (throttle.go), which all processes share.
+//  4. The ledger writes the intent, the write-ahead record of the order. In the
+//     same commit it checks the claims (idempotency keys), the recorded balance and
+//     the fleet halt. Where one of them says no, nothing is sent.
+//  5. The order is sent, once. The answer is recorded in the ledger until that
+//     succeeds; package filing decides what it means for the row.
+//  6. The sweeper (worker.go) marks in-flight rows of dead processes as uncertain.
 //
-// What a person does by a command or on the page is here as well, so that both
-// do the same: LookUp and QuoteBatch before a yes, Propose and Approve, AddSeason
-// and what else is done with seasons, CatchUp before something is shown.
+// Why is a row not sent? Worker.Hold has the answer for a process: the fleet halt
+// of the ledger (funds, key, rate, a restored ledger, a newer version), the order
+// breaker of the client, or Redis. The pump logs "orders held" and "orders
+// resumed" with it. What holds the rows of one batch (paused, not approved, no
+// funds) is the ledger's: see ledger.Unfinished, and Await, which ends with it.
 //
-// Redis carries row ids and nothing else. Whatever it loses, repeats or
-// reorders costs time, never money: every decision is taken from the ledger
-// under the intent's commit.
+// LookUp and Compare read the users and companies of a batch before its approval.
+// CatchUp brings the ledger up to date before a command or the page shows it.
+//
+// Redis carries row ids and nothing else. What it loses, repeats or reorders costs
+// time, never money: every decision is made from the ledger under the intent's
+// commit.
 package jobs

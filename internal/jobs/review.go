@@ -73,7 +73,24 @@ type comparison struct {
 	review    Review
 }
 
-func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
+// known is what the ledger has of the rows of a page.
+type known struct {
+	companies map[string]filing.Company
+	users     map[string]filing.User
+	named     map[filing.Key]ledger.NamedCompany // those that rows describe
+}
+
+func (k *known) userOf(r *ledger.Row) string {
+	return cmp.Or(r.Request.User.ID, k.users[r.Request.User.Ref()].ID)
+}
+
+// isNew reports whether a row makes a company that is not known.
+func (k *known) isNew(r *ledger.Row) bool {
+	return r.Request.Order.Formation != nil || r.Request.CreatesCompany() &&
+		k.named[r.Request.Company.Sheet.ForUser(k.userOf(r)).Key()].Company.ID == ""
+}
+
+func (c *comparison) loadKnown(ctx context.Context, page []ledger.Row) (k known, err error) {
 	var refs, emails []string
 	for _, r := range page {
 		refs = append(refs, r.Request.Company.Ref)
@@ -81,22 +98,25 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 			emails = append(emails, r.Request.User.Ref())
 		}
 	}
-	companies, err := c.ledger.Companies(ctx, refs)
-	if err != nil {
-		return err
+	if k.companies, err = c.ledger.Companies(ctx, refs); err != nil {
+		return k, err
 	}
-	users, err := c.ledger.Users(ctx, emails)
-	if err != nil {
-		return err
+	if k.users, err = c.ledger.Users(ctx, emails); err != nil {
+		return k, err
 	}
-	userOf := func(r *ledger.Row) string { return cmp.Or(r.Request.User.ID, users[r.Request.User.Ref()].ID) }
 	var wanted []filing.NewCompany
 	for i := range page {
-		if user := userOf(&page[i]); user != "" && page[i].Request.CreatesCompany() {
+		if user := k.userOf(&page[i]); user != "" && page[i].Request.CreatesCompany() {
 			wanted = append(wanted, page[i].Request.Company.Sheet.ForUser(user))
 		}
 	}
-	named, err := c.ledger.CompaniesNamed(ctx, wanted)
+	k.named, err = c.ledger.CompaniesNamed(ctx, wanted)
+	return k, err
+}
+
+// comparePage compares the rows of a page and keeps what changed.
+func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
+	k, err := c.loadKnown(ctx, page)
 	if err != nil {
 		return err
 	}
@@ -104,17 +124,16 @@ func (c *comparison) comparePage(ctx context.Context, page []ledger.Row) error {
 	var changed []ledger.Reviewed
 	for i := range page {
 		row := &page[i]
-		record, known := companies[row.Request.Company.Ref]
-		if known && row.Request.Company.Ref != "" {
+		record, found := k.companies[row.Request.Company.Ref]
+		if found && row.Request.Company.Ref != "" {
 			if record, err = c.lookup.findAgreed(ctx, row.Request, record); err != nil {
 				return err
 			}
-			collectNames(names, row.Request, record, userOf(row))
+			collectNames(names, row.Request, record, k.userOf(row))
 		}
 		reviewed, differs := c.compareRow(row, record)
-		if user := userOf(row); row.Request.Order.Formation != nil ||
-			row.Request.CreatesCompany() && named[row.Request.Company.Sheet.ForUser(user).Key()].Company.ID == "" {
-			warnings, err := c.nearNames.warningsFor(ctx, row, user)
+		if k.isNew(row) {
+			warnings, err := c.nearNames.warningsFor(ctx, row, k.userOf(row))
 			if err != nil {
 				return err
 			}

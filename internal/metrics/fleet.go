@@ -245,24 +245,30 @@ func (f *Fleet) readLedger(ctx context.Context) (ledgerReading, error) {
 				return r, err
 			}
 		}
-		state := stateOf(b, p.Counts)
-		r.batches[state]++
-		for result, n := range p.Counts {
-			if result == filing.Ready && (state == importing || state == awaiting || state == paused) {
-				r.held += n
-				continue
-			}
-			r.rows[result] += n
-			if result == filing.Ready {
-				r.funds += p.Short
-				r.other += p.Waiting - p.Short
-			}
-		}
+		state := r.add(b, p)
 		if b.Open && isFinal(p.Counts) || !b.Open && state == awaiting {
 			f.finished[b.ID] = batchCount{b.Open, b.CreatedAt, maps.Clone(p.Counts)}
 		}
 	}
 	return r, nil
+}
+
+// add counts a batch and its rows, and returns its state.
+func (r *ledgerReading) add(b ledger.Batch, p ledger.Progress) string {
+	state := stateOf(b, p.Counts)
+	r.batches[state]++
+	for result, n := range p.Counts {
+		if result == filing.Ready && (state == importing || state == awaiting || state == paused) {
+			r.held += n
+			continue
+		}
+		r.rows[result] += n
+		if result == filing.Ready {
+			r.funds += p.Short
+			r.other += p.Waiting - p.Short
+		}
+	}
+	return state
 }
 
 // The states of a batch in the metrics.
