@@ -171,7 +171,8 @@ func (p *proof) uncertain(r *ledger.Row, charged money.Cents) {
 			nil).Total.Amount
 	}
 	if r.Reserved != want {
-		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch, r.Reserved, want,
+		p.Errorf("row %d of %s is uncertain and holds %s, want %s (charged: %s; %s)", r.Number, r.Batch,
+			r.Reserved, want,
 			charged, r.Message)
 	}
 	if r.Request.Order.Repeatable(false) && !r.Creating && r.Attempts < 8 {

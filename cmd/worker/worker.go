@@ -116,7 +116,8 @@ func (w *worker) run(ctx context.Context) (err error) {
 	w.registry.MustRegister(observed, metrics.NewFleet(l, client, queue))
 
 	ask := w.env.Asker(l, client)
-	quoter, err := await(ctx, w, "the service's prices", isServiceDown, func() (pricing.Quoter, error) { return ask(ctx) })
+	quoter, err := await(ctx, w, "the service's prices", isServiceDown,
+		func() (pricing.Quoter, error) { return ask(ctx) })
 	if err != nil {
 		return err
 	}

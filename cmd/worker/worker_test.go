@@ -352,7 +352,9 @@ func TestWaitsForTheDatabase(t *testing.T) {
 	f := newFleet(t, 0)
 	p := f.start([]string{"DATABASE_URL=postgres://me:NobodyMaySee@" + free(t) + "/ledger"})
 	p.ready(503, `"phase":"waits for the ledger"`)
-	p.await("it says so twice", func() bool { return strings.Count(p.said(), `"msg":"waiting for dependency","dependency":"the ledger"`) >= 2 })
+	p.await("it says so twice", func() bool {
+		return strings.Count(p.said(), `"msg":"waiting for dependency","dependency":"the ledger"`) >= 2
+	})
 	p.signal(syscall.SIGTERM)
 	p.exits(exitDone)
 }

@@ -36,8 +36,9 @@ func (c *Client) orderAnswer(o outcome, order *filing.Order) filing.Answer {
 			// Nothing was ordered, and the name of the duplicate item was cut off: the
 			// order is sent once more, as if it had never been sent.
 			why, detail := c.describe(o.bodyErr, withinAnswer)
-			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean("the filing service refused it ("+statusLine(o.status)+
-				"), but "+why), detail
+			a.Kind, a.Message, a.Detail = filing.NotSent, c.clean(
+				"the filing service refused it ("+statusLine(o.status)+
+					"), but "+why), detail
 			return a
 		}
 		if has, ordered, ok := c.conflict(o, order); ok {
@@ -64,8 +65,9 @@ func (c *Client) readAccepted(o outcome, a filing.Answer, order *filing.Order) f
 		}
 		if want := order.CompanyID; want != "" && made.CompanyID != "" && made.CompanyID != want {
 			a.Kind = filing.Unreadable
-			a.Message = c.clean(fmt.Sprintf("the filing service answered for the company %s (%s), but the order was for %s",
-				made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
+			a.Message = c.clean(
+				fmt.Sprintf("the filing service answered for the company %s (%s), but the order was for %s",
+					made.CompanyID, strings.Join(orderIDs(made.Items), ", "), want))
 			return a
 		}
 		a.CompanyID, a.Items = made.CompanyID, made.Items

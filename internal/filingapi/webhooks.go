@@ -38,6 +38,10 @@ func (c *Client) CreateEndpoint(ctx context.Context, url string, eventTypes []st
 		return Endpoint{}, err
 	}
 	answer := o.parse()
-	return Endpoint{ID: findText(answer, endpointIDNames...), URL: url, Secret: findText(answer, endpointSecretNames...)},
+	return Endpoint{
+			ID:     findText(answer, endpointIDNames...),
+			URL:    url,
+			Secret: findText(answer, endpointSecretNames...),
+		},
 		nil
 }

@@ -64,7 +64,8 @@ func LookUp(ctx context.Context, s Records, l *ledger.Ledger, throttle Throttle,
 
 // ignoreLookupError returns the error of a look-up but for what only stands in a row's way.
 func ignoreLookupError(err error) error {
-	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) || errors.Is(err, filingapi.ErrNotFound) {
+	if o := (*lookupError)(nil); errors.As(err, &o) || errors.Is(err, errHalted) ||
+		errors.Is(err, filingapi.ErrNotFound) {
 		return nil
 	}
 	return err

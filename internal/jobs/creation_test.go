@@ -221,7 +221,7 @@ func TestCreationInDoubt(t *testing.T) {
 			f.must(err)
 			row := uncertain[0]
 			if !row.Creating || row.Reserved != 0 || row.Company != "" ||
-				!strings.Contains(row.Message, "creation of the company") ||
+				!strings.Contains(row.Message, "sent for creation") ||
 				!strings.Contains(row.Message, "importer resolve") {
 				t.Errorf("%+v", row)
 			}
@@ -450,7 +450,7 @@ func TestCrashWhileCreating(t *testing.T) {
 		f.run(l, "a", patient)
 		f.want(l, "a", ledger.Counts{filing.Uncertain: 1, filing.Ready: 4})
 		row := f.rows(l, "a")[0]
-		if !row.Creating || row.Reserved != 0 || !strings.Contains(row.Message, "creation of the company") {
+		if !row.Creating || row.Reserved != 0 || !strings.Contains(row.Message, "sent for creation") {
 			t.Errorf("%+v", row)
 		}
 		if n := f.posts("/v1/companies") + f.posts("/v1/orders"); n != 0 {

@@ -282,7 +282,12 @@ func toLookupError(err error, kind, ref string) error {
 		}
 		return waits
 	case errors.Is(err, filingapi.ErrUnavailable):
-		return &lookupError{next: filing.Ready, message: "the filing service cannot be reached", after: time.Second, err: err}
+		return &lookupError{
+			next:    filing.Ready,
+			message: "the filing service cannot be reached",
+			after:   time.Second,
+			err:     err,
+		}
 	}
 	return err
 }

@@ -62,7 +62,8 @@ func TestRedisAccess(t *testing.T) {
 		"nobody there":   {"redis://:do_not_show@" + gone.addr(), true},
 	} {
 		_, err := jobs.OpenQueue(wrong.address)
-		if err == nil || errors.Is(err, jobs.ErrQueueDown) != wrong.away || strings.Contains(err.Error(), "do_not_show") ||
+		if err == nil || errors.Is(err, jobs.ErrQueueDown) != wrong.away ||
+			strings.Contains(err.Error(), "do_not_show") ||
 			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -164,7 +165,8 @@ func TestRedisRestarted(t *testing.T) {
 		time.AfterFunc(2*time.Second, func() { s.start(); close(back) })
 	})
 	<-back
-	for part, want := range map[string]int{`"orders held" reason=redis`: 2, `"orders resumed" reason=redis`: 2, "level=ERROR": 2} { // once a process
+	for part, want := range map[string]int{`"orders held" reason=redis`: 2, `"orders resumed" reason=redis`: 2,
+		"level=ERROR": 2} { // once a process
 		if n := said.count(part); n != want {
 			t.Errorf("%q was said %d times: %s", part, n, strings.Join(said.lines, ""))
 		}

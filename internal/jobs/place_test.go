@@ -210,7 +210,7 @@ func TestUsers(t *testing.T) {
 	f.run(l, "a", patient)
 	f.want(l, "a", ledger.Counts{filing.Placed: 20, filing.Rejected: 30})
 	for i, r := range f.rows(l, "a") {
-		want := []string{"placed", "placed", "User Name", "phone number +12125550100", "e-mail"}[i%5]
+		want := []string{"placed", "placed", "User Name", "phone number +12125550100", "the email"}[i%5]
 		if !strings.Contains(r.Message, want) {
 			t.Errorf("%s: %s", r.Request.User.Email, r.Message)
 		}

@@ -94,7 +94,8 @@ func differences(sheet, service filing.Company) []string {
 		{"formation state", string(sheet.FormationState), string(service.FormationState)},
 	} {
 		if d.sheet != "" && d.service != "" && d.sheet != d.service {
-			notes = append(notes, fmt.Sprintf("the spreadsheet has the %s %s, the filing service has %s, which counts", d.what,
+			notes = append(notes, fmt.Sprintf("the spreadsheet has the %s %s, the filing service has %s, which counts",
+				d.what,
 				d.sheet, d.service))
 		}
 	}
@@ -286,7 +287,8 @@ func (p *placer) recordOutcome(row ledger.Row, out ledger.Outcome) error {
 			about = append(about, "detail", out.Answer.Detail)
 		}
 		if err == nil {
-			p.log.Log(context.Background(), logLevel(out.Answer), logMessage(out.Answer), append(about, "result", result)...)
+			p.log.Log(context.Background(), logLevel(out.Answer), logMessage(out.Answer),
+				append(about, "result", result)...)
 			return true, nil
 		}
 		p.log.Error("recording an answer failed, retrying", append(about, "err", err)...)

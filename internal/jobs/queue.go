@@ -119,7 +119,8 @@ func (q *Queue) release() {
 // id until its lease has run out, a minute later. So the id also changes with the
 // fleet's membership: when a process starts or ends, all chunks may be enqueued
 // once more. It changes with losses, too: how often the task counted as lost.
-func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, losses int, rows []int64) (queued bool, err error) {
+func (q *Queue) enqueue(ctx context.Context, membership string, chunk int64, losses int,
+	rows []int64) (queued bool, err error) {
 	payload := make([]byte, 0, 8*len(rows))
 	for _, id := range rows {
 		payload = binary.AppendVarint(payload, id)

@@ -89,7 +89,8 @@ func parseRedis(address string) (*redis.UniversalOptions, error) {
 		if slices.Contains(kind.options, name) || kind.tls && slices.Contains(tlsOptions, name) {
 			continue
 		}
-		return nil, fmt.Errorf("it has an option after the ? that its kind does not know: there are %s, and with TLS %s",
+		return nil, fmt.Errorf(
+			"it has an option after the ? that its kind does not know: there are %s, and with TLS %s",
 			strings.Join(append([]string{"none"}, kind.options...), ", "), strings.Join(tlsOptions, ", "))
 	}
 	u.RawQuery = ""

@@ -113,14 +113,16 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"the user %s cannot be created: the email belongs to a user of the filing service whom this organization "+
+				"the user %s cannot be created: the email belongs to a user of the filing service whom this "+
+					"organization "+
 					"cannot see", ref.Email),
 		}
 	case errors.Is(err, filingapi.ErrNotFound):
 		return u, &lookupError{
 			next: filing.Rejected,
 			message: fmt.Sprintf(
-				"the user %s cannot be created: the phone number %s belongs to another user of the filing service", ref.Email,
+				"the user %s cannot be created: the phone number %s belongs to another user of the filing service",
+				ref.Email,
 				ref.Phone),
 		}
 	}
@@ -129,7 +131,8 @@ func (d *resolver) findOrCreateUser(ctx context.Context, ref filing.UserRef) (fi
 
 // findNamed finds a company that was formed, created or looked up here under the
 // name by which a row describes it. A company that is not known has no id.
-func (d *resolver) findNamed(ctx context.Context, row *ledger.Row, described filing.NewCompany) (filing.Company, error) {
+func (d *resolver) findNamed(ctx context.Context, row *ledger.Row,
+	described filing.NewCompany) (filing.Company, error) {
 	key := described.Key()
 	if c, known := d.knownCompany(string(key)); known {
 		return c, nil

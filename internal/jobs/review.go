@@ -324,7 +324,8 @@ func (n *nearNames) warningsFor(ctx context.Context, row *ledger.Row, user strin
 	if len(others) == 0 {
 		return nil, nil
 	}
-	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out", describeName(others[0]))
+	text := fmt.Sprintf("the name is close to %s. If it is the same company, leave this row out",
+		describeName(others[0]))
 	if row.Request.Order.Formation == nil {
 		text = fmt.Sprintf(
 			"the name is close to %s. If it is the same company, give its Company ID: without one, a new company "+

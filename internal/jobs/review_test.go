@@ -373,7 +373,7 @@ func TestNearNamesAreAWarning(t *testing.T) {
 		`"Harbor Light Bakery LLC", ordered as a formation on ` + today + ` in row 2 of first.csv`,
 		`"Harbor Light Bakery LLC", ordered as a formation on ` + today, "", "",
 		`"Café Río Inc."`, "", `"Harbor Light Bakery LLC", ordered`, "",
-		`"Lakeshore Holdings LLC" in row 9 of this sheet`,
+		`"Lakeshore Holdings LLC" in row 9 of this spreadsheet`,
 	} {
 		row, text := f.rows(l, "second")[i], ""
 		for _, fault := range row.Faults {

@@ -48,7 +48,8 @@ func (q *Queue) Throttle(perSecond float64, dir string) Throttle {
 // apart, of which at most burst pile up unused. It returns in how long the first
 // one counts (less than 0: since when), and how many processes share the bucket.
 type tokenBucket interface {
-	reserve(ctx context.Context, interval time.Duration, wanted, burst int) (first time.Duration, sharers int, err error)
+	reserve(ctx context.Context, interval time.Duration,
+		wanted, burst int) (first time.Duration, sharers int, err error)
 }
 
 // assumedSharers is how many processes share the rate as long as the bucket has not

@@ -48,7 +48,8 @@ var bucketKeys = []string{"bulkfiling:{" + queueName + "}:pace", "bulkfiling:{" 
 
 func (t *redisBucket) reserve(ctx context.Context, interval time.Duration,
 	wanted, burst int) (first time.Duration, sharers int, err error) {
-	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(interval)/1e3), wanted, burst,
+	answer, err := reserveScript.Run(ctx, t.redis, bucketKeys, fmt.Sprintf("%.3f", float64(interval)/1e3),
+		wanted, burst,
 		t.id).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = fmt.Errorf("%d numbers in place of 2", len(answer))
@@ -74,7 +75,8 @@ func (t *fileBucket) reserve(ctx context.Context, interval time.Duration,
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("reserve tokens: %w", err)
 	}
-	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64) // a file that cannot be read counts as long ago
+	// What is no number counts as long ago.
+	free, _ := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
 	now := time.Now().UnixNano()
 	if free > now+int64(time.Second)+100*int64(wanted)*int64(interval) {
 		free = now // from before the clock was set back

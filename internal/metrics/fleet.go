@@ -123,9 +123,10 @@ var (
 			"person; done, with nothing left to place.", "state")
 	dollars = gauge("money_dollars",
 		"The recorded balance, in dollars. Available is missing until a deposit is recorded.", "kind")
-	declared = gauge("money_declared", "1 if a deposit is recorded: then orders are sent only if the recorded balance covers them.")
-	atLeast  = gauge("money_at_least", "1 if some recorded costs are known only in part.")
-	halted   = gauge(
+	declared = gauge("money_declared",
+		"1 if a deposit is recorded: then orders are sent only if the recorded balance covers them.")
+	atLeast = gauge("money_at_least", "1 if some recorded costs are known only in part.")
+	halted  = gauge(
 		"halted", "1 while the fleet is halted, by reason: funds (402), key (401, 403), rate (429, 503).",
 		"reason")
 	haltedSince = gauge("halted_since_timestamp_seconds",
