@@ -66,7 +66,7 @@ func (a *app) sayFunds(q pricing.BatchQuote, book ledger.Balance) {
 		return
 	}
 	a.say("  available %s", book.Available().Dollars())
-	if short := q.Total.Amount - book.Available(); short > 0 {
+	if short := book.Missing(q.Total.Amount); short > 0 {
 		a.say("  %s", a.paint.yellow(fmt.Sprintf("%s is missing: what the funds allow is placed, the rest waits.",
 			short.Dollars())))
 	}

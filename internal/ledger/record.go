@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/money"
 )
@@ -150,31 +151,5 @@ type Entry struct {
 	Note   string
 }
 
-// Balance is the money at one moment: Available = Deposits + Adjustments - Posted - Reserved.
-type Balance struct {
-	Declared    bool // a deposit was ever declared; otherwise the funds are unknown
-	Deposits    money.Cents
-	Adjustments money.Cents
-	Posted      money.Cents
-	Reserved    money.Cents
-	Certainty   money.Certainty // of the least certain cost that is posted or reserved
-}
-
-// Unsure reports whether a part of what is posted or reserved is not known.
-func (b Balance) Unsure() bool { return b.Certainty >= money.Unknown }
-
-// Estimated reports whether a part of what is posted or reserved is an estimate.
-func (b Balance) Estimated() bool { return b.Certainty >= money.Estimated }
-
-// Contradicts reports whether the service refuses orders for insufficient funds
-// while the book still has some. The service has no way to read its balance, so
-// only a person can say which of the two is right.
-func (b Balance) Contradicts(reason filing.Halt) bool {
-	return reason == filing.HaltFunds && b.Declared && b.Available() > 0
-}
-
-// Available is what may still be set aside. It means nothing where no deposit
-// was ever declared.
-func (b Balance) Available() money.Cents {
-	return b.Deposits + b.Adjustments - b.Posted - b.Reserved
-}
+// Balance is the sums of the recorded balance.
+type Balance = balance.Balance

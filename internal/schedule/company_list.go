@@ -325,29 +325,6 @@ func LoadVersion(ctx context.Context, l *ledger.Ledger, hash string, o Options, 
 	return ReadCompanyList(ctx, l, version.File, version.Content, o, on)
 }
 
-// epoch days order priorities: the earliest due has the lowest number.
-const (
-	secondsADay = 24 * 60 * 60
-	undated     = 1 << 40 // behind every day
-)
-
-// priority is a due date as the ledger orders rows by it, which puts what has
-// none last.
-func priority(d season.Due) int64 {
-	if d.Verdict != season.Dated {
-		return undated
-	}
-	return time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
-}
-
-// day is the due date of a priority; the zero Date for none.
-func day(priority int64) season.Date {
-	if priority == undated || priority == 0 {
-		return season.Date{}
-	}
-	return season.DateOf(time.Unix(priority*secondsADay, 0).UTC())
-}
-
 // company is a row of a roster in a few words.
 func company(r season.Row) string {
 	parts := []string{cmp.Or(r.LegalName, r.CompanyID, "no name")}

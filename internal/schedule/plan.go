@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
@@ -53,16 +54,15 @@ type Plan struct {
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
 	// some state fees are not known; all that earlier versions kept
-	AtLeast   bool                `json:"costAtLeast,omitempty"`
-	Lines     []PlanLine          `json:"lines,omitempty"`
-	Kinds     []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
-	Available *money.Cents        `json:"available"`       // null where no deposit was ever declared
-	Short     int                 `json:"short"`           // filings that the funds do not reach
-	ShortBy   money.Cents         `json:"shortBy"`
-	ShortDue  []DueCount          `json:"shortDue,omitempty"` // when those are due, the earliest first
-	Approval  string              `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+	AtLeast bool                `json:"costAtLeast,omitempty"`
+	Lines   []PlanLine          `json:"lines,omitempty"`
+	Kinds   []pricing.KindQuote `json:"kinds,omitempty"` // by whose state fee it is
 
-	turns []turn
+	balance.Forecast
+
+	Approval string `json:"approval,omitempty"` // the hash to approve; "" where none is wanted
+
+	orders []balance.Order
 }
 
 // PlanLine sums one product up.
@@ -72,12 +72,6 @@ type PlanLine struct {
 	Cost      money.Cents     `json:"cost"`
 	Certainty money.Certainty `json:"costCertainty,omitempty"`
 	AtLeast   bool            `json:"costAtLeast,omitempty"`
-}
-
-// DueCount is how many filings are due on a day; the zero Date for no day.
-type DueCount struct {
-	Due  season.Date `json:"due"`
-	Rows int         `json:"rows"`
 }
 
 // Why is a reason for which rows cannot be filed.
@@ -119,13 +113,6 @@ func (p *Plan) Nothing() string {
 		reason += fmt.Sprintf("; %d: %s", why.Rows, why.Text)
 	}
 	return reason
-}
-
-// turn is a filing in the order in which money is spent.
-type turn struct {
-	priority int64
-	number   int
-	cost     money.Cents
 }
 
 // weigher takes the rows of a roster down on their way into a batch: what each
@@ -234,7 +221,7 @@ func (w *weigher) weigh(r *ledger.Row, left *pricing.Remaining) error {
 			return fmt.Errorf("sum the plan of the season %s up: %w", w.plan.Season, err)
 		}
 	}
-	w.plan.turns = append(w.plan.turns, turn{r.Priority, r.Number, r.Cost.Amount})
+	w.plan.orders = append(w.plan.orders, balance.Order{Priority: r.Priority, Row: r.Number, Cost: r.Cost.Amount})
 	return nil
 }
 
@@ -255,32 +242,9 @@ func (w *weigher) settle(ctx context.Context) error {
 		p.Lines = append(p.Lines, PlanLine{line.Product, line.Count, line.Total.Amount, line.Total.Certainty,
 			line.Total.IsUnknown()})
 	}
-	book, err := w.ledger.Balance(ctx)
-	if err != nil || !book.Declared {
-		return err
-	}
-	available := book.Available()
-	p.Available = &available
-	p.ShortBy = max(p.Cost-available, 0)
-	slices.SortStableFunc(p.turns,
-		func(a, b turn) int { return cmp.Or(cmp.Compare(a.priority, b.priority), a.number-b.number) })
-	var sum money.Cents
-	for _, t := range p.turns {
-		if sum, err = money.Add(sum, t.cost); err != nil {
-			return fmt.Errorf("sum the plan of the season %s up: %w", p.Season, err)
-		}
-		if sum <= available {
-			continue
-		}
-		p.Short++
-		due := day(t.priority)
-		if n := len(p.ShortDue); n > 0 && p.ShortDue[n-1].Due == due {
-			p.ShortDue[n-1].Rows++
-		} else {
-			p.ShortDue = append(p.ShortDue, DueCount{due, 1})
-		}
-	}
-	return nil
+	var err error
+	p.Forecast, err = balance.LoadForecast(ctx, w.ledger, p.orders)
+	return err
 }
 
 // compare fills in what changed since the firing before, of the rows that have
@@ -396,23 +360,8 @@ func (p *Plan) Text() string {
 	for _, note := range quote.FeeNotes() {
 		line("%s", note)
 	}
-	switch {
-	case p.Available == nil:
-		line("available: not known, no deposit was ever declared")
-	case p.Short == 0 && *p.Available < 0:
-		line("available %s: overdrawn before this, which needs nothing", p.Available.Dollars())
-	case p.Short == 0:
-		line("available %s: it suffices", p.Available.Dollars())
-	default:
-		line("available %s: %s is missing; the earliest due go, %d do not fit", p.Available.Dollars(),
-			p.ShortBy.Dollars(), p.Short)
-		for i, d := range p.ShortDue {
-			if i == text.MaxExamples {
-				line("  … and %d later days", len(p.ShortDue)-i)
-				break
-			}
-			line("  %d due %s", d.Rows, cmp.Or(d.Due.String(), "on a day that is not known"))
-		}
+	for _, l := range p.Forecast.Lines() {
+		line("%s", l)
 	}
 	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkfiling/internal/balance"
 	"bulkfiling/internal/filing"
 	"bulkfiling/internal/importer"
 	"bulkfiling/internal/ledger"
@@ -591,10 +592,10 @@ func (s *Scheduler) choose(ctx context.Context, o Options, r *CompanyList, had [
 	sel := &selection{all: o.Due == "", turns: make(map[int]importer.RunRow), window: make(map[int]bool)}
 	if o.Due == "" {
 		for _, row := range r.Rows {
-			t := importer.RunRow{Priority: undated}
+			t := importer.RunRow{Priority: balance.Undated}
 			if r.Product == filing.AnnualReport {
 				due := r.due(row, o, on)
-				t.Priority = priority(due)
+				t.Priority = balance.Priority(due)
 				if due.Verdict == season.NotThisYear || due.Verdict == season.NotRequired {
 					sel.notDue = append(sel.notDue, row)
 				}
@@ -620,7 +621,7 @@ func (s *Scheduler) choose(ctx context.Context, o Options, r *CompanyList, had [
 			continue // the earliest first; the next is for the next firing
 		}
 		sel.window[n] = true
-		t := importer.RunRow{Priority: priority(e.Due)}
+		t := importer.RunRow{Priority: balance.Priority(e.Due)}
 		if o.FilingYear != "" {
 			year, err := season.FilingYear(o.FilingYear, e.Due.Date)
 			if err != nil {

@@ -35,7 +35,7 @@ func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
 		Plan:  b.Approval.Plan,
 	}
 	if p.Book.Declared {
-		a.Short = max(0, a.Total.Amount-p.Book.Available())
+		a.Short = p.Book.Missing(a.Total.Amount)
 	}
 	var err error
 	if a.approvers, err = s.approvers(v, b.ID); err != nil {

@@ -235,7 +235,7 @@ func (s *Site) showPrepared(v *visit, p *sheetPage) error {
 		return err
 	}
 	if p.Book.Declared {
-		p.Short = max(0, p.Quote.Total.Amount-p.Book.Available())
+		p.Short = p.Book.Missing(p.Quote.Total.Amount)
 	}
 	if p.Warnings, err = jobs.ListWarnings(ctx, s.Ledger, b, shownWarnings); err != nil {
 		return err

@@ -1,0 +1,112 @@
+package balance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkfiling/internal/money"
+	"bulkfiling/internal/season"
+	"bulkfiling/internal/text"
+)
+
+const (
+	secondsADay = 24 * 60 * 60
+	// Undated is the priority of an order without a known due date: after every day.
+	Undated = 1 << 40
+)
+
+// Priority returns the place of a due date in the order in which money is spent:
+// days since 1970, so that the earliest due goes first.
+func Priority(d season.Due) int64 {
+	if d.Verdict != season.Dated {
+		return Undated
+	}
+	return time.Date(d.Date.Year, d.Date.Month, d.Date.Day, 0, 0, 0, 0, time.UTC).Unix() / secondsADay
+}
+
+// DueDate returns the due date of a priority; the zero Date for none.
+func DueDate(priority int64) season.Date {
+	if priority == Undated || priority == 0 {
+		return season.Date{}
+	}
+	return season.DateOf(time.Unix(priority*secondsADay, 0).UTC())
+}
+
+// Order is an order that is still to be paid for.
+type Order struct {
+	Priority int64
+	Row      int
+	Cost     money.Cents
+}
+
+// Forecast is which orders the available funds will not cover.
+type Forecast struct {
+	Available *money.Cents `json:"available"` // null where no deposit was recorded
+	Short     int          `json:"short"`     // orders that are not covered
+	ShortBy   money.Cents  `json:"shortBy"`
+	ShortDue  []DueCount   `json:"shortDue,omitempty"` // their due dates, the earliest first
+}
+
+// DueCount is how many orders are due on a day; the zero Date for no day.
+type DueCount struct {
+	Due  season.Date `json:"due"`
+	Rows int         `json:"rows"`
+}
+
+// LoadForecast compares orders with the available funds. The earliest due go
+// first, then the rows in the order of the spreadsheet.
+func LoadForecast(ctx context.Context, r Reader, orders []Order) (Forecast, error) {
+	b, err := r.Balance(ctx)
+	if err != nil || !b.Declared {
+		return Forecast{}, err
+	}
+	available := b.Available()
+	f := Forecast{Available: &available}
+	slices.SortStableFunc(orders,
+		func(a, b Order) int { return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.Row-b.Row) })
+	var sum money.Cents
+	for _, o := range orders {
+		if sum, err = money.Add(sum, o.Cost); err != nil {
+			return f, fmt.Errorf("sum up the orders: %w", err)
+		}
+		if sum > available {
+			f.addShort(DueDate(o.Priority))
+		}
+	}
+	f.ShortBy = b.Missing(sum)
+	return f, nil
+}
+
+func (f *Forecast) addShort(due season.Date) {
+	f.Short++
+	if n := len(f.ShortDue); n > 0 && f.ShortDue[n-1].Due == due {
+		f.ShortDue[n-1].Rows++
+		return
+	}
+	f.ShortDue = append(f.ShortDue, DueCount{due, 1})
+}
+
+// Lines returns the forecast in lines of text.
+func (f *Forecast) Lines() []string {
+	switch {
+	case f.Available == nil:
+		return []string{"available: not known, no deposit was recorded"}
+	case f.Short == 0 && *f.Available < 0:
+		return []string{"available " + f.Available.Dollars() + ": overdrawn before this, which needs nothing"}
+	case f.Short == 0:
+		return []string{"available " + f.Available.Dollars() + ": sufficient funds"}
+	}
+	lines := []string{fmt.Sprintf(
+		"available %s: insufficient funds, %s more needed; the earliest due go first, %s wait",
+		f.Available.Dollars(), f.ShortBy.Dollars(), text.Number(f.Short))}
+	for i, d := range f.ShortDue {
+		if i == text.MaxExamples {
+			return append(lines, fmt.Sprintf("  … and %d later days", len(f.ShortDue)-i))
+		}
+		lines = append(lines, fmt.Sprintf("  %d due %s", d.Rows, cmp.Or(d.Due.String(), "on a day that is not known")))
+	}
+	return lines
+}
