@@ -60,7 +60,8 @@ var imports = map[string][]string{
 		"signin"},
 	"samples": {},
 	"cmd/importer": {"documents", "pricing", "config", "filing", "filingapi", "importer", "jobs", "ledger", "money",
-		"network", "notify", "report", "resolve", "sandbox", "schedule", "season", "sheet", "signin", "samples", "web", "webhook"},
+		"network", "notify", "report", "resolve", "sandbox", "schedule", "season", "sheet", "signin",
+		"samples", "web", "webhook"},
 	"cmd/worker": {"pricing", "config", "filing", "filingapi", "jobs", "ledger", "metrics", "network", "sheet",
 		"webhook"},
 }
@@ -243,7 +244,8 @@ func TestDependenciesHaveReasons(t *testing.T) {
 func assumptionTable() string {
 	var b strings.Builder
 	b.WriteString(
-		"| not shown | assumed | to change it | in the code | the sandbox contradicts it with |\n|---|---|---|---|---|\n")
+		"| not shown | assumed | to change it | in the code | the sandbox contradicts it with |\n" +
+			"|---|---|---|---|---|\n")
 	for _, a := range filing.Assumptions {
 		try := a.Sandbox
 		if try != "" {

@@ -26,22 +26,7 @@ func TestServiceRules(t *testing.T) {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 			return err
 		}
-		for _, text := range citation.FindAllString(comment.ReplaceAllString(read(t, path), " "), -1) {
-			if !citedSection.MatchString(text) {
-				continue
-			}
-			section := "4" // of "order rule 9"
-			for _, m := range citedRules.FindAllStringSubmatch(text, -1) {
-				if m[1] != "" {
-					section = m[1]
-					sections[section] = true
-					continue
-				}
-				for _, rule := range span(m[2], m[3], m[4]) {
-					cited[section+"."+rule] = path
-				}
-			}
-		}
+		cite(read(t, path), path, sections, cited)
 		return nil
 	})
 	if err != nil {
@@ -58,6 +43,26 @@ func TestServiceRules(t *testing.T) {
 	for rule, path := range cited {
 		if !strings.Contains(rules, "\n- **"+rule+"** ") {
 			t.Errorf("docs/service-rules.md has no rule %s, which %s cites", rule, path)
+		}
+	}
+}
+
+// cite adds the sections and the rules that the comments of a file name.
+func cite(code, path string, sections map[string]bool, cited map[string]string) {
+	for _, text := range citation.FindAllString(comment.ReplaceAllString(code, " "), -1) {
+		if !citedSection.MatchString(text) {
+			continue
+		}
+		section := "4" // of "order rule 9"
+		for _, m := range citedRules.FindAllStringSubmatch(text, -1) {
+			if m[1] != "" {
+				section = m[1]
+				sections[section] = true
+				continue
+			}
+			for _, rule := range span(m[2], m[3], m[4]) {
+				cited[section+"."+rule] = path
+			}
 		}
 	}
 }
