@@ -23,15 +23,15 @@ const (
 		<form id="plain" method="post" action="/slow"><button id="go" data-confirm="Really?">Go</button></form>
 		<form id="file" method="post" action="/file" data-stay><button id="get">Get the file</button></form>
 		<form method="get" action="/form"><button id="find" name="q" value="1">Find</button></form>
-		</main><p id="say" role="status"></p></body></html>`
-	tabsPage = pageHead + `<section data-live="/live" aria-label="How it goes"><p>as it was</p></section>
+		</main><p id="announcer" role="status"></p></body></html>`
+	tabsPage = pageHead + `<section data-live="/live" aria-label="Progress"><p>as it was</p></section>
 		<nav aria-label="Rows"><ul>
 			<li data-tally=""><a href="/tabs?show=#rows">All <span class="n">1,200</span></a></li>
 			<li data-tally="ready"><a href="/tabs#rows" aria-current="page">Ready <span class="n">1,200</span></a></li>
 			<li data-tally="placed" hidden><a href="/tabs?show=placed#rows">Placed <span class="n">0</span></a></li>
 			<li data-tally="uncertain" hidden><a href="/tabs?show=uncertain#rows">Uncertain <span class="n">0</span></a></li>
 			<li><a href="/tabs?show=notes#rows">With remarks <span class="n">7</span></a></li>
-		</ul></nav><section id="rows"><p>rows</p></section></main><p id="say" role="status"></p></body></html>`
+		</ul></nav><section id="rows"><p>rows</p></section></main><p id="announcer" role="status"></p></body></html>`
 )
 
 // stage serves the page's script and such pages to a browser.
@@ -94,12 +94,12 @@ func TestTabsFollow(t *testing.T) {
 	for _, c := range []struct{ counts, tabs, told string }{
 		{`{"":1200,"ready":1200,"placed":0,"uncertain":0}`, "All 1,200, Ready 1,200, With remarks 7", ""},
 		{`{"":1200,"ready":1199,"placed":1,"uncertain":0}`, "All 1,200, Ready 1,199, Placed 1, With remarks 7",
-			"1 row has changed since. Look again"},
+			"1 row has changed. Refresh"},
 		{`{"":1200,"ready":0,"placed":1198,"uncertain":2}`,
 			"All 1,200, Ready 0, Placed 1,198, Uncertain 2, With remarks 7",
-			"1,200 rows have changed since. Look again"},
+			"1,200 rows have changed. Refresh"},
 		{`{"":1200,"ready":0,"placed":1200,"uncertain":0}`, "All 1,200, Ready 0, Placed 1,200, With remarks 7",
-			"1,200 rows have changed since. Look again"},
+			"1,200 rows have changed. Refresh"},
 	} {
 		counts <- c.counts
 		p.until(`document.querySelector("[data-live]").innerText === ` + quoted(c.counts))
@@ -111,10 +111,10 @@ func TestTabsFollow(t *testing.T) {
 		}
 	}
 	if !eval[bool](
-		p, `document.activeElement === document.querySelector("[data-tally=ready] a") && document.querySelector("#say").textContent === ""`) {
+		p, `document.activeElement === document.querySelector("[data-tally=ready] a") && document.querySelector("#announcer").textContent === ""`) {
 		t.Error("the focus was moved, or somebody was spoken to")
 	}
-	p.press("Look again")
+	p.press("Refresh")
 	p.until(`!window.before && document.readyState === "complete"`)
 	if got := eval[string](p, told); got != "" {
 		t.Errorf("looked at again, it says %q", got)
@@ -152,7 +152,7 @@ func TestAFormAtWorkSaysSo(t *testing.T) {
 	p.press("#hand-in")
 	const atWork = "Handing in… rests works | Another way rests | Not now | Go | Get the file | Find"
 	is(atWork)
-	p.until(`document.querySelector("#say").textContent === "Handing in…"`)
+	p.until(`document.querySelector("#announcer").textContent === "Handing in…"`)
 	for _, again := range []string{`document.querySelector("#hand-in").click()`,
 		`document.querySelector("#slow").requestSubmit()`} {
 		eval[bool](p, again+`, true`)

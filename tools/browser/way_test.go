@@ -109,7 +109,7 @@ func (w *way) signIn() {
 	stranger := w.join("stranger", w.house.at)
 	stranger.expects("410")
 	stranger.open(w.house.link)
-	stranger.reads("The link does not work any more")
+	stranger.reads("This link no longer works")
 	stranger.expects("")
 	stranger.open("/balance")
 	if at := stranger.at(); at != "/sign-in" {
@@ -125,9 +125,9 @@ func (w *way) signIn() {
 
 func (w *way) beginning() {
 	p := w.owner
-	p.reads("No batch yet")
+	p.reads("No batches yet")
 	p.tabs()
-	p.press("Start from an empty sheet")
+	p.press("Start from a template")
 	for _, path := range eval[[]string](p,
 		`[...document.querySelectorAll("a[href^='/templates/']")].map((a) => a.pathname)`) {
 		content := p.fetch(path)
@@ -150,7 +150,7 @@ func (w *way) invite(name, address string, roles ...string) *person {
 	for _, role := range roles {
 		w.owner.tick(form+`[value="`+role+`"]`, true)
 	}
-	w.owner.follow("Add")
+	w.owner.follow("Add person")
 	link := eval[string](w.owner, `document.querySelector("#link").textContent`)
 	_, path, found := strings.Cut(strings.TrimPrefix(link, "http://"), "/")
 	if !found {
@@ -161,14 +161,14 @@ func (w *way) invite(name, address string, roles ...string) *person {
 	const password = "Kestrel-Quartz-Tandem-71"
 	p.write("#password", password)
 	p.write("#again", password)
-	p.follow("Set the password")
+	p.follow("Set password")
 	return p
 }
 
 func (w *way) addPeople() {
 	w.owner.open("/settings")
 	w.owner.tick(`[name="second"]`, true)
-	w.owner.follow("Save the approval policy")
+	w.owner.follow("Save approval policy")
 	w.paula = w.invite("paula", w.house.wire.from, "preparer", "approver")
 	w.vera = w.invite("vera", w.house.at, "approver")
 	w.otto = w.invite("otto", w.house.at, "approver")
@@ -178,7 +178,7 @@ func (w *way) addPeople() {
 	}
 	w.vera.expects("403")
 	w.vera.open("/audit")
-	w.vera.reads("That is not for you")
+	w.vera.reads("Permission denied")
 	w.vera.expects("")
 }
 
@@ -188,7 +188,7 @@ func (p *person) hand(path string) {
 	p.open("/")
 	p.attach("input[type=file]", path)
 	p.reads(filepath.Base(path))
-	p.send("Read the sheet")
+	p.send("Upload spreadsheet")
 	if at := p.at(); !strings.HasPrefix(at, "/sheets/") {
 		p.t.Fatalf("%s: after %s was handed over the page is %s\n%s", p.name, path, at, p.state())
 	}
@@ -227,7 +227,7 @@ func (w *way) readSheet() {
 	w.sheet = append(w.sheet, w.sheet[5])
 	p := w.paula
 	p.hand(w.sheet.save(w.T, "annual-reports-2026.csv"))
-	if got := p.figure("To correct"); got != "3" {
+	if got := p.figure("Needs attention"); got != "3" {
 		w.Errorf("%q rows to correct\n%s", got, p.state())
 	}
 	if got := p.figure("Skipped"); got != "1" {
@@ -235,7 +235,7 @@ func (w *way) readSheet() {
 	}
 	p.picture("sheet", 1280, 1440)
 	p.tabs()
-	p.press("How the sheet is read")
+	p.press("Column mapping")
 	p.reads("annual report", "Company ID", "Agent ZIP")
 	p.look()
 
@@ -243,20 +243,20 @@ func (w *way) readSheet() {
 	p.follow("All")
 	for _, name := range []string{script, formula, hebrew} {
 		p.write("#q", name)
-		p.follow("Find")
+		p.follow("Search rows")
 		p.reads(name)
 		if n := eval[int](p, `document.querySelectorAll("#rows tbody tr").length`); n != 1 {
 			w.Errorf("%d rows have %s in them", n, name)
 		}
 	}
-	p.follow("all of them")
-	p.follow("To correct")
+	p.follow("Clear search")
+	p.follow("Needs attention")
 	p.write("#cell-7-8", "2026")
 	p.write("#cell-8-7", "DE")
-	p.send("Save the corrections")
+	p.send("Save corrections")
 	p.prepared()
 	w.sheet[6][year], w.sheet[7][state] = "2026", "DE"
-	if got := p.figure("To correct"); got != "1" {
+	if got := p.figure("Needs attention"); got != "1" {
 		w.Errorf("%q rows to correct after two are corrected\n%s", got, p.state())
 	}
 	marked := p.fetch(p.at() + "/marked")
@@ -266,26 +266,26 @@ func (w *way) readSheet() {
 func (w *way) explainHeaders() {
 	p := w.paula
 	p.hand(reports("b", 3).renamed(foreignHeader).save(w.T, "berichte.csv"))
-	p.reads("It cannot be read as a sheet of filings yet")
+	p.reads("The spreadsheet cannot be read yet")
 	p.choose("#product", "annual-report")
 	for i, ours := range reportHeader {
 		p.choose(fmt.Sprintf("#column-%d", i), ours)
 	}
 	p.tick(`[name="keep"]`, true)
-	p.send("Read it this way")
+	p.send("Apply mapping")
 	p.prepared()
-	if got := p.figure("To be placed"); got != "3" {
+	if got := p.figure("Ready"); got != "3" {
 		w.Errorf("%q to be placed of a sheet that was explained\n%s", got, p.state())
 	}
 	p.follow("Batches")
 	p.hand(reports("c", 2).renamed(foreignHeader).save(w.T, "berichte-2.csv"))
-	p.reads("said of an earlier sheet")
-	if got := p.figure("To be placed"); got != "2" {
+	p.reads("mapping saved by")
+	if got := p.figure("Ready"); got != "2" {
 		w.Errorf("%q to be placed of a sheet whose headers are known\n%s", got, p.state())
 	}
-	p.press("Remove this sheet")
-	p.follow("Remove this sheet")
-	p.reads("was forgotten")
+	p.press("Delete upload")
+	p.follow("Delete upload")
+	p.reads("Nothing was ordered from it")
 }
 
 // declare enters a deposit, and has its form arrive twice.
@@ -295,7 +295,7 @@ func (w *way) declare(amount string) {
 	p.open("/balance")
 	p.write("#deposit", amount)
 	p.write("#deposit-note", "by wire, confirmed by the bank")
-	p.follow("Enter a deposit…")
+	p.follow("Record deposit…")
 	status := eval[string](p, `window.firstAnswer = "", (() => {
 		const form = document.querySelector("input[name=sure]").form;
 		fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual"}).then((r) => { firstAnswer = r.type });
@@ -305,8 +305,8 @@ func (w *way) declare(amount string) {
 	if !strings.HasSuffix(status, "/balance/entries") {
 		w.Errorf("the form goes to %s", status)
 	}
-	p.follow("Enter $")
-	p.reads("done already")
+	p.follow("Record $")
+	p.reads("already done")
 	p.open("/balance?show=declared")
 }
 
@@ -314,7 +314,7 @@ func (w *way) declare(amount string) {
 func (w *way) deposits() []string {
 	w.Helper()
 	return eval[[]string](
-		w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
+		w.dana, `[...document.querySelectorAll("#entries tbody tr")].filter((e) => e.innerText.includes("Deposit")).map((e) => e.querySelector("td.money").textContent.trim())`)
 }
 
 var amount = regexp.MustCompile(`\$([0-9,]+)\.(\d\d)`)
@@ -352,15 +352,15 @@ func (w *way) sayYes() {
 		w.Errorf("the deposits are %q", got)
 	}
 	p.reload()
-	if got := cents(w.T, p.figure("Missing")); got != missing {
+	if got := cents(w.T, p.figure("Short by")); got != missing {
 		w.Errorf("%d cents are missing, want %d", got, missing)
 	}
-	p.confirm("Hand in for approval…", "Hand in for approval")
+	p.confirm("Submit for approval…", "Submit for approval")
 	w.batch = p.at()
 	if !strings.HasPrefix(w.batch, "/batches/") {
 		w.Fatalf("handed in, the page is %s\n%s", w.batch, p.state())
 	}
-	p.reads("You uploaded this spreadsheet, so someone else must approve it.", "waits for approval")
+	p.reads("You uploaded this spreadsheet, so someone else must approve it.", "waiting for approval")
 
 	// What her page does not offer she sends all the same.
 	p.expects("403")
@@ -371,13 +371,13 @@ func (w *way) sayYes() {
 	p.until(`refused && refused.includes("second person")`)
 	p.expects("")
 	p.reload()
-	p.reads("waits for approval")
+	p.reads("waiting for approval")
 
 	// Two say yes in the same moment.
 	two := []*person{w.vera, w.otto}
 	for _, one := range two {
 		one.open(w.batch)
-		one.press("Approve, for ")
+		one.press("#approval summary.button")
 		one.depart()
 	}
 	errs := make([]error, len(two))
@@ -398,7 +398,7 @@ func (w *way) sayYes() {
 		said += one.text(".banner") + "\n"
 		one.look()
 	}
-	if strings.Count(said, "Approved: ") != 1 || strings.Count(said, "It was approved by ") != 1 {
+	if strings.Count(said, "Approved ") != 1 || strings.Count(said, "already approved by ") != 1 {
 		w.Errorf("the two were told:\n%s", said)
 	}
 }
@@ -455,11 +455,11 @@ func (w *way) watch() {
 
 func (w *way) payIn() {
 	p := w.paula
-	p.until(`/cannot be paid for|funds/i.test(document.querySelector("#live .banner")?.innerText ?? "")`)
+	p.until(`/funds/i.test(document.querySelector("#live .banner")?.innerText ?? "")`)
 	// What is out is answered; then nothing moves.
 	p.until(`!document.querySelector("#live .key .placing")`)
 	p.until(`document.querySelector("[data-tally=placed] .n").textContent === document.querySelector("#live .key .placed b").textContent`)
-	p.reads("changed since")
+	p.reads("changed.")
 	p.look()
 	w.vera.open(w.batch)
 	if over, past := p.text("#live"), w.vera.text("#live"); over != past {
@@ -471,7 +471,7 @@ func (w *way) payIn() {
 	if got := w.deposits(); len(got) != 2 {
 		w.Errorf("the deposits are %q", got)
 	}
-	p.until(`document.querySelector("#live .badge")?.innerText.trim() === "uncertain rows"`)
+	p.until(`document.querySelector("#live .badge")?.innerText.trim() === "uncertain"`)
 }
 
 func (w *way) settle() {
@@ -486,20 +486,20 @@ func (w *way) settle() {
 	p.press(row + ` details.confirm:nth-of-type(1) summary`)
 	p.write(row+` [name="order-0"]`, made[0])
 	p.follow(row + ` details[open] button.primary`)
-	p.reads("1 row sent without a trustworthy answer")
+	p.reads("1 row was sent")
 	row = w.doubt(company("a", 21))
 	p.press(row + ` details.confirm:nth-of-type(2) summary`)
 	if eval[bool](p, `document.querySelector("`+row+` details[open] [name=anyway]") !== null`) {
 		p.tick(row+` details[open] [name=anyway]`, true)
 	}
 	p.follow(row + ` details[open] button.primary`)
-	p.reads("No row is uncertain")
+	p.reads("No uncertain rows")
 	// What is sent again is bought a second time where that person errs: it needs
 	// an approval of its own.
 	w.vera.open(w.batch)
 	w.vera.reads("Someone asked to send 1 row again")
 	w.vera.follow("Approve 1 row, ")
-	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "rows to correct"`)
+	w.paula.until(`document.querySelector("#live .badge")?.innerText.trim() === "needs attention"`)
 	w.paula.look()
 }
 
@@ -528,13 +528,13 @@ func (w *way) hear() {
 	h.control("advance", "--all", "--status", "pending")
 	h.control("exception", h.orders(company("a", 30))[0], "--code", "482")
 	p.open(w.batch)
-	p.until(`document.querySelector("#live").innerText.includes("1 row with a filing that stands still")`)
-	p.follow("See to 1 row")
+	p.until(`document.querySelector("#live").innerText.includes("1 row with a filing exception")`)
+	p.follow("Check 1 row")
 	if n := eval[int](p, `document.querySelectorAll("#rows tbody tr").length`); n != 1 {
 		w.Errorf("%d rows stand still", n)
 	}
 	p.follow("32") // its number
-	p.reads("It stands still", company("a", 30))
+	p.reads("The filing stopped", company("a", 30))
 	h.control("advance", "--all", "--status", "filed")
 	p.open(fmt.Sprintf("%s/rows/%d", w.batch, hostile+2))
 	p.until(`document.querySelector("#documents") !== null || (location.reload(), false)`)
@@ -607,15 +607,15 @@ func (w *way) takeHome() {
 // to be placed.
 func (w *way) placed(p *person) {
 	w.Helper()
-	p.confirm("Hand in for approval…", "Hand in for approval")
+	p.confirm("Submit for approval…", "Submit for approval")
 	w.approved(p.at())
 }
 
 func (w *way) approved(batch string) {
 	w.Helper()
 	w.vera.open(batch)
-	w.vera.confirm("Approve, for ", "Yes, approve")
-	w.vera.until(`["done", "rows to correct"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
+	w.vera.confirm("#approval summary.button", "#approve")
+	w.vera.until(`["done", "needs attention"].includes(document.querySelector("#live .badge")?.innerText.trim())`)
 	w.vera.look()
 }
 
@@ -624,14 +624,14 @@ func (w *way) hideNumbers() {
 	number := sheet.column(w.T, "Responsible Party SSN")
 	p.hand(sheet.save(w.T, "eins.csv"))
 	p.reads("Responsible Party SSN")
-	p.press("How the sheet is read")
+	p.press("Column mapping")
 	p.reads("hidden")
 	p.look()
 	workbook(w.T, p.fetch(p.at()+"/marked"))
 	p.write(fmt.Sprintf("#cell-3-%d", number), "123-45-6789")
-	p.send("Save the corrections")
+	p.send("Save corrections")
 	p.prepared()
-	if got := p.figure("To be placed"); got != "3" {
+	if got := p.figure("Ready"); got != "3" {
 		w.Errorf("%q EINs to be placed\n%s", got, p.state())
 	}
 	w.declare("500")
@@ -652,7 +652,7 @@ func (w *way) fireSeason() {
 	p := w.dana
 	w.declare("2000")
 	p.open("/seasons")
-	p.follow("Add the first season")
+	p.follow("Add schedule")
 	p.write("#name", "dover")
 	p.tick(`[name="when"][value="date"]`, true)
 	p.choose("#month", "1")
@@ -662,11 +662,11 @@ func (w *way) fireSeason() {
 		row[list.column(w.T, "Filing Year")] = "" // the season says it
 	}
 	p.attach("#file", list.save(w.T, "roster.csv"))
-	p.follow("Add the season")
+	p.follow("Add schedule")
 	p.reads("dover", "roster.csv")
-	p.follow("Fire now…")
-	p.reads("What it would do")
-	p.confirm("Fire 4 filings…", "Yes, make the batch")
+	p.follow("Run now…")
+	p.reads("Planned run")
+	p.confirm("Run 4 filings", "Make batch")
 	p.until(`document.querySelector("a[href^='/batches/']") || location.pathname.startsWith("/batches/")`)
 	if !strings.HasPrefix(p.at(), "/batches/") {
 		p.open(eval[string](p, `document.querySelector("main a[href^='/batches/']").pathname`))
@@ -684,7 +684,7 @@ func (w *way) tell() {
 	} else {
 		p.reads("serve")
 	}
-	p.reads("places")
+	p.reads("places orders")
 	p.open("/settings")
 	p.reads("present", "Mandant", w.house.at+"/webhooks/filing")
 	if strings.Contains(eval[string](p, `document.documentElement.outerHTML`), "sk_test_browser") {
@@ -754,7 +754,7 @@ func (w *way) agree() {
 			`[...document.querySelectorAll("th[scope=row]")].find((e) => e.innerText.startsWith("`+name+
 				`")).nextElementSibling.innerText`))
 	}
-	if posted := line("Posted"); posted != b.Charged {
+	if posted := line("Charged"); posted != b.Charged {
 		w.Errorf("the book has %d cents spent, the service has charged %d", posted, b.Charged)
 	}
 	if reserved := line("Reserved"); reserved != 0 {
