@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
@@ -29,7 +28,6 @@ const (
 type Session struct {
 	ID        string // names it to its owner; it is no way to its secret
 	Account   Account
-	CSRF      string // what a form of this session must bring along
 	CreatedAt time.Time
 	SeenAt    time.Time
 	EndsAt    time.Time // whatever happens
@@ -69,13 +67,6 @@ func newSecret() (secret, hash string) {
 func hashed(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
-}
-
-// csrf derives the token of a session's forms, which is no way to its secret.
-func csrf(secret string) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("forms"))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // BeginSession signs an account in and returns the session's secret, for its
@@ -163,7 +154,7 @@ func (l Accounts) FindSession(ctx context.Context, secret string) (Session, erro
 		s.Account.Roles, s.Lacks = nil, s.Account.Roles
 	}
 	s.ID = hashed(secret)[:publicID]
-	s.CSRF, s.CreatedAt, s.SeenAt, s.EndsAt = csrf(secret), fromMillis(created), fromMillis(seen), fromMillis(ends)
+	s.CreatedAt, s.SeenAt, s.EndsAt = fromMillis(created), fromMillis(seen), fromMillis(ends)
 	s.ConfirmedAt = fromMillis(confirmed)
 	return s, nil
 }

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,12 +34,6 @@ func TestSession(t *testing.T) {
 			!got.Account.SignedInAt.Equal(began) || got.From != "192.0.2.1" ||
 			!got.CreatedAt.Equal(began) || !got.SeenAt.Equal(began) || !got.EndsAt.Equal(began.Add(20*time.Hour)) {
 			s.Fatalf("%+v, %v", got, err)
-		}
-		again, _ := l.Accounts().FindSession(ctx, secret)
-		different, _ := l.Accounts().FindSession(ctx, second)
-		if got.CSRF != again.CSRF || got.CSRF == different.CSRF || len(got.CSRF) < 32 ||
-			strings.Contains(secret, got.CSRF) || got.CSRF == secret {
-			s.Errorf("tokens %q, %q, %q of the secret %q", got.CSRF, again.CSRF, different.CSRF, secret)
 		}
 		if len(secret) < 43 || s.count(`SELECT COUNT(*) FROM sessions WHERE hash = $1 OR hash = $2`, secret,
 			second) != 0 {

@@ -21,7 +21,7 @@ var accountRoutes = []route{
 }
 
 // rolesOf are the roles that a form has ticked.
-func rolesOf(v *visit) []ledger.Role {
+func rolesOf(v *request) []ledger.Role {
 	var roles []ledger.Role
 	for _, r := range v.r.PostForm["role"] {
 		roles = append(roles, ledger.Role(r))
@@ -29,17 +29,17 @@ func rolesOf(v *visit) []ledger.Role {
 	return roles
 }
 
-func (s *Site) addAccount(v *visit) error {
+func (s *Site) addAccount(v *request) error {
 	name := strings.TrimSpace(v.r.PostForm.Get("name"))
 	if s.ProviderOnly {
-		return wrong(
+		return badRequest(
 			"People are added when they first sign in with a company account. To add a break-glass account: " +
 				"importer accounts add. No one was added.")
 	}
-	account, err := s.Ledger.Accounts().Add(v.acting("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
+	account, err := s.Ledger.Accounts().Add(v.withAudit("account-add", name, strings.Join(v.r.PostForm["role"], ", ")), name,
 		rolesOf(v))
 	if errors.Is(err, ledger.ErrAccount) {
-		return wrong("%s No one was added.", sentence(err.Error()))
+		return badRequest("%s No one was added.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Site) addAccount(v *visit) error {
 	return s.showLink(v, account, "Added.")
 }
 
-func (s *Site) changeAccount(v *visit) error {
+func (s *Site) changeAccount(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (s *Site) changeAccount(v *visit) error {
 	case !disabled && account.Disabled:
 		what = "account-enable"
 	}
-	err = s.Ledger.Accounts().Change(v.acting(what, account.Name, note), account.ID, rolesOf(v), disabled)
+	err = s.Ledger.Accounts().Change(v.withAudit(what, account.Name, note), account.ID, rolesOf(v), disabled)
 	if errors.Is(err, ledger.ErrLastOperator) || errors.Is(err, ledger.ErrAccount) {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -71,14 +71,14 @@ func (s *Site) changeAccount(v *visit) error {
 	if disabled {
 		note = "disabled, cannot sign in"
 	}
-	v.say("ok", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
-	return v.goTo("/settings#accounts")
+	v.flash("ok", "%s: %s.", account.Name, cmp.Or(note, "no role; sees only its own sessions"))
+	return v.redirect("/settings#accounts")
 }
 
 // linkLife is how long a sign-in link works.
 const linkLife = 24 * time.Hour
 
-func (s *Site) makeLink(v *visit) error {
+func (s *Site) makeLink(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
@@ -87,9 +87,9 @@ func (s *Site) makeLink(v *visit) error {
 }
 
 // showLink makes a one-time link and shows it, once.
-func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
+func (s *Site) showLink(v *request, a ledger.Account, said string) error {
 	if s.refuseLocal(a) == errProvider {
-		return wrong(
+		return badRequest(
 			"%s cannot use a link: only break-glass accounts sign in without a company account. No link was made.",
 			a.Name)
 	}
@@ -97,12 +97,12 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 	if a.HasPassword {
 		note = "to reset the password"
 	}
-	secret, err := s.Ledger.Accounts().MakeSignInLink(v.acting("account-link", a.Name, note), a.ID, linkLife)
+	secret, err := s.Ledger.Accounts().MakeSignInLink(v.withAudit("account-link", a.Name, note), a.ID, linkLife)
 	if errors.Is(err, ledger.ErrSignInLink) {
-		return wrong("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
+		return badRequest("%s is disabled and cannot sign in with a link. No link was made.", a.Name)
 	}
 	if errors.Is(err, ledger.ErrManaged) {
-		return wrong("%s signs in with a company account and needs no link. No link was made.", a.Name)
+		return badRequest("%s signs in with a company account and needs no link. No link was made.", a.Name)
 	}
 	if err != nil {
 		return err
@@ -118,29 +118,29 @@ func (s *Site) showLink(v *visit, a ledger.Account, said string) error {
 }
 
 // revokeLink ends a link that somebody made.
-func (s *Site) revokeLink(v *visit) error {
+func (s *Site) revokeLink(v *request) error {
 	id := v.r.PathValue("link")
-	err := s.Ledger.Accounts().RevokeSignInLink(v.acting("account-link-revoke", id, ""), id)
+	err := s.Ledger.Accounts().RevokeSignInLink(v.withAudit("account-link-revoke", id, ""), id)
 	if errors.Is(err, ledger.ErrNotFound) {
-		v.say("note", "The link was used or has expired.")
-		return v.goTo("/settings#links")
+		v.flash("note", "The link was used or has expired.")
+		return v.redirect("/settings#links")
 	}
 	if err != nil {
 		return err
 	}
-	v.say("ok", "The link is revoked.")
-	return v.goTo("/settings#links")
+	v.flash("ok", "The link is revoked.")
+	return v.redirect("/settings#links")
 }
 
 // vouch makes the credentials of an account count as its owner's own.
-func (s *Site) vouch(v *visit) error {
+func (s *Site) vouch(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
 	}
-	err = s.Ledger.Accounts().VouchFor(v.acting("account-vouch", account.Name, ""), account.ID)
+	err = s.Ledger.Accounts().VouchFor(v.withAudit("account-vouch", account.Name, ""), account.ID)
 	if errors.Is(err, ledger.ErrVouch) {
-		return wrong(
+		return badRequest(
 			"You made the sign-in link of %s, or signed in with a link from the same person. Another operator must "+
 				"confirm the account. If there is no other operator, run on the server: importer accounts vouch. "+
 				"Nothing was changed.", account.Name)
@@ -148,8 +148,8 @@ func (s *Site) vouch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "The account %s is confirmed. It can approve what others uploaded.", account.Name)
-	return v.goTo("/settings#accounts")
+	v.flash("ok", "The account %s is confirmed. It can approve what others uploaded.", account.Name)
+	return v.redirect("/settings#accounts")
 }
 
 // auditPage is who did what.
@@ -164,12 +164,12 @@ type auditPage struct {
 const actsOnPage = 100
 
 // similarNames finds the people whose names look like another's.
-func (s *Site) similarNames(v *visit) (map[string]string, error) {
+func (s *Site) similarNames(v *request) (map[string]string, error) {
 	all, err := s.Ledger.Accounts().List(v.ctx())
 	return ledger.SimilarNames(all), err
 }
 
-func (s *Site) audit(v *visit) error {
+func (s *Site) audit(v *request) error {
 	ask := v.r.URL.Query()
 	p := auditPage{By: ask.Get("by"), What: ask.Get("what"), Of: ask.Get("of"), Events: auditEvents}
 	before, _ := strconv.ParseInt(ask.Get("before"), 10, 64)

@@ -50,24 +50,24 @@ func (a arrival) life(now time.Time) time.Duration {
 
 // Why somebody is not let in whose password is right.
 var (
-	errDisabled = &Trouble{http.StatusForbidden, "The account is disabled",
+	errDisabled = &httpError{http.StatusForbidden, "The account is disabled",
 		"No one was signed in. Ask an operator to enable the account."}
-	errProvider = &Trouble{http.StatusForbidden, "Sign in with your company account",
+	errProvider = &httpError{http.StatusForbidden, "Sign in with your company account",
 		"Passwords, links and passkeys of this page sign in break-glass accounts only. Go back to the sign-in page " +
 			"and choose your company account."}
-	errManaged = &Trouble{http.StatusForbidden, "Sign in with your company account",
+	errManaged = &httpError{http.StatusForbidden, "Sign in with your company account",
 		"The sign-in provider manages this account. Go back to the sign-in page and choose your company account."}
-	errApp = &Trouble{
+	errApp = &httpError{
 		http.StatusGone, "This page expired", "Go back to Security and add the app again. Nothing was changed.",
 	}
-	errPasskey = &Trouble{
+	errPasskey = &httpError{
 		http.StatusGone, "This page expired", "Go back to Security and use the passkey again. Nothing was changed.",
 	}
-	errFlow = &Trouble{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
+	errFlow = &httpError{http.StatusGone, "The sign-in took too long", "Nothing was changed. Sign in again."}
 )
 
 // admit lets somebody in, after the second factor where the account has one.
-func (s *Site) admit(v *visit, a ledger.Account, by arrival) error {
+func (s *Site) admit(v *request, a ledger.Account, by arrival) error {
 	if by.Token == "" {
 		if err := s.refuseLocal(a); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (s *Site) refuseLocal(a ledger.Account) error {
 }
 
 // askSecond remembers who it is and asks for the second factor.
-func (s *Site) askSecond(v *visit, by arrival) error {
+func (s *Site) askSecond(v *request, by arrival) error {
 	var err error
 	if by.Mark, err = s.Ledger.Accounts().PasswordMark(v.ctx(), by.Account); err != nil {
 		return err
@@ -110,14 +110,14 @@ func (s *Site) askSecond(v *visit, by arrival) error {
 		return err
 	}
 	v.setCookie(flowCookie(ledger.FlowSecond), secret, flowLife)
-	return v.goTo("/sign-in/second")
+	return v.redirect("/sign-in/second")
 }
 
 // flowCookie is the name of the cookie that holds a flow's secret.
 func flowCookie(kind ledger.FlowKind) string { return "flow-" + string(kind) }
 
 // flow is the secret of a flow that this browser has begun.
-func (v *visit) flow(kind ledger.FlowKind) string {
+func (v *request) flow(kind ledger.FlowKind) string {
 	cookie, err := v.r.Cookie(v.site.cookieName(flowCookie(kind)))
 	if err != nil {
 		return ""
@@ -126,7 +126,7 @@ func (v *visit) flow(kind ledger.FlowKind) string {
 }
 
 // beginSession signs somebody in who has proved all that is asked for.
-func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
+func (s *Site) beginSession(v *request, a ledger.Account, by arrival) error {
 	if v.signedIn { // somebody else was, in this browser
 		if err := s.Ledger.Accounts().EndSession(v.ctx(), v.secret); err != nil {
 			return err
@@ -164,19 +164,19 @@ func (s *Site) beginSession(v *visit, a ledger.Account, by arrival) error {
 		return err
 	}
 	if by.Factor == ledger.FactorRecovery {
-		v.say("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or "+
+		v.flash("warn", "You signed in with a recovery code. It does not work again. If you lost your phone or "+
 			"passkey, remove it here and add another one.")
-		return v.goTo("/security")
+		return v.redirect("/security")
 	}
 	if begun, err := s.Ledger.Accounts().FindSession(v.ctx(), secret); err == nil && len(begun.Lacks) > 0 {
-		return v.goTo("/security")
+		return v.redirect("/security")
 	}
-	return v.goTo(by.To)
+	return v.redirect(by.To)
 }
 
 // tellBreakGlass notifies everybody who is notified: a break-glass account signs
 // in on the worst of days, or should not.
-func (s *Site) tellBreakGlass(v *visit, a ledger.Account) error {
+func (s *Site) tellBreakGlass(v *request, a ledger.Account) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: the break-glass account " + a.Name + " signed in",
 		Body: "The break-glass account " + a.Name + " signed in from " + v.from() + " (" + v.agent() +
@@ -197,7 +197,7 @@ type secondView struct {
 
 // waiting finds who waits for the second factor in this browser. A password that was
 // changed since begins anew.
-func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
+func (s *Site) waiting(v *request) (ledger.Account, arrival, error) {
 	var by arrival
 	data, err := s.Ledger.Accounts().FindFlow(v.ctx(), ledger.FlowSecond, v.flow(ledger.FlowSecond))
 	if errors.Is(err, ledger.ErrFlow) {
@@ -223,7 +223,7 @@ func (s *Site) waiting(v *visit) (ledger.Account, arrival, error) {
 	return a, by, err
 }
 
-func (s *Site) secondPage(v *visit) error {
+func (s *Site) secondPage(v *request) error {
 	a, _, err := s.waiting(v)
 	if err != nil {
 		return err
@@ -231,7 +231,7 @@ func (s *Site) secondPage(v *visit) error {
 	return s.showSecond(v, http.StatusOK, a, "")
 }
 
-func (s *Site) showSecond(v *visit, status int, a ledger.Account, wrong string) error {
+func (s *Site) showSecond(v *request, status int, a ledger.Account, wrong string) error {
 	page := secondView{Name: a.Name, Wrong: wrong}
 	factors, err := s.Ledger.Accounts().ListFactors(v.ctx(), a.ID)
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *Site) showSecond(v *visit, status int, a ledger.Account, wrong string) 
 }
 
 // second checks the second factor and lets whoever waits in.
-func (s *Site) second(v *visit) error {
+func (s *Site) second(v *request) error {
 	a, by, err := s.waiting(v)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (s *Site) second(v *visit) error {
 
 // checkFactor checks what a form brings: a passkey's answer, or a code. It
 // returns ErrFactor.
-func (s *Site) checkFactor(v *visit, a ledger.Account, t ledger.Try) (ledger.FactorKind, error) {
+func (s *Site) checkFactor(v *request, a ledger.Account, t ledger.Try) (ledger.FactorKind, error) {
 	if answer := v.r.PostForm.Get("credential"); answer != "" {
 		return ledger.FactorPasskey, s.checkPasskey(v, a, answer)
 	}

@@ -27,7 +27,7 @@ type asked struct {
 	approvers
 }
 
-func (s *Site) asked(v *visit, b ledger.Batch, p *panel) (*asked, error) {
+func (s *Site) asked(v *request, b ledger.Batch, p *panel) (*asked, error) {
 	a := &asked{
 		Rows:  p.Counts[filing.Ready],
 		Total: p.Summary.Needed,
@@ -58,7 +58,7 @@ type approvers struct {
 	Who    []string            // who may, as its second person
 }
 
-func (s *Site) approvers(v *visit, batch string) (a approvers, err error) {
+func (s *Site) approvers(v *request, batch string) (a approvers, err error) {
 	if a.Second, err = s.Ledger.NeedsSecond(v.ctx(), batch); err != nil || !a.Second {
 		return a, err
 	}
@@ -76,7 +76,7 @@ type again struct {
 	More   bool // they cost more than was approved
 }
 
-func (s *Site) again(v *visit, batch string, c ledger.CostIncrease) (*again, error) {
+func (s *Site) again(v *request, batch string, c ledger.CostIncrease) (*again, error) {
 	if c.Rows == 0 {
 		return nil, nil
 	}
@@ -85,14 +85,14 @@ func (s *Site) again(v *visit, batch string, c ledger.CostIncrease) (*again, err
 }
 
 // sayBarred says why somebody may not approve.
-func (v *visit) sayBarred(err error) {
+func (v *request) sayBarred(err error) {
 	v.site.deny(v, ledger.ErrSecond.Error())
 	var why *ledger.SecondError
 	if errors.As(err, &why) {
-		v.say("warn", "%s Nothing was sent. Send another approver the address of this page.",
+		v.flash("warn", "%s Nothing was sent. Send another approver the address of this page.",
 			why.ToYou())
 	} else {
-		v.say("warn", "A second person must approve. Nothing was sent. Send another approver the address of this page.")
+		v.flash("warn", "A second person must approve. Nothing was sent. Send another approver the address of this page.")
 	}
 }
 
@@ -104,17 +104,17 @@ const shownWarnings = 10
 
 // checkedWarnings refuses an approval by somebody who did not confirm the number
 // of warnings that there are.
-func (s *Site) checkedWarnings(v *visit, b ledger.Batch) error {
+func (s *Site) checkedWarnings(v *request, b ledger.Batch) error {
 	w, err := jobs.ListWarnings(v.ctx(), s.Ledger, b, 0)
 	if err != nil || w.Count == 0 || v.r.PostForm.Get("warnings") == strconv.Itoa(w.Count) {
 		return err
 	}
-	return wrong("Nothing was sent. Select the box that confirms that you reviewed %s, then try again.",
+	return badRequest("Nothing was sent. Select the box that confirms that you reviewed %s, then try again.",
 		count(w.Count, "warning"))
 }
 
 // approve says yes to a batch, as it was looked at.
-func (s *Site) approve(v *visit) error {
+func (s *Site) approve(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -132,38 +132,38 @@ func (s *Site) approve(v *visit) error {
 	}
 	if err == nil {
 		note := fmt.Sprintf("%s, %s, plan %s", count(p.Counts[filing.Ready], "order"), p.Total, p.Hash)
-		err = s.Ledger.Approve(v.acting("approve", b.ID, note), b.ID, p.Hash, v.who())
+		err = s.Ledger.Approve(v.withAudit("approve", b.ID, note), b.ID, p.Hash, v.who())
 	}
-	s.sights.forget(b.ID)
+	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrApproved):
 		if b, err = s.theBatch(v); err != nil {
 			return err
 		}
 		if b.Approval.State == ledger.ApprovalGiven {
-			v.say("note", "This batch was already approved by %s at %s.", b.Approval.By,
+			v.flash("note", "This batch was already approved by %s at %s.", b.Approval.By,
 				b.Approval.At.UTC().Format("15:04 UTC, 2 January 2006"))
 		} else {
-			v.say("note", "This batch does not wait for approval.")
+			v.flash("note", "This batch does not wait for approval.")
 		}
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
+		v.flash("warn", "The rows or the cost changed: now %s for %s. Nothing was sent. Review the batch, then "+
 			"approve it again.", count(p.Counts[filing.Ready], "order"), p.Total)
 	case errors.Is(err, ledger.ErrNotOpen):
-		v.say("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
+		v.flash("warn", "This batch is not submitted yet, so it cannot be approved. Nothing was sent.")
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:
-		v.say("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"), p.Total)
+		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(p.Counts[filing.Ready], "order"), p.Total)
 	}
-	return v.goTo("/batches/" + b.ID)
+	return v.redirect("/batches/" + b.ID)
 }
 
 // approveCosts approves what rows cost that cost more than was approved, as it
 // was looked at.
-func (s *Site) approveCosts(v *visit) error {
+func (s *Site) approveCosts(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -179,19 +179,19 @@ func (s *Site) approveCosts(v *visit) error {
 	} else {
 		note := fmt.Sprintf("%s for %s, %s approved before", count(looked.Rows, "row"), looked.Cost,
 			looked.Approved.Dollars())
-		err = s.Ledger.ApproveCosts(v.acting("approve-costs", b.ID, note), b.ID, looked)
+		err = s.Ledger.ApproveCosts(v.withAudit("approve-costs", b.ID, note), b.ID, looked)
 	}
-	s.sights.forget(b.ID)
+	s.summaries.forget(b.ID)
 	switch {
 	case errors.Is(err, ledger.ErrPlan):
-		v.say("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
+		v.flash("warn", "The cost changed: now %s for %s. Nothing was approved. Review the rows, then approve again.",
 			count(looked.Rows, "row"), looked.Cost)
 	case errors.Is(err, ledger.ErrSecond):
 		v.sayBarred(err)
 	case err != nil:
 		return err
 	default:
-		v.say("ok", "Approved %s for %s. The orders are being placed.", count(looked.Rows, "row"), looked.Cost)
+		v.flash("ok", "Approved %s for %s. The orders are being placed.", count(looked.Rows, "row"), looked.Cost)
 	}
-	return v.goTo("/batches/" + b.ID)
+	return v.redirect("/batches/" + b.ID)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // download sends a file that is made for it, and removed.
-func (v *visit) download(name string, write func(path string) error) error {
+func (v *request) download(name string, write func(path string) error) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
 		return fmt.Errorf("make room for a download: %w", err)

@@ -60,11 +60,11 @@ type declaration struct {
 
 const entriesOnPage = 50
 
-func (s *Site) balance(v *visit) error {
+func (s *Site) balance(v *request) error {
 	return s.showBalance(v, http.StatusOK, declaration{})
 }
 
-func (s *Site) showBalance(v *visit, status int, form declaration) error {
+func (s *Site) showBalance(v *request, status int, form declaration) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
 	p := &balancePage{Form: form, Declared: ask.Get("show") == "declared"}
 	var err error
@@ -133,7 +133,7 @@ var historySpans = []historySpan{
 const mostSpans = 110
 
 // showHistory shows how the funds went, and whether they suffice.
-func (s *Site) showHistory(v *visit, p *balancePage) error {
+func (s *Site) showHistory(v *request, p *balancePage) error {
 	first, err := s.Ledger.FirstDeposit(v.ctx()) // before it nobody knew what was available
 	if err != nil {
 		return err
@@ -328,7 +328,7 @@ type declaredPage struct {
 }
 
 // declare enters a deposit or an adjustment: asked first, then done.
-func (s *Site) declare(v *visit) error {
+func (s *Site) declare(v *request) error {
 	form := v.r.PostForm
 	d := declaration{
 		Kind:   form.Get("kind"),
@@ -352,18 +352,18 @@ func (s *Site) declare(v *visit) error {
 	if d.Note != "" {
 		note += ", " + d.Note
 	}
-	if err := enter(v.acting(act, "", note), d.cents, d.Note); err != nil {
+	if err := enter(v.withAudit(act, "", note), d.cents, d.Note); err != nil {
 		return err
 	}
 	said, err := s.fundsText(v)
 	if err != nil {
 		return err
 	}
-	v.say("ok", "Recorded the %s of %s. %s", d.Kind, d.cents.Dollars(), said)
-	return v.goTo("/balance")
+	v.flash("ok", "Recorded the %s of %s. %s", d.Kind, d.cents.Dollars(), said)
+	return v.redirect("/balance")
 }
 
-func (s *Site) confirmDeclared(v *visit, d declaration) error {
+func (s *Site) confirmDeclared(v *request, d declaration) error {
 	p := declaredPage{Form: d, Amount: d.cents}
 	var err error
 	if p.Before, err = s.Ledger.Balance(v.ctx()); err != nil {
@@ -388,7 +388,7 @@ func (s *Site) confirmDeclared(v *visit, d declaration) error {
 }
 
 // fundsText says what the book has now, and whether that is enough.
-func (s *Site) fundsText(v *visit) (string, error) {
+func (s *Site) fundsText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil {
 		return "", err
@@ -423,10 +423,10 @@ var entryNames = map[ledger.EntryKind]string{
 func entryName(k ledger.EntryKind) string { return cmp.Or(entryNames[k], string(k)) }
 
 // askForFunds has the service asked at once whether there are funds again.
-func (s *Site) askForFunds(v *visit) error {
-	if err := s.Ledger.ProbeNow(v.acting("ask", "", "the filing service for available funds")); err != nil {
+func (s *Site) askForFunds(v *request) error {
+	if err := s.Ledger.ProbeNow(v.withAudit("ask", "", "the filing service for available funds")); err != nil {
 		return err
 	}
-	v.say("ok", "One row is sent now. If the filing service accepts it, the other rows follow.")
-	return v.goTo("/balance")
+	v.flash("ok", "One row is sent now. If the filing service accepts it, the other rows follow.")
+	return v.redirect("/balance")
 }

@@ -47,7 +47,7 @@ type batchPage struct {
 
 // theBatch finds the batch of an address. A part of an id, which the commands
 // take, is none here: what one meant could become another's.
-func (s *Site) theBatch(v *visit) (ledger.Batch, error) {
+func (s *Site) theBatch(v *request) (ledger.Batch, error) {
 	id := v.r.PathValue("batch")
 	b, err := s.Ledger.Batch(v.ctx(), id)
 	if err == nil && b.ID != id {
@@ -56,17 +56,17 @@ func (s *Site) theBatch(v *visit) (ledger.Batch, error) {
 	return b, err
 }
 
-func (s *Site) batchPage(v *visit) error {
+func (s *Site) batchPage(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
 	if b.Applied() {
-		return v.goTo("/batches/" + b.Corrects)
+		return v.redirect("/batches/" + b.Corrects)
 	}
 	if !b.Open {
 		if at, err := s.sheetOf(v.ctx(), b.ID); err != nil || at != "" {
-			return errors.Join(err, v.goTo("/sheets/"+at))
+			return errors.Join(err, v.redirect("/sheets/"+at))
 		}
 	}
 	p := &batchPage{Batch: b, Steps: steps(3)}
@@ -164,7 +164,7 @@ func (w *watch) look(ctx context.Context) (*panel, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := w.site.sights.of(b.ID).look(ctx, l)
+	seen, err := w.site.summaries.of(b.ID).look(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -370,7 +370,7 @@ func (p *panel) ToDo() bool {
 }
 
 // batchLive tells how a batch goes until its page is another one.
-func (s *Site) batchLive(v *visit) error {
+func (s *Site) batchLive(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -378,20 +378,20 @@ func (s *Site) batchLive(v *visit) error {
 	made := v.r.URL.Query().Get("mark")
 	w := watch{site: s, batch: b.ID}
 	left := -1
-	return s.live(v, "batch "+b.ID+" "+made, func(ctx context.Context) (glance, error) {
+	return s.live(v, "batch "+b.ID+" "+made, func(ctx context.Context) (snapshot, error) {
 		p, err := w.look(ctx)
 		if err != nil {
-			return glance{}, err
+			return snapshot{}, err
 		}
 		if mark(p) != made || left > 0 && p.Done {
-			return glance{Gone: true}, nil
+			return snapshot{Gone: true}, nil
 		}
 		left = p.Total - p.Answered
 		html, err := fragment("batch.html", "panel", p)
 		if err != nil {
-			return glance{}, err
+			return snapshot{}, err
 		}
 		tally, err := json.Marshal(tallyOf(p.Counts))
-		return glance{Panel: html, Tally: tally, Say: p.Say()}, err
+		return snapshot{Panel: html, Tally: tally, Say: p.Say()}, err
 	})
 }

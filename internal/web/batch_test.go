@@ -216,14 +216,14 @@ func TestTabsFollowTheBatch(t *testing.T) {
 // Many who watch one batch, and look at its page, cost the ledger no more than one.
 func TestSightIsShared(t *testing.T) {
 	s := newSite(t)
-	one := s.sights.of("b")
+	one := s.summaries.of("b")
 	one.figures = ledger.Figures{Waiting: 7}
 	one.rows, one.orders = age{time.Now(), time.Minute}, age{time.Now(), time.Minute}
-	if got, err := s.sights.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 7 {
+	if got, err := s.summaries.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	s.sights.forget("b")
-	if got, err := s.sights.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 0 {
+	s.summaries.forget("b")
+	if got, err := s.summaries.of("b").look(t.Context(), s.Ledger); err != nil || got.figures.Waiting != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 const browserCookie = "browser"
 
 // browser is what the cookie of a known browser says.
-func (v *visit) browser() string {
+func (v *request) browser() string {
 	cookie, err := v.r.Cookie(v.site.cookieName(browserCookie))
 	if err != nil {
 		return ""
@@ -19,20 +19,20 @@ func (v *visit) browser() string {
 }
 
 // try is an attempt of this visitor to sign in under a name.
-func (v *visit) try(name string) ledger.Try {
+func (v *request) try(name string) ledger.Try {
 	return ledger.Try{Name: name, From: v.from(), Browser: v.browser()}
 }
 
 // ownTry is an attempt of somebody who is signed in to prove it once more. Only
 // their own failures count.
-func (v *visit) ownTry() ledger.Try {
+func (v *request) ownTry() ledger.Try {
 	t := v.try(v.who())
 	t.Session = v.secret
 	return t
 }
 
 // knowBrowser remembers that an account signed in from this browser.
-func (s *Site) knowBrowser(v *visit, a ledger.Account) error {
+func (s *Site) knowBrowser(v *request, a ledger.Account) error {
 	cookie, err := s.Ledger.Accounts().RememberBrowser(v.ctx(), a.ID, v.browser(), v.from(), v.agent())
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ var (
 
 // agent is the family of the visitor's browser, in words. Nothing else of what
 // the browser says of itself is kept.
-func (v *visit) agent() string {
+func (v *request) agent() string {
 	said := v.r.UserAgent()
 	name := "Unknown browser"
 	for _, f := range browserFamilies {

@@ -33,7 +33,7 @@ type calendarAsk struct {
 // longestSpan is how many days a calendar may have.
 const longestSpan = 3 * 366
 
-func (v *visit) calendarAsk() (calendarAsk, error) {
+func (v *request) calendarAsk() (calendarAsk, error) {
 	ask := v.r.URL.Query()
 	a := calendarAsk{
 		Season: ask.Get("season"),
@@ -83,7 +83,7 @@ type calendarView struct {
 	Rest    []schedule.CalendarEntry
 }
 
-func (s *Site) calendar(v *visit, a calendarAsk) (*calendarView, error) {
+func (s *Site) calendar(v *request, a calendarAsk) (*calendarView, error) {
 	view := &calendarView{Ask: a, Broken: make(map[string]string)}
 	var err error
 	if view.Seasons, err = s.Ledger.Schedules().List(v.ctx()); err != nil {
@@ -195,7 +195,7 @@ type fate struct {
 
 const dueOnPage = 100
 
-func (s *Site) calendarPage(v *visit) error {
+func (s *Site) calendarPage(v *request) error {
 	a, err := v.calendarAsk()
 	status, p := http.StatusOK, &calendarPage{}
 	if err != nil {
@@ -258,7 +258,7 @@ func (p *calendarPage) months() []calendarMonth {
 }
 
 // days groups the entries of a page, and says what becomes of them.
-func (s *Site) days(v *visit, a calendarAsk, entries []schedule.CalendarEntry) ([]calendarDay, error) {
+func (s *Site) days(v *request, a calendarAsk, entries []schedule.CalendarEntry) ([]calendarDay, error) {
 	bought, err := schedule.FindBought(v.ctx(), s.Ledger, entries)
 	if err != nil {
 		return nil, err
@@ -297,10 +297,10 @@ func fateOf(e schedule.CalendarEntry, bought map[int]ledger.PriorPurchase, i int
 }
 
 // calendarFile is the calendar for a spreadsheet: what is due, then what is not.
-func (s *Site) calendarFile(v *visit) error {
+func (s *Site) calendarFile(v *request) error {
 	a, err := v.calendarAsk()
 	if err != nil {
-		return wrong("%s", sentence(err.Error()))
+		return badRequest("%s", sentence(err.Error()))
 	}
 	view, err := s.calendar(v, a)
 	if err != nil {

@@ -5,45 +5,45 @@ import (
 )
 
 // pauseBatch keeps the rest of a batch back.
-func (s *Site) pauseBatch(v *visit) error {
+func (s *Site) pauseBatch(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.PauseBatch(v.acting("pause", b.ID, ""), b.ID); err != nil {
+	if err := s.Ledger.PauseBatch(v.withAudit("pause", b.ID, ""), b.ID); err != nil {
 		return err
 	}
-	s.sights.forget(b.ID)
-	v.say("ok", "The batch is paused. No more rows are sent until someone resumes it. Rows already sent get "+
+	s.summaries.forget(b.ID)
+	v.flash("ok", "The batch is paused. No more rows are sent until someone resumes it. Rows already sent get "+
 		"their result.")
-	return v.goTo("/batches/" + b.ID)
+	return v.redirect("/batches/" + b.ID)
 }
 
 // resumeBatch lets a batch go on, and asks again where funds were out.
-func (s *Site) resumeBatch(v *visit) error {
+func (s *Site) resumeBatch(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.ResumeBatch(v.acting("resume", b.ID, ""), b.ID); err != nil {
+	if err := s.Ledger.ResumeBatch(v.withAudit("resume", b.ID, ""), b.ID); err != nil {
 		return err
 	}
-	s.sights.forget(b.ID)
-	v.say("ok", "The batch is resumed.")
-	return v.goTo("/batches/" + b.ID)
+	s.summaries.forget(b.ID)
+	v.flash("ok", "The batch is resumed.")
+	return v.redirect("/batches/" + b.ID)
 }
 
 // cancelBatch takes back what was not sent.
-func (s *Site) cancelBatch(v *visit) error {
+func (s *Site) cancelBatch(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
-	n, err := s.Ledger.CancelBatch(v.acting("cancel", b.ID, ""), b.ID)
+	n, err := s.Ledger.CancelBatch(v.withAudit("cancel", b.ID, ""), b.ID)
 	if err != nil {
 		return err
 	}
-	s.sights.forget(b.ID)
+	s.summaries.forget(b.ID)
 	counts, err := s.Ledger.Counts(v.ctx(), b.ID)
 	if err != nil {
 		return err
@@ -52,21 +52,21 @@ func (s *Site) cancelBatch(v *visit) error {
 	if out := counts[filing.Ready] + counts[filing.Placing]; out > 0 {
 		text += " Sent, without a result yet: " + count(out, "row") + "."
 	}
-	v.say("ok", "%s", text)
-	return v.goTo("/batches/" + b.ID)
+	v.flash("ok", "%s", text)
+	return v.redirect("/batches/" + b.ID)
 }
 
 // retryBatch lets what the service refused be sent again.
-func (s *Site) retryBatch(v *visit) error {
+func (s *Site) retryBatch(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
-	n, err := s.Ledger.RetryBatch(v.acting("retry", b.ID, ""), b.ID)
+	n, err := s.Ledger.RetryBatch(v.withAudit("retry", b.ID, ""), b.ID)
 	if err != nil {
 		return err
 	}
-	s.sights.forget(b.ID)
-	v.say("ok", "Ready to send again: %s.", count(n, "rejected row"))
-	return v.goTo("/batches/" + b.ID)
+	s.summaries.forget(b.ID)
+	v.flash("ok", "Ready to send again: %s.", count(n, "rejected row"))
+	return v.redirect("/batches/" + b.ID)
 }

@@ -37,7 +37,7 @@ func correctionsOf(u ledger.Upload) (corrections, error) {
 // correct takes over what was typed in place of cells. A field is named
 // cell-ROW-COLUMN, or new-ROW-HEADER for a column that the sheet lacks; officer-
 // and newofficer- are those of the sheet of officers.
-func (s *Site) correct(v *visit) error {
+func (s *Site) correct(v *request) error {
 	u, c, err := s.theCorrections(v)
 	if err != nil {
 		return err
@@ -72,8 +72,8 @@ func (s *Site) correct(v *visit) error {
 		n++
 	}
 	if n == 0 {
-		v.say("note", "Nothing was changed. Enter a value first.")
-		return v.goTo(v.back())
+		v.flash("note", "Nothing was changed. Enter a value first.")
+		return v.redirect(v.back())
 	}
 	slices.SortFunc(c.Edits, func(a, b importer.Edit) int {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Header, b.Header))
@@ -108,7 +108,7 @@ func shownEdits(edits []importer.Edit) []correction {
 }
 
 // takeBack takes one correction back, or all of them.
-func (s *Site) takeBack(v *visit) error {
+func (s *Site) takeBack(v *request) error {
 	u, c, err := s.theCorrections(v)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Site) takeBack(v *visit) error {
 
 // theCorrections finds the upload that a form corrects, and what was corrected so
 // far.
-func (s *Site) theCorrections(v *visit) (ledger.Upload, corrections, error) {
+func (s *Site) theCorrections(v *request) (ledger.Upload, corrections, error) {
 	u, err := s.theSheet(v)
 	if err != nil {
 		return u, corrections{}, err
@@ -140,15 +140,15 @@ func (s *Site) theCorrections(v *visit) (ledger.Upload, corrections, error) {
 
 // keepCorrections puts c in place of an upload's corrections. note is for the
 // audit log, said for who did it.
-func (s *Site) keepCorrections(v *visit, u ledger.Upload, c corrections, note, said string) (err error) {
+func (s *Site) keepCorrections(v *request, u ledger.Upload, c corrections, note, said string) (err error) {
 	if u.Edits, err = json.Marshal(c); err != nil {
 		return fmt.Errorf("keep the corrections: %w", err)
 	}
-	if err := s.Ledger.Uploads().Change(v.acting("correct", u.File, note), u); err != nil {
+	if err := s.Ledger.Uploads().Change(v.withAudit("correct", u.File, note), u); err != nil {
 		return err
 	}
-	v.say("ok", "%s", said)
-	return v.goTo("/sheets/" + u.ID)
+	v.flash("ok", "%s", said)
+	return v.redirect("/sheets/" + u.ID)
 }
 
 // lastColumn is the last one that a sheet can have.

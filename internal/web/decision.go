@@ -19,7 +19,7 @@ import (
 
 // decisionSheet gives the uncertain rows of a batch as a workbook to fill in,
 // without links to dashboards.
-func (s *Site) decisionSheet(v *visit) error {
+func (s *Site) decisionSheet(v *request) error {
 	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
 		for _, o := range orders {
 			o.NoDashboard = "not requested"
@@ -29,7 +29,7 @@ func (s *Site) decisionSheet(v *visit) error {
 }
 
 // linkedSheet gives it with them: whoever has the workbook is signed in by it.
-func (s *Site) linkedSheet(v *visit) error {
+func (s *Site) linkedSheet(v *request) error {
 	return s.giveDecisions(v, func(orders []*resolve.UncertainOrder) error {
 		// A link for each company and user takes its time.
 		if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
@@ -48,7 +48,7 @@ func (s *Site) linkedSheet(v *visit) error {
 	})
 }
 
-func (s *Site) giveDecisions(v *visit, link func([]*resolve.UncertainOrder) error) error {
+func (s *Site) giveDecisions(v *request, link func([]*resolve.UncertainOrder) error) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Site) giveDecisions(v *visit, link func([]*resolve.UncertainOrder) erro
 		return err
 	}
 	if len(orders) == 0 {
-		return wrong("%s has no uncertain rows any more.", b.File)
+		return badRequest("%s has no uncertain rows any more.", b.File)
 	}
 	if err := link(orders); err != nil {
 		return err
@@ -97,14 +97,14 @@ const (
 
 // takeDecisions reads a workbook that was filled in and shows what it comes to.
 // It is small, and read where it arrives: nothing of it is on a disk.
-func (s *Site) takeDecisions(v *visit) error {
+func (s *Site) takeDecisions(v *request) error {
 	file, err := v.file(maxDecisions)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	if ending := strings.ToLower(filepath.Ext(file.name)); ending != ".xlsx" && ending != ".csv" {
-		return wrong("%s is not the workbook of uncertain rows. Upload an .xlsx or .csv file. No row was resolved.",
+		return badRequest("%s is not the workbook of uncertain rows. Upload an .xlsx or .csv file. No row was resolved.",
 			file.name)
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxDecisions+1))
@@ -123,9 +123,9 @@ func (s *Site) takeDecisions(v *visit) error {
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
-		return wrong("%s. No row was resolved.", strings.TrimRight(err.Error(), "."))
+		return badRequest("%s. No row was resolved.", strings.TrimRight(err.Error(), "."))
 	case errors.Is(err, report.ErrNoDecisions):
-		return wrong(
+		return badRequest(
 			"%s is not the workbook of uncertain rows. No row was resolved. Download the workbook, fill in the "+
 				"column %s and the IDs beside it, then upload it.", file.name, resolve.DecisionField)
 	case err != nil:
@@ -134,7 +134,7 @@ func (s *Site) takeDecisions(v *visit) error {
 	return s.showDecisions(v, decisions)
 }
 
-func (s *Site) showDecisions(v *visit, decisions *report.DecisionSheet) error {
+func (s *Site) showDecisions(v *request, decisions *report.DecisionSheet) error {
 	p, err := s.decided(v, decisions)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *Site) showDecisions(v *visit, decisions *report.DecisionSheet) error {
 }
 
 // decided finds out what a sheet of decisions comes to.
-func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPage, error) {
+func (s *Site) decided(v *request, decisions *report.DecisionSheet) (*decisionsPage, error) {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 		return nil, fmt.Errorf("keep the decisions: %w", err)
 	}
 	if len(body) > maxDecided {
-		return nil, wrong(
+		return nil, badRequest(
 			"%s has too many decisions. No row was resolved. Split it into two workbooks, or use the command "+
 				"importer resolve import.", decisions.File)
 	}
@@ -204,7 +204,7 @@ func (s *Site) decided(v *visit, decisions *report.DecisionSheet) (*decisionsPag
 }
 
 // settleAll settles rows by a sheet of decisions that was looked at.
-func (s *Site) settleAll(v *visit) error {
+func (s *Site) settleAll(v *request) error {
 	form := v.r.PostForm
 	var decisions report.DecisionSheet
 	if err := json.Unmarshal([]byte(form.Get("decisions")), &decisions); err != nil {
@@ -215,8 +215,8 @@ func (s *Site) settleAll(v *visit) error {
 		return err
 	}
 	if len(p.Plan.Resolutions) == 0 && len(p.Plan.Problems) == 0 {
-		v.say("note", "All rows in this workbook are already resolved.")
-		return v.goTo("/uncertain?batch=" + p.Batch.ID)
+		v.flash("note", "All rows in this workbook are already resolved.")
+		return v.redirect("/uncertain?batch=" + p.Batch.ID)
 	}
 	if len(p.Plan.Problems) > 0 || p.Name != form.Get("plan") || confirmation(p.Objections) != form.Get("anyway") {
 		return s.showDecisions(v, &decisions)
@@ -260,6 +260,6 @@ func (s *Site) settleAll(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s%s", said, available)
-	return v.goTo("/uncertain?batch=" + p.Batch.ID)
+	v.flash("ok", "%s%s", said, available)
+	return v.redirect("/uncertain?batch=" + p.Batch.ID)
 }

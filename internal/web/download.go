@@ -35,7 +35,7 @@ var downloadRoutes = []route{
 }
 
 // fetched records that somebody took something with them.
-func (s *Site) fetched(v *visit, of, what string) error {
+func (s *Site) fetched(v *request, of, what string) error {
 	return s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		By:   v.who(),
 		From: v.from(),
@@ -46,7 +46,7 @@ func (s *Site) fetched(v *visit, of, what string) error {
 }
 
 // results gives a batch back, answered.
-func (s *Site) results(v *visit) error {
+func (s *Site) results(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Site) results(v *visit) error {
 }
 
 // attention gives the rows that a correction can help.
-func (s *Site) attention(v *visit) error {
+func (s *Site) attention(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -76,17 +76,17 @@ func (s *Site) attention(v *visit) error {
 	return nothingToCorrect(v, b, err)
 }
 
-func nothingToCorrect(v *visit, b ledger.Batch, err error) error {
+func nothingToCorrect(v *request, b ledger.Batch, err error) error {
 	if errors.Is(err, report.ErrNothingToCorrect) {
-		v.say("note", "This batch has no rows to correct.")
-		return v.goTo("/batches/" + b.ID)
+		v.flash("note", "This batch has no rows to correct.")
+		return v.redirect("/batches/" + b.ID)
 	}
 	return err
 }
 
 // correctBatch takes the rows that a correction can help in as a sheet of its
 // own, read as the batch was.
-func (s *Site) correctBatch(v *visit) error {
+func (s *Site) correctBatch(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -106,12 +106,12 @@ func (s *Site) correctBatch(v *visit) error {
 	if err := s.changeReading(v.ctx(), u, r); err != nil {
 		return err
 	}
-	v.say("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
+	v.flash("note", "These are the rows of %s that need attention, as a new upload. Correct rows with a filing "+
 		"exception in the filing service's dashboard instead; here they count as ordered.", b.File)
-	return v.goTo("/sheets/" + u.ID)
+	return v.redirect("/sheets/" + u.ID)
 }
 
-func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
+func (s *Site) takeAttention(v *request, b ledger.Batch) (ledger.Upload, error) {
 	if err := s.mayKeep(v); err != nil {
 		return ledger.Upload{}, err
 	}
@@ -130,12 +130,12 @@ func (s *Site) takeAttention(v *visit, b ledger.Batch) (ledger.Upload, error) {
 	}
 	defer content.Close()
 	name := shortened(baseName(b.File), 150) + ".needs-attention.xlsx"
-	return s.Ledger.Uploads().Add(v.acting("upload", name, "rows that need attention, from batch "+b.ID),
+	return s.Ledger.Uploads().Add(v.withAudit("upload", name, "rows that need attention, from batch "+b.ID),
 		ledger.Upload{File: name, CreatedBy: v.who()}, content)
 }
 
 // document gives one document of a batch.
-func (s *Site) document(v *visit) error {
+func (s *Site) document(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (s *Site) document(v *visit) error {
 	}
 	if err != nil {
 		s.Log.Warn("document not downloaded", "document", item.ID, "err", err)
-		return &Trouble{http.StatusBadGateway, "The document could not be downloaded",
+		return &httpError{http.StatusBadGateway, "The document could not be downloaded",
 			"The filing service's link to this document is blocked. Ask an operator to check the server log."}
 	}
 	if err := s.fetched(v, b.ID, "document "+item.ID); err != nil {
@@ -179,7 +179,7 @@ func (s *Site) document(v *visit) error {
 }
 
 func noService(err error) error {
-	return &Trouble{http.StatusServiceUnavailable, "No filing service is set up",
+	return &httpError{http.StatusServiceUnavailable, "No filing service is set up",
 		sentence(err.Error()) + " Nothing was changed. Ask an operator to set it up."}
 }
 
@@ -187,12 +187,12 @@ func noService(err error) error {
 func noDocument(err error) error {
 	switch {
 	case errors.Is(err, filingapi.ErrNotFound):
-		return &Trouble{http.StatusNotFound, "The filing service no longer has this document",
+		return &httpError{http.StatusNotFound, "The filing service no longer has this document",
 			"Check the company's dashboard."}
 	case errors.Is(err, filingapi.ErrKeyRefused):
 		return err
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return &Trouble{http.StatusBadGateway, "The filing service does not respond",
+		return &httpError{http.StatusBadGateway, "The filing service does not respond",
 			"The document was not downloaded. Try again in a minute."}
 	}
 	return err
@@ -207,7 +207,7 @@ func (s *Site) leadsTo(to *url.URL) bool {
 }
 
 // passOn fetches a document and gives it to whoever asked.
-func (s *Site) passOn(v *visit, links documents.Links, item documents.Item) error {
+func (s *Site) passOn(v *request, links documents.Links, item documents.Item) error {
 	dir, err := os.MkdirTemp("", "bulkfiling-page-")
 	if err != nil {
 		return fmt.Errorf("make room for a document: %w", err)
@@ -218,7 +218,7 @@ func (s *Site) passOn(v *visit, links documents.Links, item documents.Item) erro
 		return noDocument(err)
 	}
 	if got.Err != nil {
-		return &Trouble{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
+		return &httpError{http.StatusBadGateway, "The document could not be downloaded", sentence(got.Err.Error())}
 	}
 	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(got.File)))
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *Site) save(ctx context.Context, dir string, links documents.Links, item
 }
 
 // patience is how long what is being sent may take from now on.
-func (v *visit) patience() error {
+func (v *request) patience() error {
 	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 		return fmt.Errorf("wait for a download: %w", err)
 	}
@@ -254,7 +254,7 @@ func (v *visit) patience() error {
 
 // documents gives all documents of a batch as they are fetched, one after the
 // other.
-func (s *Site) documents(v *visit) error {
+func (s *Site) documents(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
@@ -264,8 +264,8 @@ func (s *Site) documents(v *visit) error {
 		return err
 	}
 	if len(items) == 0 {
-		v.say("note", "No documents have arrived for this batch yet.")
-		return v.goTo("/batches/" + b.ID)
+		v.flash("note", "No documents have arrived for this batch yet.")
+		return v.redirect("/batches/" + b.ID)
 	}
 	client, err := s.Service()
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Site) documents(v *visit) error {
 	}
 	v.w.Header().Set("Content-Type", mimeOf(".zip"))
 	v.w.Header().Set("Content-Disposition", attachment(baseName(b.File)+".documents.zip"))
-	p := parcel{visit: v, zip: zip.NewWriter(v.w), dir: dir}
+	p := parcel{request: v, zip: zip.NewWriter(v.w), dir: dir}
 	early := s.save(v.ctx(), dir, client, items, p.add)
 	if v.ctx().Err() != nil {
 		return nil // whoever asked has gone
@@ -301,7 +301,7 @@ func (s *Site) documents(v *visit) error {
 
 // parcel is a zip file on its way.
 type parcel struct {
-	*visit
+	*request
 	zip     *zip.Writer
 	dir     string
 	sent    []sent

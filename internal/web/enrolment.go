@@ -60,7 +60,7 @@ var zones = []string{
 	"America/Anchorage", "Pacific/Honolulu", "America/Puerto_Rico", "UTC",
 }
 
-func (s *Site) enrolment(v *visit, form url.Values) (*enrolment, error) {
+func (s *Site) enrolment(v *request, form url.Values) (*enrolment, error) {
 	e := &enrolment{
 		Form:     form,
 		Errors:   make(map[string]string),
@@ -125,7 +125,7 @@ func (e *enrolment) Field(name, label, hint string) any {
 	}
 }
 
-func (s *Site) newSeason(v *visit) error {
+func (s *Site) newSeason(v *request) error {
 	e, err := s.enrolment(v, make(url.Values))
 	if err != nil {
 		return err
@@ -210,9 +210,9 @@ func (e *enrolment) date(text func(string) string) string {
 
 // addSeason keeps a season, or shows its form again with what is wrong at each
 // field: then nothing of it was kept.
-func (s *Site) addSeason(v *visit) error {
+func (s *Site) addSeason(v *request) error {
 	file, err := v.file(s.MaxUpload)
-	var unchosen *Trouble
+	var unchosen *httpError
 	switch {
 	case errors.As(err, &unchosen) && unchosen.Status == http.StatusUnprocessableEntity && v.r.PostForm != nil:
 		// The rest of the form is there.
@@ -248,7 +248,7 @@ func (s *Site) addSeason(v *visit) error {
 	if ask.Options.Map, err = s.keptMapping(v, ask); err != nil {
 		return err
 	}
-	done, err := schedule.Add(v.acting("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
+	done, err := schedule.Add(v.withAudit("season-add", ask.Name, ask.File+", "+ask.Options.Words()), s.Ledger, ask)
 	switch {
 	case errors.Is(err, schedule.ErrNameTaken):
 		e.Errors["name"] = "A schedule with this name and another company list or date exists. Enter another " +
@@ -273,21 +273,21 @@ func (s *Site) addSeason(v *visit) error {
 		return err
 	}
 	if warning != "" {
-		v.say("warn", "%s %s", said, warning)
+		v.flash("warn", "%s %s", said, warning)
 	} else {
-		v.say("ok", "%s", said)
+		v.flash("ok", "%s", said)
 	}
-	return v.goTo(seasonPath(ask.Name))
+	return v.redirect(seasonPath(ask.Name))
 }
 
 // refuse shows the form again.
-func (v *visit) refuse(e *enrolment) error {
+func (v *request) refuse(e *enrolment) error {
 	return v.showStatus(http.StatusUnprocessableEntity, "enrolment.html", "New schedule", e)
 }
 
 // keptMapping is what somebody said of the columns of a sheet of this shape, to be
 // kept with the season.
-func (s *Site) keptMapping(v *visit, e schedule.NewSchedule) (map[string]string, error) {
+func (s *Site) keptMapping(v *request, e schedule.NewSchedule) (map[string]string, error) {
 	leave, err := sheet.AcquireReader(v.ctx())
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ var taskStates = []struct{ state, words string }{
 	{"archived", "failed in the queue (queued again from the ledger)"},
 }
 
-func (s *Site) fleet(v *visit) error {
+func (s *Site) fleet(v *request) error {
 	p := fleetPage{Settings: s.Settings, Now: time.Now()}
 	ctx := v.ctx()
 	var err error

@@ -29,21 +29,21 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		_ = origins.AddTrustedOrigin(s.Public.Scheme + "://" + s.Public.Host) // checked where the flag is read
 	}
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.trouble(&visit{site: s, w: w, r: r}, errOrigin)
+		s.showError(&request{site: s, w: w, r: r}, errOrigin)
 	}))
 	next = origins.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.knows(r.Host) {
-			s.trouble(&visit{site: s, w: w, r: r}, errHost)
+		if !s.allowedHost(r.Host) {
+			s.showError(&request{site: s, w: w, r: r}, errHost)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// knows reports whether the site goes by that name. On loopback another name
+// allowedHost reports whether the site answers for a host. On loopback another name
 // means that a foreign page has had its name point here.
-func (s *Site) knows(host string) bool {
+func (s *Site) allowedHost(host string) bool {
 	if s.Public != nil && strings.EqualFold(host, s.Public.Host) {
 		return true
 	}
@@ -63,7 +63,7 @@ const maxForm = 4 << 20
 
 // answer finds out who asks, refuses what they may not, and serves the rest.
 func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
-	v := &visit{site: s, w: w, r: r, asked: rt}
+	v := &request{site: s, w: w, r: r, asked: rt}
 	err := v.recognise()
 	if err == nil {
 		err = v.allowed(rt)
@@ -72,13 +72,13 @@ func (s *Site) answer(rt route, w http.ResponseWriter, r *http.Request) {
 		err = s.serve(rt, v)
 	}
 	if err != nil {
-		s.trouble(v, err)
+		s.showError(v, err)
 	}
 }
 
 // serve serves a route. An account has so many files on their way in at once, and
 // no more: a slow line takes its time.
-func (s *Site) serve(rt route, v *visit) error {
+func (s *Site) serve(rt route, v *request) error {
 	if rt.upload {
 		seat, leave := s.uploads.tryTake(v.session.Account.ID)
 		if seat == nil {
@@ -90,7 +90,7 @@ func (s *Site) serve(rt route, v *visit) error {
 }
 
 // recognise finds the session of whoever asks.
-func (v *visit) recognise() error {
+func (v *request) recognise() error {
 	cookie, err := v.r.Cookie(v.site.cookieName(sessionCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
@@ -110,7 +110,7 @@ func (rt route) isFor(a ledger.Account) bool {
 }
 
 // allowed refuses what is not for whoever asks, and forms that are not ours.
-func (v *visit) allowed(rt route) error {
+func (v *request) allowed(rt route) error {
 	changes := v.r.Method != http.MethodGet && v.r.Method != http.MethodHead
 	if rt.may != nil {
 		if !v.signedIn {
@@ -163,7 +163,7 @@ func cleanValues(all url.Values) bool {
 const maxOnce = 64
 
 // readOnce reads the identifier of a form.
-func (v *visit) readOnce() error {
+func (v *request) readOnce() error {
 	if v.once = v.r.PostForm.Get("once"); len(v.once) > maxOnce {
 		return errForm
 	}

@@ -152,7 +152,7 @@ func TestAgents(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("User-Agent", said)
-		if got := (&visit{r: r}).agent(); got != want {
+		if got := (&request{r: r}).agent(); got != want {
 			t.Errorf("%q is %s, want %s", said, got, want)
 		}
 	}

@@ -43,12 +43,12 @@ type stackPart struct {
 	X, Width float64
 }
 
-func (s *Site) home(v *visit) error {
+func (s *Site) home(v *request) error {
 	switch {
 	case len(v.session.Lacks) > 0:
-		return v.goTo("/security") // where they come by what their roles need
+		return v.redirect("/security") // where they come by what their roles need
 	case !v.session.Account.HasRole():
-		return v.goTo("/sessions") // the page of those who see nothing else
+		return v.redirect("/sessions") // the page of those who see nothing else
 	}
 	p := homePage{Templates: importer.Templates(), MaxUpload: s.MaxUpload >> 20}
 	var err error
@@ -70,7 +70,7 @@ func (s *Site) home(v *visit) error {
 	page := open
 	p.Pager, page = paged(v, open, batchesOnPage)
 	for _, b := range page {
-		counts, err := s.sights.of(b.ID).count(v.ctx(), s.Ledger)
+		counts, err := s.summaries.of(b.ID).count(v.ctx(), s.Ledger)
 		if err != nil {
 			return err
 		}

@@ -13,24 +13,24 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// streams are the pages that somebody watches. What several people watch is
+// broadcaster keeps the pages that somebody watches. What several people watch is
 // looked at once.
-type streams struct {
+type broadcaster struct {
 	mu     sync.Mutex
 	of     map[string]*stream
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-func newStreams() *streams {
+func newBroadcaster() *broadcaster {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &streams{of: make(map[string]*stream), ctx: ctx, cancel: cancel}
+	return &broadcaster{of: make(map[string]*stream), ctx: ctx, cancel: cancel}
 }
 
-func (s *streams) close() { s.cancel() }
+func (s *broadcaster) close() { s.cancel() }
 
-// glance is what a watcher sees at one moment.
-type glance struct {
+// snapshot is what a watcher sees at one moment.
+type snapshot struct {
 	Panel []byte // HTML
 	Tally []byte // JSON: how many rows each tab has; empty where there are no such tabs
 	Say   string // for a screen reader; said when it changes
@@ -42,23 +42,23 @@ type stream struct {
 	watchers int
 	cancel   context.CancelFunc
 	mu       sync.Mutex
-	last     glance
+	last     snapshot
 	n        int           // glances so far
-	changed  chan struct{} // closed at the next glance
+	changed  chan struct{} // closed at the next snapshot
 }
 
 // Times of a stream.
 const (
-	glanceEvery = 500 * time.Millisecond
-	beatEvery   = 15 * time.Second // so that whoever stands between keeps the connection
-	sayEvery    = 10 * time.Second
-	checkEvery  = 30 * time.Second // whether the watcher may still look
-	takeWithin  = 2 * beatEvery    // a browser that takes nothing in for so long has gone
+	snapshotEvery = 500 * time.Millisecond
+	beatEvery     = 15 * time.Second // so that whoever stands between keeps the connection
+	sayEvery      = 10 * time.Second
+	checkEvery    = 30 * time.Second // whether the watcher may still look
+	takeWithin    = 2 * beatEvery    // a browser that takes nothing in for so long has gone
 )
 
-// watch joins the stream of a name, or begins it; look is called again and again
+// subscribe joins the stream of a name, or starts it; look is called repeatedly
 // while somebody watches.
-func (s *streams) watch(name string, look func(context.Context) (glance, error)) (st *stream, leave func()) {
+func (s *broadcaster) subscribe(name string, look func(context.Context) (snapshot, error)) (st *stream, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st = s.of[name]
@@ -79,8 +79,8 @@ func (s *streams) watch(name string, look func(context.Context) (glance, error))
 	}
 }
 
-func (st *stream) run(ctx context.Context, look func(context.Context) (glance, error)) {
-	tick := time.NewTicker(glanceEvery)
+func (st *stream) run(ctx context.Context, look func(context.Context) (snapshot, error)) {
+	tick := time.NewTicker(snapshotEvery)
 	defer tick.Stop()
 	for {
 		if g, err := look(ctx); err == nil { // else the ledger is away: what was seen last stays
@@ -102,7 +102,7 @@ func (st *stream) run(ctx context.Context, look func(context.Context) (glance, e
 	}
 }
 
-func (st *stream) now() (glance, int, <-chan struct{}) {
+func (st *stream) now() (snapshot, int, <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.last, st.n, st.changed
@@ -110,7 +110,7 @@ func (st *stream) now() (glance, int, <-chan struct{}) {
 
 // live sends what is watched to a browser until one of them ends. A browser
 // that has lost its connection asks again by itself, and is given the whole.
-func (s *Site) live(v *visit, name string, look func(context.Context) (glance, error)) error {
+func (s *Site) live(v *request, name string, look func(context.Context) (snapshot, error)) error {
 	seat, stand := s.watched.take(v.session.Account.ID)
 	if seat == nil {
 		return errWatched
@@ -120,7 +120,7 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 	if err := out.SetWriteDeadline(time.Now().Add(takeWithin)); err != nil {
 		return fmt.Errorf("keep the connection open: %w", err)
 	}
-	st, leave := s.streams.watch(name, look)
+	st, leave := s.broadcaster.subscribe(name, look)
 	defer leave()
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -160,7 +160,7 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 		select {
 		case <-v.ctx().Done():
 			return nil
-		case <-s.streams.ctx.Done():
+		case <-s.broadcaster.ctx.Done():
 			return nil
 		case <-seat.displaced: // by a page that was opened later
 			event(v.w, "full", "")
@@ -181,7 +181,7 @@ func (s *Site) live(v *visit, name string, look func(context.Context) (glance, e
 
 // mayGoOn reports whether a watcher may still look: the session goes on, and has a role
 // for the page. Where the ledger is away for a while, the watcher stays.
-func (v *visit) mayGoOn() bool {
+func (v *request) mayGoOn() bool {
 	session, err := v.site.Ledger.Accounts().FindSession(v.ctx(), v.secret)
 	if err != nil {
 		return !errors.Is(err, ledger.ErrSession)

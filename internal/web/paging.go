@@ -4,7 +4,7 @@ import "strconv"
 
 // paged cuts the page that the address asks for out of a list that is short
 // enough to be read whole.
-func paged[T any](v *visit, all []T, size int) (pager, []T) {
+func paged[T any](v *request, all []T, size int) (pager, []T) {
 	n, _ := strconv.Atoi(v.r.URL.Query().Get("page"))
 	last := max(0, (len(all)-1)/size)
 	n = min(max(n, 0), last)

@@ -21,7 +21,7 @@ var passkeyRoutes = []route{
 
 // passkeys are those of the address that people type: --public-url, or localhost
 // on this machine. Other names that the server answers to are nobody's.
-func (s *Site) passkeys(v *visit) (*signin.Passkeys, error) {
+func (s *Site) passkeys(v *request) (*signin.Passkeys, error) {
 	if s.Public != nil {
 		return signin.NewPasskeys(s.Public)
 	}
@@ -46,7 +46,7 @@ type passkeyState struct {
 }
 
 // challenge gives the page's script what the browser needs.
-func (s *Site) challenge(v *visit, kind ledger.FlowKind, account string, c signin.Challenge, err error) error {
+func (s *Site) challenge(v *request, kind ledger.FlowKind, account string, c signin.Challenge, err error) error {
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Site) challenge(v *visit, kind ledger.FlowKind, account string, c signi
 
 // answered takes the challenge that this browser answers, for one account or for
 // anybody.
-func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string, error) {
+func (s *Site) answered(v *request, kind ledger.FlowKind, account string) (string, error) {
 	var kept passkeyState
 	data, err := s.Ledger.Accounts().TakeFlow(v.ctx(), kind, v.flow(kind))
 	if err == nil {
@@ -85,7 +85,7 @@ func (s *Site) answered(v *visit, kind ledger.FlowKind, account string) (string,
 }
 
 // owner is an account with its passkeys.
-func (s *Site) owner(v *visit, a ledger.Account) (signin.Owner, error) {
+func (s *Site) owner(v *request, a ledger.Account) (signin.Owner, error) {
 	o := signin.Owner{ID: a.ID, Name: a.Name}
 	factors, err := s.Ledger.Accounts().ListFactors(v.ctx(), a.ID)
 	for _, f := range factors {
@@ -96,16 +96,16 @@ func (s *Site) owner(v *visit, a ledger.Account) (signin.Owner, error) {
 	return o, err
 }
 
-func (s *Site) challengeSignIn(v *visit) error {
+func (s *Site) challengeSignIn(v *request) error {
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	c, err := p.BeginSignIn()
 	return s.challenge(v, ledger.FlowPasskey, "", c, err)
 }
 
-func (s *Site) challengeSecond(v *visit) error {
+func (s *Site) challengeSecond(v *request) error {
 	a, _, err := s.waiting(v)
 	if err != nil {
 		return err
@@ -113,31 +113,31 @@ func (s *Site) challengeSecond(v *visit) error {
 	return s.challengeCheck(v, a)
 }
 
-func (s *Site) challengeConfirm(v *visit) error { return s.challengeCheck(v, v.session.Account) }
+func (s *Site) challengeConfirm(v *request) error { return s.challengeCheck(v, v.session.Account) }
 
-func (s *Site) challengeCheck(v *visit, a ledger.Account) error {
+func (s *Site) challengeCheck(v *request, a ledger.Account) error {
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	o, err := s.owner(v, a)
 	if err != nil {
 		return err
 	}
 	if len(o.Passkeys) == 0 {
-		return wrong("This account has no passkey. Sign in another way.")
+		return badRequest("This account has no passkey. Sign in another way.")
 	}
 	c, err := p.BeginCheck(o)
 	return s.challenge(v, ledger.FlowPasskey, a.ID, c, err)
 }
 
-func (s *Site) challengeEnroll(v *visit) error {
+func (s *Site) challengeEnroll(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	o, err := s.owner(v, v.session.Account)
 	if err != nil {
@@ -148,10 +148,10 @@ func (s *Site) challengeEnroll(v *visit) error {
 }
 
 // checkPasskey checks a passkey as the second factor. It returns ErrFactor.
-func (s *Site) checkPasskey(v *visit, a ledger.Account, answer string) error {
+func (s *Site) checkPasskey(v *request, a ledger.Account, answer string) error {
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	state, err := s.answered(v, ledger.FlowPasskey, a.ID)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Site) checkPasskey(v *visit, a ledger.Account, answer string) error {
 }
 
 // usePasskey records the use of a passkey, or why it was refused.
-func (s *Site) usePasskey(v *visit, used signin.Passkey, refused error) error {
+func (s *Site) usePasskey(v *request, used signin.Passkey, refused error) error {
 	kept, err := s.Ledger.Accounts().FindPasskey(v.ctx(), used.Credential)
 	switch {
 	case errors.Is(refused, signin.ErrCloned) && err == nil:
@@ -183,7 +183,7 @@ func (s *Site) usePasskey(v *visit, used signin.Passkey, refused error) error {
 }
 
 // tellCloned records that a passkey may have been copied. It lets nobody in.
-func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
+func (s *Site) tellCloned(v *request, f ledger.Factor) error {
 	a, err := s.Ledger.Accounts().Find(v.ctx(), f.Account)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
 	if err != nil {
 		return err
 	}
-	return &Trouble{
+	return &httpError{
 		http.StatusForbidden, "The passkey was refused",
 		"Its use counter went back, so a copy may exist. Sign in another way, remove the passkey " +
 			"under Security, and add another one.",
@@ -207,10 +207,10 @@ func (s *Site) tellCloned(v *visit, f ledger.Factor) error {
 
 // passkeySignIn signs in by a passkey alone: the authenticator has checked its
 // owner, by a fingerprint or a PIN.
-func (s *Site) passkeySignIn(v *visit) error {
+func (s *Site) passkeySignIn(v *request) error {
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	state, err := s.answered(v, ledger.FlowPasskey, "")
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Site) passkeySignIn(v *visit) error {
 	err = s.usePasskey(v, used, err)
 	if errors.Is(err, ledger.ErrFactor) {
 		s.failedSignIn(v, a.Name, "passkey", err)
-		return &Trouble{http.StatusUnauthorized, "The passkey was not accepted",
+		return &httpError{http.StatusUnauthorized, "The passkey was not accepted",
 			"No one was signed in. The passkey may have been removed, or belongs to another site. Sign in another way."}
 	}
 	if err != nil {

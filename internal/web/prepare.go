@@ -60,7 +60,7 @@ func (q *quoted) TotalText() string { return q.Sum.TotalText() }
 // preparing reads uploads into prepared batches and quotes them, beside the
 // pages. It holds nothing that is not in the ledger: where this process ends,
 // the next one that is asked for the sheet begins anew.
-type preparing struct {
+type prepareQueue struct {
 	site    *Site
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -97,9 +97,9 @@ const (
 
 const readAtOnce = 2
 
-func newPreparing(s *Site) *preparing {
+func newPrepareQueue(s *Site) *prepareQueue {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &preparing{
+	return &prepareQueue{
 		site:    s,
 		ctx:     ctx,
 		cancel:  cancel,
@@ -109,14 +109,14 @@ func newPreparing(s *Site) *preparing {
 	}
 }
 
-func (p *preparing) close() {
+func (p *prepareQueue) close() {
 	p.cancel()
 	p.running.Wait()
 }
 
 // prepare begins to prepare an upload, or finds where that is at. It is nil
 // where the upload is prepared.
-func (p *preparing) prepare(u ledger.Upload) *preparation {
+func (p *prepareQueue) prepare(u ledger.Upload) *preparation {
 	if u.Batch != "" && len(u.Quote) > 0 {
 		return nil
 	}
@@ -144,13 +144,13 @@ func (p *preparing) prepare(u ledger.Upload) *preparation {
 }
 
 // forget lets an upload be prepared again.
-func (p *preparing) forget(id string) {
+func (p *prepareQueue) forget(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.of, id)
 }
 
-func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) error {
+func (p *prepareQueue) do(ctx context.Context, u ledger.Upload, now *preparation) error {
 	select {
 	case p.room <- struct{}{}:
 		defer func() { <-p.room }()
@@ -189,7 +189,7 @@ func (p *preparing) do(ctx context.Context, u ledger.Upload, now *preparation) e
 
 // read records the rows of an upload as a prepared batch. Where another process
 // was at it, that one goes on to quote it, too. The notes are those on all of it.
-func (p *preparing) read(ctx context.Context, u ledger.Upload,
+func (p *prepareQueue) read(ctx context.Context, u ledger.Upload,
 	now *preparation) (batch string, notes []string, elsewhere bool, err error) {
 	leave, err := sheet.AcquireReader(sheet.WithUnlimitedWait(ctx))
 	if err != nil {
@@ -238,7 +238,7 @@ func (p *preparing) read(ctx context.Context, u ledger.Upload,
 
 // quotedElsewhere waits for another process to quote a sheet, and reports
 // whether it did: it may die over it.
-func (p *preparing) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
+func (p *prepareQueue) quotedElsewhere(ctx context.Context, u ledger.Upload) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if now, err := p.site.Ledger.Uploads().Find(ctx, u.ID); err != nil || now.Version != u.Version || len(now.Quote) > 0 {
 			return err == nil
@@ -255,7 +255,7 @@ func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(glanceEvery):
+	case <-time.After(snapshotEvery):
 		return nil
 	}
 }
@@ -326,7 +326,7 @@ func (s *Site) quote(ctx context.Context, batch string, lookedUp func(done, tota
 
 // survey is how an upload was understood. It is remembered: people look at a
 // sheet again and again while they correct it.
-func (p *preparing) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
+func (p *prepareQueue) survey(ctx context.Context, u ledger.Upload) (*importer.Survey, error) {
 	key := fmt.Sprintf("%s %d", u.ID, u.Version)
 	p.mu.Lock()
 	known := p.surveys[key]
@@ -370,7 +370,7 @@ const maxSurveys = 200
 const maxVerified = 8 << 20
 
 // verify reports what is too large in an upload.
-func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
+func (p *prepareQueue) verify(ctx context.Context, u ledger.Upload) error {
 	if u.Size > maxVerified {
 		return nil
 	}
@@ -384,13 +384,13 @@ func (p *preparing) verify(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	if err := sheet.Verify(u.File, bytes.NewReader(content), int64(len(content))); err != nil {
-		return wrong("%s Nothing was saved.", err)
+		return badRequest("%s Nothing was saved.", err)
 	}
 	return nil
 }
 
 // understands reports what is wrong with how an upload is to be read.
-func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
+func (p *prepareQueue) understands(ctx context.Context, u ledger.Upload, r reading) (err error) {
 	if u.Options, err = json.Marshal(r); err != nil {
 		return fmt.Errorf("keep the options: %w", err)
 	}
@@ -408,7 +408,7 @@ func (p *preparing) understands(ctx context.Context, u ledger.Upload, r reading)
 		return err
 	}
 	if _, err := importer.SurveyReader(u.File, bytes.NewReader(content), int64(len(content)), o); err != nil {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	return nil
 }

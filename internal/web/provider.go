@@ -24,26 +24,26 @@ const ProviderCallback = "/sign-in/provider/callback"
 
 // What can go wrong at the sign-in provider.
 var (
-	errNoProvider = &Trouble{http.StatusNotFound, "Company sign-in is not set up",
+	errNoProvider = &httpError{http.StatusNotFound, "Company sign-in is not set up",
 		"Ask an operator to set OIDC_ISSUER for importer serve."}
-	errAway = &Trouble{http.StatusBadGateway, "The sign-in provider cannot be reached",
+	errAway = &httpError{http.StatusBadGateway, "The sign-in provider cannot be reached",
 		"No one was signed in. Try again in a minute. In an emergency, sign in to a break-glass account by its " +
 			"password."}
-	errAwayLocal = &Trouble{
+	errAwayLocal = &httpError{
 		errAway.Status, errAway.Title,
 		"No one was signed in. Try again in a minute. If your account here has a password or a passkey, sign " +
 			"in with it.",
 	}
-	errDeclined = &Trouble{http.StatusForbidden, "The sign-in provider did not sign you in",
+	errDeclined = &httpError{http.StatusForbidden, "The sign-in provider did not sign you in",
 		"You declined, or the provider does not let you use this application. Try again, or ask the administrator " +
 			"of the provider."}
-	errUntrusted = &Trouble{http.StatusForbidden, "The response of the sign-in provider is not valid",
+	errUntrusted = &httpError{http.StatusForbidden, "The response of the sign-in provider is not valid",
 		"No one was signed in. Go back to the sign-in page and begin again. The reason is in the server " +
 			"log."}
-	errLinked = &Trouble{http.StatusConflict, "This company account is linked to another account",
+	errLinked = &httpError{http.StatusConflict, "This company account is linked to another account",
 		"Nothing was changed. Sign in to that account. A company account stays with the first account that it was " +
 			"linked to."}
-	errExists = &Trouble{http.StatusConflict, "An account with this name exists",
+	errExists = &httpError{http.StatusConflict, "An account with this name exists",
 		"No one was signed in. Sign in to that account with its password, then link your company account under " +
 			"Security. If it is not your account, or you cannot sign in to it, ask an operator."}
 )
@@ -57,7 +57,7 @@ type providerFlow struct {
 
 // begun makes the address to send the browser to. The state is bound to the
 // browser by a cookie, and is no way to what the cookie holds.
-func (s *Site) begun(v *visit, flow providerFlow) (string, error) {
+func (s *Site) begun(v *request, flow providerFlow) (string, error) {
 	if s.Provider == nil {
 		return "", errNoProvider
 	}
@@ -86,16 +86,16 @@ func stateOf(secret string) string {
 }
 
 // toProvider sends the browser to the provider.
-func (s *Site) toProvider(v *visit) error {
+func (s *Site) toProvider(v *request) error {
 	at, err := s.begun(v, providerFlow{To: local(v.r.URL.Query().Get("to"))})
 	if err != nil {
 		return err
 	}
-	return v.goTo(at)
+	return v.redirect(at)
 }
 
 // fromProvider takes what the browser has brought back: once.
-func (s *Site) fromProvider(v *visit) error {
+func (s *Site) fromProvider(v *request) error {
 	if s.Provider == nil {
 		return errNoProvider
 	}
@@ -158,7 +158,7 @@ func (s *Site) fromProvider(v *visit) error {
 
 // providerTrouble says to whom it may concern what went wrong, and the details
 // to the log alone.
-func (s *Site) providerTrouble(v *visit, err error) error {
+func (s *Site) providerTrouble(v *request, err error) error {
 	s.Log.Warn("sign-in by the provider failed", "address", v.from(), "err", err)
 	trouble := errUntrusted
 	switch {
@@ -178,7 +178,7 @@ func (s *Site) providerTrouble(v *visit, err error) error {
 // linkProvider sends the owner of a local account to the provider, to be linked
 // with whom it vouches for. The way there is a page: the form's own policy lets
 // no form lead away from this site.
-func (s *Site) linkProvider(v *visit) error {
+func (s *Site) linkProvider(v *request) error {
 	switch {
 	case !s.confirmed(v):
 		return errConfirm
@@ -193,13 +193,13 @@ func (s *Site) linkProvider(v *visit) error {
 }
 
 // onward is a page that leads to the provider at once.
-func (v *visit) onward(title, text, at string) error {
+func (v *request) onward(title, text, at string) error {
 	return v.show("onward.html", title, struct{ Title, Text, At string }{title, text, at})
 }
 
 // link links the account of whoever is signed in, where it is still the one that
 // asked, and its holder has confirmed it.
-func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
+func (s *Site) link(v *request, flow providerFlow, person ledger.Arrival) error {
 	switch {
 	case !v.signedIn || v.session.Account.ID != flow.Link:
 		return errFlow
@@ -223,16 +223,16 @@ func (s *Site) link(v *visit, flow providerFlow, person ledger.Arrival) error {
 	if err := s.tellOwner(v, "a company account was linked to"); err != nil {
 		return err
 	}
-	v.say("ok", "Your company account is linked. You can now sign in with it.")
-	return v.goTo(flow.To)
+	v.flash("ok", "Your company account is linked. You can now sign in with it.")
+	return v.redirect(flow.To)
 }
 
-func (s *Site) unlinkProvider(v *visit) error {
+func (s *Site) unlinkProvider(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
 	a := v.session.Account
-	err := s.Ledger.Accounts().UnlinkIdentity(v.acting("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
+	err := s.Ledger.Accounts().UnlinkIdentity(v.withAudit("provider-unlink", a.Name, ""), a.ID, v.r.PostForm.Get("issuer"),
 		v.r.PostForm.Get("subject"))
 	if err != nil {
 		return err
@@ -240,13 +240,13 @@ func (s *Site) unlinkProvider(v *visit) error {
 	if err := s.tellOwner(v, "a company account was unlinked from"); err != nil {
 		return err
 	}
-	v.say("ok", "The company account is unlinked.")
-	return v.goTo("/security")
+	v.flash("ok", "The company account is unlinked.")
+	return v.redirect("/security")
 }
 
 // signOut is the page that ends the provider's session, too; false where there is
 // none.
-func (s *Site) signOut(v *visit, token string) (bool, error) {
+func (s *Site) signOut(v *request, token string) (bool, error) {
 	if s.Provider == nil || token == "" {
 		return false, nil
 	}

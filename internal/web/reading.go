@@ -91,7 +91,7 @@ func (s *Site) openUpload(ctx context.Context, u ledger.Upload) (*importer.Impor
 // recallMapping gives an upload what somebody said of the columns of an earlier
 // sheet of its shape.
 func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
-	survey, err := s.desk.survey(ctx, u)
+	survey, err := s.queue.survey(ctx, u)
 	if err != nil {
 		return nil // its page will say why
 	}
@@ -103,7 +103,7 @@ func (s *Site) recallMapping(ctx context.Context, u ledger.Upload) error {
 		return err
 	}
 	r := reading{Map: m.Columns, Kept: m.CreatedBy}
-	if s.desk.understands(ctx, u, r) != nil {
+	if s.queue.understands(ctx, u, r) != nil {
 		return nil // it names a column that there was once
 	}
 	return s.changeReading(ctx, u, r)
@@ -119,13 +119,13 @@ func (s *Site) changeReading(ctx context.Context, u ledger.Upload, r reading) er
 }
 
 // readAnew changes how a sheet is read.
-func (s *Site) readAnew(v *visit) error {
+func (s *Site) readAnew(v *request) error {
 	u, err := s.theSheet(v)
 	if err != nil {
 		return err
 	}
 	form := v.r.PostForm
-	survey, err := s.desk.survey(v.ctx(), u)
+	survey, err := s.queue.survey(v.ctx(), u)
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func (s *Site) readAnew(v *visit) error {
 		Visible: form.Get("visible-only") != "",
 	}
 	if err := r.HeaderRow.Set(form.Get("header-row")); err != nil {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if form.Get("buy-again") != "" {
 		if r.Again = strings.TrimSpace(form.Get("again")); r.Again == "" {
-			return wrong("Enter the reason for ordering again. It is recorded with each order. Nothing was changed.")
+			return badRequest("Enter the reason for ordering again. It is recorded with each order. Nothing was changed.")
 		}
 	}
 	was, err := readingOf(u)
@@ -176,13 +176,13 @@ func (s *Site) readAnew(v *visit) error {
 	if len(r.Map) == 0 {
 		r.Map = nil
 	}
-	if err := s.desk.understands(v.ctx(), u, r); err != nil {
+	if err := s.queue.understands(v.ctx(), u, r); err != nil {
 		return err
 	}
 	wanted := form.Get("keep") != ""
 	keep := wanted && survey.Shape != "" && r.HeaderRow == 0 // else the next sheet is not known by its headers
 	r.Keep = wanted
-	ctx := v.acting("read", u.File, readNote(keep))
+	ctx := v.withAudit("read", u.File, readNote(keep))
 	switch {
 	case was.Keep && !wanted && survey.Shape != "": // it was kept from here, and is not to be any more
 		if err := s.Ledger.Uploads().DeleteMapping(ctx, survey.Shape); err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -206,7 +206,7 @@ func (s *Site) readAnew(v *visit) error {
 	if err := s.changeReading(ctx, u, r); err != nil {
 		return err
 	}
-	return v.goTo("/sheets/" + u.ID)
+	return v.redirect("/sheets/" + u.ID)
 }
 
 // readNote says in the audit log what somebody changed of the reading of a sheet.

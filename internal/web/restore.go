@@ -42,7 +42,7 @@ func parseSince(text string) (time.Time, error) {
 }
 
 // restoreForm lists what may have been sent, where the address asks for it.
-func (s *Site) restoreForm(v *visit, b ledger.Batch) (*restoreForm, error) {
+func (s *Site) restoreForm(v *request, b ledger.Batch) (*restoreForm, error) {
 	if !b.Open {
 		return nil, nil
 	}
@@ -62,32 +62,32 @@ func (s *Site) restoreForm(v *visit, b ledger.Batch) (*restoreForm, error) {
 
 // markUncertain makes the ready rows of a batch uncertain: they may have been sent
 // without the ledger knowing of it.
-func (s *Site) markUncertain(v *visit) error {
+func (s *Site) markUncertain(v *request) error {
 	b, err := s.theBatch(v)
 	if err != nil {
 		return err
 	}
 	since, err := parseSince(v.r.PostForm.Get("since"))
 	if err != nil {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err := http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(15 * time.Minute)); err != nil {
 		return fmt.Errorf("wait for what is looked up: %w", err)
 	}
 	found, err := v.resolver().CheckRestore(v.ctx(), b, nil, since)
 	if errors.Is(err, resolve.ErrNotSubmitted) {
-		return wrong("This batch was not submitted, so none of its rows was sent. Nothing was changed.")
+		return badRequest("This batch was not submitted, so none of its rows was sent. Nothing was changed.")
 	}
 	if err != nil {
 		return err
 	}
 	if len(found.Rows) == 0 {
-		v.say("note", "No ready rows are left that may have been sent.")
-		return v.goTo("/uncertain?batch=" + b.ID)
+		v.flash("note", "No ready rows are left that may have been sent.")
+		return v.redirect("/uncertain?batch=" + b.ID)
 	}
 	note := fmt.Sprintf("%s may have been sent since %s", count(len(found.Rows), "row"),
 		since.Format("2006-01-02 15:04 UTC"))
-	did, err := v.resolver().MarkUncertain(v.acting("doubt", b.ID, note), found)
+	did, err := v.resolver().MarkUncertain(v.withAudit("doubt", b.ID, note), found)
 	if err != nil {
 		return err
 	}
@@ -111,6 +111,6 @@ func (s *Site) markUncertain(v *visit) error {
 			" %s could not be looked up and may still be sent. Pause the batch, then repeat this until none is left. "+
 				"First error: %s.", count(n, "row"), did.Failed[0])
 	}
-	v.say(kind, "%s", said)
-	return v.goTo("/uncertain?batch=" + b.ID)
+	v.flash(kind, "%s", said)
+	return v.redirect("/uncertain?batch=" + b.ID)
 }

@@ -12,7 +12,7 @@ import (
 type route struct {
 	pattern string
 	may     []ledger.Role // any of them; see the sets below
-	serve   func(*Site, *visit) error
+	serve   func(*Site, *request) error
 	upload  bool // the body holds a file, which its handler reads
 }
 
@@ -41,7 +41,7 @@ func (s *Site) mux() *http.ServeMux {
 	}
 	mux.HandleFunc("GET /static/{name}", serveStatic)
 	mux.HandleFunc("/", func(w http.ResponseWriter, req *http.Request) {
-		s.answer(route{serve: func(*Site, *visit) error { return errNoPage }}, w, req)
+		s.answer(route{serve: func(*Site, *request) error { return errNoPage }}, w, req)
 	})
 	return mux
 }

@@ -104,7 +104,7 @@ func (p rowPage) CostName() string {
 
 const entriesOfRow = 200
 
-func (s *Site) rowPage(v *visit) error {
+func (s *Site) rowPage(v *request) error {
 	ctx := v.ctx()
 	b, err := s.theBatch(v)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Site) rowPage(v *visit) error {
 }
 
 // rowBeside is the address of the row before or after another; "" where there is none.
-func (s *Site) rowBeside(v *visit, b ledger.Batch, number, step int) (string, error) {
+func (s *Site) rowBeside(v *request, b ledger.Batch, number, step int) (string, error) {
 	address := func(n int) string { return fmt.Sprintf("/batches/%s/rows/%d", b.ID, n) }
 	_, err := s.Ledger.RowNumbered(v.ctx(), b.ID, number+step)
 	if err == nil {

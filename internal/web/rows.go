@@ -116,7 +116,7 @@ var shows = []struct {
 
 // listRows reads the rows that the address asks for. by is what is shown where it
 // names nothing.
-func (s *Site) listRows(v *visit, b ledger.Batch, counts ledger.Counts, base, by string) (*rowList, error) {
+func (s *Site) listRows(v *request, b ledger.Batch, counts ledger.Counts, base, by string) (*rowList, error) {
 	ask := v.r.URL.Query()
 	list := &rowList{Base: base, Show: by, Search: shortened(ask.Get("q"), 200), Columns: b.Columns}
 	if ask.Has("show") {
@@ -185,7 +185,7 @@ func (l *rowList) count() int {
 }
 
 // before finds where the page before the present one begins.
-func (s *Site) before(v *visit, q ledger.RowQuery, from int) (after int, ok bool) {
+func (s *Site) before(v *request, q ledger.RowQuery, from int) (after int, ok bool) {
 	if from <= rowsOnPage {
 		return 0, false
 	}
@@ -223,7 +223,7 @@ func tallyOf(counts ledger.Counts) map[string]int {
 
 // tabs counts the parts that there are. Those of a batch that is placed follow it
 // from there on: one that is empty may fill.
-func (s *Site) tabs(v *visit, l *rowList, b ledger.Batch, counts ledger.Counts) error {
+func (s *Site) tabs(v *request, l *rowList, b ledger.Batch, counts ledger.Counts) error {
 	l.Tabs.Label = "Rows by result"
 	tally := tallyOf(counts)
 	for _, one := range shows {

@@ -17,7 +17,7 @@ type signInView struct {
 }
 
 // signInView gathers what an operator has to know of signing in.
-func (s *Site) signInView(v *visit, accounts []accountLine) (view signInView, err error) {
+func (s *Site) signInView(v *request, accounts []accountLine) (view signInView, err error) {
 	view = signInView{Only: s.ProviderOnly, Groups: s.Settings.Groups, Claim: s.Settings.Claim}
 	if view.Rules, err = s.Ledger.Accounts().LoadSignInRules(v.ctx()); err != nil {
 		return view, err
@@ -41,13 +41,13 @@ func (s *Site) signInView(v *visit, accounts []accountLine) (view signInView, er
 
 // changeSignIn changes the firm's rules of signing in. Whoever asks others for a
 // second step has one.
-func (s *Site) changeSignIn(v *visit) error {
+func (s *Site) changeSignIn(v *request) error {
 	rules := ledger.SignInRules{
 		SecondFactor:  v.r.PostForm.Get("second") != "",
 		TrustProvider: v.r.PostForm.Get("trust") != "",
 	}
 	if rules.SecondFactor && v.session.Factor == "" {
-		return wrong(
+		return badRequest(
 			"Sign in with your own second step first, or you would lose access to this page. Add one under " +
 				"Security. Nothing was changed.")
 	}
@@ -62,7 +62,7 @@ func (s *Site) changeSignIn(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Accounts().SetSignInRules(v.acting("sign-in-rules", "", note), rules); err != nil {
+	if err := s.Ledger.Accounts().SetSignInRules(v.withAudit("sign-in-rules", "", note), rules); err != nil {
 		return err
 	}
 	if weaker := before.SecondFactor && !rules.SecondFactor || !before.TrustProvider && rules.TrustProvider; weaker {
@@ -73,6 +73,6 @@ func (s *Site) changeSignIn(v *visit) error {
 			return err
 		}
 	}
-	v.say("ok", "From now on %s.", note)
-	return v.goTo("/settings#sign-in")
+	v.flash("ok", "From now on %s.", note)
+	return v.redirect("/settings#sign-in")
 }

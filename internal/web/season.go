@@ -48,7 +48,7 @@ type listedFiring struct {
 
 func seasonPath(name string) string { return "/seasons/" + url.PathEscape(name) }
 
-func (s *Site) seasonList(v *visit) error {
+func (s *Site) seasonList(v *request) error {
 	seasons, err := s.Ledger.Schedules().List(v.ctx())
 	if err != nil {
 		return err
@@ -202,11 +202,11 @@ func compared(p season.Plan) *comparison {
 // Count is how many companies a part has.
 func (p comparedPart) Count() int { return len(p.Rows) + p.More }
 
-func (s *Site) theSeason(v *visit) (ledger.Schedule, error) {
+func (s *Site) theSeason(v *request) (ledger.Schedule, error) {
 	return schedule.Find(v.ctx(), s.Ledger, v.r.PathValue("season"))
 }
 
-func (s *Site) seasonPage(v *visit) error {
+func (s *Site) seasonPage(v *request) error {
 	se, err := s.theSeason(v)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (s *Site) seasonPage(v *visit) error {
 const firingsOnPage = 10
 
 // showSeason shows a season; refused is the roster that was just not taken in.
-func (s *Site) showSeason(v *visit, se ledger.Schedule, refused *rosterTrouble) error {
+func (s *Site) showSeason(v *request, se ledger.Schedule, refused *rosterTrouble) error {
 	ctx := v.ctx()
 	p := &seasonPage{Season: se, Path: seasonPath(se.Name), Refused: refused, MiB: s.MaxUpload >> 20}
 	var err error
@@ -275,7 +275,7 @@ func (s *Site) lookAhead(ctx context.Context, p *seasonPage, asked bool) error {
 
 // holdAgainst compares the present roster with the version that the address
 // names.
-func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
+func (s *Site) holdAgainst(v *request, p *seasonPage) error {
 	hash := v.r.URL.Query().Get("against")
 	if hash == "" || hash == p.Season.CompanyList {
 		return nil
@@ -301,15 +301,15 @@ func (s *Site) holdAgainst(v *visit, p *seasonPage) error {
 // words; any other error is left as it is.
 func asTrouble(err error) error {
 	if errors.Is(err, schedule.ErrSchedule) || errors.Is(err, schedule.ErrCompanyList) {
-		return wrong("%s", sentence(err.Error()))
+		return badRequest("%s", sentence(err.Error()))
 	}
 	return err
 }
 
-func (s *Site) pauseSeason(v *visit) error  { return s.setPaused(v, true) }
-func (s *Site) resumeSeason(v *visit) error { return s.setPaused(v, false) }
+func (s *Site) pauseSeason(v *request) error  { return s.setPaused(v, true) }
+func (s *Site) resumeSeason(v *request) error { return s.setPaused(v, false) }
 
-func (s *Site) setPaused(v *visit, paused bool) error {
+func (s *Site) setPaused(v *request, paused bool) error {
 	se, err := s.theSeason(v)
 	if err != nil {
 		return err
@@ -319,29 +319,29 @@ func (s *Site) setPaused(v *visit, paused bool) error {
 		what, said = "season-pause", "The schedule is paused. Existing batches continue."
 	}
 	if se.Paused != paused { // again would move the time from which it counts
-		if err := s.Ledger.Schedules().SetPaused(v.acting(what, se.Name, ""), se.Name, paused); err != nil {
+		if err := s.Ledger.Schedules().SetPaused(v.withAudit(what, se.Name, ""), se.Name, paused); err != nil {
 			return err
 		}
 	}
-	v.say("ok", "%s", said)
-	return v.goTo(seasonPath(se.Name))
+	v.flash("ok", "%s", said)
+	return v.redirect(seasonPath(se.Name))
 }
 
-func (s *Site) removeSeason(v *visit) error {
+func (s *Site) removeSeason(v *request) error {
 	se, err := s.theSeason(v)
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Schedules().Remove(v.acting("season-remove", se.Name, ""), se.Name); err != nil {
+	if err := s.Ledger.Schedules().Remove(v.withAudit("season-remove", se.Name, ""), se.Name); err != nil {
 		return err
 	}
-	v.say("ok", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
-	return v.goTo("/seasons")
+	v.flash("ok", "Deleted the schedule %s. Its batches stay and continue.", se.Name)
+	return v.redirect("/seasons")
 }
 
 // newRoster gives a season another version of its roster, and shows what that
 // changes.
-func (s *Site) newRoster(v *visit) error {
+func (s *Site) newRoster(v *request) error {
 	file, err := v.file(s.MaxUpload) // first: who may not is told nothing else
 	if err != nil {
 		return err
@@ -358,7 +358,7 @@ func (s *Site) newRoster(v *visit) error {
 	if err != nil {
 		return file.trouble(err)
 	}
-	done, err := schedule.Update(v.acting("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
+	done, err := schedule.Update(v.withAudit("season-update", se.Name, file.name), s.Ledger, se, file.name, content,
 		v.who())
 	switch {
 	case errors.Is(err, schedule.ErrCompanyList), errors.Is(err, schedule.ErrSchedule):
@@ -366,12 +366,12 @@ func (s *Site) newRoster(v *visit) error {
 	case err != nil:
 		return err
 	case done.Same:
-		v.say("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
-		return v.goTo(seasonPath(se.Name))
+		v.flash("note", "%s is already the company list of this schedule. Nothing was changed.", file.name)
+		return v.redirect(seasonPath(se.Name))
 	}
-	v.say("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
+	v.flash("ok", "%s is now the company list, with %s to file. The changes are listed below.", file.name,
 		count(done.Roster.Tally.Ready, "row"))
-	return v.goTo(seasonPath(se.Name) + "?against=" + se.CompanyList + "#changes")
+	return v.redirect(seasonPath(se.Name) + "?against=" + se.CompanyList + "#changes")
 }
 
 // rehearsal is a firing by hand before somebody's yes.
@@ -392,7 +392,7 @@ func lookOf(r schedule.Preview) string {
 	return fmt.Sprintf("%s: %d for %s", r.Firing.ID, r.Plan.Filings, r.Plan.Total())
 }
 
-func (s *Site) rehearse(v *visit) (*rehearsal, error) {
+func (s *Site) rehearse(v *request) (*rehearsal, error) {
 	se, err := s.theSeason(v)
 	if err != nil {
 		return nil, err
@@ -422,7 +422,7 @@ func (s *Site) rehearse(v *visit) (*rehearsal, error) {
 	return p, nil
 }
 
-func (s *Site) rehearseSeason(v *visit) error {
+func (s *Site) rehearseSeason(v *request) error {
 	p, err := s.rehearse(v)
 	if err != nil {
 		return err
@@ -431,41 +431,41 @@ func (s *Site) rehearseSeason(v *visit) error {
 }
 
 // fireSeason does what was rehearsed, where it is still the same.
-func (s *Site) fireSeason(v *visit) error {
+func (s *Site) fireSeason(v *request) error {
 	p, err := s.rehearse(v)
 	if err != nil {
 		return err
 	}
 	switch {
 	case p.Fired != nil:
-		v.say("note", "This schedule already ran by hand today, with this company list.")
-		return v.goTo(firedPath(p.Season.Name, *p.Fired))
+		v.flash("note", "This schedule already ran by hand today, with this company list.")
+		return v.redirect(firedPath(p.Season.Name, *p.Fired))
 	case p.Why != "":
-		return wrong("%s The schedule did not run.", p.Why)
+		return badRequest("%s The schedule did not run.", p.Why)
 	case v.r.PostForm.Get("look") != p.Look:
-		v.say("warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
+		v.flash("warn", "The plan changed: now %s for %s. The schedule did not run. Review the plan, then run it.",
 			count(p.Plan.Filings, "order"), p.Plan.Total())
-		return v.goTo(p.Path + "/fire")
+		return v.redirect(p.Path + "/fire")
 	}
-	ctx := v.acting("season-run", p.Season.Name, p.Look)
+	ctx := v.withAudit("season-run", p.Season.Name, p.Look)
 	// Once begun it is brought to its end, whether the browser stays or not.
 	f, err := s.Seasons.RunNow(context.WithoutCancel(ctx), p.Season, p.Firing)
 	switch {
 	case errors.Is(err, schedule.ErrRunning) && f.State != ledger.RunBegun:
-		v.say("note", "Someone else just ran this schedule.")
+		v.flash("note", "Someone else just ran this schedule.")
 	case errors.Is(err, schedule.ErrRunning):
-		return wrong("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
+		return badRequest("Another process is making the batch of this schedule now. Refresh the page of the schedule.")
 	case err != nil:
 		return asTrouble(err)
 	default:
 		b, err := s.Ledger.Batch(v.ctx(), f.Batch)
 		if f.Batch != "" && err == nil && b.Approval.State == ledger.ApprovalWanted {
-			v.say("ok", "The schedule ran. Its batch waits for approval; nothing is sent before.")
+			v.flash("ok", "The schedule ran. Its batch waits for approval; nothing is sent before.")
 		} else {
-			v.say("ok", "The schedule ran. The orders are being placed.")
+			v.flash("ok", "The schedule ran. The orders are being placed.")
 		}
 	}
-	return v.goTo(firedPath(p.Season.Name, f))
+	return v.redirect(firedPath(p.Season.Name, f))
 }
 
 // firedPath is where what became of a firing is seen.

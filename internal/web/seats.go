@@ -79,8 +79,8 @@ const (
 )
 
 var (
-	errWatched = &Trouble{http.StatusServiceUnavailable, "Too many pages are open",
+	errWatched = &httpError{http.StatusServiceUnavailable, "Too many pages are open",
 		"This page does not update automatically now. Refresh it to see changes."}
-	errUploads = &Trouble{http.StatusTooManyRequests, "Too many uploads at once",
+	errUploads = &httpError{http.StatusTooManyRequests, "Too many uploads at once",
 		"Nothing was saved. Wait until the other files have arrived, then upload this one again."}
 )

@@ -27,13 +27,13 @@ var securityRoutes = []route{
 // factors.
 const confirmLife = 10 * time.Minute
 
-var errConfirm = &Trouble{http.StatusForbidden, "Confirm your identity first",
+var errConfirm = &httpError{http.StatusForbidden, "Confirm your identity first",
 	"Go back to Security and enter a code, or your password if you have no second step. Nothing was changed."}
 
 // confirmed reports whether whoever sits there has proved lately who they are,
 // beyond having the session. An account that has nothing to prove it by has a
 // session that is fresh.
-func (s *Site) confirmed(v *visit) bool {
+func (s *Site) confirmed(v *request) bool {
 	now, a := s.Ledger.Now(), v.session.Account
 	if now.Sub(v.session.ConfirmedAt) < confirmLife {
 		return true
@@ -42,7 +42,7 @@ func (s *Site) confirmed(v *visit) bool {
 }
 
 // renew begins the session anew, with what was proved in it: its secret changes.
-func (s *Site) renew(v *visit, factor ledger.FactorKind) error {
+func (s *Site) renew(v *request, factor ledger.FactorKind) error {
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ type securityPage struct {
 
 const actsOnSecurity = 12
 
-func (s *Site) security(v *visit) error {
+func (s *Site) security(v *request) error {
 	a := v.session.Account
 	page := securityPage{Confirmed: s.confirmed(v)}
 	page.Stale = !page.Confirmed && !a.HasPassword && !a.HasFactor
@@ -107,13 +107,13 @@ func (s *Site) security(v *visit) error {
 
 // confirm takes a factor of whoever is signed in, or the password of somebody who has
 // none: whoever knows a password alone does not change what stands beside it.
-func (s *Site) confirm(v *visit) error {
+func (s *Site) confirm(v *request) error {
 	a, factor := v.session.Account, v.session.Factor
 	if password := v.r.PostForm.Get("present"); password != "" && a.HasPassword && !a.HasFactor {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), password); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, a.Name, "present password", err)
-			return wrong("The password is wrong. Nothing was changed.")
+			return badRequest("The password is wrong. Nothing was changed.")
 		case err != nil:
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Site) confirm(v *visit) error {
 		switch {
 		case errors.Is(err, ledger.ErrFactor):
 			s.failedSignIn(v, a.Name, "second factor", err)
-			return wrong("The code is not valid. Codes change every 30 seconds, and each works once.")
+			return badRequest("The code is not valid. Codes change every 30 seconds, and each works once.")
 		case err != nil:
 			return err
 		}
@@ -131,7 +131,7 @@ func (s *Site) confirm(v *visit) error {
 	if err := s.renew(v, factor); err != nil {
 		return err
 	}
-	return v.goTo("/security")
+	return v.redirect("/security")
 }
 
 // appPage is an authenticator app that is being set up.
@@ -143,7 +143,7 @@ type appPage struct {
 }
 
 // newApp shows the key of an authenticator app.
-func (s *Site) newApp(v *visit) error {
+func (s *Site) newApp(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
@@ -158,7 +158,7 @@ func (s *Site) newApp(v *visit) error {
 	return v.showApp(http.StatusOK, app, flow, "")
 }
 
-func (v *visit) showApp(status int, app signin.App, flow, wrong string) error {
+func (v *request) showApp(status int, app signin.App, flow, wrong string) error {
 	picture, err := app.QR()
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (v *visit) showApp(status int, app signin.App, flow, wrong string) error {
 }
 
 // addApp adds the app after its first code.
-func (s *Site) addApp(v *visit) error {
+func (s *Site) addApp(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
@@ -209,7 +209,7 @@ func (s *Site) addApp(v *visit) error {
 }
 
 // named is what the owner calls a factor.
-func named(v *visit, otherwise string) string {
+func named(v *request, otherwise string) string {
 	if name := strings.Join(strings.Fields(legible(v.r.PostForm.Get("name"))), " "); name != "" {
 		return shortened(name, 60)
 	}
@@ -217,13 +217,13 @@ func named(v *visit, otherwise string) string {
 }
 
 // addPasskey adds a passkey that the browser has made.
-func (s *Site) addPasskey(v *visit) error {
+func (s *Site) addPasskey(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
 	p, err := s.passkeys(v)
 	if err != nil {
-		return wrong("%s.", err)
+		return badRequest("%s.", err)
 	}
 	account := v.session.Account
 	state, err := s.answered(v, ledger.FlowEnroll, account.ID)
@@ -237,7 +237,7 @@ func (s *Site) addPasskey(v *visit) error {
 	key, err := p.FinishEnrollment(o, state, v.r.PostForm.Get("credential"))
 	if errors.Is(err, signin.ErrPasskey) {
 		s.Log.Warn("passkey refused", "account", v.session.Account.ID, "err", err)
-		return wrong("The browser did not make a passkey that works here. Try again, or use an authenticator app.")
+		return badRequest("The browser did not make a passkey that works here. Try again, or use an authenticator app.")
 	}
 	if err != nil {
 		return err
@@ -253,10 +253,10 @@ func (s *Site) addPasskey(v *visit) error {
 
 // addFactor adds a factor that its owner has just used, and shows recovery codes
 // with the first one.
-func (s *Site) addFactor(v *visit, f ledger.Factor) error {
-	_, err := s.Ledger.Accounts().AddFactor(v.acting("factor-add", v.who(), string(f.Kind)+": "+f.Name), f, v.secret)
+func (s *Site) addFactor(v *request, f ledger.Factor) error {
+	_, err := s.Ledger.Accounts().AddFactor(v.withAudit("factor-add", v.who(), string(f.Kind)+": "+f.Name), f, v.secret)
 	if errors.Is(err, ledger.ErrFactors) || errors.Is(err, ledger.ErrFactorTaken) {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
@@ -278,18 +278,18 @@ func (s *Site) addFactor(v *visit, f ledger.Factor) error {
 		}
 		return v.showCodes(codes, f.Name+" is added. Your other sessions have ended.")
 	}
-	v.say("ok", "%s is added. Your other sessions have ended.", f.Name)
-	return v.goTo("/security")
+	v.flash("ok", "%s is added. Your other sessions have ended.", f.Name)
+	return v.redirect("/security")
 }
 
-func (v *visit) showCodes(codes []string, said string) error {
+func (v *request) showCodes(codes []string, said string) error {
 	return v.show("recovery.html", "Recovery codes", struct {
 		Codes []string
 		Said  string
 	}{codes, said})
 }
 
-func (s *Site) removeFactor(v *visit) error {
+func (s *Site) removeFactor(v *request) error {
 	if !s.confirmed(v) {
 		return errConfirm
 	}
@@ -307,25 +307,25 @@ func (s *Site) removeFactor(v *visit) error {
 	if name == "" {
 		return ledger.ErrNotFound
 	}
-	if err := s.Ledger.Accounts().RemoveFactor(v.acting("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
+	if err := s.Ledger.Accounts().RemoveFactor(v.withAudit("factor-remove", v.who(), name), account.ID, id, v.secret); err != nil {
 		return err
 	}
 	if err := s.tellOwner(v, fmt.Sprintf("%s was removed from the account", name)); err != nil {
 		return err
 	}
-	v.say("ok", "%s is removed. Your other sessions have ended.", name)
-	return v.goTo("/security")
+	v.flash("ok", "%s is removed. Your other sessions have ended.", name)
+	return v.redirect("/security")
 }
 
-func (s *Site) replaceCodes(v *visit) error {
+func (s *Site) replaceCodes(v *request) error {
 	switch {
 	case !s.confirmed(v):
 		return errConfirm
 	case !v.session.Account.HasFactor:
-		return wrong(
+		return badRequest(
 			"Recovery codes replace an authenticator app or a passkey. Add one of these first. No codes were made.")
 	}
-	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.acting("recovery-codes", v.who(), ""), v.session.Account.ID)
+	codes, err := s.Ledger.Accounts().ReplaceRecoveryCodes(v.withAudit("recovery-codes", v.who(), ""), v.session.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (s *Site) replaceCodes(v *visit) error {
 }
 
 // tellOwner notifies of a change of how somebody signs in.
-func (s *Site) tellOwner(v *visit, what string) error {
+func (s *Site) tellOwner(v *request, what string) error {
 	_, err := s.Ledger.Notifications().Add(v.ctx(), ledger.Notification{
 		Kind: ledger.NotifyAccess, Subject: "Bulkfiling: sign-in of " + v.who() + " changed",
 		Body: capital(what) + " " + v.who() + ", from " + v.from() + " (" + v.agent() + ").\nIf " + v.who() +

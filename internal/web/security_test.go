@@ -244,8 +244,8 @@ func TestWatchersNeedTheirRole(t *testing.T) {
 	s.must(err)
 	asks, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	s.must(err)
-	watcher := func(may []ledger.Role) *visit {
-		return &visit{site: s.Site, r: asks, secret: secret, asked: route{may: may}}
+	watcher := func(may []ledger.Role) *request {
+		return &request{site: s.Site, r: asks, secret: secret, asked: route{may: may}}
 	}
 	if !watcher(viewer).mayGoOn() || !watcher(self).mayGoOn() || watcher(operator).mayGoOn() {
 		t.Error("an auditor looks at what every role may look at")

@@ -26,7 +26,7 @@ type sessionsPage struct {
 	MayEnd   bool
 }
 
-func (s *Site) sessions(v *visit) error {
+func (s *Site) sessions(v *request) error {
 	p := sessionsPage{
 		Account: v.session.Account,
 		Lacks:   v.session.Lacks,
@@ -42,7 +42,7 @@ func (s *Site) sessions(v *visit) error {
 	return s.showSessions(v, p, "Sessions")
 }
 
-func (s *Site) sessionsOf(v *visit) error {
+func (s *Site) sessionsOf(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Site) sessionsOf(v *visit) error {
 	return s.showSessions(v, p, "Sessions of "+account.Name)
 }
 
-func (s *Site) showSessions(v *visit, p sessionsPage, title string) error {
+func (s *Site) showSessions(v *request, p sessionsPage, title string) error {
 	var err error
 	if p.Sessions, err = s.Ledger.Accounts().ListSessions(v.ctx(), p.Account.ID); err != nil {
 		return err
@@ -64,11 +64,11 @@ func (s *Site) showSessions(v *visit, p sessionsPage, title string) error {
 	return v.show("sessions.html", title, p)
 }
 
-func (s *Site) endSession(v *visit) error {
+func (s *Site) endSession(v *request) error {
 	return s.endOne(v, v.session.Account, "/sessions")
 }
 
-func (s *Site) endSessionOf(v *visit) error {
+func (s *Site) endSessionOf(v *request) error {
 	account, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
@@ -76,27 +76,27 @@ func (s *Site) endSessionOf(v *visit) error {
 	return s.endOne(v, account, "/settings/accounts/"+account.ID+"/sessions")
 }
 
-func (s *Site) endOne(v *visit, a ledger.Account, to string) error {
-	if err := s.Ledger.Accounts().EndSessionOf(v.acting("session-end", a.Name, "one session"), a.ID,
+func (s *Site) endOne(v *request, a ledger.Account, to string) error {
+	if err := s.Ledger.Accounts().EndSessionOf(v.withAudit("session-end", a.Name, "one session"), a.ID,
 		v.r.PathValue("session")); err != nil {
 		return err
 	}
-	v.say("ok", "The session has ended. That browser must sign in again.")
-	return v.goTo(to)
+	v.flash("ok", "The session has ended. That browser must sign in again.")
+	return v.redirect(to)
 }
 
-func (s *Site) endOthers(v *visit) error {
+func (s *Site) endOthers(v *request) error {
 	a := v.session.Account
-	n, err := s.Ledger.Accounts().EndOtherSessions(v.acting("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
+	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, "all sessions but this one"), a.ID, v.secret,
 		v.browser())
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s ended, and the other browsers are removed.", count(n, "other session"))
-	return v.goTo("/sessions")
+	v.flash("ok", "%s ended, and the other browsers are removed.", count(n, "other session"))
+	return v.redirect("/sessions")
 }
 
-func (s *Site) endSessionsOf(v *visit) error {
+func (s *Site) endSessionsOf(v *request) error {
 	a, err := s.Ledger.Accounts().Find(v.ctx(), v.r.PathValue("account"))
 	if err != nil {
 		return err
@@ -105,20 +105,20 @@ func (s *Site) endSessionsOf(v *visit) error {
 	if a.ID == v.session.Account.ID {
 		keep, browser = v.secret, v.browser()
 	}
-	n, err := s.Ledger.Accounts().EndOtherSessions(v.acting("session-end", a.Name, "all sessions"), a.ID, keep, browser)
+	n, err := s.Ledger.Accounts().EndOtherSessions(v.withAudit("session-end", a.Name, "all sessions"), a.ID, keep, browser)
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s of %s ended.", capital(count(n, "session")), a.Name)
-	return v.goTo("/settings/accounts/" + a.ID + "/sessions")
+	v.flash("ok", "%s of %s ended.", capital(count(n, "session")), a.Name)
+	return v.redirect("/settings/accounts/" + a.ID + "/sessions")
 }
 
-func (s *Site) forgetBrowser(v *visit) error {
+func (s *Site) forgetBrowser(v *request) error {
 	a := v.session.Account
-	if err := s.Ledger.Accounts().ForgetBrowser(v.acting("browser-forget", a.Name, ""), a.ID,
+	if err := s.Ledger.Accounts().ForgetBrowser(v.withAudit("browser-forget", a.Name, ""), a.ID,
 		v.r.PathValue("browser")); err != nil {
 		return err
 	}
-	v.say("ok", "The browser is removed. Failed sign-ins by others can now delay you there.")
-	return v.goTo("/sessions")
+	v.flash("ok", "The browser is removed. Failed sign-ins by others can now delay you there.")
+	return v.redirect("/sessions")
 }

@@ -64,7 +64,7 @@ func (p settingsPage) From() string {
 	return p.Policy.From.String()
 }
 
-func (s *Site) settings(v *visit) error {
+func (s *Site) settings(v *request) error {
 	ctx := v.ctx()
 	p := settingsPage{Settings: s.Settings, Address: s.address(v.r) + s.Settings.HookPath}
 	var err error
@@ -107,7 +107,7 @@ func (s *Site) settings(v *visit) error {
 }
 
 // listAccounts adds the accounts and their open links to the settings.
-func (s *Site) listAccounts(v *visit, p *settingsPage) error {
+func (s *Site) listAccounts(v *request, p *settingsPage) error {
 	accounts, err := s.Ledger.Accounts().List(v.ctx())
 	if err != nil {
 		return err
@@ -130,34 +130,34 @@ func (s *Site) listAccounts(v *visit, p *settingsPage) error {
 	return err
 }
 
-func (s *Site) changePolicy(v *visit) error {
+func (s *Site) changePolicy(v *request) error {
 	form := v.r.PostForm
 	policy := ledger.Policy{Second: form.Get("second") != "", Terminal: form.Get("terminal") != ""}
 	if text := strings.TrimSpace(form.Get("from")); text != "" {
 		from, err := money.Parse(text)
 		if err != nil || from < 0 {
-			return wrong("The amount is not a number of dollars. Enter it like 5000. Nothing was changed.")
+			return badRequest("The amount is not a number of dollars. Enter it like 5000. Nothing was changed.")
 		}
 		policy.From = from
 	}
 	for _, product := range form["product"] {
 		policy.Products = append(policy.Products, filing.Product(product))
 	}
-	err := s.Ledger.ChangePolicy(v.acting("policy", "", policy.Words()), policy)
+	err := s.Ledger.ChangePolicy(v.withAudit("policy", "", policy.Words()), policy)
 	if errors.Is(err, ledger.ErrPolicy) {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	v.say("ok", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
-	return v.goTo("/settings#approvals")
+	v.flash("ok", "Saved: %s. Batches that wait for approval keep waiting.", policy.Words())
+	return v.redirect("/settings#approvals")
 }
 
 // tryNotices sends a message to everybody who is to be told.
-func (s *Site) tryNotices(v *visit) error {
+func (s *Site) tryNotices(v *request) error {
 	if s.TestNotices == nil || len(s.Settings.Targets) == 0 {
-		return wrong("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
+		return badRequest("No recipients are set up. Set FILING_NOTIFY for importer serve. Nothing was sent.")
 	}
 	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
@@ -170,7 +170,7 @@ func (s *Site) tryNotices(v *visit) error {
 	}
 	targets, err := s.TestNotices(v.ctx())
 	if err != nil {
-		return wrong("%s", err)
+		return badRequest("%s", err)
 	}
 	bad := 0
 	text := ""
@@ -181,20 +181,20 @@ func (s *Site) tryNotices(v *visit) error {
 		}
 	}
 	if bad > 0 {
-		v.say("bad", "%d of %s did not get the test notification.%s", bad, count(len(targets), "recipient"), text)
+		v.flash("bad", "%d of %s did not get the test notification.%s", bad, count(len(targets), "recipient"), text)
 	} else {
-		v.say("ok", "%s got the test notification.", count(len(targets), "recipient"))
+		v.flash("ok", "%s got the test notification.", count(len(targets), "recipient"))
 	}
-	return v.goTo("/settings")
+	return v.redirect("/settings")
 }
 
-func (s *Site) dropMapping(v *visit) error {
+func (s *Site) dropMapping(v *request) error {
 	shape := v.r.PathValue("shape")
-	if err := s.Ledger.Uploads().DeleteMapping(v.acting("mapping-drop", shape, ""), shape); err != nil {
+	if err := s.Ledger.Uploads().DeleteMapping(v.withAudit("mapping-drop", shape, ""), shape); err != nil {
 		return err
 	}
-	v.say("ok", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
-	return v.goTo("/settings")
+	v.flash("ok", "Deleted the mapping. Columns of spreadsheets with these headers are detected again.")
+	return v.redirect("/settings")
 }
 
 // listVouchers lists the operators who can confirm the owner of an account: those

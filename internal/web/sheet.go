@@ -126,7 +126,7 @@ func (p *preparation) busy() busy {
 	return b
 }
 
-func (s *Site) sheetPage(v *visit) error {
+func (s *Site) sheetPage(v *request) error {
 	ctx := v.ctx()
 	u, err := s.uploadOf(v)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Site) sheetPage(v *visit) error {
 		return err
 	}
 	p.Edits = shownEdits(corrected.Edits)
-	p.Survey, err = s.desk.survey(ctx, u)
+	p.Survey, err = s.queue.survey(ctx, u)
 	var format *sheet.FormatError
 	switch {
 	case errors.As(err, &format):
@@ -166,7 +166,7 @@ func (s *Site) sheetPage(v *visit) error {
 		p.Trouble = p.Survey.Err.Error()
 		return v.show("sheet.html", u.File, p)
 	}
-	if now := s.desk.prepare(u); now != nil {
+	if now := s.queue.prepare(u); now != nil {
 		patience := 1500 * time.Millisecond // a small sheet is read before its reader is
 		if now.rows.Load() > 0 {
 			patience = 0
@@ -214,7 +214,7 @@ func (p *sheetPage) busy(now *preparation) {
 }
 
 // showPrepared fills in what is known once the rows are recorded.
-func (s *Site) showPrepared(v *visit, p *sheetPage) error {
+func (s *Site) showPrepared(v *request, p *sheetPage) error {
 	ctx := v.ctx()
 	b, err := s.Ledger.Batch(ctx, p.Upload.Batch)
 	if err != nil {
@@ -268,37 +268,37 @@ func defaultShow(c ledger.Counts) string {
 }
 
 // sheetLive tells how the preparation goes, and when the page is another one.
-func (s *Site) sheetLive(v *visit) error {
+func (s *Site) sheetLive(v *request) error {
 	id := v.r.PathValue("sheet")
 	if _, err := s.Ledger.Uploads().Find(v.ctx(), id); err != nil {
 		return err
 	}
-	return s.live(v, "sheet "+id, func(ctx context.Context) (glance, error) {
+	return s.live(v, "sheet "+id, func(ctx context.Context) (snapshot, error) {
 		u, err := s.Ledger.Uploads().Find(ctx, id)
 		if errors.Is(err, ledger.ErrNotFound) {
-			return glance{Gone: true}, nil
+			return snapshot{Gone: true}, nil
 		}
 		if err != nil {
-			return glance{}, err
+			return snapshot{}, err
 		}
-		now := s.desk.prepare(u)
+		now := s.queue.prepare(u)
 		if now == nil {
-			return glance{Gone: true}, nil
+			return snapshot{Gone: true}, nil
 		}
 		select {
 		case <-now.done:
-			return glance{Gone: true}, nil
+			return snapshot{Gone: true}, nil
 		default:
 		}
 		b := now.busy()
 		panel, err := fragment("sheet.html", "preparing", b)
-		return glance{Panel: panel, Say: string(b.Stage)}, err
+		return snapshot{Panel: panel, Say: string(b.Stage)}, err
 	})
 }
 
 // uploadOf finds the upload of a page. It is forgotten once it is handed in, and
 // whoever goes back in the browser asks for it all the same.
-func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
+func (s *Site) uploadOf(v *request) (ledger.Upload, error) {
 	u, err := s.Ledger.Uploads().Find(v.ctx(), v.r.PathValue("sheet"))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return u, errNoSheet
@@ -306,12 +306,12 @@ func (s *Site) uploadOf(v *visit) (ledger.Upload, error) {
 	return u, err
 }
 
-var errNoSheet = &Trouble{http.StatusNotFound, "This upload no longer exists",
+var errNoSheet = &httpError{http.StatusNotFound, "This upload no longer exists",
 	"Nothing was changed. The upload was submitted or deleted, perhaps in another window. Submitted spreadsheets " +
 		"are in the list of batches."}
 
 // theSheet finds the upload that a form changes, as whoever sent it saw it.
-func (s *Site) theSheet(v *visit) (ledger.Upload, error) {
+func (s *Site) theSheet(v *request) (ledger.Upload, error) {
 	u, err := s.uploadOf(v)
 	if err != nil {
 		return u, err
@@ -323,22 +323,22 @@ func (s *Site) theSheet(v *visit) (ledger.Upload, error) {
 }
 
 // quoteAnew prepares and quotes a sheet once more.
-func (s *Site) quoteAnew(v *visit) error {
+func (s *Site) quoteAnew(v *request) error {
 	u, err := s.theSheet(v)
 	if err != nil {
 		return err
 	}
-	s.desk.forget(u.ID)
+	s.queue.forget(u.ID)
 	if u.Batch != "" {
 		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, nil); err != nil {
 			return err
 		}
 	}
-	return v.goTo("/sheets/" + u.ID)
+	return v.redirect("/sheets/" + u.ID)
 }
 
 // handIn says yes to what was looked at: for good, or for a second person.
-func (s *Site) handIn(v *visit) error {
+func (s *Site) handIn(v *request) error {
 	u, err := s.theSheet(v)
 	if err != nil {
 		return err
@@ -351,16 +351,16 @@ func (s *Site) handIn(v *visit) error {
 		return err
 	}
 	if b.Canceled {
-		v.say("warn", "%s. Nothing was sent. To send it anyway, run: importer retry %s --canceled.",
+		v.flash("warn", "%s. Nothing was sent. To send it anyway, run: importer retry %s --canceled.",
 			report.CanceledText(b), b.ID)
-		return v.goTo("/batches/" + b.ID)
+		return v.redirect("/batches/" + b.ID)
 	}
 	if b.Open {
 		if err := s.Ledger.Uploads().Delete(v.ctx(), u.ID); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		v.say("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
-		return v.goTo("/batches/" + b.ID)
+		v.flash("note", "This spreadsheet was already submitted. This is its batch. Nothing was ordered twice.")
+		return v.redirect("/batches/" + b.ID)
 	}
 	was, err := quoteOf(u)
 	if err != nil {
@@ -371,7 +371,7 @@ func (s *Site) handIn(v *visit) error {
 		q.Notes = was.Notes
 	}
 	if q.Trouble != "" {
-		return wrong("The cost is unknown: %s. Nothing was submitted.", q.Trouble)
+		return badRequest("The cost is unknown: %s. Nothing was submitted.", q.Trouble)
 	}
 	if err := s.checkedWarnings(v, b); err != nil {
 		return err
@@ -384,11 +384,11 @@ func (s *Site) handIn(v *visit) error {
 		if err := s.Ledger.Uploads().SetPrepared(v.ctx(), u.ID, u.Version, u.Batch, body); err != nil {
 			return err
 		}
-		v.say("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
+		v.flash("warn", "The cost changed to %s. Nothing was sent. Review the cost summary, then submit again.",
 			q.TotalText())
-		return v.goTo("/sheets/" + u.ID)
+		return v.redirect("/sheets/" + u.ID)
 	}
-	waits, err := s.Ledger.Submit(v.acting("hand-in", u.Batch,
+	waits, err := s.Ledger.Submit(v.withAudit("hand-in", u.Batch,
 		fmt.Sprintf("%s, %s, %s, plan %s", u.File, count(q.Rows, "order"), q.Total, q.Plan)), u.Batch, q.Plan, v.who())
 	if err != nil && !errors.Is(err, ledger.ErrHandedIn) {
 		return err
@@ -397,28 +397,28 @@ func (s *Site) handIn(v *visit) error {
 		return err
 	}
 	if waits {
-		v.say("ok", "Submitted for approval. Nothing is sent before a second person approves: send them the address "+
+		v.flash("ok", "Submitted for approval. Nothing is sent before a second person approves: send them the address "+
 			"of this page.")
 	} else {
-		v.say("ok", "Submitted. The orders are being placed.")
+		v.flash("ok", "Submitted. The orders are being placed.")
 	}
-	return v.goTo("/batches/" + u.Batch)
+	return v.redirect("/batches/" + u.Batch)
 }
 
-func (s *Site) dropSheet(v *visit) error {
+func (s *Site) dropSheet(v *request) error {
 	u, err := s.uploadOf(v)
 	if err != nil {
 		return err
 	}
-	if err := s.Ledger.Uploads().Delete(v.acting("drop", u.File, "not submitted"), u.ID); err != nil {
+	if err := s.Ledger.Uploads().Delete(v.withAudit("drop", u.File, "not submitted"), u.ID); err != nil {
 		return err
 	}
-	v.say("ok", "Deleted %s. Nothing was ordered from it.", u.File)
-	return v.goTo("/")
+	v.flash("ok", "Deleted %s. Nothing was ordered from it.", u.File)
+	return v.redirect("/")
 }
 
 // markedSheet gives the sheet back with its cells at fault marked.
-func (s *Site) markedSheet(v *visit) error {
+func (s *Site) markedSheet(v *request) error {
 	u, err := s.uploadOf(v)
 	if err != nil {
 		return err
@@ -431,21 +431,21 @@ func (s *Site) markedSheet(v *visit) error {
 		defer leave() // before the first byte is sent
 		im, err := s.openUpload(v.ctx(), u)
 		if err != nil {
-			return wrong("%s", err)
+			return badRequest("%s", err)
 		}
 		defer im.Close()
 		if err := im.WriteChecked(v.ctx(), path); err != nil {
 			return err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return wrong("%s has no cells with errors to highlight.", u.File)
+			return badRequest("%s has no cells with errors to highlight.", u.File)
 		}
 		return s.fetched(v, u.ID, "spreadsheet with errors highlighted")
 	})
 }
 
 // emptySheet gives a template to fill in.
-func (s *Site) emptySheet(v *visit) error {
+func (s *Site) emptySheet(v *request) error {
 	product := filing.Product(strings.TrimSuffix(v.r.PathValue("product"), ".xlsx"))
 	if !slices.Contains(importer.Templates(), product) {
 		return errNoPage

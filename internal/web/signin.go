@@ -36,7 +36,7 @@ type entrance struct {
 }
 
 // entrance is the sign-in page as it stands.
-func (s *Site) entrance(v *visit, e entrance) entrance {
+func (s *Site) entrance(v *request, e entrance) entrance {
 	if s.Provider != nil {
 		e.Provider, e.Away, e.Only = s.Provider.Host(), s.Provider.Away() != nil, s.ProviderOnly
 	}
@@ -45,10 +45,10 @@ func (s *Site) entrance(v *visit, e entrance) entrance {
 	return e
 }
 
-func (s *Site) signInPage(v *visit) error {
+func (s *Site) signInPage(v *request) error {
 	to := local(v.r.URL.Query().Get("to"))
 	if v.signedIn {
-		return v.goTo(to)
+		return v.redirect(to)
 	}
 	empty := false
 	if s.Local { // elsewhere strangers are not told
@@ -61,7 +61,7 @@ func (s *Site) signInPage(v *visit) error {
 	return v.show("sign-in.html", "Sign in", s.entrance(v, entrance{To: to, Empty: empty}))
 }
 
-func (s *Site) signIn(v *visit) error {
+func (s *Site) signIn(v *request) error {
 	name, to := strings.TrimSpace(v.r.PostForm.Get("name")), local(v.r.PostForm.Get("to"))
 	account, err := s.Ledger.Accounts().SignIn(v.ctx(), v.try(name), v.r.PostForm.Get("password"))
 	switch {
@@ -77,7 +77,7 @@ func (s *Site) signIn(v *visit) error {
 
 // enterPage shows whom a one-time link is for. It does not use it up: programs
 // that look at links before their reader does would.
-func (s *Site) enterPage(v *visit) error {
+func (s *Site) enterPage(v *request) error {
 	secret := v.r.URL.Query().Get("ticket")
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
@@ -99,7 +99,7 @@ type entry struct {
 	Wrong        string
 }
 
-func (v *visit) showEntry(status int, e entry) error {
+func (v *request) showEntry(status int, e entry) error {
 	title := "Sign in"
 	if e.Resets {
 		title = "Set a new password"
@@ -107,11 +107,11 @@ func (v *visit) showEntry(status int, e entry) error {
 	return v.showStatus(status, "enter.html", title, e)
 }
 
-var errSignInLink = &Trouble{http.StatusGone, "This link no longer works",
+var errSignInLink = &httpError{http.StatusGone, "This link no longer works",
 	"A link works once and expires. Sign in with your password, or ask an operator for a new link. On your own " +
 		"computer, start importer serve again to get a new link."}
 
-func (s *Site) enter(v *visit) error {
+func (s *Site) enter(v *request) error {
 	secret := v.r.PostForm.Get("ticket")
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if err == nil {
@@ -144,14 +144,14 @@ func (s *Site) enter(v *visit) error {
 
 // madeOwnLink reports whether the link that somebody has just used is their own: on
 // their own computer serve makes one at each start, and they need no password.
-func (s *Site) madeOwnLink(v *visit, a ledger.Account) (bool, error) {
+func (s *Site) madeOwnLink(v *request, a ledger.Account) (bool, error) {
 	makers, err := s.Ledger.Accounts().ListCredentials(v.ctx(), a.ID)
 	return !slices.ContainsFunc(makers, func(name string) bool { return name != a.Name }), err
 }
 
 // resetPassword sets the password that came with a link. It begins no session: its
 // owner signs in with all that their account asks for.
-func (s *Site) resetPassword(v *visit, secret string) error {
+func (s *Site) resetPassword(v *request, secret string) error {
 	account, err := s.Ledger.Accounts().FindSignInLink(v.ctx(), secret)
 	if errors.Is(err, ledger.ErrSignInLink) {
 		return errSignInLink
@@ -185,26 +185,26 @@ func (s *Site) resetPassword(v *visit, secret string) error {
 	if err := s.Ledger.Accounts().ForgetFailures(v.ctx(), v.try(account.Name)); err != nil {
 		return err
 	}
-	v.say("ok", "Your password is set. Sign in with it.")
-	return v.goTo("/sign-in")
+	v.flash("ok", "Your password is set. Sign in with it.")
+	return v.redirect("/sign-in")
 }
 
-func (s *Site) leave(v *visit) error {
+func (s *Site) leave(v *request) error {
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		s.Log.Warn("session of the provider not ended", "err", err)
 	}
-	if err := s.Ledger.Accounts().EndSession(v.acting("sign-out", v.who(), ""), v.secret); err != nil {
+	if err := s.Ledger.Accounts().EndSession(v.withAudit("sign-out", v.who(), ""), v.secret); err != nil {
 		return err
 	}
 	v.setCookie(sessionCookie, "", -1)
 	if done, err := s.signOut(v, token); done {
 		return err
 	}
-	return v.goTo("/sign-in")
+	return v.redirect("/sign-in")
 }
 
-func (s *Site) passwordPage(v *visit) error {
+func (s *Site) passwordPage(v *request) error {
 	switch a := v.session.Account; {
 	case a.ManagedBy != "":
 		return errManaged
@@ -214,7 +214,7 @@ func (s *Site) passwordPage(v *visit) error {
 	return v.show("password.html", "Password", struct{ Has bool }{v.session.Account.HasPassword})
 }
 
-func (s *Site) password(v *visit) error {
+func (s *Site) password(v *request) error {
 	account, fresh := v.session.Account, v.r.PostForm.Get("password")
 	switch {
 	case account.ManagedBy != "":
@@ -226,26 +226,26 @@ func (s *Site) password(v *visit) error {
 		switch _, err := s.Ledger.Accounts().SignIn(v.ctx(), v.ownTry(), v.r.PostForm.Get("present")); {
 		case errors.Is(err, ledger.ErrSignIn):
 			s.failedSignIn(v, account.Name, "present password", err)
-			return wrong("Your current password is wrong. The password was not changed.")
+			return badRequest("Your current password is wrong. The password was not changed.")
 		case err != nil:
 			return err
 		}
 	}
 	if fresh != v.r.PostForm.Get("again") {
-		return wrong("The new passwords do not match. The password was not changed.")
+		return badRequest("The new passwords do not match. The password was not changed.")
 	}
 	token, err := s.Ledger.Accounts().ProviderToken(v.ctx(), v.secret)
 	if err != nil {
 		return err
 	}
-	err = s.Ledger.Accounts().SetPassword(v.acting("account-password", account.Name, ""), account.ID, fresh)
+	err = s.Ledger.Accounts().SetPassword(v.withAudit("account-password", account.Name, ""), account.ID, fresh)
 	if errors.Is(err, ledger.ErrWeak) {
-		return wrong("%s Nothing was changed.", sentence(err.Error()))
+		return badRequest("%s Nothing was changed.", sentence(err.Error()))
 	}
 	if err != nil {
 		return err
 	}
-	v.say("ok", "Your password is set. Your other sessions have ended.")
+	v.flash("ok", "Your password is set. Your other sessions have ended.")
 	account.HasPassword = true
 	// The sessions before it have ended, this one too.
 	return s.beginSession(v, account, arrival{

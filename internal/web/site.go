@@ -70,14 +70,14 @@ type NoticeTarget struct {
 // Site is the page.
 type Site struct {
 	Config
-	ways    *http.ServeMux // the table of routes
-	handler http.Handler
-	desk    *preparing
-	streams *streams
-	watched *seats // pages that are watched
-	uploads *seats // files on their way in
-	sights  *sights
-	traces  *traces
+	routes      *http.ServeMux // the table of routes
+	handler     http.Handler
+	queue       *prepareQueue
+	broadcaster *broadcaster
+	watched     *seats // pages that are watched
+	uploads     *seats // files on their way in
+	summaries   *summaryCache
+	traces      *traces
 }
 
 // New makes a site. Close it before the ledger.
@@ -86,16 +86,16 @@ func New(c Config) *Site {
 		c.MaxUpload = 64 << 20
 	}
 	s := &Site{
-		Config:  c,
-		streams: newStreams(),
-		watched: newSeats(watchedEach, watchedAll),
-		uploads: newSeats(uploadsEach, uploadsAll),
-		sights:  newSights(),
-		traces:  newTraces(),
+		Config:      c,
+		broadcaster: newBroadcaster(),
+		watched:     newSeats(watchedEach, watchedAll),
+		uploads:     newSeats(uploadsEach, uploadsAll),
+		summaries:   newSummaryCache(),
+		traces:      newTraces(),
 	}
-	s.desk = newPreparing(s)
-	s.ways = s.mux()
-	s.handler = s.guard(s.ways)
+	s.queue = newPrepareQueue(s)
+	s.routes = s.mux()
+	s.handler = s.guard(s.routes)
 	s.Ledger.AuditLog().OnRecord(s.logAct)
 	if c.Public != nil {
 		s.Ledger.Accounts().RefuseInPasswords(c.Public.Hostname())
@@ -108,8 +108,8 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.Ser
 
 // Close ends what runs behind the pages: it is begun anew when somebody looks.
 func (s *Site) Close() {
-	s.streams.close()
-	s.desk.close()
+	s.broadcaster.close()
+	s.queue.close()
 	s.flushTraces()
 }
 

@@ -711,13 +711,13 @@ func TestNothingIsLeftOfAnEarlierVersion(t *testing.T) {
 	s.must(err)
 	s.must(s.changeReading(ctx, u, reading{User: "bob@example.com"}))
 	now := &preparation{done: make(chan struct{})}
-	s.must(s.desk.do(ctx, u, now))
+	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	u, err = s.Ledger.Uploads().Find(ctx, u.ID)
 	s.must(err)
-	s.must(s.desk.do(ctx, u, now))
+	s.must(s.queue.do(ctx, u, now))
 	if all, err := s.Ledger.Batches(ctx); err != nil || len(all) != 1 || !all[0].Prepared {
 		t.Errorf("%+v, %v", all, err)
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"bulkfiling/internal/ledger"
 	"bulkfiling/internal/money"
 	"bulkfiling/internal/report"
+	"bulkfiling/internal/text"
 )
 
 //go:embed templates static
@@ -121,33 +121,23 @@ func badge(r filing.Result) template.HTML {
 	return template.HTML(`<span class="badge ` + name + `">` + capital(name) + `</span>`)
 }
 
-// count is a number of things in words: "1 row", "1,200 rows".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return number(n) + " " + thing + "s"
-}
+// Numbers and nouns of the pages.
+var (
+	count     = text.Count
+	number    = text.Number
+	shortened = text.Shorten
+)
 
-// number is a whole number with its thousands parted.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// legible parts texts of other people from what could turn a page's writing
-// around or hide in it.
-func legible(text string) string {
+// legible removes from foreign texts the characters that turn the direction of a
+// page or hide in it. Line breaks stay.
+func legible(foreign string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r < ' ' && r != '\n', r == 0x7f:
 			return -1
 		}
 		return r
-	}, text)
+	}, foreign)
 }
 
 // asset is a static file, by its name.

@@ -98,7 +98,7 @@ func (s *Site) flushTraces() {
 }
 
 // denials are the reasons for which a request is refused before it is served.
-var denials = map[*Trouble]string{
+var denials = map[*httpError]string{
 	errSignIn: "no session",
 	errRole:   "role",
 	errLacks:  "second factor",
@@ -115,10 +115,10 @@ var denials = map[*Trouble]string{
 
 // route is the pattern that a request matches: never its path, which may hold
 // what is nobody's business.
-func (v *visit) route() string {
+func (v *request) route() string {
 	pattern := v.r.Pattern
 	if pattern == "" {
-		_, pattern = v.site.ways.Handler(v.r)
+		_, pattern = v.site.routes.Handler(v.r)
 	}
 	if pattern == "/" {
 		return "unknown"
@@ -128,7 +128,7 @@ func (v *visit) route() string {
 
 // denied tells that a request was refused. A page that somebody without a session
 // asks for is none: it leads to the sign-in page.
-func (s *Site) denied(v *visit, t *Trouble) {
+func (s *Site) denied(v *request, t *httpError) {
 	reason, ok := denials[t]
 	if !ok || (t == errSignIn && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead)) {
 		return
@@ -137,7 +137,7 @@ func (s *Site) denied(v *visit, t *Trouble) {
 }
 
 // deny tells why a request was refused.
-func (s *Site) deny(v *visit, reason string) {
+func (s *Site) deny(v *request, reason string) {
 	if !v.signedIn {
 		_ = v.recognise() // what is refused at the door may have a session all the same
 	}
@@ -156,7 +156,7 @@ func (s *Site) deny(v *visit, reason string) {
 
 // concerned is the account that a sign-in is about. The name that was typed is
 // kept only where it is an account's: people type passwords into the wrong field.
-func (s *Site) concerned(v *visit, name string) ledger.Account {
+func (s *Site) concerned(v *request, name string) ledger.Account {
 	if v.signedIn {
 		return v.session.Account
 	}
@@ -169,7 +169,7 @@ func (s *Site) concerned(v *visit, name string) ledger.Account {
 
 // failedSignIn tells that a proof of who somebody is was wrong: a password, a
 // code. It tells of the wait, too, that follows from it.
-func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
+func (s *Site) failedSignIn(v *request, name, proof string, err error) {
 	account := s.concerned(v, name)
 	s.Log.Warn("sign-in failed", "reason", proof, "route", v.route(), "account", account.ID, "address", v.from())
 	s.keepTrace(v.ctx(), ledger.AuditEvent{
@@ -195,7 +195,7 @@ func (s *Site) failedSignIn(v *visit, name, proof string, err error) {
 }
 
 // throttled tells that a sign-in was not tried.
-func (s *Site) throttled(v *visit, reason string) {
+func (s *Site) throttled(v *request, reason string) {
 	account := s.concerned(v, v.r.PostForm.Get("name"))
 	s.Log.Warn("sign-in throttled", "reason", reason, "route", v.route(), "account", account.ID, "address", v.from())
 	if account.ID != "" {

@@ -117,7 +117,7 @@ const (
 	sendingsNamed = 3 // the last
 )
 
-func (s *Site) uncertain(v *visit) error {
+func (s *Site) uncertain(v *request) error {
 	ctx, ask := v.ctx(), v.r.URL.Query()
 	p := &uncertainPage{Back: v.r.URL.RequestURI()}
 	id := ""
@@ -135,7 +135,7 @@ func (s *Site) uncertain(v *visit) error {
 		return err
 	}
 	if len(all) == 0 && after > 0 { // the rest was settled meanwhile
-		return v.goTo(uncertainPath(id, 0, 0))
+		return v.redirect(uncertainPath(id, 0, 0))
 	}
 	p.Total, p.From, p.To = total, min(from+1, total), min(from+len(all), total)
 	if after > 0 {
@@ -205,12 +205,12 @@ func uncertainPath(batch string, after int64, from int) string {
 }
 
 // resolver resolves rows in the name of whoever is signed in.
-func (v *visit) resolver() *resolve.Service {
+func (v *request) resolver() *resolve.Service {
 	return &resolve.Service{Ledger: v.site.Ledger, Client: v.site.Service, By: v.who() + " on the page"}
 }
 
 // uncertainRows adds to uncertain orders what the page shows beside them.
-func (s *Site) uncertainRows(v *visit, orders []*resolve.UncertainOrder) ([]*uncertainRow, error) {
+func (s *Site) uncertainRows(v *request, orders []*resolve.UncertainOrder) ([]*uncertainRow, error) {
 	files := make(map[string]string)
 	rows := make([]*uncertainRow, len(orders))
 	for i, o := range orders {
@@ -235,7 +235,7 @@ func (s *Site) uncertainRows(v *visit, orders []*resolve.UncertainOrder) ([]*unc
 
 // findUncertain finds the row that the address names; the second result is nil
 // where the row is not uncertain.
-func (s *Site) findUncertain(v *visit) (ledger.Row, *uncertainRow, error) {
+func (s *Site) findUncertain(v *request) (ledger.Row, *uncertainRow, error) {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {
 		return ledger.Row{}, nil, errNoPage
@@ -257,13 +257,13 @@ func (s *Site) findUncertain(v *visit) (ledger.Row, *uncertainRow, error) {
 
 // showUncertainRow shows one uncertain row. An order that the address names is filled
 // in where it belongs.
-func (s *Site) showUncertainRow(v *visit) error {
+func (s *Site) showUncertainRow(v *request) error {
 	row, d, err := s.findUncertain(v)
 	if err != nil {
 		return err
 	}
 	if d == nil {
-		return v.goTo(fmt.Sprintf("/batches/%s/rows/%d", row.Batch, row.Number))
+		return v.redirect(fmt.Sprintf("/batches/%s/rows/%d", row.Batch, row.Number))
 	}
 	ask := v.r.URL.Query()
 	for i := range d.Items {
@@ -273,14 +273,14 @@ func (s *Site) showUncertainRow(v *visit) error {
 	return s.showOneUncertain(v, http.StatusOK, d)
 }
 
-func (s *Site) showOneUncertain(v *visit, status int, d *uncertainRow) error {
+func (s *Site) showOneUncertain(v *request, status int, d *uncertainRow) error {
 	d.Open = true
 	return v.showStatus(status, "uncertain.html", fmt.Sprintf("Row %d is uncertain", d.Row.Number),
 		&uncertainPage{Rows: []*uncertainRow{d}, One: true, Total: 1})
 }
 
 // settle settles a row by what somebody has seen.
-func (s *Site) settle(v *visit) error {
+func (s *Site) settle(v *request) error {
 	form := v.r.PostForm
 	row, d, err := s.findUncertain(v)
 	if err != nil {
@@ -323,7 +323,7 @@ func (s *Site) settle(v *visit) error {
 		d.Form.Objections = r.Objections
 		return s.showOneUncertain(v, http.StatusConflict, d)
 	}
-	said, err := v.resolver().Resolve(v.acting("resolve", row.Batch, resolutionText(row, r)), r)
+	said, err := v.resolver().Resolve(v.withAudit("resolve", row.Batch, resolutionText(row, r)), r)
 	switch {
 	case errors.Is(err, ledger.ErrTransition), errors.Is(err, ledger.ErrStale):
 		now, err := s.Ledger.Row(v.ctx(), row.ID)
@@ -338,12 +338,12 @@ func (s *Site) settle(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.say("ok", "%s%s", said, available)
-	return v.goTo(d.Back)
+	v.flash("ok", "%s%s", said, available)
+	return v.redirect(d.Back)
 }
 
 // availableText says what the book has now, where it knows.
-func (s *Site) availableText(v *visit) (string, error) {
+func (s *Site) availableText(v *request) (string, error) {
 	book, err := s.Ledger.Balance(v.ctx())
 	if err != nil || !book.Declared {
 		return "", err
@@ -400,7 +400,7 @@ func resolutionText(row ledger.Row, r *resolve.Resolution) string {
 }
 
 // refused shows what is wrong with a settlement at its field.
-func (s *Site) refused(v *visit, d *uncertainRow, err error) error {
+func (s *Site) refused(v *request, d *uncertainRow, err error) error {
 	text, at, err := faultText(err)
 	if err != nil {
 		return err
@@ -423,7 +423,7 @@ func faultText(err error) (text string, field resolve.Field, other error) {
 	case errors.Is(err, ledger.ErrOrderTaken):
 		return sentence(err.Error()), resolve.OrderIDsField, nil
 	case errors.Is(err, filingapi.ErrBusy), errors.Is(err, filingapi.ErrUnavailable):
-		return "", "", &Trouble{http.StatusBadGateway, "The filing service does not respond",
+		return "", "", &httpError{http.StatusBadGateway, "The filing service does not respond",
 			"No row was resolved. The company must be looked up first. Try again in a minute."}
 	}
 	return "", "", err
@@ -431,25 +431,25 @@ func faultText(err error) (text string, field resolve.Field, other error) {
 
 // settledMeanwhile says how a row stands that somebody wanted to settle as it
 // stood before.
-func (s *Site) settledMeanwhile(v *visit, row ledger.Row, wanted *resolve.Resolution) error {
+func (s *Site) settledMeanwhile(v *request, row ledger.Row, wanted *resolve.Resolution) error {
 	if done, err := s.did(v, "resolve", row.Batch); err != nil || done {
 		return errors.Join(err, ledger.ErrDone)
 	}
 	if row.Result != filing.Uncertain && resolve.IsRecorded(row, wanted.OrderIDs, wanted.CompanyID) {
-		v.say("note", "Row %d was already resolved as %s: %s", row.Number, row.Result, report.Message(&row))
-		return v.goTo(local(v.r.PostForm.Get("to")))
+		v.flash("note", "Row %d was already resolved as %s: %s", row.Number, row.Result, report.Message(&row))
+		return v.redirect(local(v.r.PostForm.Get("to")))
 	}
 	how := fmt.Sprintf("Row %d is now %s: %s", row.Number, row.Result, report.Message(&row))
 	if row.Result == filing.Uncertain {
 		how = fmt.Sprintf(
 			"Row %d was resolved and sent again, and is uncertain again. Check it again", row.Number)
 	}
-	return &Trouble{http.StatusConflict, "This row was already resolved",
+	return &httpError{http.StatusConflict, "This row was already resolved",
 		strings.TrimRight(how, ".:") + ". Your change was not saved."}
 }
 
 // did reports whether the form that was sent has done its work before.
-func (s *Site) did(v *visit, what, of string) (bool, error) {
+func (s *Site) did(v *request, what, of string) (bool, error) {
 	acts, err := s.Ledger.AuditLog().List(v.ctx(), ledger.AuditQuery{By: v.who(), What: what, Of: of, Limit: 20})
 	return v.once != "" && slices.ContainsFunc(acts, func(a ledger.AuditEvent) bool { return a.ID == v.once }), err
 }
@@ -457,7 +457,7 @@ func (s *Site) did(v *visit, what, of string) (bool, error) {
 // dashboard leads to where a person sees the orders of a row's company. The link
 // signs in whoever has it: it is asked for when somebody wants it, stands on this
 // answer alone, and is kept nowhere.
-func (s *Site) dashboard(v *visit) error {
+func (s *Site) dashboard(v *request) error {
 	row, d, err := s.findUncertain(v)
 	if err != nil {
 		return err
@@ -471,10 +471,10 @@ func (s *Site) dashboard(v *visit) error {
 	link, err := url.Parse(d.Dashboard)
 	switch {
 	case d.Dashboard == "":
-		return &Trouble{http.StatusBadGateway, "There is no link to the dashboard",
+		return &httpError{http.StatusBadGateway, "There is no link to the dashboard",
 			sentence(d.NoDashboard)}
 	case err != nil || link.Scheme != "https" && link.Scheme != "http" || link.Host == "":
-		return &Trouble{http.StatusBadGateway, "The dashboard link is not available",
+		return &httpError{http.StatusBadGateway, "The dashboard link is not available",
 			"The filing service did not return a valid address. Try again in a minute."}
 	}
 	if err := s.Ledger.AuditLog().Record(v.ctx(), ledger.AuditEvent{
@@ -494,7 +494,7 @@ func (s *Site) dashboard(v *visit) error {
 }
 
 // nameCompany completes a formation whose company nobody told.
-func (s *Site) nameCompany(v *visit) error {
+func (s *Site) nameCompany(v *request) error {
 	id, err := strconv.ParseInt(v.r.PathValue("row"), 10, 64)
 	if err != nil {
 		return errNoPage
@@ -505,9 +505,9 @@ func (s *Site) nameCompany(v *visit) error {
 	}
 	company := strings.TrimSpace(v.r.PostForm.Get("company"))
 	if company == "" {
-		return wrong("Enter the ID of the formed company from the dashboard (comp_…). Nothing was changed.")
+		return badRequest("Enter the ID of the formed company from the dashboard (comp_…). Nothing was changed.")
 	}
-	said, err := v.resolver().NameCompany(v.acting("resolve", row.Batch,
+	said, err := v.resolver().NameCompany(v.withAudit("resolve", row.Batch,
 		fmt.Sprintf("row %d formed %s", row.Number, company)), row, company)
 	switch {
 	case errors.Is(err, ledger.ErrTransition):
@@ -517,8 +517,8 @@ func (s *Site) nameCompany(v *visit) error {
 		if other != nil {
 			return other
 		}
-		return wrong("%s Nothing was changed.", text)
+		return badRequest("%s Nothing was changed.", text)
 	}
-	v.say("ok", "%s", said)
-	return v.goTo(local(v.r.PostForm.Get("to")))
+	v.flash("ok", "%s", said)
+	return v.redirect(local(v.r.PostForm.Get("to")))
 }

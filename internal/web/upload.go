@@ -17,7 +17,7 @@ import (
 )
 
 // takeSheet takes a file in as it arrives: no part of it is on a disk unsealed.
-func (s *Site) takeSheet(v *visit) error {
+func (s *Site) takeSheet(v *request) error {
 	file, err := v.file(s.MaxUpload)
 	if err != nil {
 		return err
@@ -26,22 +26,22 @@ func (s *Site) takeSheet(v *visit) error {
 	if err := s.mayKeep(v); err != nil {
 		return err
 	}
-	u, err := s.Ledger.Uploads().Add(v.acting("upload", file.name, ""),
+	u, err := s.Ledger.Uploads().Add(v.withAudit("upload", file.name, ""),
 		ledger.Upload{File: file.name, CreatedBy: v.who()}, file)
 	if err != nil {
 		return file.trouble(err)
 	}
 	if u.Size == 0 {
 		return errors.Join(s.Ledger.Uploads().Delete(v.ctx(), u.ID),
-			wrong("%s is empty. Choose the spreadsheet and upload it again.", u.File))
+			badRequest("%s is empty. Choose the spreadsheet and upload it again.", u.File))
 	}
-	if err := s.desk.verify(v.ctx(), u); err != nil {
+	if err := s.queue.verify(v.ctx(), u); err != nil {
 		return errors.Join(s.Ledger.Uploads().Delete(context.WithoutCancel(v.ctx()), u.ID), err)
 	}
 	if err := s.recallMapping(v.ctx(), u); err != nil {
 		return err
 	}
-	return v.goTo("/sheets/" + u.ID)
+	return v.redirect("/sheets/" + u.ID)
 }
 
 // What an account may keep of sheets that are not submitted.
@@ -51,18 +51,18 @@ const (
 )
 
 // mayKeep refuses another sheet of somebody who keeps too many.
-func (s *Site) mayKeep(v *visit) error {
+func (s *Site) mayKeep(v *request) error {
 	n, size, err := s.Ledger.Uploads().Count(v.ctx(), v.who())
 	switch {
 	case err != nil:
 		return err
 	case n >= keptEach:
-		return wrong(
+		return badRequest(
 			"You have %d uploads that are not submitted. Nothing was saved. Delete those that you no longer "+
 				"need, then "+
 				"upload this file again.", n)
 	case size >= max(keptBytes, 2*s.MaxUpload):
-		return wrong(
+		return badRequest(
 			"Your uploads that are not submitted use %d MiB. Nothing was saved. Delete those that you no longer need, "+
 				"then upload this file again.", size>>20)
 	}
@@ -77,7 +77,7 @@ type upload struct {
 
 // file finds the file of a form. What stands before it in the form is read, and
 // the token is among it: otherwise not a byte of the file is.
-func (v *visit) file(limit int64) (*upload, error) {
+func (v *request) file(limit int64) (*upload, error) {
 	// A slow line takes its time; what it takes is bounded by the limit.
 	deadline := time.Now().Add(15 * time.Minute)
 	out := http.NewResponseController(v.w)
@@ -111,7 +111,7 @@ func (v *visit) file(limit int64) (*upload, error) {
 		}
 		name := fileName(part.FileName())
 		if name == "" || name == "." || name == "/" {
-			return nil, wrong("No file was chosen. Choose a spreadsheet (.xlsx or .csv), then upload it.")
+			return nil, badRequest("No file was chosen. Choose a spreadsheet (.xlsx or .csv), then upload it.")
 		}
 		return &upload{Part: part, name: shortened(name, 200)}, nil
 	}
@@ -139,7 +139,7 @@ const maxFields = 64 << 10
 func (f *upload) trouble(err error) error {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return &Trouble{http.StatusRequestEntityTooLarge, "The file is too large",
+		return &httpError{http.StatusRequestEntityTooLarge, "The file is too large",
 			fmt.Sprintf(
 				"%s has more than %d MiB. Nothing was saved. Split the file, or use the command "+
 					"importer run.", f.name, large.Limit>>20)}

@@ -18,92 +18,92 @@ import (
 	"bulkfiling/internal/sheet"
 )
 
-// Trouble is why something was not done, in its reader's words.
-type Trouble struct {
+// httpError is an error with a status and a text for the reader.
+type httpError struct {
 	Status int
 	Title  string
 	Text   string // what to do
 }
 
-func (t *Trouble) Error() string { return t.Title + ": " + t.Text }
+func (t *httpError) Error() string { return t.Title + ": " + t.Text }
 
-// wrong is trouble with what somebody typed or chose.
-func wrong(format string, args ...any) error {
-	return &Trouble{http.StatusUnprocessableEntity, "Invalid input", fmt.Sprintf(format, args...)}
+// badRequest returns an error about invalid input.
+func badRequest(format string, args ...any) error {
+	return &httpError{http.StatusUnprocessableEntity, "Invalid input", fmt.Sprintf(format, args...)}
 }
 
 // What is refused before anything is looked at.
 var (
-	errSignIn = &Trouble{http.StatusUnauthorized, "You are not signed in",
+	errSignIn = &httpError{http.StatusUnauthorized, "You are not signed in",
 		"Nothing was changed. Sign in, then try again."}
-	errRole = &Trouble{
+	errRole = &httpError{
 		http.StatusForbidden, "Permission denied",
 		"Nothing was changed. Your roles do not allow this. An operator can change your roles under Settings.",
 	}
-	errLacks = &Trouble{http.StatusForbidden, "Add a second step first",
+	errLacks = &httpError{http.StatusForbidden, "Add a second step first",
 		"Nothing was changed. Your firm requires a second step for your roles. Open Security and add an " +
 			"authenticator app or a passkey."}
-	errForm = &Trouble{http.StatusForbidden, "The form is incomplete",
+	errForm = &httpError{http.StatusForbidden, "The form is incomplete",
 		"Nothing was changed. The form did not arrive complete. Go back, refresh the page, and try again."}
-	errOrigin = &Trouble{http.StatusForbidden, "The request came from another site",
+	errOrigin = &httpError{http.StatusForbidden, "The request came from another site",
 		"Nothing was changed. If people reach this server through a proxy, start importer serve with --public-url."}
-	errHost = &Trouble{http.StatusMisdirectedRequest, "Unknown host",
+	errHost = &httpError{http.StatusMisdirectedRequest, "Unknown host",
 		"Use the address that importer serve printed, or start importer serve with --public-url."}
-	errNoPage = &Trouble{
+	errNoPage = &httpError{
 		http.StatusNotFound, "Page not found", "The page may have been removed. Go to the list of batches.",
 	}
 )
 
 // known are the errors of other rooms that a reader can do something about.
 var known = []struct {
-	err     error
-	trouble Trouble
+	err    error
+	answer httpError
 }{
-	{ledger.ErrNotFound, Trouble{http.StatusNotFound, "Not found",
+	{ledger.ErrNotFound, httpError{http.StatusNotFound, "Not found",
 		"Nothing was changed. The item does not exist, or no longer exists. Go to the list of batches."}},
-	{ledger.ErrStale, Trouble{http.StatusConflict, "Someone else made a change",
+	{ledger.ErrStale, httpError{http.StatusConflict, "Someone else made a change",
 		"Your change was not saved. Go back, refresh the page, and check it before you try again."}},
-	{sheet.ErrBusy, Trouble{http.StatusServiceUnavailable, "The server is busy",
+	{sheet.ErrBusy, httpError{http.StatusServiceUnavailable, "The server is busy",
 		"Nothing was changed. Other spreadsheets are being read now. Wait half a minute, then try again."}},
-	{ledger.ErrPlan, Trouble{http.StatusConflict, "The rows or the cost changed",
+	{ledger.ErrPlan, httpError{http.StatusConflict, "The rows or the cost changed",
 		"Nothing was sent. Go back, refresh the page, and review the rows and the cost."}},
-	{ledger.ErrSecond, Trouble{http.StatusForbidden, "A second person must approve this batch", "Nothing was sent."}},
-	{ledger.ErrManaged, Trouble{http.StatusConflict, "The sign-in provider manages this account",
+	{ledger.ErrSecond, httpError{http.StatusForbidden, "A second person must approve this batch", "Nothing was sent."}},
+	{ledger.ErrManaged, httpError{http.StatusConflict, "The sign-in provider manages this account",
 		"Nothing was changed. The roles come from the groups at the sign-in provider. Change the groups there."}},
-	{ledger.ErrSealed, Trouble{http.StatusConflict, "This data cannot be decrypted here",
+	{ledger.ErrSealed, httpError{http.StatusConflict, "This data cannot be decrypted here",
 		"It was sealed under another key. FILING_SEAL_KEY, or the key file of the data folder, is not the one that " +
 			"it was sealed with."}},
-	{ledger.ErrNoSharedKey, Trouble{http.StatusConflict, "Company lists need a shared key",
+	{ledger.ErrNoSharedKey, httpError{http.StatusConflict, "Company lists need a shared key",
 		"The database is shared by several machines, and only this one could open the list again. An operator has " +
 			"to set FILING_SEAL_KEY to the same value on every machine. Nothing was kept."}},
-	{filingapi.ErrKeyRefused, Trouble{http.StatusBadGateway, "The filing service rejects the API key",
+	{filingapi.ErrKeyRefused, httpError{http.StatusBadGateway, "The filing service rejects the API key",
 		"Nothing was sent. An operator must correct FILING_API_KEY."}},
 }
 
-// trouble answers with what went wrong.
-func (s *Site) trouble(v *visit, err error) {
+// showError answers a request with the page of an error.
+func (s *Site) showError(v *request, err error) {
 	if errors.Is(err, ledger.ErrDone) {
-		v.say("note", "This was already done. The form arrived twice and counted once.")
-		_ = v.goTo(v.back())
+		v.flash("note", "This was already done. The form arrived twice and counted once.")
+		_ = v.redirect(v.back())
 		return
 	}
 	if errors.Is(err, context.Canceled) && v.r.Context().Err() != nil {
 		return // nobody is there to be answered
 	}
-	t, often := new(Trouble), new(ledger.TooMany)
+	t, often := new(httpError), new(ledger.TooMany)
 	switch {
 	case errors.As(err, &t):
 		s.denied(v, t)
 	case errors.As(err, &often):
 		s.throttled(v, "failures by "+often.Scope)
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(max(time.Until(often.Until), time.Second).Seconds())))
-		t = &Trouble{http.StatusTooManyRequests, "Too many sign-in attempts",
+		t = &httpError{http.StatusTooManyRequests, "Too many sign-in attempts",
 			"No one was signed in, and nothing was changed. Wait until " + often.Until.UTC().Format("15:04 UTC") +
 				", then try again." + insteadOfWaiting[often.Scope]}
 	case errors.Is(err, ledger.ErrCrowded):
 		s.throttled(v, "too many at once")
 		v.w.Header().Set("Retry-After", "5")
-		t = &Trouble{http.StatusServiceUnavailable, "Too many people are signing in",
+		t = &httpError{http.StatusServiceUnavailable, "Too many people are signing in",
 			"Wait a few seconds, then try again. Your password was not checked, and this does not count as a " +
 				"failed attempt."}
 	default:
@@ -113,11 +113,11 @@ func (s *Site) trouble(v *visit, err error) {
 		v.w.Header().Set("Retry-After", "30")
 	}
 	if t == errSignIn && v.r.Method == http.MethodGet && strings.Contains(v.r.Header.Get("Accept"), "text/html") {
-		_ = v.goTo("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
+		_ = v.redirect("/sign-in?to=" + url.QueryEscape(v.r.URL.RequestURI()))
 		return
 	}
 	shown := struct {
-		*Trouble
+		*httpError
 		Back string // the page that a form stood on
 	}{t, ""}
 	if v.r.Method == http.MethodPost && v.signedIn {
@@ -142,13 +142,13 @@ var insteadOfWaiting = map[string]string{
 	"session": " The failures were made in this session.",
 }
 
-func (s *Site) explain(v *visit, err error) *Trouble {
+func (s *Site) explain(v *request, err error) *httpError {
 	for _, k := range known {
 		if errors.Is(err, k.err) {
-			if k.trouble.Status == http.StatusForbidden {
+			if k.answer.Status == http.StatusForbidden {
 				s.deny(v, k.err.Error())
 			}
-			t := k.trouble
+			t := k.answer
 			if why, ok := errors.AsType[*ledger.SecondError](err); ok {
 				t.Text = why.ToYou() + " " + t.Text
 			}
@@ -156,33 +156,33 @@ func (s *Site) explain(v *visit, err error) *Trouble {
 		}
 	}
 	name := rand.Text()[:8]
-	s.Log.Error("a page failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
-	return &Trouble{http.StatusInternalServerError, "Something went wrong",
+	s.Log.Error("request failed", "page", v.r.Method+" "+v.r.URL.Path, "name", name, "err", err)
+	return &httpError{http.StatusInternalServerError, "Something went wrong",
 		"The server made an error. Check whether your change was made before you try again. If the error comes back, " +
 			"tell an operator that the server log has it as " + name + "."}
 }
 
 // back is the page that a form stood on. Where that was the answer to a form
 // itself, and cannot be asked for, it is the page above.
-func (v *visit) back() string {
+func (v *request) back() string {
 	from, err := url.Parse(v.r.Referer())
 	if err != nil || from.Path == "" || from.Host != v.r.Host {
 		return "/"
 	}
-	if v.site.shows(from.Path) {
+	if v.site.hasPage(from.Path) {
 		return local(from.RequestURI())
 	}
 	for at := path.Dir(from.Path); len(at) > 1; at = path.Dir(at) {
-		if v.site.shows(at) {
+		if v.site.hasPage(at) {
 			return local((&url.URL{Path: at}).RequestURI())
 		}
 	}
 	return "/"
 }
 
-// shows reports whether there is a page at a path.
-func (s *Site) shows(at string) bool {
-	_, pattern := s.ways.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
+// hasPage reports whether there is a page at a path.
+func (s *Site) hasPage(at string) bool {
+	_, pattern := s.routes.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: at}})
 	return strings.HasPrefix(pattern, http.MethodGet+" ")
 }
 

@@ -12,16 +12,16 @@ import (
 // sights are what is known of batches that somebody looks at. Summing a large
 // one up takes the database a while: it is done once for all who look, and not
 // again for some time that grows with it.
-type sights struct {
+type summaryCache struct {
 	mu sync.Mutex
-	by map[string]*sight // by batch
+	by map[string]*summary // by batch
 }
 
-func newSights() *sights { return &sights{by: make(map[string]*sight)} }
+func newSummaryCache() *summaryCache { return &summaryCache{by: make(map[string]*summary)} }
 
 const maxSights = 200
 
-func (s *sights) of(batch string) *sight {
+func (s *summaryCache) of(batch string) *summary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.by[batch]
@@ -29,21 +29,21 @@ func (s *sights) of(batch string) *sight {
 		if len(s.by) >= maxSights {
 			clear(s.by)
 		}
-		one = &sight{batch: batch}
+		one = &summary{batch: batch}
 		s.by[batch] = one
 	}
 	return one
 }
 
 // forget has a batch looked at anew: somebody has just changed it.
-func (s *sights) forget(batch string) {
+func (s *summaryCache) forget(batch string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.by, batch)
 }
 
-// sight is what is known of one batch.
-type sight struct {
+// summary is what is known of one batch.
+type summary struct {
 	batch string
 	mu    sync.Mutex
 	seen
@@ -91,7 +91,7 @@ func (a *age) measure(read func() error) error {
 
 // count is what became of the rows, for the list of batches: read alone, for all
 // else takes longer.
-func (s *sight) count(ctx context.Context, l *ledger.Ledger) (ledger.Counts, error) {
+func (s *summary) count(ctx context.Context, l *ledger.Ledger) (ledger.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	share := rowsShare
@@ -111,7 +111,7 @@ func (s *sight) count(ctx context.Context, l *ledger.Ledger) (ledger.Counts, err
 
 // look reads what is not fresh any more. Whoever comes meanwhile waits, and has
 // the same.
-func (s *sight) look(ctx context.Context, l *ledger.Ledger) (seen, error) {
+func (s *summary) look(ctx context.Context, l *ledger.Ledger) (seen, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.rows.fresh(rowsShare) {

@@ -15,8 +15,8 @@ import (
 	"bulkfiling/internal/ledger"
 )
 
-// visit is one request of somebody.
-type visit struct {
+// request is an HTTP request with its route and session.
+type request struct {
 	site     *Site
 	asked    route // what is asked for
 	w        http.ResponseWriter
@@ -27,14 +27,14 @@ type visit struct {
 	once     string         // of the form that was sent: what it does is done once
 }
 
-func (v *visit) ctx() context.Context { return v.r.Context() }
+func (v *request) ctx() context.Context { return v.r.Context() }
 
-func (v *visit) who() string { return v.session.Account.Name }
+func (v *request) who() string { return v.session.Account.Name }
 
-func (v *visit) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
+func (v *request) may(r ledger.Role) bool { return v.signedIn && v.session.Account.May(r) }
 
-// acting is the context in which a form's change is made: once, and recorded.
-func (v *visit) acting(what, of, note string) context.Context {
+// withAudit returns the context for the change of a form: made once, and recorded.
+func (v *request) withAudit(what, of, note string) context.Context {
 	return ledger.WithAudit(v.ctx(), ledger.AuditEvent{
 		ID:   v.once,
 		By:   v.who(),
@@ -46,14 +46,14 @@ func (v *visit) acting(what, of, note string) context.Context {
 }
 
 // from is the address of whoever asks.
-func (v *visit) from() string { return v.site.Proxies.ClientAddress(v.r) }
+func (v *request) from() string { return v.site.Proxies.ClientAddress(v.r) }
 
 // page is what every template is given.
 type page struct {
 	Title   string
 	Nav     []navItem
 	Person  person
-	Flash   []flash
+	Flash   []flashMessage
 	Mode    string // "test" or "live"
 	Version string // strangers are not told
 	Data    any
@@ -78,15 +78,15 @@ type person struct {
 // may is what whoever looks may do, for pages that leave out what they may not.
 type may struct{ Prepare, Approve, Operate, Audit bool }
 
-// flash is said once, at the top of a page.
-type flash struct{ Kind, Text string } // Kind: ok, note, warn or bad
+// flashMessage is shown once, at the top of a page.
+type flashMessage struct{ Kind, Text string } // Kind: ok, note, warn or bad
 
 // show writes a page.
-func (v *visit) show(name, title string, data any) error {
+func (v *request) show(name, title string, data any) error {
 	return v.showStatus(http.StatusOK, name, title, data)
 }
 
-func (v *visit) showStatus(status int, name, title string, data any) error {
+func (v *request) showStatus(status int, name, title string, data any) error {
 	p := page{Title: title, Mode: v.site.Settings.Mode, Data: data, Flash: v.flashes()}
 	if v.signedIn {
 		account := v.session.Account
@@ -136,7 +136,7 @@ func (v *visit) showStatus(status int, name, title string, data any) error {
 
 // linkNews tells whoever is signed in of a link that somebody else made to reset
 // their password.
-func (v *visit) linkNews() ([]flash, error) {
+func (v *request) linkNews() ([]flashMessage, error) {
 	n, err := v.site.Ledger.Accounts().FindLinkNews(v.ctx(), v.session.Account.ID)
 	if err != nil || n == nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (v *visit) linkNews() ([]flash, error) {
 	if !n.UsedAt.IsZero() {
 		text += fmt.Sprintf(" It was used at %s.", n.UsedAt.UTC().Format(layout))
 	}
-	return []flash{{"warn", text + " If you did not ask for it, tell another operator now."}}, nil
+	return []flashMessage{{"warn", text + " If you did not ask for it, tell another operator now."}}, nil
 }
 
 // sections are the pages that lead to all others.
@@ -157,7 +157,7 @@ var sections = []struct{ path, name string }{
 }
 
 // nav shows the way, and where something waits for a person.
-func (v *visit) nav() ([]navItem, error) {
+func (v *request) nav() ([]navItem, error) {
 	if !v.session.Account.HasRole() {
 		return nil, nil
 	}
@@ -207,7 +207,7 @@ func (s *Site) cookieName(name string) string {
 	return "bulkfiling-" + name
 }
 
-func (v *visit) setCookie(name, value string, life time.Duration) {
+func (v *request) setCookie(name, value string, life time.Duration) {
 	c := &http.Cookie{
 		Name:     v.site.cookieName(name),
 		Value:    value,
@@ -223,22 +223,22 @@ func (v *visit) setCookie(name, value string, life time.Duration) {
 	http.SetCookie(v.w, c)
 }
 
-// say has the next page say something.
-func (v *visit) say(kind, format string, args ...any) {
-	body, err := json.Marshal([]flash{{kind, shortened(fmt.Sprintf(format, args...), 1500)}})
+// flash shows a message on the next page.
+func (v *request) flash(kind, format string, args ...any) {
+	body, err := json.Marshal([]flashMessage{{kind, shortened(fmt.Sprintf(format, args...), 1500)}})
 	if err == nil {
 		v.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(body), time.Minute)
 	}
 }
 
 // flashes takes what the page before has left to say.
-func (v *visit) flashes() []flash {
+func (v *request) flashes() []flashMessage {
 	cookie, err := v.r.Cookie(v.site.cookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
 	v.setCookie(flashCookie, "", -1)
-	var said []flash
+	var said []flashMessage
 	body, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	if err != nil || json.Unmarshal(body, &said) != nil {
 		return nil
@@ -246,16 +246,8 @@ func (v *visit) flashes() []flash {
 	return said
 }
 
-// goTo sends the browser to another page of ours.
-func (v *visit) goTo(path string) error {
+// redirect sends the browser to another page of this site.
+func (v *request) redirect(path string) error {
 	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
-}
-
-// shortened keeps a text from growing beyond reason.
-func shortened(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return text
 }
